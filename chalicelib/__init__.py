@@ -1,0 +1,1 @@
+"""Causeway: an open banking hub and a card API in one service."""

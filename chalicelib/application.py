@@ -1,0 +1,59 @@
+"""The Chalice application, with what Chalice itself answers put into the service's own formats."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from chalice.app import Chalice, Request, Response
+
+from chalicelib.foundation import log
+from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.openbanking.answers import refused
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+
+
+class Application(Chalice):
+    """Chalice that keeps the current request per thread and never answers in a format of its own."""
+
+    _local = threading.local()
+
+    @property
+    def current_request(self) -> Request | None:
+        return getattr(self._local, "request", None)
+
+    @current_request.setter
+    def current_request(self, request: Request | None) -> None:
+        self._local.request = request
+
+    def __call__(self, event: Any, context: Any) -> dict[str, Any]:
+        started = time.perf_counter()
+        place = event.get("requestContext") or {}
+        route, method = str(place.get("resourcePath")), str(place.get("httpMethod"))
+        try:
+            answer: dict[str, Any] = super().__call__(event, context)
+            if "X-Request-Id" not in answer["headers"]:
+                answer = _own_answer(route, answer["statusCode"])
+        except Exception:
+            log.exception("unhandled", route=route)
+            answer = _own_answer(route, 500)
+        milliseconds = round((time.perf_counter() - started) * 1000, 1)
+        log.info("request", method=method, route=route, status=answer["statusCode"], milliseconds=milliseconds)
+        log.clear()
+        return answer
+
+
+def _own_answer(route: str, status: int) -> dict[str, Any]:
+    """What Chalice refused before, or outside, a view, in the format of the interface that ``route`` belongs to."""
+    if status == 405:
+        refusal = Refusal(Fault.NO_SUCH_ACTION, "this method does not exist here")
+    elif status < 500:
+        refusal = Refusal(Fault.HEADERS, "the request's headers do not fit this call")
+    else:
+        refusal = Refusal(Fault.INTERNAL, "the service failed; nothing is known to be wrong with the request")
+    request_id = new_uuid()
+    response: Response = refused(route, refusal, request_id, int(time.time()))
+    response.headers["X-Request-Id"] = request_id
+    answer: dict[str, Any] = response.to_dict()
+    return answer

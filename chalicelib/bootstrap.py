@@ -1,0 +1,139 @@
+"""Where everything is wired: one hub per process, made on first use, replaced as a whole by tests."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+
+from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.worker import Worker
+from chalicelib.foundation import aws
+from chalicelib.foundation.clock import Clock, SystemClock
+from chalicelib.foundation.keyring import Keyring
+from chalicelib.foundation.outbound import Outbound
+from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.store import Store
+from chalicelib.foundation.vault import Vault
+from chalicelib.openbanking.authorization_flow import AuthorizationFlow
+from chalicelib.openbanking.authorizations import Authorizations
+from chalicelib.openbanking.bank_gate import BankGate
+from chalicelib.openbanking.bank_link import BankLink
+from chalicelib.openbanking.banks import Banks
+from chalicelib.openbanking.callers import Callers
+from chalicelib.openbanking.clients import Clients
+from chalicelib.openbanking.consents import Consents
+from chalicelib.openbanking.notices import Notices
+from chalicelib.openbanking.relay import Relay
+from chalicelib.openbanking.replays import Replays
+from chalicelib.openbanking.token_flow import TokenFlow
+from chalicelib.website.users import Users
+
+
+class Hub:
+    """All parts of the service for one stage; each is made when it is first asked for."""
+
+    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+        self.settings = settings
+        self.clock: Clock = clock or SystemClock()
+
+    @cached_property
+    def store(self) -> Store:
+        return Store(aws.client("dynamodb"), self.settings.prefix)
+
+    @cached_property
+    def secrets(self) -> aws.Secrets:
+        return aws.Secrets()
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        return Keyring(self.secrets, aws.Kms(self.settings.kms_key_id), self.settings.keys_secret, self.clock)
+
+    @cached_property
+    def vault(self) -> Vault:
+        return Vault(self.keyring)
+
+    @cached_property
+    def outbound(self) -> Outbound:
+        return Outbound(public_only=not self.settings.is_local)
+
+    @cached_property
+    def outbox(self) -> Outbox:
+        return Outbox(self.store, aws.Queue(f"{self.settings.prefix}-deliveries"), self.clock)
+
+    @cached_property
+    def users(self) -> Users:
+        return Users(self.store, self.clock)
+
+    @cached_property
+    def clients(self) -> Clients:
+        return Clients(self.store, self.clock, self.settings)
+
+    @cached_property
+    def banks(self) -> Banks:
+        return Banks(self.store, self.vault, self.clock, self.settings)
+
+    @cached_property
+    def authorizations(self) -> Authorizations:
+        return Authorizations(self.store, self.vault, self.clock)
+
+    @cached_property
+    def consents(self) -> Consents:
+        return Consents(self.vault, self.clock, self.settings.code_lifetime)
+
+    @cached_property
+    def replays(self) -> Replays:
+        return Replays(self.store, self.vault, self.clock)
+
+    @cached_property
+    def callers(self) -> Callers:
+        return Callers(self.store, self.clock)
+
+    @cached_property
+    def bank_gate(self) -> BankGate:
+        return BankGate(self.banks)
+
+    @cached_property
+    def bank_link(self) -> BankLink:
+        return BankLink(self.banks, self.keyring, self.outbound)
+
+    @cached_property
+    def authorization_flow(self) -> AuthorizationFlow:
+        return AuthorizationFlow(
+            self.settings,
+            self.store,
+            self.clock,
+            self.banks,
+            self.authorizations,
+            self.consents,
+            self.replays,
+        )
+
+    @cached_property
+    def token_flow(self) -> TokenFlow:
+        return TokenFlow(self.store, self.clock, self.consents, self.replays, self.outbox)
+
+    @cached_property
+    def relay(self) -> Relay:
+        return Relay(self.callers, self.banks, self.consents, self.bank_link)
+
+    @cached_property
+    def worker(self) -> Worker:
+        notices = Notices(self.store, self.banks, self.consents, self.bank_link)
+        return Worker(self.outbox, {"revoke_token": notices.revoke_token})
+
+
+_hub: Hub | None = None
+
+
+def hub() -> Hub:
+    """The process's hub, from the environment. Raises: InvalidSetting."""
+    global _hub
+    if _hub is None:
+        _hub = Hub(Settings.from_environment(os.environ))
+    return _hub
+
+
+def use(replacement: Hub | None) -> None:
+    """Make ``replacement`` the process's hub; ``None`` has the next call read the environment again."""
+    global _hub
+    _hub = replacement

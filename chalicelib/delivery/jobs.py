@@ -1,0 +1,27 @@
+"""What runs without a caller: the queue's consumer and the sweeper's schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalice.app import Blueprint, Rate, SQSEvent
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation import log
+
+job_routes = Blueprint(__name__)
+
+
+@job_routes.on_sqs_message(queue=f"{hub().settings.prefix}-deliveries", batch_size=1, name="deliver")
+def deliver(event: SQSEvent) -> None:
+    """One delivery per invocation; a failing receiver is data, so only our own defects raise."""
+    for record in event:
+        hub().worker.attempt(record.body)
+
+
+@job_routes.schedule(Rate(1, unit=Rate.MINUTES), name="sweep")
+def sweep(event: Any) -> None:
+    """Every minute: queue what was never queued, was lost, or is due again."""
+    queued = hub().worker.sweep()
+    if queued:
+        log.info("swept", queued=queued)

@@ -1,0 +1,1 @@
+"""What every other room stands on: settings, storage, keys, time, fields and HTTP. Knows nothing of banking."""

@@ -1,0 +1,90 @@
+"""The AWS services behind the store, the keyring and the queue; clients are made on first use.
+
+Endpoints, regions and credentials are boto3's own business (``AWS_ENDPOINT_URL``, ``AWS_REGION``, …).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+_CONFIG = Config(
+    connect_timeout=2,
+    read_timeout=6,
+    max_pool_connections=64,
+    retries={"mode": "standard", "total_max_attempts": 3},
+    tcp_keepalive=True,
+)
+
+
+def client(service: str) -> Any:
+    """A boto3 client with time limits that fit a request."""
+    return boto3.client(service, config=_CONFIG)
+
+
+class Kms:
+    """Data keys wrapped by one KMS key."""
+
+    _CONTEXT = {"purpose": "causeway-data-key"}
+
+    def __init__(self, key_id: str) -> None:
+        self._key_id = key_id
+        self._client: Any = None
+
+    def generate_data_key(self) -> tuple[bytes, bytes]:
+        answer = self._kms().generate_data_key(KeyId=self._key_id, KeySpec="AES_256", EncryptionContext=self._CONTEXT)
+        return answer["Plaintext"], answer["CiphertextBlob"]
+
+    def unwrap(self, wrapped: bytes) -> bytes:
+        answer = self._kms().decrypt(CiphertextBlob=wrapped, EncryptionContext=self._CONTEXT)
+        plain: bytes = answer["Plaintext"]
+        return plain
+
+    def _kms(self) -> Any:
+        self._client = self._client or client("kms")
+        return self._client
+
+
+class Secrets:
+    """JSON secrets in Secrets Manager. Whoever reads them often keeps what was read (see ``keyring``)."""
+
+    def __init__(self) -> None:
+        self._client: Any = None
+
+    def get(self, name: str) -> dict[str, Any]:
+        """The members of a secret; empty when it holds nothing yet."""
+        try:
+            answer = self._secrets().get_secret_value(SecretId=name)
+        except ClientError as error:
+            if error.response["Error"]["Code"] == "ResourceNotFoundException":
+                return {}
+            raise
+        value = json.loads(answer["SecretString"] or "{}")
+        return value if isinstance(value, dict) else {}
+
+    def put(self, name: str, value: dict[str, Any]) -> None:
+        self._secrets().put_secret_value(SecretId=name, SecretString=json.dumps(value))
+
+    def _secrets(self) -> Any:
+        self._client = self._client or client("secretsmanager")
+        return self._client
+
+
+class Queue:
+    """One SQS queue, found by its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._client: Any = None
+        self._url = ""
+
+    def send(self, body: str, delay: int = 0) -> None:
+        """Queue a message, visible after ``delay`` seconds (at most 900)."""
+        if self._client is None:
+            self._client = client("sqs")
+            self._url = self._client.get_queue_url(QueueName=self.name)["QueueUrl"]
+        self._client.send_message(QueueUrl=self._url, MessageBody=body, DelaySeconds=delay)

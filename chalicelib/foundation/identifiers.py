@@ -1,0 +1,76 @@
+"""Identifiers, secrets, and credentials that carry both.
+
+A credential reads ``<id>[~<id>…].<secret>``: the identifiers say which records to fetch, the secret (256 bits)
+proves the right to them. Only the digest of a secret is stored where it merely has to be recognised.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import uuid
+from dataclasses import dataclass
+
+SECRET_LENGTH = 43
+_CREDENTIAL = re.compile(r"[A-Za-z0-9_-]{1,64}(?:~[A-Za-z0-9_-]{1,64}){0,2}\.[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A parsed credential: its identifiers and the digest of its secret."""
+
+    ids: tuple[str, ...]
+    digest: str
+
+    @classmethod
+    def parse(cls, text: str, parts: int) -> Credential | None:
+        """Take a credential of ``parts`` identifiers apart; ``None`` when it has not that shape."""
+        if not _CREDENTIAL.fullmatch(text):
+            return None
+        ids, _, secret = text.partition(".")
+        found = tuple(ids.split("~"))
+        return cls(found, digest(secret)) if len(found) == parts else None
+
+    def matches(self, stored: object) -> bool:
+        """Whether the secret is the one whose digest was stored; in constant time."""
+        return isinstance(stored, str) and hmac.compare_digest(self.digest, stored)
+
+
+def new_credential(*ids: str) -> tuple[str, str]:
+    """Make a credential for ``ids``; answers its text and the digest to store."""
+    secret = new_secret()
+    return f"{'~'.join(ids)}.{secret}", digest(secret)
+
+
+def new_id() -> str:
+    """A unique identifier of 22 characters that is safe in a URL and tells nothing."""
+    return secrets.token_hex(11)
+
+
+def new_secret() -> str:
+    """256 random bits as 43 URL-safe characters."""
+    return secrets.token_urlsafe(32)
+
+
+def new_uuid() -> str:
+    return str(uuid.uuid4())
+
+
+def is_uuid(text: str) -> bool:
+    """Whether ``text`` is a UUID in its usual hyphenated form."""
+    try:
+        return len(text) == 36 and str(uuid.UUID(text)) == text.lower()
+    except ValueError:
+        return False
+
+
+def digest(content: str | bytes) -> str:
+    """SHA-256 of text or bytes, in hexadecimal digits."""
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def matches(secret: str, stored: str) -> bool:
+    """Whether ``stored`` is the digest of ``secret``; in constant time."""
+    return hmac.compare_digest(digest(secret), stored)

@@ -1,0 +1,49 @@
+"""JSON without loss: digits stay as they were written, and nothing that is not JSON gets in.
+
+Numbers with a fraction or an exponent become ``Decimal``; ``NaN`` and ``Infinity`` are refused, as are repeated
+members (two readers could take different ones) and nesting deeper than the interpreter can follow.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, NoReturn
+
+import simplejson
+
+
+class InvalidJson(ValueError):
+    """The text is not JSON that can be read without loss; the message says why, without quoting it."""
+
+
+def loads(text: str | bytes) -> Any:
+    """Raises: InvalidJson."""
+    try:
+        return simplejson.loads(text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=_members)
+    except InvalidJson:
+        raise
+    except RecursionError:
+        raise InvalidJson("nested too deeply") from None
+    except UnicodeDecodeError:
+        raise InvalidJson("not UTF-8") from None
+    except simplejson.JSONDecodeError as error:
+        raise InvalidJson(f"{error.msg} at line {error.lineno} column {error.colno}") from None
+    except (ValueError, ArithmeticError):
+        raise InvalidJson("a number is too long") from None
+
+
+def dumps(value: Any) -> str:
+    """Compact JSON; ``Decimal`` keeps its digits."""
+    text: str = simplejson.dumps(value, separators=(",", ":"), use_decimal=True)
+    return text
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise InvalidJson("a member is given twice")
+    return members
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise InvalidJson(f"{name} is not a JSON number")

@@ -1,0 +1,127 @@
+"""The service's own keys: signing keys, and the data keys that the vault seals with.
+
+They live in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped"}]}``, oldest
+first. Data keys are wrapped by the KMS key; a process unwraps each of them once. Of at most two signing keys the newest
+whose ``active_from`` (Unix seconds) has come signs, and both are published, so that banks know a key before it is used.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, Protocol
+
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from chalicelib.foundation import signatures
+from chalicelib.foundation.clock import Clock
+
+CACHED_SECONDS = 60
+SIGNING_KEYS_KEPT = 2
+
+
+class KeyManagement(Protocol):
+    """The part of the KMS that the keyring needs."""
+
+    def generate_data_key(self) -> tuple[bytes, bytes]:
+        """A new 256-bit key: plain and wrapped."""
+
+    def unwrap(self, wrapped: bytes) -> bytes:
+        """The plain key of a wrapped one."""
+
+
+class SecretStore(Protocol):
+    """Where the keyring is kept."""
+
+    def get(self, name: str) -> dict[str, Any]:
+        """The secret's members; empty when nothing was stored yet."""
+
+    def put(self, name: str, value: dict[str, Any]) -> None:
+        """Replace the secret."""
+
+
+class NoKeys(Exception):
+    """The keyring was never initialised: ``python -m infra.admin keys init`` does it."""
+
+
+class Keyring:
+    """Loads the keys on first use and looks for new ones once a minute."""
+
+    def __init__(self, secrets: SecretStore, kms: KeyManagement, name: str, clock: Clock) -> None:
+        self._secrets = secrets
+        self._kms = kms
+        self._name = name
+        self._clock = clock
+        self._state: dict[str, Any] = {}
+        self._loaded_at = 0
+        self._ciphers: dict[int, AESGCM] = {}
+        self._private: dict[str, RSAPrivateKey] = {}
+
+    def initialise(self) -> bool:
+        """Make the first keys; answers whether there were none yet."""
+        state = self._secrets.get(self._name)
+        if state.get("signing_keys"):
+            return False
+        _, wrapped = self._kms.generate_data_key()
+        self._save(
+            {
+                "signing_keys": [{"pem": signatures.generate_private_pem(), "active_from": 0}],
+                "data_keys": [{"id": 1, "wrapped": base64.b64encode(wrapped).decode()}],
+            }
+        )
+        return True
+
+    def rotate_signing_key(self, overlap: int) -> str:
+        """Publish a new signing key now and sign with it after ``overlap`` seconds; answers its key id."""
+        state = self._load()
+        pem = signatures.generate_private_pem()
+        kept = state["signing_keys"][-(SIGNING_KEYS_KEPT - 1) :]
+        entry = {"pem": pem, "active_from": self._clock.time() + overlap}
+        self._save({**state, "signing_keys": [*kept, entry]})
+        return signatures.key_id(self._key(pem).public_key())
+
+    def rotate_data_key(self) -> int:
+        """Seal with a new data key from now on; what older ones sealed still opens. Answers its id."""
+        state = self._load()
+        _, wrapped = self._kms.generate_data_key()
+        number = int(state["data_keys"][-1]["id"]) + 1
+        entry = {"id": number, "wrapped": base64.b64encode(wrapped).decode()}
+        self._save({**state, "data_keys": [*state["data_keys"], entry]})
+        return number
+
+    def signing_key(self) -> RSAPrivateKey:
+        now = self._clock.time()
+        entries = self._load()["signing_keys"]
+        active = [entry for entry in entries if entry["active_from"] <= now] or entries[:1]
+        return self._key(active[-1]["pem"])
+
+    def public_keys(self) -> list[RSAPublicKey]:
+        """All published keys, newest first."""
+        return [self._key(entry["pem"]).public_key() for entry in reversed(self._load()["signing_keys"])]
+
+    def current_data_key(self) -> tuple[int, AESGCM]:
+        number = int(self._load()["data_keys"][-1]["id"])
+        return number, self.data_key(number)
+
+    def data_key(self, number: int) -> AESGCM:
+        if number not in self._ciphers:
+            wrapped = {int(entry["id"]): entry["wrapped"] for entry in self._load()["data_keys"]}[number]
+            self._ciphers[number] = AESGCM(self._kms.unwrap(base64.b64decode(wrapped)))
+        return self._ciphers[number]
+
+    def _key(self, pem: str) -> RSAPrivateKey:
+        if pem not in self._private:
+            self._private[pem] = signatures.load_private_key(pem)
+        return self._private[pem]
+
+    def _load(self) -> dict[str, Any]:
+        if not self._state or self._clock.time() - self._loaded_at >= CACHED_SECONDS:
+            state = self._secrets.get(self._name)
+            if not state.get("signing_keys"):
+                raise NoKeys(f"the secret {self._name} holds no keys yet: run `python -m infra.admin keys init`")
+            self._state, self._loaded_at = state, self._clock.time()
+        return self._state
+
+    def _save(self, state: dict[str, Any]) -> None:
+        self._secrets.put(self._name, state)
+        self._state, self._loaded_at = state, self._clock.time()

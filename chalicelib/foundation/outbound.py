@@ -1,0 +1,286 @@
+"""Calls to parties outside, with limits that hold against a party that trickles, floods or lures.
+
+3 s to connect, 20 s in all, 5 MB of answer, no redirects. The whole exchange has one deadline, checked before every
+read of the socket, so bytes that come one a second do not prolong it. Outside the local stage the address that is
+connected to must be public: it is checked after the name was resolved, and that very address is connected to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import io
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import PoolManager
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    NameResolutionError,
+    NewConnectionError,
+    ReadTimeoutError,
+)
+from urllib3.util.connection import create_connection
+
+from chalicelib.foundation.addresses import is_public
+
+CONNECT_SECONDS = 3.0
+TOTAL_SECONDS = 20.0
+ANSWER_BYTES = 5_000_000
+_CHUNK = 65536
+
+
+class OutboundError(Exception):
+    """A call that brought no answer. The message is for people and holds nothing of the request."""
+
+
+class NotReached(OutboundError):
+    """No connection came about: the other party provably never saw the request."""
+
+
+class Dropped(OutboundError):
+    """The connection ended before a whole answer had come."""
+
+
+class TimedOut(OutboundError):
+    """The time for the call is over."""
+
+
+class TooLarge(OutboundError):
+    """The answer is larger than it may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole answer; ``seconds`` is the time from sending to the last byte."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+    seconds: float
+
+
+_deadline = threading.local()
+
+
+class Outbound:
+    """Posts to other parties over kept-alive connections.
+
+    Args:
+        public_only: whether private addresses are refused (all stages but the local one).
+    """
+
+    def __init__(self, *, public_only: bool, total_seconds: float = TOTAL_SECONDS) -> None:
+        self._total = total_seconds
+        self._adapter = _Adapter(public_only)
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool) -> Reply:
+        """POST ``body``; once more, with ``repeat``, when the connection was refused or dropped.
+
+        Raises:
+            OutboundError: see its subclasses.
+        """
+        with _until(time.monotonic() + self._total):
+            try:
+                return self._exchange(url, body, headers)
+            except (NotReached, Dropped):
+                if not repeat:
+                    raise
+                return self._exchange(url, body, headers)
+
+    def _exchange(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
+        started = time.monotonic()
+        try:
+            timeout = (CONNECT_SECONDS, _remaining())
+            answer = self._adapter.send(_prepared(url, body, headers), stream=True, timeout=timeout)
+            try:
+                content = _read(answer.raw)
+            except BaseException:
+                answer.raw.close()
+                raise
+            answer.raw.release_conn()
+        except TooLarge:
+            raise
+        except (requests.RequestException, HTTPError, OSError, http.client.HTTPException) as error:
+            raise _translate(error) from error
+        return Reply(answer.status_code, content, answer.headers, time.monotonic() - started)
+
+
+def _prepared(url: str, body: bytes, headers: Mapping[str, str]) -> requests.PreparedRequest:
+    """A request without what a session would add: no cookies, no redirects, no settings of the environment."""
+    request = requests.PreparedRequest()
+    request.prepare_method("POST")
+    request.prepare_url(url, None)
+    request.prepare_headers({"Accept-Encoding": "identity", "Accept": "application/json", **headers})
+    request.prepare_body(body, None)
+    return request
+
+
+def _read(raw: Any) -> bytes:
+    content = bytearray()
+    while chunk := raw.read(_CHUNK, decode_content=False):
+        content += chunk
+        if len(content) > ANSWER_BYTES:
+            raise TooLarge(f"the answer is larger than {ANSWER_BYTES // 1_000_000} MB")
+    return bytes(content)
+
+
+@contextlib.contextmanager
+def _until(moment: float) -> Iterator[None]:
+    _deadline.moment = moment
+    try:
+        yield
+    finally:
+        del _deadline.moment
+
+
+def _remaining() -> float:
+    left: float = _deadline.moment - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("timed out")
+    return left
+
+
+def _translate(error: BaseException) -> OutboundError:
+    causes = list(_chain(error))
+    if any(isinstance(cause, _Refused) for cause in causes):
+        return NotReached("the address is not public")
+    if any(isinstance(cause, NameResolutionError | NewConnectionError | ConnectTimeoutError) for cause in causes):
+        return NotReached("no connection could be made")
+    if any(isinstance(cause, requests.exceptions.InvalidURL | requests.exceptions.MissingSchema) for cause in causes):
+        return NotReached("the address cannot be used")
+    if any(isinstance(cause, requests.exceptions.SSLError) for cause in causes):
+        return NotReached("no trusted TLS connection could be made")
+    if any(isinstance(cause, ReadTimeoutError | TimeoutError | requests.Timeout) for cause in causes):
+        return TimedOut("no answer came in time")
+    return Dropped("the connection broke before a whole answer had come")
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error with all that stands behind it: its causes, its context, and errors among its arguments."""
+    pending, seen = [error], set()
+    while pending:
+        current = pending.pop()
+        if isinstance(current, BaseException) and id(current) not in seen:
+            seen.add(id(current))
+            yield current
+            pending += [current.__cause__, current.__context__, getattr(current, "reason", None), *current.args]
+
+
+class _Refused(OSError):
+    """The address that a name resolved to is not public."""
+
+
+class _DeadlineReader(io.RawIOBase):
+    """Reads a socket; every read has only what is left of the call's time."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._raw: Any = sock.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(_remaining())
+        read: int | None = self._raw.readinto(buffer)
+        return read
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _DeadlineSocket:
+    """What ``http.client`` asks a socket for when it makes a response."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_DeadlineReader(self._sock), _CHUNK)
+
+
+class _Response(http.client.HTTPResponse):
+    def __init__(self, sock: Any, *arguments: Any, **options: Any) -> None:
+        super().__init__(_DeadlineSocket(sock), *arguments, **options)  # type: ignore[arg-type]
+
+
+class _Connecting:
+    """Connects to the addresses of a name one after the other, within one time limit."""
+
+    public_only = True
+    host: str
+    port: int
+    socket_options: Any
+
+    def _new_conn(self) -> socket.socket:
+        until = time.monotonic() + CONNECT_SECONDS
+        try:
+            found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise NameResolutionError(self.host, self, socket.gaierror(str(error))) from error  # type: ignore[arg-type]
+        failure: Exception = _Refused("the address is not public")
+        for address in dict.fromkeys(str(entry[4][0]) for entry in found):
+            if self.public_only and not is_public(address):
+                continue
+            try:
+                left = max(until - time.monotonic(), 0.001)
+                return create_connection((address, self.port), left, socket_options=self.socket_options)
+            except OSError as error:
+                failure = error
+        raise NewConnectionError(self, "no connection could be made") from failure  # type: ignore[arg-type]
+
+
+class _PublicHttp(_Connecting, HTTPConnection):
+    response_class = _Response
+
+
+class _PublicHttps(_Connecting, HTTPSConnection):
+    response_class = _Response
+
+
+class _AnyHttp(_PublicHttp):
+    public_only = False
+
+
+class _AnyHttps(_PublicHttps):
+    public_only = False
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _AnyHttp
+
+
+class _TlsPool(HTTPSConnectionPool):
+    ConnectionCls = _AnyHttps
+
+
+class _PublicPool(HTTPConnectionPool):
+    ConnectionCls = _PublicHttp
+
+
+class _PublicTlsPool(HTTPSConnectionPool):
+    ConnectionCls = _PublicHttps
+
+
+class _Adapter(HTTPAdapter):
+    def __init__(self, public_only: bool) -> None:
+        self._pools = (
+            {"http": _PublicPool, "https": _PublicTlsPool} if public_only else {"http": _Pool, "https": _TlsPool}
+        )
+        super().__init__(pool_connections=32, pool_maxsize=64)
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        super().init_poolmanager(*arguments, **options)
+        manager: PoolManager = self.poolmanager
+        manager.pool_classes_by_scheme = self._pools

@@ -1,0 +1,123 @@
+"""Settings: everything that the environment decides, read once, in one place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeVar, cast, get_args
+from urllib.parse import urlsplit
+
+Stage = Literal["local", "dev", "prod"]
+T = TypeVar("T")
+
+
+class InvalidSetting(Exception):
+    """A variable of the environment has a value that cannot be used; the message names the variable."""
+
+    def __init__(self, variable: str, reason: str) -> None:
+        self.variable = variable
+        super().__init__(f"{variable}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one stage.
+
+    ``public_url`` and ``bank_api_url`` have no trailing slash; all addresses that leave the service are
+    built from them, never from a request. Lifetimes are in seconds.
+    """
+
+    stage: Stage
+    port: int
+    public_url: str
+    bank_api_url: str
+    prefix: str
+    kms_key_id: str
+    keys_secret: str
+    demo_banks_secret: str
+    log_level: str
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> Settings:
+        """Read every setting from ``environ``.
+
+        Raises:
+            InvalidSetting: naming the variable and what is wrong with it.
+        """
+        stage = _read(environ, "STAGE", _stage, "local")
+        port = _read(environ, "PORT", _port, "8000")
+        local_url = f"http://127.0.0.1:{port}" if stage == "local" else ""
+        public_url = _read(environ, "PUBLIC_URL", _url(stage), local_url)
+        prefix = _read(environ, "RESOURCE_PREFIX", _prefix, f"causeway-{stage}")
+        return cls(
+            stage=stage,
+            port=port,
+            public_url=public_url,
+            bank_api_url=_read(environ, "BANK_API_URL", _url(stage), public_url),
+            prefix=prefix,
+            kms_key_id=environ.get("KMS_KEY_ID") or f"alias/{prefix}",
+            keys_secret=environ.get("KEYS_SECRET") or f"{prefix}-keys",
+            demo_banks_secret=environ.get("DEMO_BANKS_SECRET") or f"{prefix}-demo-banks",
+            log_level=_read(environ, "LOG_LEVEL", _log_level, "INFO"),
+        )
+
+    @property
+    def is_local(self) -> bool:
+        return self.stage == "local"
+
+    @property
+    def has_demo_banks(self) -> bool:
+        return self.stage != "prod"
+
+    @property
+    def code_lifetime(self) -> int:
+        """How long an authorization code lives: a person may copy it by hand in the local stage."""
+        return 600 if self.is_local else 60
+
+
+def _read(environ: Mapping[str, str], variable: str, parse: Callable[[str], T], default: str) -> T:
+    value = environ.get(variable) or default
+    try:
+        return parse(value)
+    except ValueError as error:
+        raise InvalidSetting(variable, str(error)) from None
+
+
+def _stage(value: str) -> Stage:
+    if value not in get_args(Stage):
+        raise ValueError(f"must be one of {', '.join(get_args(Stage))}")
+    return cast(Stage, value)
+
+
+def _port(value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,5}", value) or not 0 < int(value) < 65536:
+        raise ValueError("must be a port number from 1 to 65535")
+    return int(value)
+
+
+def _prefix(value: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9-]{1,60}", value):
+        raise ValueError("must be lower-case letters, digits and hyphens")
+    return value
+
+
+def _log_level(value: str) -> str:
+    levels = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+    if value.upper() not in levels:
+        raise ValueError(f"must be one of {', '.join(levels)}")
+    return value.upper()
+
+
+def _url(stage: Stage) -> Callable[[str], str]:
+    schemes = ("http", "https") if stage == "local" else ("https",)
+
+    def parse(value: str) -> str:
+        if not value:
+            raise ValueError("must be set outside the local stage")
+        parts = urlsplit(value)
+        if parts.scheme not in schemes or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError(f"must be an address that begins with {' or '.join(schemes)}://")
+        return value.rstrip("/")
+
+    return parse

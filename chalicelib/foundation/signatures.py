@@ -1,0 +1,103 @@
+"""Signatures over exact bytes: RSA PKCS#1 v1.5 with SHA-256, base64 (specification, Authentication: X-Signature)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterable
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey, generate_private_key
+
+MINIMUM_BITS = 2048
+_PADDING = padding.PKCS1v15()
+_HASH = hashes.SHA256()
+
+
+class InvalidKey(ValueError):
+    """A key that cannot be used: not PEM, not RSA, or of fewer than 2048 bits."""
+
+
+def sign(key: RSAPrivateKey, body: bytes) -> str:
+    """The base64 signature of ``body``."""
+    return base64.b64encode(key.sign(body, _PADDING, _HASH)).decode("ascii")
+
+
+def verify(keys: Iterable[RSAPublicKey], body: bytes, signature: str) -> bool:
+    """Whether any of ``keys`` made ``signature`` over ``body``."""
+    try:
+        raw = base64.b64decode(signature, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return any(_verifies(key, body, raw) for key in keys)
+
+
+def _verifies(key: RSAPublicKey, body: bytes, signature: bytes) -> bool:
+    try:
+        key.verify(signature, body, _PADDING, _HASH)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def generate_private_pem() -> str:
+    """A new RSA-2048 private key as PEM (PKCS#8)."""
+    key = generate_private_key(public_exponent=65537, key_size=MINIMUM_BITS)
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode("ascii")
+
+
+def load_private_key(pem: str) -> RSAPrivateKey:
+    """Raises: InvalidKey."""
+    try:
+        key = serialization.load_pem_private_key(pem.encode(), password=None)
+    except (ValueError, TypeError):
+        raise InvalidKey("this is not a PEM private key") from None
+    if not isinstance(key, RSAPrivateKey) or key.key_size < MINIMUM_BITS:
+        raise InvalidKey(f"the private key must be RSA with at least {MINIMUM_BITS} bits")
+    return key
+
+
+def load_public_key(pem: str) -> RSAPublicKey:
+    """Raises: InvalidKey."""
+    try:
+        key = serialization.load_pem_public_key(pem.encode())
+    except ValueError:
+        raise InvalidKey("this is not a PEM public key") from None
+    if not isinstance(key, RSAPublicKey):
+        raise InvalidKey("the public key must be an RSA key")
+    if key.key_size < MINIMUM_BITS:
+        raise InvalidKey(f"the public key has {key.key_size} bits; at least {MINIMUM_BITS} are needed")
+    return key
+
+
+def public_pem(key: RSAPublicKey) -> str:
+    return key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode("ascii")
+
+
+def key_id(key: RSAPublicKey) -> str:
+    """A short name for a key, derived from the key itself (the first 16 hexadecimal digits of its SHA-256)."""
+    encoded = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return hashlib.sha256(encoded).hexdigest()[:16]
+
+
+def jwk(key: RSAPublicKey) -> dict[str, str]:
+    """The key as a JSON Web Key (RFC 7517)."""
+    numbers = key.public_numbers()
+    return {
+        "kty": "RSA",
+        "use": "sig",
+        "alg": "RS256",
+        "kid": key_id(key),
+        "n": _base64url(numbers.n),
+        "e": _base64url(numbers.e),
+    }
+
+
+def _base64url(number: int) -> str:
+    raw = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")

@@ -1,0 +1,58 @@
+"""The vault: what has to be sent again is kept as ciphertext, bound to the record that it belongs to.
+
+A sealed value is ``version (1 byte) | data key id (4) | nonce (12) | AES-256-GCM ciphertext``; the additional data are
+the header and the context, so a value moved to another record or attribute does not open.
+"""
+
+from __future__ import annotations
+
+import secrets
+import struct
+from typing import Protocol
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+_VERSION = 1
+_HEADER = struct.Struct(">BI")
+_NONCE = 12
+
+
+class Unsealable(Exception):
+    """A sealed value was altered, moved to another record, or sealed with a key that is gone."""
+
+
+class DataKeys(Protocol):
+    """Where the keys come from; see ``keyring``."""
+
+    def current_data_key(self) -> tuple[int, AESGCM]:
+        """The id and cipher to seal with."""
+
+    def data_key(self, number: int) -> AESGCM:
+        """The cipher of one data key. Raises: KeyError."""
+
+
+class Vault:
+    """Seals and opens text."""
+
+    def __init__(self, keys: DataKeys) -> None:
+        self._keys = keys
+
+    def seal(self, text: str, context: str) -> bytes:
+        """Encrypt ``text`` for the place named by ``context``, for example ``banks/DEMOGB21/api_key``."""
+        number, cipher = self._keys.current_data_key()
+        header = _HEADER.pack(_VERSION, number)
+        nonce = secrets.token_bytes(_NONCE)
+        return header + nonce + cipher.encrypt(nonce, text.encode(), header + context.encode())
+
+    def unseal(self, sealed: bytes, context: str) -> str:
+        """Decrypt what ``seal`` made for the same ``context``. Raises: Unsealable."""
+        header, rest = sealed[: _HEADER.size], sealed[_HEADER.size :]
+        try:
+            version, number = _HEADER.unpack(header)
+            if version != _VERSION:
+                raise Unsealable(f"unknown version of a sealed value at {context}")
+            cipher = self._keys.data_key(number)
+            return cipher.decrypt(rest[:_NONCE], rest[_NONCE:], header + context.encode()).decode()
+        except (struct.error, KeyError, InvalidTag, ValueError):
+            raise Unsealable(f"the sealed value at {context} cannot be opened") from None

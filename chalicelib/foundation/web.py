@@ -1,0 +1,159 @@
+"""HTTP at the edge: what a request says, and answers made of text that is serialised here.
+
+Chalice would turn ``Decimal`` into binary floating point, so no view answers a dictionary; and it turns unknown
+exceptions into its own 500 before middleware sees them, so every view runs inside ``answering``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any
+from urllib.parse import parse_qsl
+
+from chalice.app import Request, Response
+
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.identifiers import is_uuid, new_uuid
+
+BODY_BYTES = 65536
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+ANY_CONTENT = ["*/*"]
+"""For routes: content types are judged here, in our own words, and not by Chalice."""
+
+
+class BadContent(ValueError):
+    """A body that cannot be read; ``reason`` says which rule it breaks."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        self.kind = kind
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """One request: headers by lower-case name, the query as pairs, and the exact bytes of the body."""
+
+    method: str
+    route: str
+    headers: Mapping[str, str]
+    query: tuple[tuple[str, str], ...]
+    body: bytes
+    uri: Mapping[str, str]
+    context: Mapping[str, Any]
+    request_id: str = field(default_factory=new_uuid)
+
+    @classmethod
+    def of(cls, request: Request) -> Incoming:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        query = request.to_original_event().get("multiValueQueryStringParameters") or {}
+        given = headers.get("x-request-id", "")
+        try:
+            body = request.raw_body or b""
+        except ValueError:
+            body = b""
+        return cls(
+            method=request.method,
+            route=request.path,
+            headers=headers,
+            query=tuple((name, value) for name, values in query.items() for value in values),
+            body=body.encode() if isinstance(body, str) else body,
+            uri=request.uri_params or {},
+            context=request.context,
+            request_id=given if is_uuid(given) else new_uuid(),
+        )
+
+    @property
+    def has_good_request_id(self) -> bool:
+        return is_uuid(self.headers.get("x-request-id", ""))
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", JSON).partition(";")[0].strip().lower() or JSON
+
+    def parameters(self) -> dict[str, str]:
+        """The query. Raises: BadContent, for a name that is given twice."""
+        return _once(self.query)
+
+    def json(self) -> Any:
+        """The body as JSON. Raises: BadContent with the kind ``type``, ``size`` or ``json``."""
+        self._check_size()
+        if self.content_type != JSON:
+            raise BadContent("type", f"Content-Type must be {JSON}")
+        try:
+            return jsontext.loads(self.body)
+        except jsontext.InvalidJson as error:
+            raise BadContent("json", f"the body is not valid JSON: {error}") from None
+
+    def form(self) -> dict[str, str]:
+        """The body as a form; members without a value count as absent (RFC 6749 §3.1). Raises: BadContent."""
+        self._check_size()
+        try:
+            pairs = parse_qsl(self.body.decode("utf-8"), errors="strict", max_num_fields=100)
+        except ValueError:
+            raise BadContent("json", "the body is not a form in UTF-8") from None
+        return _once(pairs)
+
+    def _check_size(self) -> None:
+        if len(self.body) > BODY_BYTES:
+            raise BadContent("size", f"the body is larger than {BODY_BYTES} bytes")
+
+
+def _once(pairs: Any) -> dict[str, str]:
+    members: dict[str, str] = {}
+    for name, value in pairs:
+        if name in members:
+            raise BadContent("repeated", "a parameter is given twice")
+        members[name] = value
+    return members
+
+
+def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON answer that no cache keeps."""
+    return text_answer(jsontext.dumps(value), JSON, status, headers)
+
+
+def text_answer(text: str, content_type: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(
+        text,
+        status_code=status,
+        headers={
+            "Content-Type": content_type,
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+            **(headers or {}),
+        },
+    )
+
+
+def redirect(url: str) -> Response:
+    """See Other: the browser goes on with GET."""
+    headers = {"Location": url, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+    return Response("", status_code=303, headers={"Content-Type": "text/plain; charset=utf-8", **headers})
+
+
+View = Callable[[Incoming], Response]
+
+
+def answering(
+    current: Callable[[], Request], failed: Callable[[Incoming, Exception], Response]
+) -> Callable[[View], Callable[..., Response]]:
+    """A decorator for views: hands them an ``Incoming`` and turns what they raise into an answer by ``failed``."""
+
+    def decorate(view: View) -> Callable[..., Response]:
+        @wraps(view)
+        def answered(**uri: str) -> Response:
+            incoming = Incoming.of(current())
+            log.bind(request_id=incoming.request_id)
+            try:
+                response = view(incoming)
+            except Exception as error:
+                response = failed(incoming, error)
+            response.headers.setdefault("X-Request-Id", incoming.request_id)
+            return response
+
+        return answered
+
+    return decorate

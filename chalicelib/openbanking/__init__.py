@@ -1,0 +1,1 @@
+"""The open banking hub: between third-party providers (TPPs) and banks (ASPSPs)."""

@@ -1,0 +1,60 @@
+"""Refusals as HTTP answers: one place decides which interface's format a route speaks."""
+
+from __future__ import annotations
+
+from chalice.app import Response
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.web import BadContent, Incoming, json_answer
+from chalicelib.openbanking.protocol.errors import (
+    Fault,
+    Refusal,
+    version_1_body,
+    version_1_status,
+    version_2_body,
+    version_2_status,
+)
+
+_CONTENT = {"type": Fault.HEADERS, "json": Fault.NOT_JSON, "size": Fault.CONTENT, "repeated": Fault.PARAMETER}
+
+
+def speaks_version_1(route: str) -> bool:
+    """Whether a route belongs to the bank-facing API of version 1; everything else has version 2's members."""
+    return route.startswith("/bank/") and not route.startswith("/bank/v2/")
+
+
+def refused(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
+    """A refusal in the format of ``route``'s interface."""
+    if speaks_version_1(route):
+        return json_answer(version_1_body(refusal), version_1_status(refusal), _headers(refusal))
+    body = version_2_body(refusal, request_id, now)
+    if refusal.oauth_error is not None and route in ("/tpp/token", "/tpp/token/revoke"):
+        body |= {"error": refusal.oauth_error, "error_description": refusal.message}
+    return json_answer(body, version_2_status(refusal), _headers(refusal))
+
+
+def as_refusal(error: Exception) -> Refusal:
+    """What a view raised, as a refusal; what nobody expected is logged and tells the caller nothing."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, BadContent):
+        return Refusal(_CONTENT[error.kind], str(error), oauth_error="invalid_request")
+    log.exception("failed")
+    return Refusal(Fault.INTERNAL, "the service failed; the request may be sent again", oauth_error="server_error")
+
+
+def failure(clock: Clock, incoming: Incoming, error: Exception) -> Response:
+    """The answer to a request whose view raised."""
+    return refused(incoming.route, as_refusal(error), incoming.request_id, clock.time())
+
+
+def _headers(refusal: Refusal) -> dict[str, str]:
+    headers = {}
+    if refusal.challenge:
+        headers["WWW-Authenticate"] = 'Bearer realm="causeway", error="invalid_token"'
+    if refusal.oauth_error == "invalid_client":
+        headers["WWW-Authenticate"] = 'Basic realm="causeway"'
+    if refusal.retry_after is not None:
+        headers["Retry-After"] = str(refusal.retry_after)
+    return headers

@@ -1,0 +1,203 @@
+"""Authorization requests: from a TPP's wish to a PSU's yes or no (decisions: Authorization flow).
+
+A request is stored under the digest of client and ``state``, so that a client cannot use a state twice, and lives 30
+minutes. It is *open* until the bank saves a consent (*approved*) or the PSU comes back by the cancel address
+(*cancelled*); both ends are reached by conditional writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.identifiers import digest, new_credential
+from chalicelib.foundation.store import ConditionFailed, Item, Store, Update, absent
+from chalicelib.foundation.vault import Vault
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.tpp_calls import ConsentType
+
+TABLE = "authorizations"
+LIFETIME = 30 * 60
+KEPT = 400 * 24 * 3600
+"""How long a used state is remembered, in seconds: longer than any consent that came of it."""
+
+Status = Literal["open", "approved", "cancelled"]
+
+
+class StateUsed(Exception):
+    """The client has used this state before; ``authorization`` is what stands there."""
+
+    def __init__(self, authorization: Authorization) -> None:
+        self.authorization = authorization
+        super().__init__("the state was used before")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a TPP asks for, checked."""
+
+    client_id: str
+    bic: str
+    api_version: Version
+    scopes: Sequence[str]
+    redirect_uri: str
+    consent_type: ConsentType
+    state: str
+    code_challenge: str | None
+
+    def parameters(self) -> dict[str, str]:
+        """The query of the bank's authorization address (RFC 6749 §4.1.1, RFC 7636)."""
+        query = {
+            "response_type": "code",
+            "client_id": self.client_id,
+            "redirect_uri": self.redirect_uri,
+            "scope": " ".join(self.scopes),
+            "state": self.state,
+            "consent_type": self.consent_type,
+        }
+        if self.code_challenge is not None:
+            query |= {"code_challenge": self.code_challenge, "code_challenge_method": "S256"}
+        return query
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """A stored authorization request. ``error`` and ``error_description`` are what a cancellation said."""
+
+    authorization_id: str
+    client_id: str
+    bic: str
+    api_version: Version
+    scopes: tuple[str, ...]
+    redirect_uri: str
+    consent_type: ConsentType
+    state: str
+    code_challenge: str | None
+    request_url: str
+    status: Status
+    valid_until: int
+    cancel_digest: str
+    cancel_sealed: bytes
+    error: str | None
+    error_description: str | None
+
+    @classmethod
+    def from_item(cls, item: Item) -> Authorization:
+        members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
+        return cls(**members | {"scopes": tuple(item["scopes"])})
+
+    def is_open(self, now: int) -> bool:
+        return self.status == "open" and now < self.valid_until
+
+    def was_asked_by(self, url: str) -> bool:
+        """Whether ``url`` is the address that this request was given, however its query is escaped or ordered."""
+        return _canonical(url) == _canonical(self.request_url)
+
+
+def authorization_key(authorization_id: str) -> tuple[str, Item]:
+    return TABLE, {"authorization_id": authorization_id}
+
+
+def identify(client_id: str, state: str) -> str:
+    """The id of a client's request with ``state``."""
+    return digest(f"{client_id}\n{state}")
+
+
+def identify_url(url: str) -> str | None:
+    """The id of the request that an authorization URL belongs to; ``None`` when it cannot be one of ours."""
+    query = dict(_query(url))
+    client_id, state = query.get("client_id"), query.get("state")
+    return identify(client_id, state) if client_id and state else None
+
+
+class Authorizations:
+    """The authorization requests' table."""
+
+    def __init__(self, store: Store, vault: Vault, clock: Clock) -> None:
+        self._store = store
+        self._vault = vault
+        self._clock = clock
+
+    def open(self, wish: Wish, authorization_url: str) -> Authorization:
+        """Store a new request.
+
+        Raises:
+            StateUsed: the client has used the state before.
+        """
+        authorization_id = identify(wish.client_id, wish.state)
+        cancel, cancel_digest = new_credential(authorization_id)
+        now = self._clock.time()
+        members = {name: getattr(wish, name) for name in Wish.__dataclass_fields__}
+        item = members | {
+            "authorization_id": authorization_id,
+            "scopes": list(wish.scopes),
+            "request_url": with_query(authorization_url, wish.parameters()),
+            "status": "open",
+            "created_at": now,
+            "valid_until": now + LIFETIME,
+            "cancel_digest": cancel_digest,
+            "cancel_sealed": self._vault.seal(cancel, _context(authorization_id)),
+            "expires_at": now + KEPT,
+        }
+        try:
+            self._store.put(TABLE, item, absent("authorization_id"))
+        except ConditionFailed as failure:
+            assert failure.item is not None
+            raise StateUsed(Authorization.from_item(failure.item)) from None
+        return Authorization.from_item(item)
+
+    def cancel_credential(self, authorization: Authorization) -> str:
+        """What the cancel address ends in."""
+        return self._vault.unseal(authorization.cancel_sealed, _context(authorization.authorization_id))
+
+    def approval(self, authorization: Authorization, consent_id: str) -> Update:
+        """The write that approves an open request, for the transaction that saves the consent."""
+        return Update(
+            TABLE,
+            {"authorization_id": authorization.authorization_id},
+            set={"status": "approved", "consent_id": consent_id},
+            condition=Attr("status").eq("open") & Attr("valid_until").gt(self._clock.time()),
+        )
+
+    def cancel(self, authorization: Authorization, error: str, description: str) -> Authorization:
+        """End an open request; one that has ended keeps its end, which is answered."""
+        try:
+            item = self._store.update(
+                TABLE,
+                {"authorization_id": authorization.authorization_id},
+                set={"status": "cancelled", "error": error, "error_description": description},
+                condition=Attr("status").eq("open"),
+            )
+        except ConditionFailed as failure:
+            assert failure.item is not None
+            item = failure.item
+        return Authorization.from_item(item)
+
+
+def with_query(url: str, parameters: dict[str, str]) -> str:
+    """``url`` with ``parameters`` added to its query."""
+    return f"{url}{'&' if urlsplit(url).query else '?'}{urlencode(parameters)}"
+
+
+def _canonical(url: str) -> tuple[str, str, str, list[tuple[str, str]]]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "", "", "", []
+    return parts.scheme, parts.netloc.lower(), parts.path, sorted(_query(url))
+
+
+def _query(url: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(urlsplit(url).query, keep_blank_values=True, errors="strict", max_num_fields=50)
+    except ValueError:
+        return []
+
+
+def _context(authorization_id: str) -> str:
+    return f"{TABLE}/{authorization_id}/cancel"

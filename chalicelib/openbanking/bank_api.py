@@ -1,0 +1,122 @@
+"""The bank-facing API of both versions: parses calls below ``/bank`` and ``/bank/v2`` and answers them.
+
+The routes are derived from the protocol's rows; the two versions differ in spelling, in path and in their errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chalice.app import Blueprint, Request, Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.signatures import public_pem
+from chalicelib.foundation.web import ANY_CONTENT, Incoming, answering, json_answer, redirect, text_answer
+from chalicelib.openbanking import answers
+from chalicelib.openbanking.authorization_flow import UnknownCancellation
+from chalicelib.openbanking.banks import Bank
+from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS, BankCall, in_spelling
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.replays import Claim
+from chalicelib.website.pages import error_page
+
+bank_routes = Blueprint(__name__)
+ALL_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+BASES: dict[Version, str] = {1: "/bank", 2: "/bank/v2"}
+
+
+def _current() -> Request:
+    return bank_routes.current_request
+
+
+def _failed(incoming: Incoming, error: Exception) -> Response:
+    return answers.failure(hub().clock, incoming, error)
+
+
+view = answering(_current, _failed)
+
+Step = Callable[[Bank, Any, Claim], dict[str, Any]]
+
+
+def _step(name: str) -> Step:
+    steps: dict[str, Callable[[], Step]] = {
+        "initiate": lambda: hub().authorization_flow.initiate,
+        "save_consent": lambda: hub().authorization_flow.save_consent,
+        "revoke_token": lambda: hub().token_flow.revoke_by_bank,
+    }
+    return steps[name]()
+
+
+def _answered(call: BankCall, version: Version) -> Any:
+    def answered(incoming: Incoming) -> Response:
+        identity = incoming.context.get("identity") or {}
+        bank = hub().bank_gate.admit(version, incoming.headers, identity, incoming.body)
+        try:
+            request = call.models[version].read(incoming.json())
+        except InvalidMessage as error:
+            raise refuse_fields(error, FIELD_FAULTS) from None
+        claim = Claim.of(bank.bic, call.path, incoming.request_id, incoming.body)
+        answer = _step(call.name)(bank, request, claim)
+        return json_answer(in_spelling(version, answer))
+
+    return view(answered)
+
+
+for _version, _base in BASES.items():
+    for _call in BANK_CALLS:
+        bank_routes.route(
+            f"{_base}{_call.path}",
+            methods=["POST"],
+            name=f"bank_v{_version}_{_call.name}",
+            content_types=ANY_CONTENT,
+        )(_answered(_call, _version))
+
+
+@bank_routes.route("/bank/public_key", methods=["GET"])
+@view
+def public_key(incoming: Incoming) -> Response:
+    """The service's public keys as PEM, newest first."""
+    keys = "".join(public_pem(key) for key in hub().keyring.public_keys())
+    return text_answer(keys, "application/x-pem-file", headers={"Cache-Control": "public, max-age=60"})
+
+
+@bank_routes.route("/bank/cancel/{secret}", methods=["GET"])
+@view
+def cancel(incoming: Incoming) -> Response:
+    return _cancel(incoming, 1)
+
+
+@bank_routes.route("/bank/v2/cancel/{secret}", methods=["GET"])
+@view
+def cancel_v2(incoming: Incoming) -> Response:
+    return _cancel(incoming, 2)
+
+
+def _cancel(incoming: Incoming, version: Version) -> Response:
+    """The PSU's browser comes back without a consent: it has no headers, and a mistake gets a page."""
+    query = dict(incoming.query)
+    try:
+        return redirect(
+            hub().authorization_flow.cancel(
+                version, incoming.uri["secret"], query.get("error"), query.get("error_description")
+            )
+        )
+    except UnknownCancellation:
+        return error_page(
+            "This address does not lead anywhere",
+            "It may be mistyped, or the authorization that it belonged to is long over.",
+            "Go back to the application that you came from and start again.",
+            status=404,
+        )
+
+
+def _unknown(incoming: Incoming) -> Response:
+    raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
+
+
+for _place in ("/bank/{first}", "/bank/{first}/{second}", "/bank/v2/{first}", "/bank/v2/{first}/{second}"):
+    _name = "unknown" + _place.replace("/", "_").replace("{", "").replace("}", "")
+    bank_routes.route(_place, methods=ALL_METHODS, name=_name, content_types=ANY_CONTENT)(view(_unknown))

@@ -1,0 +1,207 @@
+"""Consents and their tokens: what a PSU allowed, and the credentials that prove it (decisions: Authorization flow).
+
+One item collection per consent: the item ``consent`` says who may do what until when and which refresh token is
+current; each access and refresh token is an item beside it, written once and only ever recognised by its digest. A
+token counts while its consent is *authorised*, so one write to the consent ends them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from boto3.dynamodb.conditions import Attr, ConditionBase
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.identifiers import Credential, new_credential, new_id
+from chalicelib.foundation.store import Item, Operation, Put, Update, absent
+from chalicelib.foundation.vault import Vault
+from chalicelib.openbanking.authorizations import Authorization
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.tpp_calls import ConsentType
+
+TABLE = "consents"
+ACCESS_LIFETIME = 3600
+REPEAT_WINDOW = 60
+"""For so many seconds a rotated refresh token fetches the same pair again: the answer may have been lost."""
+
+Status = Literal["authorised", "revoked", "spent"]
+Party = Literal["tpp", "bank", "operator", "service"]
+Accounts = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """A PSU's consent. Times are Unix seconds; ``accounts`` has ``ibans``, ``account_ids``, ``account_numbers``."""
+
+    consent_id: str
+    client_id: str
+    bic: str
+    api_version: Version
+    scopes: tuple[str, ...]
+    consent_type: ConsentType
+    status: Status
+    accounts: dict[str, list[str]]
+    valid_until: int
+    created_at: int
+    redirect_uri: str
+    code_challenge: str | None
+    code_digest: str
+    code_valid_until: int
+    code_redeemed_at: int | None
+    bank_token_digest: str
+    bank_token_sealed: bytes
+    refresh_id: str | None
+    previous_refresh_id: str | None
+    rotated_at: int | None
+    pair_sealed: bytes | None
+
+    @classmethod
+    def from_item(cls, item: Item) -> Consent:
+        members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
+        return cls(**members | {"scopes": tuple(item["scopes"])})
+
+    def is_valid(self, now: int) -> bool:
+        return self.status == "authorised" and now < self.valid_until
+
+    def shown_status(self, now: int) -> str:
+        return "expired" if self.status == "authorised" and now >= self.valid_until else self.status
+
+    def allows_account(self, kind: str, identifier: str) -> bool:
+        """Whether the PSU approved an account; when none of that ``kind`` was named, the bank decides."""
+        named = self.accounts.get(kind) or ()
+        return not named or identifier in named
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An access token, its end, and the refresh token that goes with it."""
+
+    access_token: str
+    access_valid_until: int
+    refresh_token: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewConsent:
+    """A consent about to be written, with the two credentials that leave the service once."""
+
+    consent: Consent
+    operation: Put
+    code: str
+    bank_token: str
+
+
+def consent_key(consent_id: str) -> tuple[str, Item]:
+    return TABLE, {"consent_id": consent_id, "part": "consent"}
+
+
+def token_key(kind: Literal["access", "refresh"], credential: Credential) -> tuple[str, Item]:
+    """Where the token of a two-part credential stands."""
+    return TABLE, {"consent_id": credential.ids[0], "part": f"{kind}#{credential.ids[1]}"}
+
+
+class Consents:
+    """Makes the writes that create, rotate and end consents; flows put them into transactions."""
+
+    def __init__(self, vault: Vault, clock: Clock, code_lifetime: int) -> None:
+        self._vault = vault
+        self._clock = clock
+        self._code_lifetime = code_lifetime
+
+    def new(self, authorization: Authorization, accounts: Accounts, days: int) -> NewConsent:
+        """The consent that ``authorization`` leads to, with its code and the bank's token."""
+        consent_id, now = new_id(), self._clock.time()
+        code, code_digest = new_credential(consent_id)
+        bank_token, bank_token_digest = new_credential(consent_id)
+        item = {
+            "consent_id": consent_id,
+            "part": "consent",
+            "client_id": authorization.client_id,
+            "bic": authorization.bic,
+            "api_version": authorization.api_version,
+            "scopes": list(authorization.scopes),
+            "consent_type": authorization.consent_type,
+            "status": "authorised",
+            "accounts": {kind: list(identifiers) for kind, identifiers in accounts.items() if identifiers},
+            "valid_until": now + days * 24 * 3600,
+            "created_at": now,
+            "redirect_uri": authorization.redirect_uri,
+            "code_challenge": authorization.code_challenge,
+            "code_digest": code_digest,
+            "code_valid_until": now + self._code_lifetime,
+            "bank_token_digest": bank_token_digest,
+            "bank_token_sealed": self._vault.seal(bank_token, _context(consent_id, "bank_token")),
+        }
+        operation = Put(TABLE, item, absent("consent_id"))
+        return NewConsent(Consent.from_item(item), operation, code, bank_token)
+
+    def bank_token(self, consent: Consent) -> str:
+        """What the bank knows the PSU by: ``X-Auth-Token``."""
+        return self._vault.unseal(consent.bank_token_sealed, _context(consent.consent_id, "bank_token"))
+
+    def first_pair(self, consent: Consent) -> tuple[Pair, list[Operation]]:
+        """Tokens for a code that has not been redeemed; the transaction fails for all but one."""
+        unused = Attr("status").eq("authorised") & Attr("code_redeemed_at").not_exists()
+        return self._pair(consent, {"code_redeemed_at": self._clock.time()}, unused)
+
+    def next_pair(self, consent: Consent, refresh_id: str) -> tuple[Pair, list[Operation]]:
+        """Tokens for the current refresh token; the transaction fails for all but one."""
+        current = Attr("status").eq("authorised") & Attr("refresh_id").eq(refresh_id)
+        rotation = {"previous_refresh_id": refresh_id, "rotated_at": self._clock.time()}
+        return self._pair(consent, rotation, current)
+
+    def repeated_pair(self, consent: Consent, refresh_id: str) -> Pair | None:
+        """The pair that a rotated refresh token led to, if it may still be fetched again."""
+        if consent.previous_refresh_id != refresh_id or consent.rotated_at is None or consent.pair_sealed is None:
+            return None
+        if self._clock.time() - consent.rotated_at > REPEAT_WINDOW:
+            return None
+        return Pair(**jsontext.loads(self._vault.unseal(consent.pair_sealed, _context(consent.consent_id, "pair"))))
+
+    def ending(self, consent: Consent, by: Party, status: Literal["revoked", "spent"] = "revoked") -> Update:
+        """The write that ends a consent and every token of it."""
+        return Update(
+            TABLE,
+            {"consent_id": consent.consent_id, "part": "consent"},
+            set={"status": status, "ended_at": self._clock.time(), "ended_by": by},
+            remove=["pair_sealed"],
+            condition=Attr("status").eq("authorised"),
+        )
+
+    def _pair(
+        self, consent: Consent, changes: Mapping[str, Any], condition: ConditionBase
+    ) -> tuple[Pair, list[Operation]]:
+        access_id, refresh_id, now = new_id(), new_id(), self._clock.time()
+        access, access_digest = new_credential(consent.consent_id, access_id)
+        refresh, refresh_digest = new_credential(consent.consent_id, refresh_id)
+        pair = Pair(access, min(now + ACCESS_LIFETIME, consent.valid_until), refresh)
+        members = {name: getattr(pair, name) for name in Pair.__dataclass_fields__}
+        sealed = self._vault.seal(jsontext.dumps(members), _context(consent.consent_id, "pair"))
+        return pair, [
+            Update(
+                TABLE,
+                {"consent_id": consent.consent_id, "part": "consent"},
+                set={**changes, "refresh_id": refresh_id, "pair_sealed": sealed},
+                condition=condition,
+            ),
+            _token(consent, f"access#{access_id}", access_digest, pair.access_valid_until),
+            _token(consent, f"refresh#{refresh_id}", refresh_digest, consent.valid_until),
+        ]
+
+
+def _token(consent: Consent, part: str, token_digest: str, valid_until: int) -> Put:
+    item = {
+        "consent_id": consent.consent_id,
+        "part": part,
+        "digest": token_digest,
+        "valid_until": valid_until,
+        "expires_at": valid_until,
+    }
+    return Put(TABLE, item)
+
+
+def _context(consent_id: str, member: str) -> str:
+    return f"{TABLE}/{consent_id}/{member}"

@@ -1,0 +1,120 @@
+"""The OAuth front door for off-the-shelf clients: RFC 6749 in its own spelling, RFC 8414 metadata, RFC 7517 keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalice.app import Blueprint, Request, Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.signatures import jwk
+from chalicelib.foundation.web import BadContent, Incoming, answering, json_answer, redirect
+from chalicelib.openbanking import answers
+from chalicelib.openbanking.authorizations import with_query
+from chalicelib.openbanking.callers import Credentials
+from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol.scopes import SCOPES
+from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
+from chalicelib.website.pages import error_page
+
+oauth_routes = Blueprint(__name__)
+
+
+def _current() -> Request:
+    return oauth_routes.current_request
+
+
+def _failed(incoming: Incoming, error: Exception) -> Response:
+    return answers.failure(hub().clock, incoming, error)
+
+
+def _failed_page(incoming: Incoming, error: Exception) -> Response:
+    refusal = answers.as_refusal(error)
+    return error_page(
+        "The authorization cannot begin",
+        refusal.message[:1].upper() + refusal.message[1:] + ".",
+        "Go back to the application that you came from; its makers need to know what this page says.",
+        status=400,
+    )
+
+
+@oauth_routes.route("/oauth/authorize", methods=["GET"])
+@answering(_current, _failed_page)
+def authorize(incoming: Incoming) -> Response:
+    """Send the browser to the bank; when that cannot be, back to the client, or (client unknown) to a page."""
+    pairs = dict(incoming.query)
+    client = hub().callers.client(Credentials(pairs.get("client_id") or None))
+    if pairs.get("redirect_uri", client.callback_url) != client.callback_url:
+        return error_page(
+            "The authorization cannot begin",
+            "The redirect_uri is not the Callback URL that this client is registered with.",
+            "Nobody was sent anywhere, since the address could belong to somebody else.",
+            status=400,
+        )
+    try:
+        authorization = hub().authorization_flow.authorize(client, _request(incoming), repeatable=True)
+    except Exception as error:
+        return _back(client, pairs.get("state"), answers.as_refusal(error))
+    return redirect(authorization.request_url)
+
+
+def _request(incoming: Incoming) -> AuthorizeRequest:
+    """The query of RFC 6749 §4.1.1 as this service's request; unknown parameters are ignored (§3.1)."""
+    try:
+        query = {name: value for name, value in incoming.parameters().items() if value}
+    except BadContent as error:
+        raise answers.as_refusal(error) from None
+    if query.get("response_type") != "code":
+        fault = "invalid_request" if "response_type" not in query else "unsupported_response_type"
+        raise Refusal(Fault.CONTENT, "response_type must be code", oauth_error=fault)
+    members: dict[str, Any] = {name: query[name] for name in AuthorizeRequest.model_fields if name in query}
+    members["scopes"] = query.get("scope", "").split()
+    try:
+        return AuthorizeRequest.read(members)
+    except InvalidMessage as error:
+        raise refuse_fields(error) from None
+
+
+def _back(client: Client, state: str | None, refusal: Refusal) -> Response:
+    parameters = {
+        "error": refusal.oauth_error or "invalid_request",
+        "error_description": refusal.message,
+        "iss": hub().settings.public_url,
+    }
+    return redirect(with_query(client.callback_url, parameters | ({"state": state} if state else {})))
+
+
+@oauth_routes.route("/.well-known/oauth-authorization-server", methods=["GET"])
+@answering(_current, _failed)
+def metadata(incoming: Incoming) -> Response:
+    """RFC 8414."""
+    base, stage = hub().settings.public_url, hub().settings.stage
+    methods = ["client_secret_basic", "client_secret_post"] + (["none"] if stage != "prod" else [])
+    return json_answer(
+        {
+            "issuer": base,
+            "authorization_endpoint": f"{base}/oauth/authorize",
+            "token_endpoint": f"{base}/tpp/token",
+            "revocation_endpoint": f"{base}/tpp/token/revoke",
+            "jwks_uri": f"{base}/.well-known/jwks.json",
+            "scopes_supported": [name for version in SCOPES.values() for name in version],
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "token_endpoint_auth_methods_supported": methods,
+            "revocation_endpoint_auth_methods_supported": methods,
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": True,
+        },
+        headers={"Cache-Control": "public, max-age=300"},
+    )
+
+
+@oauth_routes.route("/.well-known/jwks.json", methods=["GET"])
+@answering(_current, _failed)
+def keys(incoming: Incoming) -> Response:
+    """The public keys that the service signs webhooks with (RFC 7517)."""
+    published = [jwk(key) for key in hub().keyring.public_keys()]
+    return json_answer({"keys": published}, headers={"Cache-Control": "public, max-age=60"})

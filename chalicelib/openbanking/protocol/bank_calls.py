@@ -1,0 +1,91 @@
+"""What banks call: the messages of the bank-facing API, each version in its own spelling (specification, Endpoints)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from chalicelib.foundation.fields import AN, Iban, Message
+from chalicelib.openbanking.protocol.errors import Fault
+from chalicelib.openbanking.protocol.scopes import Version
+
+Identifiers = Annotated[list[AN[128]], Field(max_length=1000)]
+
+
+class InitAuthorization(Message):
+    """``/bank/init_authorization``: the bank has received the PSU with an OAuth2 authorization URL."""
+
+    request_url: AN[8192]
+
+
+class SaveConsent(Message):
+    """``/bank/consent``: the PSU approved; which accounts it concerns."""
+
+    scopes: list[AN[64]]
+    request_url: AN[8192]
+    ibans: Annotated[list[Iban], Field(max_length=1000)] | None = None
+    account_ids: Identifiers | None = None
+    account_numbers: Identifiers | None = None
+
+
+class RevokeToken(Message):
+    """``/bank/token/revoke``: the consent behind a token has ended."""
+
+    access_token: AN[512]
+
+
+class _Camel(Message):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class InitAuthorizationV2(_Camel, InitAuthorization):
+    """``/bank/v2/init_authorization``."""
+
+
+class SaveConsentV2(_Camel, SaveConsent):
+    """``/bank/v2/consent``."""
+
+
+class RevokeTokenV2(_Camel, RevokeToken):
+    """``/bank/v2/token/revoke``."""
+
+
+@dataclass(frozen=True, slots=True)
+class BankCall:
+    """One call of the bank-facing API.
+
+    Attributes:
+        name: of the flow's step that answers it.
+        path: below ``/bank`` or ``/bank/v2``.
+        models: the request per version.
+    """
+
+    name: str
+    path: str
+    models: Mapping[Version, type[Message]]
+
+
+BANK_CALLS: tuple[BankCall, ...] = (
+    BankCall("initiate", "/init_authorization", {1: InitAuthorization, 2: InitAuthorizationV2}),
+    BankCall("save_consent", "/consent", {1: SaveConsent, 2: SaveConsentV2}),
+    BankCall("revoke_token", "/token/revoke", {1: RevokeToken, 2: RevokeTokenV2}),
+)
+
+FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {
+    "request_url": (Fault.URL_MISSING, Fault.URL_NOT_VALID),
+    "requestUrl": (Fault.URL_MISSING, Fault.URL_NOT_VALID),
+    "scopes": (Fault.SCOPES_MISSING, Fault.SCOPES_NOT_CORRECT),
+    "ibans": (Fault.FIELD, Fault.IBAN_NOT_VALID),
+    "access_token": (Fault.FIELD, Fault.MALFORMED_TOKEN),
+    "accessToken": (Fault.FIELD, Fault.MALFORMED_TOKEN),
+}
+"""Members whose absence, or wrong value, has a code of its own."""
+
+
+def in_spelling(version: Version, members: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer's members as the version spells them: snake_case in 1, camelCase in 2."""
+    return dict(members) if version == 1 else {to_camel(name): value for name, value in members.items()}

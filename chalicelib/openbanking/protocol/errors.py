@@ -1,0 +1,227 @@
+"""The error tables of both bank versions, and the faults that pair them (specification, Errors).
+
+A flow refuses with a ``Refusal`` that names a fault; which code and HTTP status go out is decided by the table of the
+interface that the request came in by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.fields import InvalidMessage, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRow:
+    """One row of an error table: the HTTP status that goes with a code, and its meaning."""
+
+    status: int
+    meaning: str
+
+
+VERSION_1: Mapping[int, CodeRow] = {
+    4000: CodeRow(500, "Unknown error"),
+    4001: CodeRow(400, "Wrong request content"),
+    4002: CodeRow(500, "Internal server error"),
+    4003: CodeRow(400, "Request body is not valid JSON"),
+    4004: CodeRow(403, "Unknown bank"),
+    4005: CodeRow(502, "Unreachable TPP"),
+    4200: CodeRow(401, "Wrong credentials"),
+    4201: CodeRow(401, "Authentication required"),
+    4202: CodeRow(401, "Access token not found, or this API action does not exist"),
+    4203: CodeRow(401, "SSL credentials not found (SSL_CLIENT_S_DN_Email, SSL_CLIENT_S_DN)"),
+    4204: CodeRow(401, "Header X-Request-Id is not a valid UUID"),
+    4205: CodeRow(409, "Consent is not unique (duplicate state)"),
+    4300: CodeRow(400, "Parameter request_url missing"),
+    4301: CodeRow(400, "Parameter request_url not correct"),
+    4302: CodeRow(400, "Parameter scope missing"),
+    4303: CodeRow(400, "Parameter scope not correct"),
+    4305: CodeRow(400, "Parameter iban not correct"),
+    4306: CodeRow(400, "Selected scope not valid for this request"),
+    4307: CodeRow(400, "Account identifiers missing"),
+}
+
+VERSION_2: Mapping[str, CodeRow] = {
+    "INTERNAL_SERVER_ERROR": CodeRow(500, "Internal error"),
+    "PAYMENT_SCHEME_INVALID": CodeRow(400, "The payment scheme is invalid for the bank"),
+    "ASPSP_UNKNOWN_ERROR": CodeRow(502, "The request to the bank failed"),
+    "PARAMETER_NOT_CONSISTENT": CodeRow(400, "A path or query parameter is invalid"),
+    "FORMAT_ERROR": CodeRow(400, "Wrong request content"),
+    "HEADERS_ERROR": CodeRow(400, "A header is missing or invalid"),
+    "SERVICE_BLOCKED": CodeRow(403, "Access denied"),
+    "RESOURCE_UNKNOWN": CodeRow(404, "The resource is not known"),
+    "WRONG_CREDENTIALS": CodeRow(401, "Wrong credentials"),
+    "AUTHENTICATION_REQUIRED": CodeRow(401, "Authentication required"),
+    "API_ACTION_DOES_NOT_EXIST": CodeRow(401, "This API action does not exist"),
+    "SSL_CREDENTIALS_NOT_FOUND": CodeRow(401, "The client certificate is missing or is not the bank's"),
+    "REQUEST_ID_NOT_UUID": CodeRow(401, "Header X-Request-Id is not a UUID"),
+}
+
+ADDITIONAL: Mapping[str, str] = {
+    "ASPSP_ERROR_DESC": "The bank's own description of the error",
+    "EXTRA_FIELDS_PROVIDED": "Unknown field in the content",
+    "INVALID_DATE_FORMAT": "Invalid date",
+    "INVALID_MODEL_TYPE": "A field is missing or not of its type",
+    "INVALID_PAYMENT_ID_FORMAT": "Invalid payment id",
+    "INVALID_PAYMENT_STATUS_FORMAT": "Invalid payment status",
+    "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST": "The request URL is missing",
+    "AUTHORIZATION_REQUEST_URL_NOT_VALID": "The request URL is not valid",
+    "AUTHORIZATION_SCOPE_DOES_NOT_EXIST": "The scopes are missing",
+    "AUTHORIZATION_SCOPE_NOT_CORRECT": "The scopes are not correct",
+    "AUTHORIZATION_IBAN_NOT_VALID": "An IBAN is not valid",
+    "AUTHORIZATION_SELECTED_WRONG_SCOPE": "The approved scopes are not those requested",
+    "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING": "Account identifiers are missing",
+    "AUTHORIZATION_TOKEN_NOT_VALID": "The access token is malformed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRow:
+    """What one fault is called in version 1 and in version 2, there perhaps with an additional error."""
+
+    v1: int
+    v2: str
+    additional: str | None = None
+
+
+class Fault(Enum):
+    """Every reason to refuse a request, with its codes (decisions of this project pair the two tables)."""
+
+    UNKNOWN_ERROR = FaultRow(4000, "INTERNAL_SERVER_ERROR")
+    INTERNAL = FaultRow(4002, "INTERNAL_SERVER_ERROR")
+    CONTENT = FaultRow(4001, "FORMAT_ERROR")
+    FIELD = FaultRow(4001, "FORMAT_ERROR", "INVALID_MODEL_TYPE")
+    NOT_JSON = FaultRow(4003, "FORMAT_ERROR")
+    DATE = FaultRow(4001, "FORMAT_ERROR", "INVALID_DATE_FORMAT")
+    UNKNOWN_FIELD = FaultRow(4001, "FORMAT_ERROR", "EXTRA_FIELDS_PROVIDED")
+    HEADERS = FaultRow(4001, "HEADERS_ERROR")
+    PARAMETER = FaultRow(4001, "PARAMETER_NOT_CONSISTENT")
+    OTHER_VERSION = FaultRow(4004, "SERVICE_BLOCKED")
+    TPP_GONE = FaultRow(4005, "SERVICE_BLOCKED")
+    FORBIDDEN = FaultRow(4200, "SERVICE_BLOCKED")
+    WRONG_CREDENTIALS = FaultRow(4200, "WRONG_CREDENTIALS")
+    WRONG_SIGNATURE = FaultRow(4200, "HEADERS_ERROR")
+    NOT_AUTHENTICATED = FaultRow(4201, "AUTHENTICATION_REQUIRED")
+    NO_SUCH_ACTION = FaultRow(4202, "API_ACTION_DOES_NOT_EXIST")
+    UNKNOWN_TOKEN = FaultRow(4202, "RESOURCE_UNKNOWN")
+    MALFORMED_TOKEN = FaultRow(4001, "FORMAT_ERROR", "AUTHORIZATION_TOKEN_NOT_VALID")
+    UNKNOWN_RESOURCE = FaultRow(4001, "RESOURCE_UNKNOWN")
+    NO_CERTIFICATE = FaultRow(4203, "SSL_CREDENTIALS_NOT_FOUND")
+    REQUEST_ID = FaultRow(4204, "REQUEST_ID_NOT_UUID")
+    DUPLICATE_STATE = FaultRow(4205, "FORMAT_ERROR", "AUTHORIZATION_REQUEST_URL_NOT_VALID")
+    URL_MISSING = FaultRow(4300, "FORMAT_ERROR", "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST")
+    URL_NOT_VALID = FaultRow(4301, "FORMAT_ERROR", "AUTHORIZATION_REQUEST_URL_NOT_VALID")
+    SCOPES_MISSING = FaultRow(4302, "FORMAT_ERROR", "AUTHORIZATION_SCOPE_DOES_NOT_EXIST")
+    SCOPES_NOT_CORRECT = FaultRow(4303, "FORMAT_ERROR", "AUTHORIZATION_SCOPE_NOT_CORRECT")
+    IBAN_NOT_VALID = FaultRow(4305, "FORMAT_ERROR", "AUTHORIZATION_IBAN_NOT_VALID")
+    WRONG_SCOPES = FaultRow(4306, "FORMAT_ERROR", "AUTHORIZATION_SELECTED_WRONG_SCOPE")
+    ACCOUNTS_MISSING = FaultRow(4307, "FORMAT_ERROR", "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING")
+    BANK_FAILED = FaultRow(4000, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC")
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """One fault in a refused request: what it is, and which member or circumstance it concerns."""
+
+    fault: Fault
+    details: str
+
+
+class Refusal(Exception):
+    """A request that is refused.
+
+    Attributes:
+        fault: decides the code and the HTTP status.
+        message: a sentence for the caller; it never quotes a value of the request.
+        details: the single faults; in version 2 they become ``additionalErrors``.
+        oauth_error: the ``error`` of RFC 6749, where the token endpoint refuses.
+        retry_after: seconds after which another try may succeed.
+        challenge: whether the answer asks for a bearer (``WWW-Authenticate``).
+    """
+
+    def __init__(
+        self,
+        fault: Fault,
+        message: str,
+        details: Sequence[Detail] = (),
+        *,
+        oauth_error: str | None = None,
+        retry_after: int | None = None,
+        challenge: bool = False,
+    ) -> None:
+        self.fault = fault
+        self.message = message
+        self.details = tuple(details)
+        self.oauth_error = oauth_error
+        self.retry_after = retry_after
+        self.challenge = challenge
+        super().__init__(f"{fault.name}: {message}")
+
+
+def refuse_fields(error: InvalidMessage, special: Mapping[str, tuple[Fault, Fault]] | None = None) -> Refusal:
+    """A refusal for a body that does not fit its model.
+
+    ``special`` gives the faults of members with codes of their own: when missing, and when wrong.
+    """
+    details = [Detail(_fault_of(problem, special or {}), str(problem)) for problem in error.problems]
+    return Refusal(details[0].fault, _sentence(error.problems), details)
+
+
+def refuse_parameters(error: InvalidMessage) -> Refusal:
+    """A refusal for a path or query that does not fit its model."""
+    details = [Detail(_fault_of(problem, {}), str(problem)) for problem in error.problems]
+    return Refusal(Fault.PARAMETER, _sentence(error.problems), details)
+
+
+def _fault_of(problem: Problem, special: Mapping[str, tuple[Fault, Fault]]) -> Fault:
+    missing, wrong = special.get(problem.field.split(".")[0], (Fault.FIELD, Fault.FIELD))
+    if problem.kind == "unknown":
+        return Fault.UNKNOWN_FIELD
+    return missing if problem.kind == "missing" else wrong
+
+
+def _sentence(problems: Iterable[Problem]) -> str:
+    return ("; ".join(map(str, problems)))[:1000]
+
+
+def version_1_status(refusal: Refusal) -> int:
+    return VERSION_1[refusal.fault.value.v1].status
+
+
+def version_1_body(refusal: Refusal) -> dict[str, Any]:
+    """``{"error_code": 4301, "message": "…"}``."""
+    code = refusal.fault.value.v1
+    return {"error_code": code, "message": f"{VERSION_1[code].meaning}: {refusal.message}"}
+
+
+def version_2_status(refusal: Refusal) -> int:
+    return VERSION_2[refusal.fault.value.v2].status
+
+
+def version_2_body(refusal: Refusal, request_id: str, now: int) -> dict[str, Any]:
+    """``code``, ``title``, ``timestamp``, ``requestId`` and, where there are any, ``additionalErrors``."""
+    row = refusal.fault.value
+    details = refusal.details or ((Detail(refusal.fault, refusal.message),) if row.additional else ())
+    body: dict[str, Any] = {
+        "code": row.v2,
+        "title": refusal.message,
+        "timestamp": timestamp(now),
+        "requestId": request_id,
+    }
+    additional = [_additional(detail) for detail in details]
+    return body | ({"additionalErrors": additional} if additional else {})
+
+
+def _additional(detail: Detail) -> dict[str, str]:
+    code = detail.fault.value.additional or detail.fault.value.v2
+    title = ADDITIONAL[code] if code in ADDITIONAL else VERSION_2[code].meaning
+    return {"code": code, "title": title, "details": detail.details}
+
+
+def with_oauth_error(refusal: Refusal, error: str) -> Refusal:
+    """The same refusal, for an endpoint of RFC 6749."""
+    return Refusal(refusal.fault, refusal.message, refusal.details, oauth_error=refusal.oauth_error or error)

@@ -1,0 +1,78 @@
+"""What TPPs call: the bodies of the authorization calls, in this service's names and in those of RFC 6749."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from chalicelib.foundation.fields import AN, Bic, Message, fault
+from chalicelib.openbanking.protocol.errors import Fault
+
+ConsentType = Literal["reusable", "one_time"]
+
+_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
+
+
+class AuthorizeRequest(Message):
+    """``POST /tpp/authorize``: which bank, which rights, and where the PSU comes back to."""
+
+    bic: Bic
+    scopes: list[AN[64]]
+    redirect_uri: AN[2048] | None = None
+    state: AN[512] | None = None
+    code_challenge: AN[128] | None = None
+    code_challenge_method: Literal["S256"] | None = None
+    consent_type: ConsentType = "reusable"
+
+    @model_validator(mode="after")
+    def challenge_is_whole(self) -> AuthorizeRequest:
+        if (self.code_challenge is None) != (self.code_challenge_method is None):
+            fault("value", "code_challenge and code_challenge_method (S256) belong together")
+        if self.code_challenge is not None and not _CHALLENGE.fullmatch(self.code_challenge):
+            fault("value", "code_challenge must be the base64url of a SHA-256, 43 characters (RFC 7636)")
+        return self
+
+
+class TokenRequest(Message):
+    """``POST /tpp/token``: an authorization code or a refresh token for tokens."""
+
+    grant_type: Literal["authorization_code", "refresh_token"] | None = None
+    authorization_code: AN[512] | None = None
+    code: AN[512] | None = None
+    refresh_token: AN[512] | None = None
+    redirect_uri: AN[2048] | None = None
+    code_verifier: AN[128] | None = None
+    client_id: AN[64] | None = None
+    client_secret: AN[128] | None = None
+    scope: AN[1024] | None = None
+
+
+class RevokeRequest(Message):
+    """``POST /tpp/token/revoke`` (RFC 7009)."""
+
+    token: AN[512]
+    token_type_hint: AN[64] | None = None
+    client_id: AN[64] | None = None
+    client_secret: AN[128] | None = None
+
+
+class ScopeQuery(Message):
+    """``GET /tpp/scope``."""
+
+    bic: Bic
+
+
+class BanksQuery(Message):
+    """``GET /tpp/banks``."""
+
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+
+
+FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {
+    "scopes": (Fault.SCOPES_MISSING, Fault.SCOPES_NOT_CORRECT),
+}
+"""Members whose absence, or wrong value, has a code of its own."""

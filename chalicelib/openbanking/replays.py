@@ -1,0 +1,75 @@
+"""Answers that a bank may fetch again: a repeated ``X-Request-Id`` with the same body (decisions: Bank-facing API)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.store import ConditionFailed, Item, Put, Store, absent
+from chalicelib.foundation.vault import Vault
+
+TABLE = "idempotency"
+KEPT = 24 * 3600
+
+
+class OtherBody(Exception):
+    """The request id was used with another body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One request of one bank: the place of its answer, and the digest of its body."""
+
+    name: str
+    body_digest: str
+
+    @classmethod
+    def of(cls, bic: str, path: str, request_id: str, body: bytes) -> Claim:
+        return cls(f"bank#{bic}#{path}#{request_id.lower()}", digest(body))
+
+    @property
+    def key(self) -> tuple[str, Item]:
+        return TABLE, {"claim": self.name}
+
+
+class Replays:
+    """Stores successes, sealed, for 24 hours."""
+
+    def __init__(self, store: Store, vault: Vault, clock: Clock) -> None:
+        self._store = store
+        self._vault = vault
+        self._clock = clock
+
+    def stored(self, claim: Claim, item: Item | None) -> dict[str, Any] | None:
+        """The answer that ``item`` keeps. Raises: OtherBody."""
+        if item is None or item["expires_at"] <= self._clock.time():
+            return None
+        if item["body_digest"] != claim.body_digest:
+            raise OtherBody
+        answer: dict[str, Any] = jsontext.loads(self._vault.unseal(item["answer"], claim.name))
+        return answer
+
+    def keeping(self, claim: Claim, answer: dict[str, Any]) -> Put:
+        """The write that keeps an answer, for the transaction of its cause; it fails for all but the first."""
+        now = self._clock.time()
+        item = {
+            "claim": claim.name,
+            "body_digest": claim.body_digest,
+            "answer": self._vault.seal(jsontext.dumps(answer), claim.name),
+            "expires_at": now + KEPT,
+        }
+        return Put(TABLE, item, absent("claim") | Attr("expires_at").lte(now))
+
+    def keep(self, claim: Claim, answer: dict[str, Any]) -> dict[str, Any]:
+        """Keep an answer by itself; answers the one that is kept, which may be a parallel request's."""
+        operation = self.keeping(claim, answer)
+        try:
+            self._store.put(TABLE, operation.item, operation.condition)
+        except ConditionFailed as failure:
+            return self.stored(claim, failure.item) or answer
+        return answer

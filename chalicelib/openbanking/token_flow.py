@@ -1,0 +1,211 @@
+"""Tokens: a code for a first pair, a refresh token for the next, and the end of a consent (decisions, points 5 and 6).
+
+A code redeemed twice, or a refresh token used after its successor, has been stolen or leaked: the consent ends, with
+everything that came of it, and the bank is told.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.delivery.outbox import Outbox
+from chalicelib.foundation.clock import Clock, timestamp
+from chalicelib.foundation.identifiers import Credential
+from chalicelib.foundation.store import ConditionFailed, Item, Put, Store
+from chalicelib.openbanking.banks import Bank
+from chalicelib.openbanking.callers import active_client, named_client, unknown_client
+from chalicelib.openbanking.clients import Client, client_key
+from chalicelib.openbanking.consents import Consent, Consents, Pair, Party, consent_key, token_key
+from chalicelib.openbanking.protocol.bank_calls import RevokeToken
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.replays import Claim, OtherBody, Replays
+
+_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFlow:
+    """The steps that make and end tokens."""
+
+    store: Store
+    clock: Clock
+    consents: Consents
+    replays: Replays
+    outbox: Outbox
+
+    def redeem(
+        self, client_id: str | None, secret: str | None, code: str, redirect_uri: str | None, verifier: str | None
+    ) -> dict[str, Any]:
+        """Exchange an authorization code for tokens, once.
+
+        Raises:
+            Refusal: with an ``oauth_error``; nothing but a second use changes anything.
+        """
+        credential = Credential.parse(code, parts=1)
+        client, found = self._read(client_id, secret, [consent_key(credential.ids[0])] if credential else [])
+        consent = Consent.from_item(found[0]) if found and found[0] else None
+        if credential is None or consent is None or not credential.matches(consent.code_digest):
+            raise _invalid_grant("the authorization code is not valid")
+        _check_redemption(client, consent, redirect_uri, verifier)
+        if consent.code_redeemed_at is not None:
+            raise self._misused(consent, "the authorization code was used before: its tokens are revoked")
+        if self.clock.time() >= consent.code_valid_until or not consent.is_valid(self.clock.time()):
+            raise _invalid_grant("the authorization code has expired")
+        pair, operations = self.consents.first_pair(consent)
+        try:
+            self.store.transact(operations)
+        except ConditionFailed as failure:
+            raise self._misused(_current(failure, consent), "the authorization code was used before") from None
+        return self._answer(consent, pair)
+
+    def refresh(self, client_id: str | None, secret: str | None, token: str) -> dict[str, Any]:
+        """Exchange a refresh token for the next pair; a repeat within 60 s fetches the same pair. Raises: Refusal."""
+        credential = Credential.parse(token, parts=2)
+        keys = [consent_key(credential.ids[0]), token_key("refresh", credential)] if credential else []
+        client, found = self._read(client_id, secret, keys)
+        consent = Consent.from_item(found[0]) if found and found[0] and found[1] else None
+        if credential is None or consent is None or not credential.matches((found[1] or {})["digest"]):
+            raise _invalid_grant("the refresh token is not valid")
+        if consent.client_id != client.client_id or not consent.is_valid(self.clock.time()):
+            raise _invalid_grant("the refresh token is not valid")
+        refresh_id = credential.ids[1]
+        if consent.refresh_id != refresh_id:
+            return self._answer(consent, self._repeat(consent, refresh_id))
+        pair, operations = self.consents.next_pair(consent, refresh_id)
+        try:
+            self.store.transact(operations)
+        except ConditionFailed as failure:
+            consent = _current(failure, consent)
+            if not consent.is_valid(self.clock.time()):
+                raise _invalid_grant("the refresh token is not valid") from None
+            return self._answer(consent, self._repeat(consent, refresh_id))
+        return self._answer(consent, pair)
+
+    def revoke_by_tpp(self, client_id: str | None, secret: str | None, token: str) -> None:
+        """End the consent of any token of the caller's; other tokens change nothing (RFC 7009 §2.2)."""
+        credential = Credential.parse(token, parts=2)
+        keys = []
+        if credential is not None:
+            keys = [consent_key(credential.ids[0]), token_key("access", credential), token_key("refresh", credential)]
+        client, found = self._read(client_id, secret, keys)
+        if credential is None or not found[0]:
+            return
+        consent = Consent.from_item(found[0])
+        known = any(credential.matches(item["digest"]) for item in found[1:] if item)
+        if known and consent.client_id == client.client_id:
+            self.end(consent, "tpp")
+
+    def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: Claim) -> dict[str, Any]:
+        """End the consent of a token that the bank was given. Answers ``status``. Raises: Refusal."""
+        credential = Credential.parse(request.access_token, parts=1)
+        if credential is None:
+            raise Refusal(Fault.MALFORMED_TOKEN, "the access token has not the form of a token of this service")
+        item, kept = self.store.batch_get([consent_key(credential.ids[0]), claim.key])
+        try:
+            stored = self.replays.stored(claim, kept)
+        except OtherBody:
+            raise Refusal(Fault.HEADERS, "X-Request-Id was used before, with another body") from None
+        if stored is not None:
+            return stored
+        consent = Consent.from_item(item) if item else None
+        if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
+            raise Refusal(Fault.UNKNOWN_TOKEN, "the access token is not known")
+        answer = {"status": "success"}
+        if consent.status == "authorised":
+            self.end(consent, "bank", self.replays.keeping(claim, answer))
+        return answer
+
+    def end(self, consent: Consent, by: Party, *together: Put) -> None:
+        """End a consent, effective on the very next call, and have the bank told unless it was the bank.
+
+        A consent that has ended already stays as it is. ``together`` is written in the same transaction.
+        """
+        notice = self.outbox.record("revoke_token", consent.bic, consent.consent_id)
+        notices = [] if by == "bank" else [notice]
+        try:
+            self.store.transact([self.consents.ending(consent, by), *notices, *together])
+        except ConditionFailed:
+            return
+        for recorded in notices:
+            self.outbox.dispatch(recorded.item["delivery_id"])
+
+    # -- inside
+
+    def _read(
+        self, client_id: str | None, secret: str | None, keys: list[tuple[str, Item]]
+    ) -> tuple[Client, list[Item | None]]:
+        """The authenticated client and the items under ``keys``, in one round trip."""
+        found = self.store.batch_get([client_key(named_client(client_id)), *keys])
+        client = active_client(found[0])
+        if not client.accepts_secret(secret):
+            raise unknown_client()
+        return client, found[1:]
+
+    def _repeat(self, consent: Consent, refresh_id: str) -> Pair:
+        pair = self.consents.repeated_pair(consent, refresh_id)
+        if pair is None:
+            raise self._misused(consent, "the refresh token was used before: the consent is revoked")
+        return pair
+
+    def _misused(self, consent: Consent, message: str) -> Refusal:
+        self.end(consent, "service")
+        return _invalid_grant(message)
+
+    def _answer(self, consent: Consent, pair: Pair) -> dict[str, Any]:
+        return {
+            "access_token": pair.access_token,
+            "token_type": "Bearer",
+            "expires_in": max(0, pair.access_valid_until - self.clock.time()),
+            "refresh_token": pair.refresh_token,
+            "scope": " ".join(consent.scopes),
+            "consent_id": consent.consent_id,
+            "valid_until": timestamp(consent.valid_until),
+        }
+
+
+def describe(consent: Consent, now: int) -> dict[str, Any]:
+    """A consent as its TPP sees it (``GET /tpp/consent``)."""
+    return {
+        "consent_id": consent.consent_id,
+        "status": consent.shown_status(now),
+        "consent_type": consent.consent_type,
+        "scopes": list(consent.scopes),
+        "bic": consent.bic,
+        "ibans": consent.accounts.get("ibans", []),
+        "account_ids": consent.accounts.get("account_ids", []),
+        "account_numbers": consent.accounts.get("account_numbers", []),
+        "valid_until": timestamp(consent.valid_until),
+    }
+
+
+def _check_redemption(client: Client, consent: Consent, redirect_uri: str | None, verifier: str | None) -> None:
+    """What does not burn a code: another client, another redirect URI, a wrong verifier."""
+    if consent.client_id != client.client_id:
+        raise _invalid_grant("the authorization code is not valid")
+    if redirect_uri is not None and redirect_uri != consent.redirect_uri:
+        raise _invalid_grant("redirect_uri is not the one that the code was sent to")
+    if (consent.code_challenge is None) != (verifier is None):
+        needed = "required: the request had a code_challenge" if verifier is None else "not allowed: no code_challenge"
+        raise _invalid_grant(f"code_verifier is {needed}")
+    if verifier is not None and not _verifies(verifier, consent.code_challenge or ""):
+        raise _invalid_grant("code_verifier does not match the code_challenge")
+
+
+def _verifies(verifier: str, challenge: str) -> bool:
+    if not _VERIFIER.fullmatch(verifier):
+        return False
+    hashed = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
+    return hmac.compare_digest(hashed, challenge.encode())
+
+
+def _current(failure: ConditionFailed, consent: Consent) -> Consent:
+    return Consent.from_item(failure.items[0]) if failure.items[0] else consent
+
+
+def _invalid_grant(message: str) -> Refusal:
+    return Refusal(Fault.CONTENT, message, oauth_error="invalid_grant")

@@ -1,0 +1,272 @@
+"""The TPP-facing API: parses calls below ``/tpp`` and answers them (specification, TPP-facing interface)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_plus
+
+from chalice.app import Blueprint, Request, Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.web import ANY_CONTENT, FORM, BadContent, Incoming, answering, json_answer
+from chalicelib.openbanking import answers
+from chalicelib.openbanking.authorization_flow import lifetime
+from chalicelib.openbanking.callers import Credentials, unknown_client
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, refuse_parameters
+from chalicelib.openbanking.protocol.tpp_calls import (
+    FIELD_FAULTS,
+    AuthorizeRequest,
+    BanksQuery,
+    RevokeRequest,
+    ScopeQuery,
+    TokenRequest,
+)
+from chalicelib.openbanking.protocol.webhooks import RELAYED, RelayedCall
+from chalicelib.openbanking.token_flow import describe
+
+tpp_routes = Blueprint(__name__)
+ALL_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+def _current() -> Request:
+    return tpp_routes.current_request
+
+
+def _failed(incoming: Incoming, error: Exception) -> Response:
+    return answers.failure(hub().clock, incoming, error)
+
+
+view = answering(_current, _failed)
+
+
+@tpp_routes.route("/tpp/authorize", methods=["POST"], content_types=ANY_CONTENT)
+@view
+def authorize(incoming: Incoming) -> Response:
+    client = hub().callers.client(_credentials(incoming))
+    try:
+        request = AuthorizeRequest.read(incoming.json())
+    except InvalidMessage as error:
+        raise refuse_fields(error, FIELD_FAULTS) from None
+    authorization = hub().authorization_flow.authorize(client, request)
+    return json_answer(
+        {
+            "redirect_url": authorization.request_url,
+            "state": authorization.state,
+            "expires_in": lifetime(authorization, hub().clock.time()),
+        }
+    )
+
+
+@tpp_routes.route("/tpp/token", methods=["POST"], content_types=ANY_CONTENT)
+@view
+def token(incoming: Incoming) -> Response:
+    request, client = _token_endpoint(incoming, TokenRequest)
+    flow = hub().token_flow
+    code = _one_code(request)
+    if (code is None) == (request.refresh_token is None):
+        raise _invalid_request("one of authorization_code and refresh_token is required")
+    if request.grant_type not in (None, "authorization_code" if code else "refresh_token"):
+        raise _invalid_request("grant_type does not fit the credential that was sent")
+    if code is not None:
+        return json_answer(
+            flow.redeem(client.client_id, client.secret, code, request.redirect_uri, request.code_verifier)
+        )
+    return json_answer(flow.refresh(client.client_id, client.secret, request.refresh_token or ""))
+
+
+@tpp_routes.route("/tpp/token/revoke", methods=["POST"], content_types=ANY_CONTENT)
+@view
+def revoke(incoming: Incoming) -> Response:
+    request, client = _token_endpoint(incoming, RevokeRequest)
+    hub().token_flow.revoke_by_tpp(client.client_id, client.secret, request.token)
+    return json_answer({})
+
+
+@tpp_routes.route("/tpp/scope", methods=["GET"])
+@view
+def scope(incoming: Incoming) -> Response:
+    hub().callers.client(_credentials(incoming))
+    query = _query(incoming, ScopeQuery)
+    bank = hub().banks.find(query.bic)
+    if bank is None:
+        raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable")
+    scopes = [{"scope": row.name, "service": row.service, "meaning": row.meaning} for row in bank.scopes]
+    return json_answer({"bic": bank.bic, "scopes": scopes})
+
+
+@tpp_routes.route("/tpp/banks", methods=["GET"])
+@view
+def banks(incoming: Incoming) -> Response:
+    hub().callers.client(_credentials(incoming))
+    query = _query(incoming, BanksQuery)
+    rows = hub().banks.directory()
+    first = (query.page - 1) * query.limit
+    page = {"page": query.page, "limit": query.limit, "total": len(rows)}
+    return json_answer({"banks": rows[first : first + query.limit], **page})
+
+
+@tpp_routes.route("/tpp/consent", methods=["GET"])
+@view
+def consent(incoming: Incoming) -> Response:
+    _, found = hub().callers.bearer(_credentials(incoming))
+    _no_parameters(incoming)
+    return json_answer(describe(found, hub().clock.time()))
+
+
+def _relayed(call: RelayedCall) -> Any:
+    def relayed(incoming: Incoming) -> Response:
+        started = hub().clock.monotonic()
+        answer = hub().relay.get(
+            call,
+            _credentials(incoming),
+            incoming.parameters(),
+            request_id=incoming.request_id,
+            psu_address=_psu_address(incoming),
+        )
+        own = hub().clock.monotonic() - started - answer.seconds
+        timing = f"bank;dur={answer.seconds * 1000:.1f}, hub;dur={max(own, 0) * 1000:.1f}"
+        return json_answer(answer.body, headers={"Server-Timing": timing})
+
+    relayed.__name__ = f"relay_{call.name}"
+    return view(relayed)
+
+
+for _call in RELAYED:
+    tpp_routes.route(_call.path, methods=[_call.method], name=f"relay_{_call.name}")(_relayed(_call))
+
+
+@tpp_routes.route("/tpp/{first}", methods=ALL_METHODS, content_types=ANY_CONTENT)
+@view
+def unknown(incoming: Incoming) -> Response:
+    raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
+
+
+@tpp_routes.route("/tpp/{first}/{second}", methods=ALL_METHODS, content_types=ANY_CONTENT)
+@view
+def unknown_below(incoming: Incoming) -> Response:
+    raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
+
+
+def _credentials(incoming: Incoming) -> Credentials:
+    kind, _, value = incoming.headers.get("authorization", "").partition(" ")
+    return Credentials(
+        client_id=incoming.headers.get("x-api-key"),
+        bearer=value.strip() if kind.lower() == "bearer" else None,
+        good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,
+    )
+
+
+def _query(incoming: Incoming, model: Any) -> Any:
+    try:
+        return model.read(incoming.parameters())
+    except InvalidMessage as error:
+        raise refuse_parameters(error) from None
+
+
+def _no_parameters(incoming: Incoming) -> None:
+    if incoming.query:
+        raise Refusal(Fault.PARAMETER, "this call takes no parameters")
+
+
+def _psu_address(incoming: Incoming) -> str | None:
+    given = incoming.headers.get("psu-ip-address")
+    if given is None:
+        return None
+    try:
+        return str(ipaddress.ip_address(given.strip()))
+    except ValueError:
+        raise Refusal(Fault.HEADERS, "header PSU-IP-Address must be an IP address") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedClient:
+    """The client that a token request names, by whichever of the three ways, and the secret it shows."""
+
+    client_id: str | None
+    secret: str | None
+
+
+def _token_endpoint(incoming: Incoming, model: Any) -> tuple[Any, _NamedClient]:
+    """The body and the client of a request at the token or the revocation endpoint.
+
+    The client is judged before the body, so a body that cannot be read is reported to known clients only.
+    """
+    try:
+        members, problem = _members(incoming, model), None
+    except BadContent as error:
+        members, problem = {}, error
+    try:
+        client = _named_client(incoming, members)
+        if problem is not None or not _good_request_id(incoming):
+            hub().callers.client(Credentials(client.client_id, None, _good_request_id(incoming)))
+        if problem is not None:
+            raise problem
+        try:
+            return model.read(members), client
+        except InvalidMessage as error:
+            hub().callers.client(Credentials(client.client_id))
+            raise refuse_fields(error) from None
+    except Refusal as refusal:
+        refusal.oauth_error = refusal.oauth_error or _oauth_error(refusal)
+        raise
+
+
+def _members(incoming: Incoming, model: Any) -> Any:
+    """The body's members; of a form, unknown ones are ignored (RFC 6749 §3.2)."""
+    if incoming.content_type == FORM:
+        return {name: value for name, value in incoming.form().items() if name in model.model_fields}
+    return incoming.json()
+
+
+def _good_request_id(incoming: Incoming) -> bool:
+    return incoming.has_good_request_id or "x-request-id" not in incoming.headers
+
+
+def _named_client(incoming: Incoming, members: Any) -> _NamedClient:
+    members = members if isinstance(members, dict) else {}
+    basic_id, basic_secret = _basic(incoming.headers.get("authorization", ""))
+    names = [incoming.headers.get("x-api-key"), members.get("client_id"), basic_id]
+    secrets = [members.get("client_secret"), basic_secret]
+    return _NamedClient(_agreed(names), _agreed(secrets))
+
+
+def _agreed(given: list[Any]) -> str | None:
+    values = {value for value in given if isinstance(value, str) and value}
+    if len(values) > 1:
+        raise unknown_client()
+    return values.pop() if values else None
+
+
+def _basic(header: str) -> tuple[str | None, str | None]:
+    """Client ID and secret of HTTP Basic (RFC 6749 §2.3.1)."""
+    kind, _, value = header.partition(" ")
+    if kind.lower() != "basic":
+        return None, None
+    try:
+        user, _, password = base64.b64decode(value.strip(), validate=True).decode("utf-8").partition(":")
+    except (binascii.Error, ValueError):
+        raise unknown_client() from None
+    return unquote_plus(user), unquote_plus(password)
+
+
+def _one_code(request: TokenRequest) -> str | None:
+    if request.authorization_code and request.code and request.authorization_code != request.code:
+        raise _invalid_request("authorization_code and code are two names of one value")
+    return request.authorization_code or request.code
+
+
+def _invalid_request(message: str) -> Refusal:
+    return Refusal(Fault.CONTENT, message, oauth_error="invalid_request")
+
+
+def _oauth_error(refusal: Refusal) -> str:
+    if refusal.fault in (Fault.NOT_AUTHENTICATED, Fault.WRONG_CREDENTIALS):
+        return "invalid_client"
+    if any(detail.details.startswith("grant_type") for detail in refusal.details):
+        return "unsupported_grant_type"
+    return "invalid_request"

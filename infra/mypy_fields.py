@@ -1,0 +1,25 @@
+"""A mypy plugin that reads the field vocabulary: to the type checker ``AN[18]`` is a string, ``N[20]`` a number."""
+
+from collections.abc import Callable
+
+from mypy.plugin import AnalyzeTypeContext, Plugin
+from mypy.types import Type
+
+_FIELDS = {
+    "chalicelib.foundation.fields.AN": "builtins.str",
+    "chalicelib.foundation.fields.A": "builtins.str",
+    "chalicelib.foundation.fields.N": "builtins.object",
+}
+
+
+class FieldsPlugin(Plugin):
+    """Answers what a length in brackets means."""
+
+    def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
+        if fullname not in _FIELDS:
+            return None
+        return lambda context: context.api.named_type(_FIELDS[fullname], [])
+
+
+def plugin(version: str) -> type[Plugin]:
+    return FieldsPlugin
