@@ -16,6 +16,7 @@ from chalicelib.openbanking.protocol.errors import (
     version_2_status,
 )
 
+_RFC_6749 = ("/tpp/token", "/tpp/token/revoke")
 _CONTENT = {"type": Fault.HEADERS, "json": Fault.NOT_JSON, "size": Fault.CONTENT, "repeated": Fault.PARAMETER}
 
 
@@ -29,8 +30,8 @@ def refused(route: str, refusal: Refusal, request_id: str, now: int) -> Response
     if speaks_version_1(route):
         return json_answer(version_1_body(refusal), version_1_status(refusal), _headers(refusal))
     body = version_2_body(refusal, request_id, now)
-    if refusal.oauth_error is not None and route in ("/tpp/token", "/tpp/token/revoke"):
-        body |= {"error": refusal.oauth_error, "error_description": refusal.message}
+    if route in _RFC_6749:
+        body |= {"error": _oauth_error(refusal), "error_description": refusal.message}
     return json_answer(body, version_2_status(refusal), _headers(refusal))
 
 
@@ -39,14 +40,23 @@ def as_refusal(error: Exception) -> Refusal:
     if isinstance(error, Refusal):
         return error
     if isinstance(error, BadContent):
-        return Refusal(_CONTENT[error.kind], str(error), oauth_error="invalid_request")
+        return Refusal(_CONTENT[error.kind], str(error))
     log.exception("failed")
-    return Refusal(Fault.INTERNAL, "the service failed; the request may be sent again", oauth_error="server_error")
+    return Refusal(Fault.INTERNAL, "the service failed; the request may be sent again")
 
 
 def failure(clock: Clock, incoming: Incoming, error: Exception) -> Response:
     """The answer to a request whose view raised."""
     return refused(incoming.route, as_refusal(error), incoming.request_id, clock.time())
+
+
+def _oauth_error(refusal: Refusal) -> str:
+    """The ``error`` of RFC 6749 §5.2 for a refusal that was not given one where it was raised."""
+    if refusal.oauth_error is not None:
+        return refusal.oauth_error
+    if refusal.fault in (Fault.NOT_AUTHENTICATED, Fault.WRONG_CREDENTIALS):
+        return "invalid_client"
+    return "server_error" if refusal.fault is Fault.INTERNAL else "invalid_request"
 
 
 def _headers(refusal: Refusal) -> dict[str, str]:

@@ -157,11 +157,10 @@ class AuthorizationFlow:
 
     def _find(self, bank: Bank, url: str, claim: Claim) -> tuple[dict[str, Any] | None, Authorization, Client]:
         """The request that ``url`` was made for, its client, and the answer that a repeat gets."""
-        authorization_id = identify_url(url)
-        client_id = _parameter(url, "client_id")
-        if authorization_id is None or client_id is None or len(client_id) > 64:
+        ids = identify_url(url)
+        if ids is None:
             raise _url_not_valid()
-        keys = [authorization_key(authorization_id), client_key(client_id), claim.key]
+        keys = [authorization_key(ids[0]), client_key(ids[1]), claim.key]
         item, client_item, kept = self.store.batch_get(keys)
         stored = self._stored(claim, kept)
         authorization = Authorization.from_item(item) if item else None
@@ -232,12 +231,6 @@ def _approved_accounts(version: Version, request: SaveConsent) -> Accounts:
     if needed and not any(accounts.values()):
         raise Refusal(Fault.ACCOUNTS_MISSING, "account scopes need ibans, account_ids or account_numbers")
     return accounts
-
-
-def _parameter(url: str, name: str) -> str | None:
-    from urllib.parse import parse_qs, urlsplit
-
-    return next(iter(parse_qs(urlsplit(url).query).get(name, ())), None)
 
 
 def _error_text(text: str | None, length: int) -> str:

@@ -108,11 +108,11 @@ def identify(client_id: str, state: str) -> str:
     return digest(f"{client_id}\n{state}")
 
 
-def identify_url(url: str) -> str | None:
-    """The id of the request that an authorization URL belongs to; ``None`` when it cannot be one of ours."""
+def identify_url(url: str) -> tuple[str, str] | None:
+    """The ids of the request and of the client that an authorization URL names; ``None`` when it names none."""
     query = dict(_query(url))
     client_id, state = query.get("client_id"), query.get("state")
-    return identify(client_id, state) if client_id and state else None
+    return (identify(client_id, state), client_id) if client_id and state and len(client_id) <= 64 else None
 
 
 class Authorizations:

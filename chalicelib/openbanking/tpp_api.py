@@ -157,7 +157,7 @@ def _credentials(incoming: Incoming) -> Credentials:
     return Credentials(
         client_id=incoming.headers.get("x-api-key"),
         bearer=value.strip() if kind.lower() == "bearer" else None,
-        good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,
+        good_request_id=_good_request_id(incoming),
     )
 
 
@@ -200,20 +200,20 @@ def _token_endpoint(incoming: Incoming, model: Any) -> tuple[Any, _NamedClient]:
         members, problem = _members(incoming, model), None
     except BadContent as error:
         members, problem = {}, error
+    client = _named_client(incoming, members)
+    known = Credentials(client.client_id, None, _good_request_id(incoming))
+    if problem is not None or not known.good_request_id:
+        hub().callers.client(known)
+    if problem is not None:
+        raise problem
     try:
-        client = _named_client(incoming, members)
-        if problem is not None or not _good_request_id(incoming):
-            hub().callers.client(Credentials(client.client_id, None, _good_request_id(incoming)))
-        if problem is not None:
-            raise problem
-        try:
-            return model.read(members), client
-        except InvalidMessage as error:
-            hub().callers.client(Credentials(client.client_id))
-            raise refuse_fields(error) from None
-    except Refusal as refusal:
-        refusal.oauth_error = refusal.oauth_error or _oauth_error(refusal)
-        raise
+        return model.read(members), client
+    except InvalidMessage as error:
+        hub().callers.client(known)
+        refusal = refuse_fields(error)
+        if any(found.field == "grant_type" for found in error.problems):
+            refusal.oauth_error = "unsupported_grant_type"
+        raise refusal from None
 
 
 def _members(incoming: Incoming, model: Any) -> Any:
@@ -261,12 +261,5 @@ def _one_code(request: TokenRequest) -> str | None:
 
 
 def _invalid_request(message: str) -> Refusal:
-    return Refusal(Fault.CONTENT, message, oauth_error="invalid_request")
+    return Refusal(Fault.CONTENT, message)
 
-
-def _oauth_error(refusal: Refusal) -> str:
-    if refusal.fault in (Fault.NOT_AUTHENTICATED, Fault.WRONG_CREDENTIALS):
-        return "invalid_client"
-    if any(detail.details.startswith("grant_type") for detail in refusal.details):
-        return "unsupported_grant_type"
-    return "invalid_request"

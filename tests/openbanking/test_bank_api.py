@@ -1,0 +1,442 @@
+"""The bank-facing API: who gets in, what a bank learns, what it may save, and every refusal with its code."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+
+from chalicelib.foundation import signatures
+from tests.world import Answer, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+TOKEN = {1: "access_token", 2: "accessToken"}
+URL = {1: "request_url", 2: "requestUrl"}
+
+
+def code_of(answer: Answer, version: int) -> tuple[int, Any]:
+    """The HTTP status and the code; of version 2, the additional error's where there is one."""
+    if version == 1:
+        assert set(answer.body) == {"error_code", "message"}
+        return answer.status, answer.body["error_code"]
+    assert set(answer.body) - {"additionalErrors"} == {"code", "title", "timestamp", "requestId"}
+    assert len(answer.body["timestamp"]) == 25
+    additional = answer.body.get("additionalErrors")
+    return answer.status, additional[0]["code"] if additional else answer.body["code"]
+
+
+# -- init_authorization
+
+
+@VERSIONS
+def test_a_bank_learns_who_asks_for_what(world: World, version: int) -> None:
+    asked = world.authorize(version)
+
+    answer = world.bank(version, "/init_authorization", {URL[version]: asked["redirect_url"]})
+
+    body = {name.lower().replace("_", ""): value for name, value in answer.body.items()}
+    assert answer.status == 200
+    assert body["tppname"] == "Budget Friend"
+    assert body["tppregistrationnumber"] == f"SANDBOX-{world.client.client_id[:8]}"
+    assert body["scopes"] == world.scopes(version)
+    segment = "/bank/cancel/" if version == 1 else "/bank/v2/cancel/"
+    assert body["cancelurl"].startswith(f"http://127.0.0.1:8000{segment}")
+    assert set(answer.body) == (
+        {"tpp_name", "tpp_registration_number", "scopes", "cancel_url"}
+        if version == 1
+        else {"tppName", "tppRegistrationNumber", "scopes", "cancelUrl"}
+    )
+
+
+@VERSIONS
+def test_a_url_whose_query_is_escaped_or_ordered_otherwise_is_the_same_url(world: World, version: int) -> None:
+    url = world.authorize(version, state="a b/c?d=é")["redirect_url"]
+    parts = urlsplit(url)
+    other = parts._replace(query=urlencode(list(reversed(parse_qsl(parts.query))), safe="/:")).geturl()
+
+    assert other != url
+    assert world.bank(version, "/init_authorization", {URL[version]: other}).status == 200
+
+
+ALTERATIONS: dict[str, Callable[[str], str]] = {
+    "another scope": lambda url: url.replace("scope=account", "scope=payment"),
+    "a parameter more": lambda url: url + "&x=1",
+    "another client": lambda url: url.replace("client_id=", "client_id=0"),
+    "another state": lambda url: url.replace("state=", "state=0"),
+    "another path": lambda url: url.replace("/authorize?", "/authorise?"),
+    "no query": lambda url: url.partition("?")[0],
+    "no address": lambda url: "nonsense",
+    "a broken address": lambda url: "http://[::1" + url,
+}
+
+
+@VERSIONS
+@pytest.mark.parametrize("alter", ALTERATIONS.values(), ids=ALTERATIONS)
+def test_an_altered_or_unknown_url_is_not_correct(world: World, version: int, alter: Callable[[str], str]) -> None:
+    url = alter(world.authorize(version)["redirect_url"])
+
+    for path, body in (
+        ("/init_authorization", {URL[version]: url}),
+        ("/consent", world.consent_body(version, url)),
+    ):
+        answer = world.bank(version, path, body)
+        assert code_of(answer, version) == (400, 4301 if version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID")
+
+
+@VERSIONS
+def test_an_expired_or_used_or_foreign_url_is_not_correct(world: World, version: int) -> None:
+    wrong = (400, 4301 if version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID")
+    used = world.approve(version).request_url
+    expired = world.authorize(version)["redirect_url"]
+    foreign = world.authorize(3 - version)["redirect_url"]
+
+    assert code_of(world.bank(version, "/init_authorization", {URL[version]: used}), version) == wrong
+    assert code_of(world.bank(version, "/init_authorization", {URL[version]: foreign}), version) == wrong
+    world.clock.advance(seconds=30 * 60)
+    assert code_of(world.bank(version, "/init_authorization", {URL[version]: expired}), version) == wrong
+    assert code_of(world.bank(version, "/consent", world.consent_body(version, expired)), version) == wrong
+
+
+# -- consent
+
+
+@VERSIONS
+def test_a_saved_consent_leads_back_to_the_tpp_with_code_state_and_issuer(world: World, version: int) -> None:
+    consented = world.approve(version, state="my state")
+
+    assert consented.callback_url.startswith("http://127.0.0.1:8000/authorize/callback?")
+    assert consented.query["authorization_code"] == consented.query["code"]
+    assert consented.query["state"] == "my state"
+    assert consented.query["iss"] == "http://127.0.0.1:8000"
+    assert consented.valid_until == "2026-08-29T09:00:00+00:00"
+
+
+REFUSED_CONSENTS: dict[str, tuple[dict[str, Any], int, str]] = {
+    "no url": ({"request_url": None}, 4300, "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST"),
+    "empty url": ({"request_url": ""}, 4301, "AUTHORIZATION_REQUEST_URL_NOT_VALID"),
+    "url of another type": ({"request_url": 7}, 4301, "AUTHORIZATION_REQUEST_URL_NOT_VALID"),
+    "no scopes": ({"scopes": None}, 4302, "AUTHORIZATION_SCOPE_DOES_NOT_EXIST"),
+    "empty scopes": ({"scopes": []}, 4303, "AUTHORIZATION_SCOPE_NOT_CORRECT"),
+    "scopes as text": ({"scopes": "accounts"}, 4303, "AUTHORIZATION_SCOPE_NOT_CORRECT"),
+    "unknown scope": ({"scopes": ["everything"]}, 4303, "AUTHORIZATION_SCOPE_NOT_CORRECT"),
+    "a scope twice": ({"scopes": ["twice"]}, 4303, "AUTHORIZATION_SCOPE_NOT_CORRECT"),
+    "fewer scopes": ({"scopes": ["fewer"]}, 4306, "AUTHORIZATION_SELECTED_WRONG_SCOPE"),
+    "more scopes": ({"scopes": ["more"]}, 4306, "AUTHORIZATION_SELECTED_WRONG_SCOPE"),
+    "bad iban": ({"ibans": ["GB00BUKB20201555555555"]}, 4305, "AUTHORIZATION_IBAN_NOT_VALID"),
+    "no account": ({"ibans": None}, 4307, "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING"),
+    "empty accounts": ({"ibans": [], "account_ids": []}, 4307, "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING"),
+    "unknown member": ({"extra": 1}, 4001, "EXTRA_FIELDS_PROVIDED"),
+    "account id of another type": ({"account_ids": [1]}, 4001, "INVALID_MODEL_TYPE"),
+    "control characters": ({"account_ids": ["a\u0000b"]}, 4001, "INVALID_MODEL_TYPE"),
+    "overlong": ({"account_ids": ["a" * 129]}, 4001, "INVALID_MODEL_TYPE"),
+}
+FEWER = {1: ["account.list"], 2: ["accounts"]}
+MORE = {1: ["account.list", "account.details", "account.balance"], 2: ["accounts", "accounts.balances"]}
+
+
+@VERSIONS
+@pytest.mark.parametrize(("change", "v1", "v2"), REFUSED_CONSENTS.values(), ids=REFUSED_CONSENTS)
+def test_a_consent_that_does_not_fit_is_refused_and_changes_nothing(
+    world: World, version: int, change: dict[str, Any], v1: int, v2: str
+) -> None:
+    asked = MORE[version] if change.get("scopes") == ["fewer"] else world.scopes(version)
+    url = world.authorize(version, scopes=asked)["redirect_url"]
+    special = {"fewer": FEWER[version], "more": MORE[version], "twice": [asked[0], asked[0]]}
+    scopes = change.get("scopes", asked)
+    members = change | {"scopes": special.get(scopes[0], scopes) if isinstance(scopes, list) and scopes else scopes}
+    body = {"request_url": url, "ibans": ["GB33BUKB20201555555555"]} | members
+    sent = {name: value for name, value in body.items() if value is not None}
+    spelled = sent if version == 1 else {_camel(name): value for name, value in sent.items()}
+
+    refused = world.bank(version, "/consent", spelled)
+    accepted = world.bank(version, "/consent", world.consent_body(version, url, scopes=asked))
+
+    assert code_of(refused, version) == (400, v1 if version == 1 else v2)
+    assert accepted.status == 200
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+@VERSIONS
+def test_a_second_consent_for_one_state_is_not_unique(world: World, version: int) -> None:
+    url = world.approve(version).request_url
+
+    answer = world.bank(version, "/consent", world.consent_body(version, url))
+
+    assert code_of(answer, version) == (
+        (409, 4205) if version == 1 else (400, "AUTHORIZATION_REQUEST_URL_NOT_VALID")
+    )
+
+
+@VERSIONS
+def test_an_inactive_tpp_cannot_be_reached(world: World, version: int) -> None:
+    url = world.authorize(version)["redirect_url"]
+    world.hub.clients.deactivate(world.client.client_id)
+
+    answer = world.bank(version, "/consent", world.consent_body(version, url))
+
+    assert code_of(answer, version) == ((502, 4005) if version == 1 else (403, "SERVICE_BLOCKED"))
+
+
+@VERSIONS
+def test_a_payment_scope_needs_no_account(world: World, version: int) -> None:
+    scope = "payment.init" if version == 1 else "payments.single"
+    url = world.authorize(version, scopes=[scope])["redirect_url"]
+    body = world.consent_body(version, url, scopes=[scope], ibans=[])
+
+    assert world.bank(version, "/consent", body).status == 200
+
+
+# -- repeats
+
+
+@VERSIONS
+def test_a_repeated_request_id_with_the_same_body_gets_the_same_answer(world: World, version: int) -> None:
+    url = world.authorize(version)["redirect_url"]
+    headers = {"x-request-id": str(uuid.uuid4())}
+
+    first = world.bank(version, "/consent", world.consent_body(version, url), headers=headers)
+    second = world.bank(version, "/consent", world.consent_body(version, url), headers=headers)
+
+    assert first.status == second.status == 200
+    assert first.text == second.text
+
+
+@VERSIONS
+def test_a_repeated_request_id_with_another_body_is_refused(world: World, version: int) -> None:
+    url = world.authorize(version)["redirect_url"]
+    headers = {"x-request-id": str(uuid.uuid4())}
+    world.bank(version, "/consent", world.consent_body(version, url), headers=headers)
+
+    other = world.consent_body(version, url, account_ids=["other"])
+    answer = world.bank(version, "/consent", other, headers=headers)
+
+    assert code_of(answer, version) == (400, 4001 if version == 1 else "HEADERS_ERROR")
+
+
+@VERSIONS
+def test_a_request_id_may_be_used_again_after_a_day(world: World, version: int) -> None:
+    headers = {"x-request-id": str(uuid.uuid4())}
+    body = {URL[version]: world.authorize(version)["redirect_url"]}
+    world.bank(version, "/init_authorization", body, headers=headers)
+    world.clock.advance(seconds=24 * 3600)
+
+    later = {URL[version]: world.authorize(version)["redirect_url"]}
+
+    assert world.bank(version, "/init_authorization", later, headers=headers).status == 200
+
+
+# -- the gate
+
+GATE: dict[str, tuple[dict[str, str | None], tuple[int, int], tuple[int, str]]] = {
+    "no key": ({"x-api-key": None}, (401, 4201), (401, "AUTHENTICATION_REQUIRED")),
+    "a key without form": ({"x-api-key": "secret"}, (401, 4200), (401, "WRONG_CREDENTIALS")),
+    "a wrong key": ({"x-api-key": f"ALPHGB21.{'A' * 43}"}, (401, 4200), (401, "WRONG_CREDENTIALS")),
+    "an unknown bank's key": ({"x-api-key": f"NONEGB21.{'A' * 43}"}, (401, 4200), (401, "WRONG_CREDENTIALS")),
+    "no request id": ({"x-request-id": None}, (401, 4204), (401, "REQUEST_ID_NOT_UUID")),
+    "a request id that is no UUID": ({"x-request-id": "1"}, (401, 4204), (401, "REQUEST_ID_NOT_UUID")),
+    "a signature over other bytes": ({"x-signature": "other"}, (401, 4200), (400, "HEADERS_ERROR")),
+    "a signature that is no base64": ({"x-signature": "%%%"}, (401, 4200), (400, "HEADERS_ERROR")),
+    "another content type": ({"content-type": "text/xml"}, (400, 4001), (400, "HEADERS_ERROR")),
+}
+
+
+@VERSIONS
+@pytest.mark.parametrize(("headers", "v1", "v2"), GATE.values(), ids=GATE)
+@pytest.mark.parametrize("path", ["/init_authorization", "/consent", "/token/revoke"])
+def test_a_bank_that_does_not_prove_itself_is_refused(
+    world: World,
+    version: int,
+    path: str,
+    headers: dict[str, str | None],
+    v1: tuple[int, int],
+    v2: tuple[int, str],
+) -> None:
+    if headers.get("x-signature") == "other":
+        headers = {"x-signature": signatures.sign(world.banks[version].key, b"other bytes")}
+
+    answer = world.bank(version, path, {URL[version]: "x"}, headers=headers)
+
+    assert code_of(answer, version) == (v1 if version == 1 else v2)
+
+
+def test_version_1_may_leave_the_signature_out_and_version_2_may_not(world: World) -> None:
+    unsigned: dict[str, str | None] = {"x-signature": None}
+    first, second = world.authorize(1)["redirect_url"], world.authorize(2)["redirect_url"]
+
+    assert world.bank(1, "/init_authorization", {"request_url": first}, headers=unsigned).status == 200
+    refused = world.bank(2, "/init_authorization", {"requestUrl": second}, headers=unsigned)
+    assert code_of(refused, 2) == (400, "HEADERS_ERROR")
+
+
+@VERSIONS
+def test_a_bank_registered_for_the_other_version_is_refused(world: World, version: int) -> None:
+    other = {"x-api-key": world.banks[3 - version].api_key}
+
+    answer = world.bank(version, "/consent", {}, headers=other)
+
+    assert code_of(answer, version) == ((403, 4004) if version == 1 else (403, "SERVICE_BLOCKED"))
+
+
+@VERSIONS
+def test_a_bank_with_a_certificate_subject_has_to_come_with_it(world: World, version: int) -> None:
+    bic = world.banks[version].bank.bic
+    world.hub.banks.change(bic, certificate_subject="CN=bank.example")
+    url = world.authorize(version)["redirect_url"]
+    try:
+        body = {URL[version]: url}
+        without = world.bank(version, "/init_authorization", body)
+        other = world.bank(
+            version, "/init_authorization", body, identity={"clientCert": {"subjectDN": "CN=other.example"}}
+        )
+        right = world.bank(
+            version, "/init_authorization", body, identity={"clientCert": {"subjectDN": "CN=bank.example"}}
+        )
+    finally:
+        world.hub.banks.change(bic, certificate_subject=None)
+
+    for refused in (without, other):
+        assert code_of(refused, version) == (401, 4203 if version == 1 else "SSL_CREDENTIALS_NOT_FOUND")
+    assert right.status == 200
+
+
+@VERSIONS
+@pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"[" * 60_000, b'{"a":NaN}', b'{"a":1,"a":2}'])
+def test_a_body_that_is_not_json_is_refused(world: World, version: int, raw: bytes) -> None:
+    answer = world.bank(version, "/consent", raw=raw)
+
+    assert code_of(answer, version) == (400, 4003 if version == 1 else "FORMAT_ERROR")
+
+
+@VERSIONS
+@pytest.mark.parametrize("raw", [b"[]", b"null", b'"text"', b"7", b'{"x":"' + b"a" * 1_000_000 + b'"}'])
+def test_a_body_of_the_wrong_shape_or_size_is_refused(world: World, version: int, raw: bytes) -> None:
+    answer = world.bank(version, "/consent", raw=raw)
+
+    assert answer.status == 400
+    assert code_of(answer, version)[1] in ({4001} if version == 1 else {"INVALID_MODEL_TYPE", "FORMAT_ERROR"})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code"),
+    [
+        ("POST", "/bank/nothing", 4202),
+        ("POST", "/bank/no/thing", 4202),
+        ("GET", "/bank/consent", 4202),
+        ("DELETE", "/bank/consent", 4202),
+        ("POST", "/bank/v2/nothing", "API_ACTION_DOES_NOT_EXIST"),
+        ("POST", "/bank/v2/no/thing", "API_ACTION_DOES_NOT_EXIST"),
+        ("GET", "/bank/v2/consent", "API_ACTION_DOES_NOT_EXIST"),
+        ("PATCH", "/tpp/nothing", "API_ACTION_DOES_NOT_EXIST"),
+        ("GET", "/tpp/no/thing", "API_ACTION_DOES_NOT_EXIST"),
+        ("GET", "/tpp/token", "API_ACTION_DOES_NOT_EXIST"),
+        ("PUT", "/tpp/accounts", "API_ACTION_DOES_NOT_EXIST"),
+    ],
+)
+def test_an_action_that_does_not_exist_says_so_in_the_right_format(
+    world: World, method: str, path: str, code: object
+) -> None:
+    answer = world.call(method, path, b"{}")
+
+    assert answer.status == 401
+    assert answer.body.get("error_code", answer.body.get("code")) == code
+    assert answer.headers["x-request-id"]
+
+
+# -- revocation
+
+
+@VERSIONS
+def test_tokens_that_cannot_be_revoked_are_told_apart(world: World, version: int) -> None:
+    foreign = world.approve(3 - version).bank_token
+    malformed = world.bank(version, "/token/revoke", {TOKEN[version]: "nonsense"})
+    unknown = world.bank(version, "/token/revoke", {TOKEN[version]: f"{'0' * 22}.{'A' * 43}"})
+    of_another = world.bank(version, "/token/revoke", {TOKEN[version]: foreign})
+
+    assert code_of(malformed, version) == (400, 4001 if version == 1 else "AUTHORIZATION_TOKEN_NOT_VALID")
+    for answer in (unknown, of_another):
+        assert code_of(answer, version) == ((401, 4202) if version == 1 else (404, "RESOURCE_UNKNOWN"))
+
+
+# -- cancelling
+
+
+def cancel_path(world: World, version: int, url: str) -> str:
+    body = world.bank(version, "/init_authorization", {URL[version]: url}).body
+    return str(urlsplit(body.get("cancel_url") or body["cancelUrl"]).path)
+
+
+@VERSIONS
+def test_a_cancelled_psu_comes_back_with_the_reason_and_repeats_alike(world: World, version: int) -> None:
+    asked = world.authorize(version, state="s1")
+    path = cancel_path(world, version, asked["redirect_url"])
+
+    first = world.call("GET", f"{path}?error=server_error&error_description=Bank%20is%20%22closed%22")
+    again = world.call("GET", path)
+
+    assert first.status == again.status == 303
+    assert first.headers["location"] == again.headers["location"]
+    query = dict(parse_qsl(urlsplit(first.headers["location"]).query))
+    assert query == {
+        "error": "server_error",
+        "error_description": "Bank is closed",
+        "state": "s1",
+        "iss": "http://127.0.0.1:8000",
+    }
+    refused = world.bank(version, "/consent", world.consent_body(version, asked["redirect_url"]))
+    assert code_of(refused, version)[0] == 400
+
+
+@VERSIONS
+def test_cancelling_without_a_reason_means_access_denied(world: World, version: int) -> None:
+    path = cancel_path(world, version, world.authorize(version)["redirect_url"])
+
+    assert "error=access_denied" in world.call("GET", path).headers["location"]
+
+
+@VERSIONS
+def test_cancelling_after_consent_changes_nothing_and_strands_nobody(world: World, version: int) -> None:
+    asked = world.authorize(version)
+    path = cancel_path(world, version, asked["redirect_url"])
+    saved = world.bank(version, "/consent", world.consent_body(version, asked["redirect_url"]))
+    code = dict(parse_qsl(urlsplit(saved.body.get("callback_url") or saved.body["callbackUrl"]).query))["code"]
+
+    answer = world.call("GET", path)
+
+    assert answer.status == 303
+    assert world.tpp("POST", "/tpp/token", {"code": code}).status == 200
+
+
+@VERSIONS
+def test_an_expired_request_can_still_be_left_by_its_cancel_address(world: World, version: int) -> None:
+    path = cancel_path(world, version, world.authorize(version)["redirect_url"])
+    world.clock.advance(seconds=3600)
+
+    assert world.call("GET", path).status == 303
+
+
+@pytest.mark.parametrize("path", ["/bank/cancel/nonsense", f"/bank/v2/cancel/{'0' * 64}.{'A' * 43}"])
+def test_a_made_up_cancel_address_is_a_page_for_people(world: World, path: str) -> None:
+    answer = world.call("GET", path)
+
+    assert answer.status == 404
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "start again" in answer.text
+
+
+# -- keys
+
+
+def test_the_public_keys_are_published_as_pem_and_as_jwks(world: World) -> None:
+    pem = world.call("GET", "/bank/public_key")
+    jwks = world.call("GET", "/.well-known/jwks.json").body
+
+    key = signatures.load_public_key(pem.text)
+    assert jwks["keys"][0] == signatures.jwk(key)
+    assert signatures.verify([key], b"x", signatures.sign(world.hub.keyring.signing_key(), b"x"))

@@ -1,0 +1,344 @@
+"""Tokens: single use, rotation, repeats, and what a second use ends."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+import pytest
+
+from tests.world import World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+
+
+@VERSIONS
+def test_a_code_is_exchanged_for_a_pair_of_tokens(world: World, version: int) -> None:
+    body = world.tokens(version)
+
+    assert body["token_type"] == "Bearer"
+    assert body["expires_in"] == 3600
+    assert body["scope"] == " ".join(world.scopes(version))
+    assert set(body) == {
+        "access_token",
+        "token_type",
+        "expires_in",
+        "refresh_token",
+        "scope",
+        "consent_id",
+        "valid_until",
+    }
+    assert body["valid_until"] == "2026-08-29T09:00:00+00:00"  # 180 days
+
+
+@VERSIONS
+def test_the_token_endpoint_takes_a_form_as_rfc_6749_has_it(world: World, version: int) -> None:
+    code = world.approve(version).query["code"]
+    form = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "redirect_uri": world.client.callback_url,
+        "client_id": world.client.client_id,
+        "something_else": "is ignored",
+    }
+
+    answer = world.tpp("POST", "/tpp/token", form=form, client_id="")
+
+    assert answer.status == 200
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_an_unknown_member_of_a_json_body_is_refused(world: World) -> None:
+    answer = world.tpp("POST", "/tpp/token", {"refresh_token": "x", "something_else": "y"})
+
+    assert answer.status == 400
+    assert answer.body["error"] == "invalid_request"
+    assert answer.body["additionalErrors"][0]["code"] == "EXTRA_FIELDS_PROVIDED"
+
+
+@VERSIONS
+def test_a_second_use_of_a_code_revokes_its_tokens_and_tells_the_bank(world: World, version: int) -> None:
+    code = world.approve(version).query["code"]
+    first = world.tpp("POST", "/tpp/token", {"code": code}).body
+    world.queued()
+
+    second = world.tpp("POST", "/tpp/token", {"code": code})
+
+    assert second.status == 400
+    assert second.body["error"] == "invalid_grant"
+    assert world.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 401
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).status == 400
+    assert len(world.queued()) == 1
+
+
+def test_a_second_use_ends_the_consent_also_after_the_code_has_expired(world: World) -> None:
+    code = world.approve(1).query["code"]
+    first = world.tpp("POST", "/tpp/token", {"code": code}).body
+    world.clock.advance(seconds=3000)
+
+    world.tpp("POST", "/tpp/token", {"code": code})
+
+    assert world.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 401
+
+
+def test_a_code_expires(world: World) -> None:
+    code = world.approve(1).query["code"]
+    world.clock.advance(seconds=600)
+
+    answer = world.tpp("POST", "/tpp/token", {"code": code})
+
+    assert (answer.status, answer.body["error"]) == (400, "invalid_grant")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"redirect_uri": "https://evil.example/callback"},
+        {"code_verifier": "a" * 43},
+        {"code_verifier": None},
+        {"code_verifier": "too short"},
+    ],
+)
+def test_a_wrong_redirect_uri_or_verifier_does_not_burn_the_code(world: World, wrong: dict[str, str | None]) -> None:
+    verifier = "v" * 64
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    consented = world.approve(2, code_challenge=challenge, code_challenge_method="S256")
+    good = {"code": consented.query["code"], "code_verifier": verifier}
+    bad = {name: value for name, value in (good | wrong).items() if value is not None}
+
+    refused = world.tpp("POST", "/tpp/token", bad)
+    accepted = world.tpp("POST", "/tpp/token", good)
+
+    assert (refused.status, refused.body["error"]) == (400, "invalid_grant")
+    assert accepted.status == 200
+
+
+def test_a_verifier_without_a_challenge_is_refused_and_does_not_burn_the_code(world: World) -> None:
+    code = world.approve(1).query["code"]
+
+    assert world.tpp("POST", "/tpp/token", {"code": code, "code_verifier": "v" * 43}).status == 400
+    assert world.tpp("POST", "/tpp/token", {"code": code}).status == 200
+
+
+def test_another_clients_code_is_refused_and_not_burnt(world: World) -> None:
+    code = world.approve(1).query["code"]
+    other, _ = world.hub.clients.create(owner="other@example.com", title="Other")
+
+    stolen = world.tpp("POST", "/tpp/token", {"code": code}, client_id=other.client_id)
+
+    assert (stolen.status, stolen.body["error"]) == (400, "invalid_grant")
+    assert world.tpp("POST", "/tpp/token", {"code": code}).status == 200
+
+
+@VERSIONS
+def test_a_refresh_token_rotates(world: World, version: int) -> None:
+    first = world.tokens(version)
+
+    second = world.tpp("POST", "/tpp/token", {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]})
+
+    assert second.status == 200
+    assert second.body["access_token"] != first["access_token"]
+    assert second.body["refresh_token"] != first["refresh_token"]
+    assert world.tpp("GET", "/tpp/consent", bearer=second.body["access_token"]).status == 200
+
+
+def test_a_lost_answer_is_fetched_again_with_the_same_refresh_token_as_the_same_pair(world: World) -> None:
+    first = world.tokens(1)
+    lost = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
+    world.clock.advance(seconds=59)
+
+    again = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
+
+    assert again["access_token"] == lost["access_token"]
+    assert again["refresh_token"] == lost["refresh_token"]
+    assert again["expires_in"] == 3541
+
+
+def test_a_refresh_token_used_after_its_successor_ends_the_consent(world: World) -> None:
+    first = world.tokens(1)
+    second = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
+    third = world.tpp("POST", "/tpp/token", {"refresh_token": second["refresh_token"]}).body
+
+    reused = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+
+    assert (reused.status, reused.body["error"]) == (400, "invalid_grant")
+    assert world.tpp("GET", "/tpp/consent", bearer=third["access_token"]).status == 401
+
+
+def test_a_refresh_token_used_again_after_a_minute_ends_the_consent(world: World) -> None:
+    first = world.tokens(1)
+    second = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
+    world.clock.advance(seconds=61)
+
+    reused = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+
+    assert reused.status == 400
+    assert world.tpp("GET", "/tpp/consent", bearer=second["access_token"]).status == 401
+
+
+def test_a_made_up_refresh_token_of_a_known_consent_ends_nothing(world: World) -> None:
+    tokens = world.tokens(1)
+    ids, _, secret = tokens["refresh_token"].partition(".")
+
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": f"{ids}.{'A' * 43}"}).status == 400
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": f"{tokens['consent_id']}~{'0' * 22}.{secret}"}).status == 400
+    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+
+
+def test_nothing_outlives_the_consent(world: World) -> None:
+    tokens = world.tokens(1)
+    world.clock.advance(seconds=180 * 24 * 3600 - 1800)
+    refreshed = world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body
+    assert refreshed["expires_in"] == 1800
+    world.clock.advance(seconds=1800)
+
+    assert world.tpp("GET", "/tpp/consent", bearer=refreshed["access_token"]).status == 401
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": refreshed["refresh_token"]}).status == 400
+
+
+def test_an_access_token_lives_an_hour(world: World) -> None:
+    tokens = world.tokens(1)
+    world.clock.advance(seconds=3599)
+    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+    world.clock.advance(seconds=1)
+
+    answer = world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
+
+    assert answer.status == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+# -- client authentication
+
+
+def test_a_client_with_a_secret_has_to_show_it(world: World) -> None:
+    world.client, secret = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True)
+    code = world.approve(1).query["code"]
+    basic = base64.b64encode(f"{world.client.client_id}:{secret}".encode()).decode()
+
+    missing = world.tpp("POST", "/tpp/token", {"code": code})
+    wrong = world.tpp("POST", "/tpp/token", {"code": code, "client_secret": "wrong"})
+    right = world.tpp(
+        "POST",
+        "/tpp/token",
+        form={"grant_type": "authorization_code", "code": code},
+        client_id="",
+        headers={"authorization": f"Basic {basic}"},
+    )
+
+    for refused in (missing, wrong):
+        assert (refused.status, refused.body["error"]) == (401, "invalid_client")
+        assert refused.body["code"] == "WRONG_CREDENTIALS"
+        assert "www-authenticate" in refused.headers
+    assert right.status == 200
+
+
+def test_two_names_of_a_client_that_disagree_are_an_invalid_client(world: World) -> None:
+    other, _ = world.hub.clients.create(owner="other@example.com", title="Other")
+    basic = base64.b64encode(f"{other.client_id}:".encode()).decode()
+
+    by_body = world.tpp("POST", "/tpp/token", {"code": "x", "client_id": other.client_id})
+    by_basic = world.tpp("POST", "/tpp/token", {"code": "x"}, headers={"authorization": f"Basic {basic}"})
+
+    for answer in (by_body, by_basic):
+        assert (answer.status, answer.body["error"]) == (401, "invalid_client")
+
+
+def test_no_client_at_all_is_asked_to_authenticate(world: World) -> None:
+    answer = world.tpp("POST", "/tpp/token", {"code": "x"}, client_id="")
+
+    assert answer.status == 401
+    assert answer.body["code"] == "AUTHENTICATION_REQUIRED"
+    assert answer.body["error"] == "invalid_client"
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ({}, "invalid_request"),
+        ({"code": "a", "refresh_token": "b"}, "invalid_request"),
+        ({"code": "a", "authorization_code": "b"}, "invalid_request"),
+        ({"grant_type": "password"}, "unsupported_grant_type"),
+        ({"grant_type": "refresh_token", "code": "a"}, "invalid_request"),
+        ({"code": "a"}, "invalid_grant"),
+        ({"refresh_token": "a"}, "invalid_grant"),
+        ({"code": "\n"}, "invalid_request"),
+        ({"code": 5}, "invalid_request"),
+        ([], "invalid_request"),
+    ],
+)
+def test_a_bad_token_request_names_its_error(world: World, body: object, error: str) -> None:
+    answer = world.tpp("POST", "/tpp/token", body)
+
+    assert answer.status == 400
+    assert answer.body["error"] == error
+    assert answer.body["error_description"]
+    assert answer.body["code"] == "FORMAT_ERROR"
+
+
+# -- revocation
+
+
+@pytest.mark.parametrize("which", ["access_token", "refresh_token"])
+def test_a_tpp_ends_its_consent_with_either_token_on_the_very_next_call(world: World, which: str) -> None:
+    tokens = world.tokens(1)
+    world.queued()
+
+    answer = world.tpp("POST", "/tpp/token/revoke", {"token": tokens[which]})
+
+    assert answer.status == 200
+    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
+    assert len(world.queued()) == 1
+
+
+def test_revoking_an_unknown_or_foreign_token_succeeds_and_changes_nothing(world: World) -> None:
+    tokens = world.tokens(1)
+    other, _ = world.hub.clients.create(owner="other@example.com", title="Other")
+
+    foreign = world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}, client_id=other.client_id)
+    unknown = world.tpp("POST", "/tpp/token/revoke", form={"token": "unknown"})
+
+    assert (foreign.status, unknown.status) == (200, 200)
+    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+
+
+@VERSIONS
+def test_a_bank_ends_a_consent_and_a_repeat_succeeds(world: World, version: int) -> None:
+    consented = world.approve(version)
+    tokens = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    world.queued()
+    name = "access_token" if version == 1 else "accessToken"
+
+    first = world.bank(version, "/token/revoke", {name: consented.bank_token})
+    repeated = world.bank(version, "/token/revoke", {name: consented.bank_token})
+
+    assert first.body == repeated.body == {"status": "success"}
+    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
+    assert world.queued() == []  # the bank knows already
+
+
+def test_a_deactivated_client_is_refused_on_the_very_next_call(world: World) -> None:
+    tokens = world.tokens(1)
+    world.hub.clients.deactivate(world.client.client_id)
+
+    answer = world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
+
+    assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
+
+
+def test_a_consent_is_described_to_its_tpp(world: World) -> None:
+    tokens = world.tokens(2)
+
+    body = world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).body
+
+    assert body == {
+        "consent_id": tokens["consent_id"],
+        "status": "authorised",
+        "consent_type": "reusable",
+        "scopes": ["accounts"],
+        "bic": "BETADEF1",
+        "ibans": ["GB33BUKB20201555555555"],
+        "account_ids": [],
+        "account_numbers": [],
+        "valid_until": "2026-08-29T09:00:00+00:00",
+    }

@@ -1,0 +1,268 @@
+"""A world to test in: the whole service in one process, TPPs that call it, and banks that do as they are told."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+from chalicelib import bootstrap
+from chalicelib.foundation import jsontext, signatures
+from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.outbound import Outbound, Reply
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.banks import Bank, NewBank
+from chalicelib.openbanking.clients import Client
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+IBAN = "GB33BUKB20201555555555"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back: status, headers by lower-case name, and the body as text."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def body(self) -> Any:
+        return jsontext.loads(self.text)
+
+
+@dataclass
+class Sent:
+    """A webhook that a bank received."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass
+class BankSide:
+    """A bank: its keys, what it received, and what it answers (a function of the webhook, or an exception)."""
+
+    bank: Bank
+    api_key: str
+    key: RSAPrivateKey
+    received: list[Sent] = field(default_factory=list)
+    answers: dict[str, Callable[[Sent], Any]] = field(default_factory=dict)
+
+    def answer(self, sent: Sent) -> Reply:
+        self.received.append(sent)
+        made = self.answers[sent.path](sent)
+        if isinstance(made, Exception):
+            raise made
+        if isinstance(made, Reply):
+            return made
+        return Reply(200, jsontext.dumps(made).encode(), {}, 0.01)
+
+
+class ScriptedOutbound(Outbound):
+    """Hands calls to the banks of the world instead of the network."""
+
+    def __init__(self, banks: Mapping[int, BankSide]) -> None:
+        self._banks = banks
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool) -> Reply:
+        for side in self._banks.values():
+            if url.startswith(side.bank.domain + "/"):
+                return side.answer(Sent(url.removeprefix(side.bank.domain), dict(headers), body))
+        raise AssertionError(f"no bank at {url}")
+
+
+class World:
+    """One client and one bank per version around the service."""
+
+    def __init__(self, hub: bootstrap.Hub, banks: dict[int, BankSide]) -> None:
+        self.hub = hub
+        self.clock: ManualClock = hub.clock  # type: ignore[assignment]
+        self.banks = banks
+        self.client: Client = None  # type: ignore[assignment]
+        hub.__dict__["outbound"] = ScriptedOutbound(banks)
+
+    @classmethod
+    def first(cls) -> World:
+        """Make the keys and register the banks; needs the resources."""
+        hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), ManualClock(START))
+        hub.keyring.initialise()
+        banks = {}
+        for version, bic, country in ((1, "ALPHGB21", "GB"), (2, "BETADEF1", "DE")):
+            key = signatures.load_private_key(signatures.generate_private_pem())
+            new = NewBank(
+                bic=bic,
+                name=f"Bank of version {version}",
+                country=country,
+                api_version=version,
+                domain=f"http://127.0.0.1:1/bank-{version}",
+                authorization_url=f"http://127.0.0.1:1/bank-{version}/authorize",
+                public_keys=[signatures.public_pem(key.public_key())],
+            )
+            bank, api_key = hub.banks.add(new)
+            banks[version] = BankSide(bank, api_key, key)
+        return cls(hub, banks)
+
+    def again(self) -> World:
+        """The same resources and banks, with nothing remembered, the clock set back, and a new client."""
+        hub = bootstrap.Hub(self.hub.settings, ManualClock(START))
+        banks = {version: BankSide(side.bank, side.api_key, side.key) for version, side in self.banks.items()}
+        for name in ("store", "secrets"):
+            hub.__dict__[name] = getattr(self.hub, name)
+        world = World(hub, banks)
+        world.hub.keyring._private = self.hub.keyring._private
+        world.client, _ = hub.clients.create(owner="tpp@example.com", title="Budget Friend")
+        return world
+
+    @contextlib.contextmanager
+    def installed(self) -> Iterator[None]:
+        bootstrap.use(self.hub)
+        try:
+            yield
+        finally:
+            bootstrap.use(None)
+
+    # -- calls
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        identity: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """One HTTP request, as API Gateway would hand it to the function."""
+        from chalice.config import Config
+        from chalice.local import LocalGateway
+
+        import app
+
+        gateway = LocalGateway(app.app, Config())
+        event = gateway.event_converter.create_lambda_event(method, path, dict(headers or {}), body)
+        event["requestContext"]["identity"].update(identity or {})
+        answer = app.app(event, None)
+        json.dumps(answer)  # what the Lambda runtime does with it
+        return Answer(
+            answer["statusCode"], {name.lower(): value for name, value in answer["headers"].items()}, answer["body"]
+        )
+
+    def tpp(
+        self,
+        method: str,
+        path: str,
+        json_body: Any = None,
+        *,
+        bearer: str | None = None,
+        client_id: str | None = None,
+        form: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """A call of the TPP; ``client_id`` is the world's client unless given (empty: no header)."""
+        sent = {"x-api-key": self.client.client_id if client_id is None else client_id}
+        sent = {name: value for name, value in sent.items() if value}
+        body = None
+        if json_body is not None:
+            sent["content-type"], body = "application/json", jsontext.dumps(json_body).encode()
+        if form is not None:
+            sent["content-type"], body = "application/x-www-form-urlencoded", urlencode(form).encode()
+        if bearer:
+            sent["authorization"] = f"Bearer {bearer}"
+        return self.call(method, path, body, sent | dict(headers or {}))
+
+    def bank(
+        self,
+        version: int,
+        path: str,
+        json_body: Any = None,
+        *,
+        raw: bytes | None = None,
+        headers: Mapping[str, str | None] | None = None,
+        identity: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """A signed call of a bank; a header given as ``None`` is left out."""
+        side = self.banks[version]
+        body = raw if raw is not None else jsontext.dumps(json_body).encode()
+        sent: dict[str, str | None] = {
+            "content-type": "application/json",
+            "x-api-key": side.api_key,
+            "x-request-id": str(uuid.uuid4()),
+            "x-signature": signatures.sign(side.key, body),
+        }
+        sent |= headers or {}
+        base = "/bank" if version == 1 else "/bank/v2"
+        present = {name: value for name, value in sent.items() if value is not None}
+        return self.call("POST", base + path, body, present, identity)
+
+    # -- the journey
+
+    def scopes(self, version: int) -> list[str]:
+        return ["account.list", "account.details"] if version == 1 else ["accounts"]
+
+    def authorize(self, version: int, **members: Any) -> Any:
+        """A new authorization request; answers the body."""
+        bic = self.banks[version].bank.bic
+        request = {"bic": bic, "scopes": self.scopes(version)} | members
+        answer = self.tpp("POST", "/tpp/authorize", request)
+        assert answer.status == 200, answer
+        return answer.body
+
+    def consent_body(self, version: int, url: str, **members: Any) -> dict[str, Any]:
+        """What a bank sends to save a consent, in its version's spelling."""
+        body = {"request_url": url, "scopes": self.scopes(version), "ibans": [IBAN]} | members
+        return body if version == 1 else {_camel(name): value for name, value in body.items()}
+
+    def approve(self, version: int, **members: Any) -> Consented:
+        """An authorization request with the PSU's approval."""
+        asked = self.authorize(version, **members)
+        scopes = members.get("scopes", self.scopes(version))
+        answer = self.bank(version, "/consent", self.consent_body(version, asked["redirect_url"], scopes=scopes))
+        assert answer.status == 200, answer
+        names = ("callback_url", "access_token", "valid_until")
+        callback, token, until = (answer.body[name if version == 1 else _camel(name)] for name in names)
+        query = {name: values[0] for name, values in parse_qs(urlsplit(callback).query).items()}
+        return Consented(asked["redirect_url"], callback, query, token, until)
+
+    def tokens(self, version: int, **members: Any) -> Any:
+        """A whole journey to the first pair of tokens; answers the token endpoint's body."""
+        code = self.approve(version, **members).query["code"]
+        answer = self.tpp("POST", "/tpp/token", {"authorization_code": code})
+        assert answer.status == 200, answer
+        return answer.body
+
+    def queued(self) -> list[str]:
+        """The ids of the deliveries that wait in the queue; they are taken out."""
+        import boto3
+
+        sqs = boto3.client("sqs")
+        url = sqs.get_queue_url(QueueName=f"{self.hub.settings.prefix}-deliveries")["QueueUrl"]
+        ids = []
+        while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+            for message in messages:
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+                ids.append(message["Body"])
+        return ids
+
+
+@dataclass(frozen=True)
+class Consented:
+    """A saved consent as the bank sees it; ``query`` is that of the callback URL."""
+
+    request_url: str
+    callback_url: str
+    query: Mapping[str, str]
+    bank_token: str
+    valid_until: str
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
