@@ -1,0 +1,54 @@
+"""The customers and their accounts."""
+
+import pytest
+from stdnum import iban
+
+from chalicelib.demo_bank.customers import Account, customers, sign_in
+
+BANKS = ("one", "two")
+
+
+def accounts(bank: str) -> list[Account]:
+    return [account for customer in customers(bank).values() for account in customer.accounts]
+
+
+@pytest.mark.parametrize("bank", BANKS)
+def test_a_bank_has_three_customers_with_several_accounts_and_currencies(bank: str) -> None:
+    assert len(customers(bank)) >= 3
+    assert all(len(customer.accounts) >= 2 for customer in customers(bank).values())
+    assert all(len({a.currency for a in customer.accounts}) >= 2 for customer in customers(bank).values())
+
+
+@pytest.mark.parametrize("bank", BANKS)
+def test_every_iban_is_valid_and_every_account_is_named_once(bank: str) -> None:
+    found = accounts(bank)
+    assert all(iban.is_valid(account.iban) for account in found if account.iban)
+    assert len({account.account_id for account in found}) == len(found)
+    assert len({account.number for account in found}) == len(found)
+
+
+def test_bank_one_is_british() -> None:
+    for account in accounts("one"):
+        assert account.iban is not None
+        assert account.iban.startswith("GB")
+        assert account.iban.endswith(f"{account.sort_code}{account.number}")
+        assert account.account_id.isdigit()
+        assert len(account.account_id) <= 20
+    assert {account.currency for account in accounts("one")} == {"GBP", "EUR", "USD"}
+
+
+def test_bank_two_has_cards_without_iban_and_currencies_that_share_one() -> None:
+    found = accounts("two")
+    assert {account.currency for account in found} == {"EUR", "SEK", "PLN"}
+    assert any(account.iban is None and account.kind == "card" for account in found)
+    shared = [account.iban for account in found if account.iban]
+    assert len(set(shared)) < len(shared)
+    assert all(account.iban is None or account.iban[4:] == account.bban for account in found)
+
+
+@pytest.mark.parametrize("bank", BANKS)
+def test_a_customer_signs_in_with_the_own_password_only(bank: str) -> None:
+    first, second, *_ = customers(bank).values()
+    assert sign_in(bank, f" {first.username.upper()} ", first.password) == first
+    assert sign_in(bank, first.username, second.password) is None
+    assert sign_in(bank, "nobody", first.password) is None

@@ -1,0 +1,271 @@
+"""The relay: what reaches the bank, what reaches the TPP, and what a bank's failures become."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import signatures
+from chalicelib.foundation.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from tests.world import IBAN, Answer, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+ACCOUNT: dict[int, dict[str, Any]] = {
+    1: {"id": 1, "name": "Main", "iban": IBAN, "currency": "GBP"},
+    2: {"resource_id": "r1", "iban": IBAN, "currency": "EUR"},
+}
+PATH = {1: "/accounts", 2: "/v2_accounts"}
+ONE = {1: "/account", 2: "/v2_account"}
+
+
+def good(version: int, **members: Any) -> dict[str, Any]:
+    return ({"status": "success"} if version == 1 else {}) | members
+
+
+def accounts(world: World, version: int, answer: Any, **headers: str) -> Answer:
+    """``GET /tpp/accounts`` at a bank that gives ``answer``."""
+    world.banks[version].answers[PATH[version]] = lambda sent: answer
+    return world.tpp("GET", "/tpp/accounts", bearer=world.tokens(version)["access_token"], headers=headers)
+
+
+@VERSIONS
+def test_the_banks_answer_is_handed_on_as_the_bank_wrote_it(world: World, version: int) -> None:
+    raw = b'{"status":"success","accounts":[%s],"balance":0.10,"huge":12345678901234567890.5}' % (
+        b'{"id":1,"name":"Main","iban":"GB33BUKB20201555555555","currency":"GBP","extra":1.50}'
+        if version == 1
+        else b'{"resource_id":"r1","currency":"EUR","extra":1.50}'
+    )
+
+    answer = accounts(world, version, Reply(200, raw, {}, 0.02))
+
+    assert answer.status == 200
+    assert '"extra":1.50' in answer.text
+    assert '"balance":0.10' in answer.text
+    assert '"huge":12345678901234567890.5' in answer.text
+    assert ('"status"' in answer.text) is (version == 2)
+
+
+@VERSIONS
+def test_a_webhook_carries_all_headers_and_a_signature_over_its_bytes(world: World, version: int) -> None:
+    request_id = "0f8fad5b-d9cb-469f-a165-70867728950e"
+    consented = world.approve(version)
+    tokens = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    world.banks[version].answers[PATH[version]] = lambda sent: good(version, accounts=[ACCOUNT[version]])
+
+    world.tpp(
+        "GET",
+        "/tpp/accounts",
+        bearer=tokens["access_token"],
+        headers={"x-request-id": request_id, "psu-ip-address": "2001:db8::1"},
+    )
+
+    sent = world.banks[version].received[0]
+    assert sent.body == b"{}"
+    assert sent.headers["X-Api-Key"] == world.banks[version].api_key
+    assert sent.headers["X-Auth-Token"] == consented.bank_token
+    assert sent.headers["X-Request-Id"] == request_id
+    assert sent.headers["PSU-IP-Address"] == "2001:db8::1"
+    assert sent.headers["Content-Type"] == "application/json"
+    assert signatures.verify(world.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
+
+
+@VERSIONS
+def test_the_answer_tells_the_banks_time_from_the_hubs(world: World, version: int) -> None:
+    answer = accounts(world, version, good(version, accounts=[]))
+
+    assert answer.headers["server-timing"] == "bank;dur=10.0, hub;dur=0.0"
+
+
+def test_one_account_is_asked_for_by_iban_or_by_id(world: World) -> None:
+    bank = world.banks[1]
+    bank.answers[ONE[1]] = lambda sent: good(1, account=ACCOUNT[1])
+    bearer = world.tokens(1)["access_token"]
+
+    assert world.tpp("GET", f"/tpp/account?iban={IBAN}", bearer=bearer).body == {"account": ACCOUNT[1]}
+    assert world.tpp("GET", "/tpp/account?account_id=77", bearer=bearer).status == 200
+    assert [sent.body for sent in bank.received] == [b'{"iban":"GB33BUKB20201555555555"}', b'{"account_id":"77"}']
+
+
+@pytest.mark.parametrize("account", [ACCOUNT[2], [ACCOUNT[2]]])
+def test_a_version_2_account_is_an_object_however_the_bank_sends_it(world: World, account: Any) -> None:
+    world.banks[2].answers[ONE[2]] = lambda sent: good(2, account=account)
+
+    answer = world.tpp("GET", "/tpp/account?account_id=r1", bearer=world.tokens(2)["access_token"])
+
+    assert answer.body == {"account": ACCOUNT[2]}
+
+
+def test_camel_case_of_a_version_2_bank_is_answered_in_snake_case(world: World) -> None:
+    camel = {"resourceId": "r1", "currency": "EUR", "accountNumber": "12345678", "ownDetail": {"innerValue": 1}}
+
+    body = accounts(world, 2, good(2, accounts=[camel])).body
+
+    assert body["accounts"] == [
+        {"resource_id": "r1", "currency": "EUR", "account_number": "12345678", "own_detail": {"inner_value": 1}}
+    ]
+
+
+# -- what is refused before the bank is called
+
+
+@pytest.mark.parametrize(
+    ("version", "query"),
+    [
+        (1, ""),
+        (1, "iban=GB33BUKB20201555555555&account_id=1"),
+        (1, "iban=GB00BUKB20201555555555"),
+        (1, "account_id=" + "1" * 35),
+        (1, "colour=red"),
+        (1, "account_id=1&account_id=2"),
+        (2, ""),
+        (2, "iban=GB33BUKB20201555555555"),
+    ],
+)
+def test_a_query_that_does_not_fit_the_banks_version_is_not_consistent(world: World, version: int, query: str) -> None:
+    answer = world.tpp("GET", f"/tpp/account?{query}", bearer=world.tokens(version)["access_token"])
+
+    assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
+    assert world.banks[version].received == []
+
+
+@VERSIONS
+def test_a_call_outside_the_scopes_is_blocked(world: World, version: int) -> None:
+    scope = "account.balance" if version == 1 else "accounts.balances"
+    bearer = world.tokens(version, scopes=[scope])["access_token"]
+
+    answer = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+
+    assert (answer.status, answer.body["code"]) == (403, "SERVICE_BLOCKED")
+    assert world.banks[version].received == []
+
+
+def test_an_account_that_the_psu_did_not_approve_is_blocked(world: World) -> None:
+    bearer = world.tokens(1)["access_token"]
+
+    answer = world.tpp("GET", "/tpp/account?iban=DE89370400440532013000", bearer=bearer)
+
+    assert (answer.status, answer.body["code"]) == (403, "SERVICE_BLOCKED")
+    assert world.banks[1].received == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({"authorization": ""}, 401, "AUTHENTICATION_REQUIRED"),
+        ({"authorization": "Bearer nonsense"}, 401, "AUTHENTICATION_REQUIRED"),
+        ({"authorization": f"Bearer {'0' * 22}~{'0' * 22}.{'A' * 43}"}, 401, "AUTHENTICATION_REQUIRED"),
+        ({"authorization": "Basic abc"}, 401, "AUTHENTICATION_REQUIRED"),
+        ({"x-api-key": "unknown"}, 401, "WRONG_CREDENTIALS"),
+        ({"x-api-key": ""}, 401, "AUTHENTICATION_REQUIRED"),
+        ({"x-request-id": "1"}, 401, "REQUEST_ID_NOT_UUID"),
+        ({"psu-ip-address": "somewhere"}, 400, "HEADERS_ERROR"),
+    ],
+)
+def test_a_caller_that_does_not_prove_itself_is_refused(
+    world: World, headers: dict[str, str], status: int, code: str
+) -> None:
+    answer = world.tpp("GET", "/tpp/accounts", bearer=world.tokens(1)["access_token"], headers=headers)
+
+    assert (answer.status, answer.body["code"]) == (status, code)
+    assert world.banks[1].received == []
+    if code == "AUTHENTICATION_REQUIRED" and "x-api-key" not in headers:
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_another_clients_bearer_is_no_bearer(world: World) -> None:
+    bearer = world.tokens(1)["access_token"]
+    other, _ = world.hub.clients.create(owner="other@example.com", title="Other")
+
+    answer = world.tpp("GET", "/tpp/accounts", bearer=bearer, client_id=other.client_id)
+
+    assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
+
+
+# -- a bank that fails
+
+FAILURES: dict[str, tuple[Any, str]] = {
+    "refused": (NotReached("no connection could be made"), "no connection"),
+    "dropped": (Dropped("the connection broke before a whole answer had come"), "connection broke"),
+    "timed out": (TimedOut("no answer came in time"), "in time"),
+    "too large": (TooLarge("the answer is larger than 5 MB"), "5 MB"),
+    "html": (Reply(200, b"<html>down</html>", {}, 0), "no valid JSON"),
+    "empty": (Reply(200, b"", {}, 0), "no valid JSON"),
+    "not utf-8": (Reply(200, b"\xff\xfe", {}, 0), "no valid JSON"),
+    "a list": (Reply(200, b"[]", {}, 0), "no JSON object"),
+    "deep": (Reply(200, b"[" * 100_000, {}, 0), "no valid JSON"),
+    "a number without end": (Reply(200, b'{"a":' + b"9" * 100_000 + b"}", {}, 0), "no valid JSON"),
+    "server error": (Reply(500, b"{}", {}, 0), "status 500"),
+    "redirect": (Reply(302, b"", {"Location": "http://127.0.0.1/"}, 0), "status 302"),
+    "no accounts": (Reply(200, b'{"status":"success"}', {}, 0), "accounts is required"),
+    "accounts of another type": (Reply(200, b'{"status":"success","accounts":{}}', {}, 0), "accounts must be a list"),
+    "an account without currency": (
+        Reply(200, b'{"status":"success","accounts":[{"id":1,"name":"a","iban":"b","resource_id":"c"}]}', {}, 0),
+        "accounts.0.currency is required",
+    ),
+}
+
+
+@VERSIONS
+@pytest.mark.parametrize(("failure", "reason"), FAILURES.values(), ids=FAILURES)
+def test_a_bank_that_fails_is_a_502_with_the_reason(world: World, version: int, failure: Any, reason: str) -> None:
+    answer = accounts(world, version, failure)
+
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert answer.body["additionalErrors"][0]["code"] == "ASPSP_ERROR_DESC"
+    assert reason in answer.body["additionalErrors"][0]["details"]
+    assert "Traceback" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "body"),
+    [
+        (1, 200, b'{"status":"error","error_code":1234,"message":"No such\\u0000 account"}'),
+        (1, 400, b'{"status":"error","error_code":1234,"message":"No such\\u0000 account"}'),
+        (2, 400, b'{"code":1234,"title":"No such\\u0000 account","timestamp":"x"}'),
+        (2, 200, b'{"code":1234,"title":"No such\\u0000 account","timestamp":"x"}'),
+    ],
+)
+def test_the_banks_own_code_and_message_are_handed_on(world: World, version: int, status: int, body: bytes) -> None:
+    answer = accounts(world, version, Reply(status, body, {}, 0))
+
+    assert answer.status == 502
+    assert answer.body["additionalErrors"][0]["details"] == "1234: No such  account"
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "body"),
+    [
+        (1, 200, b'{"status":"error","error_code":4202,"message":"Access token not found"}'),
+        (2, 401, b'{"code":"AUTHENTICATION_REQUIRED","title":"Token revoked"}'),
+    ],
+)
+def test_a_refused_token_tells_that_the_psu_must_authorize_again(
+    world: World, version: int, status: int, body: bytes
+) -> None:
+    answer = accounts(world, version, Reply(status, body, {}, 0))
+
+    assert answer.status == 502
+    assert "authorize again" in answer.body["title"]
+
+
+@VERSIONS
+def test_too_long_a_member_passes(world: World, version: int) -> None:
+    account = ACCOUNT[version] | {"name": "n" * 300}
+
+    assert accounts(world, version, good(version, accounts=[account])).body["accounts"] == [account]
+
+
+def test_a_version_1_answer_without_a_status_is_no_answer(world: World) -> None:
+    assert accounts(world, 1, {"accounts": []}).status == 502
+
+
+def test_a_bank_that_was_removed_is_no_server_error(world: World) -> None:
+    tokens = world.tokens(1)
+    world.hub.banks.change("ALPHGB21", active=False)
+    try:
+        answer = world.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
+    finally:
+        world.hub.banks.change("ALPHGB21", active=True)
+
+    assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")
