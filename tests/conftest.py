@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,30 +14,23 @@ os.environ.update(
     AWS_REGION="eu-west-1",
     STAGE="local",
 )
+DYNAMODB_ENDPOINT = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB")
+"""DynamoDB Local, when ``make test-dynamodb`` runs the tests."""
 for variable in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "PORT", "PUBLIC_URL", "BANK_API_URL", "AWS_PROFILE"):
     os.environ.pop(variable, None)
 
 from tests.world import World  # noqa: E402
 
-TEMPLATE = Path(__file__).parent.parent / "infra" / "resources.yaml"
-
 
 @pytest.fixture(scope="session")
 def resources() -> Iterator[None]:
     """The real template, laid on an emulator in this process; once, since tests do not share records."""
-    import boto3
     from moto import mock_aws
 
+    from infra.local.resources import lay
+
     with mock_aws():
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Tried to parse AWS::")
-            boto3.client("cloudformation").create_stack(
-                StackName="causeway-local",
-                TemplateBody=TEMPLATE.read_text(encoding="utf-8"),
-                Parameters=[{"ParameterKey": "Stage", "ParameterValue": "local"}],
-            )
-        for name in ("keys", "demo-banks"):  # of these the emulator's CloudFormation knows nothing
-            boto3.client("secretsmanager").create_secret(Name=f"causeway-local-{name}", SecretString="{}")
+        lay(emulated=True, dynamodb_apart=False)
         yield
 
 

@@ -1,0 +1,139 @@
+"""A very small browser: loads pages, finds their forms, fills them in and submits them. It runs no script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from urllib.parse import urljoin
+
+import requests
+
+
+class Stuck(Exception):
+    """The page is not one that the PSU can go on from."""
+
+
+@dataclass
+class Form:
+    """A form as a person sees it: its fields with their values, its check boxes, and what its button says."""
+
+    method: str
+    action: str
+    fields: dict[str, str] = field(default_factory=dict)
+    boxes: list[tuple[str, str]] = field(default_factory=list)
+    label: str = ""
+
+
+@dataclass
+class Page:
+    """A loaded page: its address, its title, its forms, and the texts of elements that have an id."""
+
+    url: str
+    status: int
+    title: str
+    forms: list[Form]
+    texts: Mapping[str, str]
+
+    def form(self, holds: str, *, filled: bool = False) -> Form:
+        """The first form with a field of that name, already filled in if so wished. Raises: Stuck."""
+        for candidate in self.forms:
+            names = candidate.fields.keys() | {name for name, _ in candidate.boxes}
+            if holds in names and (candidate.fields.get(holds) or not filled):
+                return candidate
+        raise Stuck(f"«{self.title}» ({self.status}) has no form with {holds}")
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.title = ""
+        self.forms: list[Form] = []
+        self.texts: dict[str, str] = {}
+        self._open: list[tuple[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attributes}
+        if tag == "form":
+            self.forms.append(Form(given.get("method", "get").upper(), given.get("action", "")))
+        if tag == "input" and self.forms and "name" in given:
+            if given.get("type") == "checkbox":
+                self.forms[-1].boxes.append((given["name"], given.get("value", "on")))
+            else:
+                self.forms[-1].fields[given["name"]] = given.get("value", "")
+        if tag not in ("input", "meta", "link", "img", "br"):
+            self._open.append((tag, given.get("id")))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open:
+            if self._open.pop()[0] == tag:
+                return
+
+    def handle_data(self, text: str) -> None:
+        if not self._open:
+            return
+        tag, name = self._open[-1]
+        if tag == "title":
+            self.title += text.strip()
+        if tag == "button" and self.forms:
+            self.forms[-1].label = self.forms[-1].label or text.strip()
+        if name:
+            self.texts[name] = self.texts.get(name, "") + text.strip()
+
+
+class Browser:
+    """Follows links and redirects until one leads to ``stops_at``: that is where the PSU is back at the TPP."""
+
+    def __init__(self, stops_at: str, watch: Callable[[str, str, int, str], None]) -> None:
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._stops_at = stops_at
+        self._watch = watch
+
+    def open(self, url: str) -> Page | str:
+        """Load a page; answers it, or the address below ``stops_at`` that it led to."""
+        return self._load("GET", url, None)
+
+    def submit(self, page: Page, form: Form, fields: Mapping[str, str] | None = None, boxes: bool = False) -> Page | str:
+        """Submit a form with ``fields`` filled in and, with ``boxes``, all its boxes ticked."""
+        sent = list((form.fields | dict(fields or {})).items()) + (form.boxes if boxes else [])
+        return self._load(form.method, urljoin(page.url, form.action), sent)
+
+    def _load(self, method: str, url: str, form: list[tuple[str, str]] | None) -> Page | str:
+        for _ in range(10):
+            answer = self._session.request(method, url, data=form, allow_redirects=False, timeout=30)
+            location = answer.headers.get("Location")
+            page = self._read(answer)
+            self._watch(method, url, answer.status_code, f"→ {urljoin(url, location)}" if location else page.title)
+            if not location:
+                return page
+            method, url, form = "GET", urljoin(url, location), None
+            if url.startswith(self._stops_at):
+                return url
+        raise Stuck("the redirects do not end")
+
+    def _read(self, answer: requests.Response) -> Page:
+        reader = _Reader()
+        reader.feed(answer.text)
+        return Page(answer.url, answer.status_code, reader.title, reader.forms, reader.texts)
+
+
+def approve(browser: Browser, redirect_url: str) -> str:
+    """Be a PSU of a demonstration bank who says yes to everything; answers the callback address with the code.
+
+    Raises:
+        Stuck: on a page that is not part of that way.
+    """
+    page = _page(browser.open(redirect_url))
+    page = _page(browser.submit(page, page.form("password", filled=True)))
+    page = _page(browser.submit(page, page.form("account"), boxes=True))
+    back = browser.submit(page, page.form("key_code"), {"key_code": page.texts["sent"]})
+    if isinstance(back, Page):
+        raise Stuck(f"«{back.title}» ({back.status})")
+    return back
+
+
+def _page(arrived: Page | str) -> Page:
+    if isinstance(arrived, str):
+        raise Stuck(f"the bank sent the PSU back at once: {arrived}")
+    return arrived

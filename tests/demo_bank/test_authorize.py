@@ -1,0 +1,377 @@
+"""The PSU's way through the bank's pages."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import requests
+
+from chalicelib.demo_bank import journeys
+from chalicelib.foundation import jsontext, signatures
+from chalicelib.foundation.identifiers import is_uuid
+from tests.demo_bank.stage import BANK_PEMS, CALLBACK, Browser, Reply, Stage, query_of
+
+CUSTOMERS = {"one": "ada", "two": "lena"}
+REFUSED = {"one": {"error_code": 4301, "message": "Parameter request_url not correct"}, "two": {"code": "FORMAT_ERROR"}}
+
+
+def customer(stage: Stage) -> str:
+    return CUSTOMERS[stage.profile.name]
+
+
+def cancelled(stage: Stage, reply: Reply) -> str:
+    """The reason with which the browser is sent to the cancel address."""
+    assert reply.status == 303
+    assert reply.location.startswith(f"{stage.settings.bank_api_url}/bank/cancel/cancel-secret?")
+    assert query_of(reply.location)["error"] == "access_denied"
+    return query_of(reply.location)["error_description"]
+
+
+def policy(reply: Reply) -> dict[str, str]:
+    directives = (directive.strip().partition(" ") for directive in reply.headers["content-security-policy"].split(";"))
+    return {name: value for name, _, value in directives}
+
+
+# -- arriving
+
+
+def test_the_service_is_shown_the_whole_address_and_the_call_is_signed(stage: Stage) -> None:
+    stage.browser().arrive()
+    path, body, headers = stage.hub.calls[0]
+    version_2 = stage.profile.version == 2
+    assert path == ("/bank/v2/init_authorization" if version_2 else "/bank/init_authorization")
+    url = body["requestUrl" if version_2 else "request_url"]
+    assert url.startswith(f"{stage.domain}/authorize?")
+    assert query_of(url) == query_of(stage.request_url())
+    assert headers["X-Api-Key"] == f"key-{stage.profile.name}"
+    assert is_uuid(headers["X-Request-Id"])
+    key = signatures.load_private_key(BANK_PEMS[stage.profile.name]).public_key()
+    assert signatures.verify([key], jsontext.dumps(body).encode(), headers["X-Signature"])
+
+
+def test_the_first_page_says_who_asks_for_what_in_plain_words(stage: Stage) -> None:
+    page = stage.browser().arrive().page
+    assert page.status == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "Budget &lt;Friend&gt;" in page.text
+    assert "<Friend>" not in page.text
+    assert "SANDBOX-12345678" in page.text
+    assert "See which accounts you have" in page.text
+
+
+def test_a_visit_without_a_request_is_told_where_to_start(stage: Stage) -> None:
+    page = stage.browser().open(f"{stage.domain}/authorize")
+    assert page.status == 400
+    assert not stage.hub.calls
+
+
+def test_a_request_that_the_service_refuses_gets_a_page_with_the_services_code(stage: Stage) -> None:
+    stage.hub.errors["/init_authorization"] = (400, REFUSED[stage.profile.name])
+    page = stage.browser().arrive().page
+    assert page.status == 400
+    assert ("4301" if stage.profile.version == 1 else "FORMAT_ERROR") in page.text
+
+
+@pytest.mark.parametrize("failure", [requests.ConnectionError("no"), (502, {}), (200, ["x"]), (200, {"scopes": 1})])
+def test_a_service_that_cannot_be_reached_or_understood_gets_a_page(stage: Stage, failure: Any) -> None:
+    stage.hub.errors["/init_authorization"] = failure
+    page = stage.browser().arrive().page
+    assert page.status == 502
+    assert "does not answer" in page.text
+
+
+def test_a_bank_without_credentials_says_that_it_is_not_open(stage: Stage) -> None:
+    stage.secret = {}
+    assert stage.browser().arrive().page.status == 503
+
+
+# -- the whole way
+
+
+def test_an_approval_gives_the_consent_and_leads_to_the_callback(stage: Stage) -> None:
+    browser = stage.browser().at_confirmation(customer(stage))
+    reply = browser.confirm()
+    assert (reply.status, reply.location) == (303, f"{CALLBACK}?code=the-code&state=xyz")
+    ((path, body, _),) = stage.hub.named("/consent")
+    if stage.profile.version == 1:
+        assert path == "/bank/consent"
+        assert set(body) == {"scopes", "request_url", "ibans", "account_ids", "account_numbers"}
+        assert body["account_ids"] == ["1031926801", "1031926819", "1031926827"]
+        assert body["account_numbers"][0] == "04000431926801"
+    else:
+        assert path == "/bank/v2/consent"
+        assert set(body) == {"scopes", "requestUrl", "ibans", "accountIds"}
+        assert len(body["accountIds"]) == 4
+        assert len(body["ibans"]) == 2  # one is shared by two currencies, and the card has none
+    assert body["scopes"] == stage.hub.scopes
+
+
+def test_only_the_chosen_accounts_are_in_the_consent(one: Stage) -> None:
+    browser = one.browser().arrive()
+    browser.sign_in("carys")
+    offered = browser.offered()
+    browser.submit("/choose", fields=[("account", offered[2]), ("account", "1031926801"), ("account", offered[0])])
+    assert browser.confirm().status == 303
+    ((_, body, _),) = one.hub.named("/consent")
+    assert body["account_ids"] == [offered[0], offered[2]]
+
+
+def test_accounts_must_be_chosen_when_account_scopes_are_asked(stage: Stage) -> None:
+    browser = stage.browser().arrive()
+    browser.sign_in(customer(stage))
+    page = browser.choose(0)
+    assert "Please choose at least one account" in page.text
+    assert page.url.partition("?")[0].endswith("/choose")
+
+
+def test_payment_scopes_need_no_account(one: Stage) -> None:
+    one.hub.scopes = ["payment.init"]
+    browser = one.browser().arrive()
+    browser.sign_in("ada")
+    browser.choose(0)
+    assert browser.confirm().status == 303
+    ((_, body, _),) = one.hub.named("/consent")
+    assert set(body) == {"scopes", "request_url"}
+
+
+def test_a_wrong_password_is_told_and_too_many_refuse(stage: Stage) -> None:
+    browser = stage.browser().arrive()
+    for _ in range(journeys.SIGN_IN_ATTEMPTS - 1):
+        assert "do not match" in browser.sign_in(customer(stage), "wrong").text
+    assert cancelled(stage, browser.sign_in(customer(stage), "wrong")) == "The customer could not be authenticated"
+
+
+def test_a_wrong_key_code_is_told_and_the_third_refuses(stage: Stage) -> None:
+    browser = stage.browser().at_confirmation(customer(stage))
+    wrong = "000000" if browser.key_code() != "000000" else "000001"
+    assert "2 more tries" in browser.confirm(wrong, follow=True).text
+    assert "one more try" in browser.confirm(wrong, follow=True).text
+    right = browser.key_code()
+    assert cancelled(stage, browser.confirm(wrong)) == "The key code was wrong three times"
+    assert cancelled(stage, browser.confirm(right)) == "The key code was wrong three times"
+    assert not stage.hub.named("/consent")
+
+
+def test_choosing_again_does_not_give_new_tries(stage: Stage) -> None:
+    browser = stage.browser().at_confirmation(customer(stage))
+    browser.confirm("not it", follow=True)
+    browser.open(browser.page.url.replace("/confirm", "/choose"))
+    browser.choose(1)
+    assert "one more try" in browser.confirm("not it", follow=True).text
+
+
+def test_the_key_code_belongs_to_the_chosen_accounts(stage: Stage) -> None:
+    browser = stage.browser().at_confirmation(customer(stage), 2)
+    stale = browser.page
+    code = browser.key_code()
+    browser.open(stale.url.replace("/confirm", "/choose"))
+    browser.choose(1)
+    assert browser.key_code() != code
+    browser.page = stale
+    assert "not the key code" in browser.confirm(code, follow=True).text
+    assert not stage.hub.named("/consent")
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_the_psu_can_refuse_at_every_step(stage: Stage, steps: int) -> None:
+    browser = stage.browser().arrive()
+    if steps > 0:
+        browser.sign_in(customer(stage))
+    if steps > 1:
+        browser.choose(1)
+    reply = browser.submit("/refuse")
+    assert cancelled(stage, reply) == "The customer refused"
+    assert browser.submit("/refuse").location == reply.location
+    assert not stage.hub.named("/consent")
+
+
+# -- once, and once only
+
+
+def test_a_second_submission_after_the_end_leads_to_the_same_callback(stage: Stage) -> None:
+    browser = stage.browser().at_confirmation(customer(stage))
+    first, second = browser.confirm(), browser.confirm()
+    assert first.location == second.location
+    assert browser.submit("/refuse").location == first.location
+    assert len(stage.hub.named("/consent")) == 1
+
+
+def test_a_second_submission_meanwhile_waits_and_consents_only_once(stage: Stage) -> None:
+    browser = stage.browser().at_confirmation(customer(stage))
+    meanwhile: list[Reply] = []
+
+    def again() -> None:
+        impatient = Browser(stage)
+        impatient.cookies, impatient.page = dict(browser.cookies), browser.page
+        meanwhile.append(impatient.confirm(follow=True))
+        refused = Browser(stage)
+        refused.cookies, refused.page = dict(browser.cookies), browser.page
+        meanwhile.append(refused.submit("/refuse"))
+
+    stage.hub.during_consent = again
+    done = browser.confirm()
+    assert done.status == 303
+    assert all("One moment" in reply.text for reply in meanwhile)
+    assert len(stage.hub.named("/consent")) == 1
+    refresh = re.search(r'http-equiv="refresh" content="2; url=([^"]+)"', meanwhile[0].text)
+    assert refresh
+    assert browser.open(refresh[1].replace("&amp;", "&")).location == done.location
+
+
+def test_looking_back_at_a_finished_journey_does_not_send_the_code_again(stage: Stage) -> None:
+    browser = stage.browser().at_confirmation(customer(stage))
+    address = browser.page.url
+    location = browser.confirm().location
+    for place in ("/confirm", "/choose", "/sign-in"):
+        page = browser.open(address.replace("/confirm", place))
+        assert page.status == 200
+        assert "You approved this request" in page.text
+        assert location.replace("&", "&amp;") in page.text
+
+
+def test_when_the_service_gives_no_answer_the_very_same_consent_is_sent_again(stage: Stage) -> None:
+    stage.hub.errors["/consent"] = requests.ConnectionError("dropped")
+    browser = stage.browser().at_confirmation(customer(stage))
+    page = browser.confirm()
+    assert page.status == 502
+    assert "Trying again is safe" in page.text
+    del stage.hub.errors["/consent"]
+    assert browser.submit("/confirm", follow=False).location.startswith(CALLBACK)
+    (_, body, headers), (_, second_body, second_headers) = stage.hub.named("/consent")
+    assert body == second_body
+    assert headers["X-Request-Id"] == second_headers["X-Request-Id"]
+
+
+def test_a_submission_that_died_on_the_way_can_be_taken_over_after_a_while(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = stage.browser().at_confirmation(customer(stage))
+    address = browser.page.url
+    with monkeypatch.context() as patch:
+        patch.setattr(type(stage.store), "transact", lambda *_: 1 / 0)
+        assert browser.confirm().status == 500
+    assert "One moment" in browser.open(address).text
+    stage.clock.advance(journeys.CLAIM_SECONDS)
+    assert "Trying again is safe" in browser.open(address).text
+    assert browser.submit("/confirm", follow=False).location.startswith(CALLBACK)
+    (_, _, first), (_, _, second) = stage.hub.named("/consent")
+    assert first["X-Request-Id"] == second["X-Request-Id"]
+
+
+def test_a_consent_that_the_service_refuses_ends_on_a_page_that_leads_back(stage: Stage) -> None:
+    error = (
+        {"error_code": 4301, "message": "expired"}
+        if stage.profile.version == 1
+        else {
+            "code": "FORMAT_ERROR",
+            "title": "no",
+            "additionalErrors": [{"code": "AUTHORIZATION_REQUEST_URL_NOT_VALID", "details": "expired"}],
+        }
+    )
+    stage.hub.errors["/consent"] = (400, error)
+    browser = stage.browser().at_confirmation(customer(stage))
+    address = browser.page.url
+    for page in (browser.confirm(), browser.open(address)):
+        assert page.status == 400
+        assert ("4301" if stage.profile.version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID") in page.text
+        assert "/bank/cancel/cancel-secret" in page.text
+    assert len(stage.hub.named("/consent")) == 1
+
+
+# -- whose journey
+
+
+def test_a_journey_belongs_to_the_browser_that_began_it(stage: Stage) -> None:
+    browser = stage.browser().at_confirmation(customer(stage))
+    thief = stage.browser()
+    thief.page = browser.page
+    assert thief.confirm().status == 404
+    thief.arrive()
+    thief.page = browser.page
+    assert thief.confirm().status == 404
+    assert thief.open(browser.page.url).status == 404
+    assert not stage.hub.named("/consent")
+    assert browser.confirm().status == 303
+
+
+def test_two_journeys_in_one_browser_do_not_disturb_each_other(stage: Stage) -> None:
+    browser = stage.browser().at_confirmation(customer(stage), 1)
+    first = browser.page
+    browser.at_confirmation(customer(stage), 2)
+    assert browser.confirm().status == 303
+    browser.page = first
+    assert browser.confirm().status == 303
+
+
+def test_a_journey_is_over_after_half_an_hour(stage: Stage) -> None:
+    browser = stage.browser().at_confirmation(customer(stage))
+    stage.clock.advance(journeys.LIFETIME)
+    page = browser.confirm()
+    assert page.status == 404
+    assert "This session is over" in page.text
+
+
+def test_a_form_that_another_site_sends_is_not_taken(stage: Stage) -> None:
+    for site in ("cross-site", "same-site"):
+        reply = stage.call("POST", f"{stage.domain}/refuse", b"journey=x", {"sec-fetch-site": site})
+        assert reply.status == 403
+
+
+def test_the_cookie_is_kept_from_scripts_and_other_sites(stage: Stage) -> None:
+    reply = stage.call("GET", stage.request_url())
+    cookie = reply.headers["set-cookie"]
+    assert f"Path=/demo-bank/{stage.profile.name};" in cookie
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie
+    assert "Secure" not in cookie
+
+
+@pytest.mark.parametrize("body", [b"\xff\xfe", b"journey=%ff", b"a=1&" * 300, b"x" * 100_000, b""])
+def test_a_form_that_cannot_be_read_is_a_page_and_no_server_error(stage: Stage, body: bytes) -> None:
+    for place in ("/sign-in", "/choose", "/confirm", "/refuse"):
+        assert stage.call("POST", stage.domain + place, body).status == 404
+
+
+def test_an_early_step_cannot_be_skipped(stage: Stage) -> None:
+    browser = stage.browser().arrive()
+    address = browser.page.url
+    for place in ("/choose", "/confirm"):
+        assert browser.open(address.replace("/sign-in", place)).url == address
+
+
+# -- how the pages are kept
+
+
+def test_no_page_allows_scripts_or_frames_and_forms_lead_only_where_the_journey_leads(stage: Stage) -> None:
+    page = stage.browser().at_confirmation(customer(stage)).page
+    rules = policy(page)
+    assert rules["default-src"] == "'none'"
+    assert rules["style-src"] == rules["img-src"] == "'self'"
+    assert rules["frame-ancestors"] == rules["base-uri"] == "'none'"
+    assert rules["form-action"] == f"'self' {stage.settings.bank_api_url} https://tpp.example"
+    assert page.headers["cache-control"] == "no-store"
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert "<script" not in page.text
+    assert "style=" not in page.text
+
+
+@pytest.mark.parametrize("uri", ["https://a.example;script-src *", "https://a b", "javascript:alert(1)", "https://["])
+def test_a_callback_cannot_change_the_policy(stage: Stage, uri: str) -> None:
+    page = stage.browser().arrive(redirect_uri=uri).page
+    assert page.status == 200
+    assert policy(page)["form-action"] == f"'self' {stage.settings.bank_api_url}"
+    assert set(policy(page)) == {
+        "default-src", "style-src", "img-src", "form-action", "frame-ancestors", "base-uri"
+    }  # fmt: skip
+
+
+def test_the_table_holds_nothing_that_opens_anything(stage: Stage) -> None:
+    browser = stage.browser().at_confirmation(customer(stage))
+    journey = query_of(browser.page.url)["journey"]
+    code = browser.key_code()
+    browser.confirm()
+    dump = repr(list(stage.store.scan("demo-banks")))
+    for secret in (stage.hub.token, "the-code", "cancel-secret", journey, code, *browser.cookies.values(), "sandbox-"):
+        assert secret not in dump

@@ -1,0 +1,174 @@
+"""The front page, and the page where customers see and end their consents."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import requests
+
+from chalicelib.demo_bank import home, sessions
+from tests.demo_bank.stage import Browser, Reply, Stage
+
+CUSTOMERS = {"one": ("ada", "bilal"), "two": ("lena", "sofia")}
+ACCOUNTS = {"one": "/accounts", "two": "/v2_accounts"}
+UNKNOWN = {"one": (401, {"error_code": 4202, "message": "no"}), "two": (404, {"code": "RESOURCE_UNKNOWN"})}
+
+
+def signed_in(stage: Stage, customer: str = "") -> Browser:
+    browser = stage.browser()
+    browser.open(f"{stage.domain}/consents")
+    customer = customer or CUSTOMERS[stage.profile.name][0]
+    browser.submit("/consents", fields=[("username", customer), ("password", f"sandbox-{customer}")])
+    return browser
+
+
+def approved(stage: Stage, customer: str = "") -> str:
+    return stage.approve(customer or CUSTOMERS[stage.profile.name][0])
+
+
+def works(stage: Stage, token: str) -> bool:
+    return stage.webhook(ACCOUNTS[stage.profile.name], token=token).status == 200
+
+
+def test_the_front_page_says_that_this_is_a_sandbox(stage: Stage) -> None:
+    for url in (stage.domain, f"{stage.domain}/"):
+        page = stage.call("GET", url)
+        assert page.status == 200
+        assert "sandbox bank" in page.text
+        assert stage.profile.title in page.text
+
+
+def test_each_bank_has_its_own_colours_and_picture(stage: Stage) -> None:
+    for file, kind in ((f"{stage.profile.name}.css", "text/css"), (f"{stage.profile.name}.svg", "image/svg+xml")):
+        reply = stage.call("GET", f"{stage.domain}/static/{file}?v=1")
+        assert reply.status == 200
+        assert reply.headers["content-type"].startswith(kind)
+        assert "max-age" in reply.headers["cache-control"]
+
+
+@pytest.mark.parametrize("file", ["none.css", "..", "%2e%2e%2fpages.py", "pages.py"])
+def test_nothing_but_the_static_files_is_served(stage: Stage, file: str) -> None:
+    assert stage.call("GET", f"{stage.domain}/static/{file}").status == 404
+
+
+def test_an_unknown_page_is_not_found(stage: Stage) -> None:
+    assert stage.call("GET", f"{stage.domain}/nowhere").status == 404
+
+
+def test_a_customer_sees_the_own_consents_only(stage: Stage) -> None:
+    mine, theirs = CUSTOMERS[stage.profile.name]
+    approved(stage, mine)
+    page = signed_in(stage, mine).page
+    assert "Budget &lt;Friend&gt;" in page.text
+    assert "2 March 2026" in page.text
+    assert "29 August 2026" in page.text
+    assert "Budget" not in signed_in(stage, theirs).page.text
+
+
+def test_a_wrong_password_does_not_sign_in(stage: Stage) -> None:
+    browser = stage.browser()
+    browser.open(f"{stage.domain}/consents")
+    page = browser.submit("/consents", fields=[("username", "ada"), ("password", "wrong")])
+    assert "do not match" in page.text
+    assert not browser.cookies
+
+
+def test_revoking_tells_the_service_and_ends_the_token(stage: Stage) -> None:
+    token, other = approved(stage), approved(stage)
+    assert works(stage, token)
+    browser = signed_in(stage)
+    page = browser.submit("/consents/revoke")  # the first is the newest
+    assert "Revoked" in page.text
+    ((path, body, _),) = stage.hub.named("/token/revoke")
+    version_2 = stage.profile.version == 2
+    assert path == ("/bank/v2/token/revoke" if version_2 else "/bank/token/revoke")
+    revoked = body["accessToken" if version_2 else "access_token"]
+    assert revoked in (token, other)
+    assert not works(stage, revoked)
+    assert works(stage, ({token, other} - {revoked}).pop())
+
+
+def test_a_revocation_holds_at_once_and_can_be_told_again_when_the_service_was_away(stage: Stage) -> None:
+    token = approved(stage)
+    stage.hub.errors["/token/revoke"] = requests.ConnectionError("away")
+    browser = signed_in(stage)
+    page = browser.submit("/consents/revoke")
+    assert page.status == 502
+    assert not works(stage, token)
+    assert "Tell the service again" in page.text
+    stage.hub.errors.clear()
+    assert "Tell the service again" not in browser.submit("/consents/revoke").text
+    assert len(stage.hub.named("/token/revoke")) == 2
+
+
+def test_a_consent_that_the_service_does_not_know_any_more_counts_as_told(stage: Stage) -> None:
+    approved(stage)
+    stage.hub.errors["/token/revoke"] = UNKNOWN[stage.profile.name]
+    page = signed_in(stage).submit("/consents/revoke")
+    assert page.status == 200
+    assert "Tell the service again" not in page.text
+
+
+def test_any_other_refusal_of_the_service_is_shown(one: Stage) -> None:
+    approved(one)
+    one.hub.errors["/token/revoke"] = (401, {"error_code": 4200, "message": "wrong key"})
+    page = signed_in(one).submit("/consents/revoke")
+    assert page.status == 502
+    assert "wrong key (4200)" in page.text
+
+
+def test_a_consent_that_the_service_ended_is_listed_as_ended(stage: Stage) -> None:
+    token = approved(stage)
+    stage.webhook("/revoke_token", {"access_token": token})
+    page = signed_in(stage).page
+    assert "No application has access" in page.text
+    assert "Revoked" in page.text
+
+
+def test_nobody_revokes_the_consent_of_somebody_else(stage: Stage) -> None:
+    mine, theirs = CUSTOMERS[stage.profile.name]
+    token = approved(stage, theirs)
+    victim, thief = signed_in(stage, theirs), signed_in(stage, mine)
+    stolen = field(victim.page, "consent")
+    approved(stage, mine)
+    thief.open(f"{stage.domain}/consents")
+    body = {"form_token": field(thief.page, "form_token"), "consent": stolen}
+    assert post(stage, thief, "/consents/revoke", body).status == 404
+    assert works(stage, token)
+
+
+def test_a_form_without_the_sessions_form_token_changes_nothing(stage: Stage) -> None:
+    token = approved(stage)
+    browser = signed_in(stage)
+    for form_token in ("", "x", "é"):
+        body = {"form_token": form_token, "consent": field(browser.page, "consent")}
+        assert post(stage, browser, "/consents/revoke", body).status == 303
+    assert works(stage, token)
+    assert not stage.hub.named("/token/revoke")
+
+
+def test_a_session_ends_by_signing_out_and_by_time(stage: Stage) -> None:
+    browser = signed_in(stage)
+    cookies = dict(browser.cookies)
+    assert "Or take the place" in browser.submit("/consents/sign-out").text
+    browser.cookies = cookies
+    assert "Or take the place" in browser.open(f"{stage.domain}/consents").text
+    browser = signed_in(stage)
+    stage.clock.advance(sessions.LIFETIME)
+    assert "Or take the place" in browser.open(f"{stage.domain}/consents").text
+
+
+def test_the_sessions_cookie_is_not_stored(stage: Stage) -> None:
+    browser = signed_in(stage)
+    assert browser.cookies[home.COOKIE] not in repr(list(stage.store.scan("demo-banks")))
+
+
+def field(page: Reply, name: str) -> str:
+    return page.text.partition(f'name="{name}" value="')[2].partition('"')[0]
+
+
+def post(stage: Stage, browser: Browser, place: str, body: dict[str, Any]) -> Reply:
+    headers = {"cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
+    return stage.call("POST", stage.domain + place, urlencode(body).encode(), headers)

@@ -1,0 +1,69 @@
+"""How the banks are opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chalicelib.demo_bank.setup import install
+from chalicelib.foundation import signatures
+from tests.world import World
+
+
+@pytest.fixture
+def opened(world: World) -> Iterator[World]:
+    """A world whose demonstration banks are registered; what they are is forgotten afterwards."""
+    install(world.hub)
+    yield world
+    for bic in ("DEMOGB21", "DEMODEF1"):
+        world.hub.banks.remove(bic)
+    world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
+
+
+def test_both_banks_are_registered_with_their_keys_and_addresses(opened: World) -> None:
+    one, two = opened.hub.banks.get("DEMOGB21"), opened.hub.banks.get("DEMODEF1")
+    assert (one.api_version, one.country, two.api_version, two.country) == (1, "GB", 2, "DE")
+    base = f"{opened.hub.settings.public_url}/demo-bank"
+    assert (one.domain, one.authorization_url) == (f"{base}/one", f"{base}/one/authorize")
+    assert one.signature_required
+    secret = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)
+    for name, bank in (("one", one), ("two", two)):
+        assert secret[name]["bic"] == bank.bic
+        key = signatures.load_private_key(secret[name]["signing_key"]).public_key()
+        assert bank.public_keys == (signatures.public_pem(key),)
+
+
+def test_installing_again_changes_nothing(opened: World) -> None:
+    before = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)
+    banks = install(opened.hub)
+    assert [bank.bic for bank in banks] == ["DEMOGB21", "DEMODEF1"]
+    assert opened.hub.secrets.get(opened.hub.settings.demo_banks_secret) == before
+
+
+def test_lost_credentials_are_replaced(opened: World) -> None:
+    name = opened.hub.settings.demo_banks_secret
+    before = opened.hub.secrets.get(name)
+    opened.hub.secrets.put(name, {"two": before["two"]})
+    install(opened.hub)
+    after = opened.hub.secrets.get(name)
+    assert after["two"] == before["two"]
+    assert after["one"]["api_key"] != before["one"]["api_key"]
+    key = signatures.load_private_key(after["one"]["signing_key"]).public_key()
+    assert opened.hub.banks.get("DEMOGB21").public_keys == (signatures.public_pem(key),)
+
+
+def test_a_lost_registration_keeps_the_banks_own_keys(opened: World) -> None:
+    name = opened.hub.settings.demo_banks_secret
+    before = opened.hub.secrets.get(name)
+    opened.hub.banks.remove("DEMODEF1")
+    install(opened.hub)
+    after = opened.hub.secrets.get(name)
+    assert after["two"]["signing_key"] == before["two"]["signing_key"]
+    assert after["two"]["api_key"] != before["two"]["api_key"]
+
+
+def test_a_service_that_moved_has_the_banks_move_with_it(opened: World) -> None:
+    opened.hub.banks.change("DEMOGB21", domain="http://127.0.0.1:9999/demo-bank/one")
+    install(opened.hub)
+    assert opened.hub.banks.get("DEMOGB21").domain == f"{opened.hub.settings.public_url}/demo-bank/one"

@@ -1,0 +1,199 @@
+"""The webhooks: who may call them, what they answer, and how they refuse."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from chalicelib.demo_bank import webhooks
+from chalicelib.demo_bank.profiles import BY_NAME
+from chalicelib.foundation import signatures
+from chalicelib.openbanking.protocol.webhooks import RELAYED
+from tests.demo_bank.stage import BANK_PEMS, HUB_KEY, Reply, Stage
+
+ACCOUNTS = {"one": "/accounts", "two": "/v2_accounts"}
+ACCOUNT = {"one": "/account", "two": "/v2_account"}
+CUSTOMERS = {"one": "ada", "two": "lena"}
+
+
+def accounts(stage: Stage, token: str | None, **headers: str | None) -> Reply:
+    return stage.webhook(ACCOUNTS[stage.profile.name], token=token, **headers)
+
+
+def approved(stage: Stage, accounts: int = 99) -> str:
+    return stage.approve(CUSTOMERS[stage.profile.name], accounts)
+
+
+def code_of(reply: Reply) -> Any:
+    """The code of an error, after a look at its form."""
+    if "error_code" in reply.body:
+        assert set(reply.body) == {"status", "error_code", "message"}
+        assert reply.body["status"] == "error"
+        return reply.body["error_code"]
+    assert set(reply.body) <= {"code", "title", "timestamp", "requestId", "additionalErrors"}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", reply.body["timestamp"])
+    assert reply.body["requestId"] == reply.headers["x-request-id"]
+    return reply.body["code"]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_every_relayed_call_of_the_protocol_has_a_row(version: Any) -> None:
+    paths = {call.webhooks[version].path for call in RELAYED if version in call.webhooks}
+    assert paths | {"/revoke_token"} == {row.path for row in webhooks.ROWS[version]}
+
+
+def test_version_1_answers_account_records(one: Stage) -> None:
+    reply = accounts(one, approved(one))
+    assert reply.status == 200
+    assert reply.headers["content-type"] == "application/json"
+    assert reply.body["status"] == "success"
+    assert reply.body["accounts"][0] == {
+        "id": "1031926801",
+        "name": "Everyday Account",
+        "iban": "GB10DEMO04000431926801",
+        "currency": "GBP",
+        "additional_data": [{"sort_code": "040004", "account_number": "31926801"}],
+    }
+
+
+def test_version_2_answers_account_references(two: Stage) -> None:
+    reply = accounts(two, approved(two))
+    assert reply.status == 200
+    assert set(reply.body) == {"accounts"}
+    giro, *_, card = reply.body["accounts"]
+    assert giro == {
+        "resource_id": giro["resource_id"],
+        "iban": "DE61100999000004711001",
+        "bban": "100999000004711001",
+        "currency": "EUR",
+        "name": "Girokonto",
+        "payment_schemes": ["SCT", "SCTI"],
+    }
+    assert "iban" not in card
+
+
+def test_only_approved_accounts_are_answered(stage: Stage) -> None:
+    first, two_of_them = approved(stage, 1), approved(stage, 2)
+    assert len(accounts(stage, first).body["accounts"]) == 1
+    both = accounts(stage, two_of_them).body["accounts"]
+    assert len(both) == 2
+    member = "id" if stage.profile.version == 1 else "resource_id"
+    path = ACCOUNT[stage.profile.name]
+    assert stage.webhook(path, {"account_id": both[0][member]}, token=first).body["account"] == both[0]
+    refused = stage.webhook(path, {"account_id": both[1][member]}, token=first)
+    assert code_of(refused) in (4001, "RESOURCE_UNKNOWN")
+
+
+def test_a_version_1_account_is_found_by_its_iban(one: Stage) -> None:
+    token = approved(one)
+    found = one.webhook("/account", {"iban": "GB84DEMO04000431926827"}, token=token)
+    assert found.body["account"]["currency"] == "EUR"
+    assert one.webhook("/account", {"iban": "GB33BUKB20201555555555"}, token=token).status == 400
+
+
+def test_the_key_is_checked_first(stage: Stage) -> None:
+    token = approved(stage)
+    missing = accounts(stage, token, x_api_key=None, x_request_id=None, x_signature=None)
+    assert (missing.status, code_of(missing)) in ((401, 4201), (401, "AUTHENTICATION_REQUIRED"))
+    for wrong in ("key-three", "", "ключ"):
+        reply = accounts(stage, token, x_api_key=wrong)
+        assert reply.status == 401
+    assert code_of(accounts(stage, token, x_api_key="key-three")) in (4200, "WRONG_CREDENTIALS")
+
+
+@pytest.mark.parametrize("request_id", [None, "", "17", "not-a-uuid-but-36-characters-long-ok"])
+def test_a_request_id_that_is_no_uuid_is_refused(stage: Stage, request_id: str | None) -> None:
+    reply = accounts(stage, approved(stage), x_request_id=request_id)
+    assert (reply.status, code_of(reply)) in ((401, 4204), (401, "REQUEST_ID_NOT_UUID"))
+
+
+def test_a_signature_of_other_bytes_or_by_another_key_is_refused(stage: Stage) -> None:
+    token = approved(stage)
+    stranger = signatures.load_private_key(BANK_PEMS["two"])
+    for signature in (None, "", "no base64!", signatures.sign(HUB_KEY, b"{ }"), signatures.sign(stranger, b"{}")):
+        reply = accounts(stage, token, x_signature=signature)
+        assert code_of(reply) in (4200, "HEADERS_ERROR")
+        assert reply.status in (400, 401)
+
+
+def test_the_public_keys_of_the_service_are_fetched_once_a_minute(stage: Stage) -> None:
+    token = approved(stage)
+    for _ in range(3):
+        assert accounts(stage, token).status == 200
+    assert stage.hub.keys_fetched == 1
+    stage.clock.advance(61)
+    assert accounts(stage, token).status == 200
+    assert stage.hub.keys_fetched == 2
+
+
+@pytest.mark.parametrize("raw", [b"{", b"[1]", b'"text"', b'{"a":1}', b'{"a":1,"a":2}', b"\xff", b"[" * 5000])
+def test_a_body_that_does_not_fit_is_refused_and_never_a_server_error(stage: Stage, raw: bytes) -> None:
+    reply = stage.webhook(ACCOUNTS[stage.profile.name], raw=raw, token=approved(stage))
+    assert reply.status == 400
+    assert code_of(reply) in (4001, 4003, "FORMAT_ERROR")
+
+
+def test_an_empty_body_counts_as_no_members(stage: Stage) -> None:
+    assert stage.webhook(ACCOUNTS[stage.profile.name], raw=b"", token=approved(stage)).status == 200
+
+
+def test_without_a_token_there_are_no_accounts(stage: Stage) -> None:
+    reply = accounts(stage, None)
+    assert (reply.status, code_of(reply)) in ((401, 4201), (401, "AUTHENTICATION_REQUIRED"))
+
+
+def test_an_unknown_token_is_refused(stage: Stage) -> None:
+    reply = accounts(stage, "consent.unknown")
+    assert (reply.status, code_of(reply)) in ((401, 4202), (401, "AUTHENTICATION_REQUIRED"))
+
+
+def test_a_token_ends_with_its_validity(stage: Stage) -> None:
+    token = approved(stage)
+    stage.clock.advance(180 * 86400 - 1)
+    assert accounts(stage, token).status == 200
+    stage.clock.advance(1)
+    assert accounts(stage, token).status == 401
+
+
+def test_a_token_of_one_bank_is_unknown_at_the_other(one: Stage) -> None:
+    token = approved(one)
+    one.profile = BY_NAME["two"]
+    assert one.webhook("/v2_accounts", token=token).status == 401
+
+
+def test_a_scope_that_was_not_approved_is_refused(one: Stage) -> None:
+    one.hub.scopes = ["account.balance"]
+    reply = accounts(one, approved(one))
+    assert (reply.status, code_of(reply)) == (401, 4200)
+
+
+def test_a_revoked_token_is_refused_and_the_revocation_may_be_repeated(stage: Stage) -> None:
+    token, other = approved(stage), approved(stage)
+    for _ in range(2):
+        reply = stage.webhook("/revoke_token", {"access_token": token}, token=token)
+        assert (reply.status, reply.body) == (200, {"status": "success"})
+    assert accounts(stage, token).status == 401
+    assert accounts(stage, other).status == 200
+
+
+def test_the_revocation_of_an_unknown_token_is_final(stage: Stage) -> None:
+    reply = stage.webhook("/revoke_token", {"access_token": "consent.unknown"})
+    assert (reply.status, code_of(reply)) in ((404, 4202), (404, "RESOURCE_UNKNOWN"))
+
+
+def test_an_unknown_webhook_is_refused_in_the_right_format(stage: Stage) -> None:
+    other = "/v2_accounts" if stage.profile.version == 1 else "/accounts"
+    assert code_of(stage.webhook(other)) in (4202, "API_ACTION_DOES_NOT_EXIST")
+
+
+def test_a_failure_of_the_bank_is_its_own_error_and_tells_nothing(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = approved(stage)
+    monkeypatch.setattr(type(stage.store), "batch_get", lambda *_: 1 / 0)
+    reply = accounts(stage, token)
+    assert (reply.status, code_of(reply)) in ((500, 4002), (500, "INTERNAL_SERVER_ERROR"))
+    assert "division" not in reply.text
+

@@ -1,0 +1,176 @@
+"""Bank and service together: the whole journey over HTTP between them, both in this process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+import responses
+
+from chalicelib.demo_bank.setup import install
+from chalicelib.foundation.outbound import Outbound, Reply
+from tests.demo_bank.stage import query_of
+from tests.world import Answer, World
+
+BICS = {"one": "DEMOGB21", "two": "DEMODEF1"}
+SCOPES = {"one": ["account.list", "account.details"], "two": ["accounts"]}
+CUSTOMERS = {"one": "carys", "two": "sofia"}
+each_bank = pytest.mark.parametrize("bank", ["one", "two"])
+
+
+class Wires(Outbound):
+    """What the service sends to a bank arrives at the bank's routes."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool) -> Reply:
+        answer = self._world.call("POST", urlsplit(url).path, body, headers)
+        return Reply(answer.status, answer.text.encode(), answer.headers, 0.01)
+
+
+@pytest.fixture
+def connected(world: World) -> Iterator[World]:
+    """The world with both demonstration banks, connected with the service in both directions."""
+    world.hub.__dict__["outbound"] = Wires(world)
+    for name in ("bank_link", "relay", "worker"):
+        world.hub.__dict__.pop(name, None)
+    install(world.hub)
+
+    def arrive(request: Any) -> tuple[int, Mapping[str, str], str]:
+        parts = urlsplit(request.url)
+        target = parts.path + (f"?{parts.query}" if parts.query else "")
+        answer = world.call(request.method, target, request.body, dict(request.headers))
+        return answer.status, {}, answer.text
+
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
+        everything = re.compile(re.escape(world.hub.settings.bank_api_url) + "/bank/.*")
+        for method in (responses.GET, responses.POST):
+            mock.add_callback(method, everything, callback=arrive)
+        yield world
+    for bic in BICS.values():
+        world.hub.banks.remove(bic)
+    world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
+
+
+class Psu:
+    """A customer at a bank's pages."""
+
+    def __init__(self, world: World, bank: str) -> None:
+        self._world = world
+        self._base = f"/demo-bank/{bank}"
+        self._customer = CUSTOMERS[bank]
+        self._cookie = ""
+        self._journey = ""
+
+    def arrive(self, url: str) -> Answer:
+        parts = urlsplit(url)
+        answer = self._world.call("GET", f"{parts.path}?{parts.query}")
+        if answer.status == 303:
+            self._cookie = answer.headers["set-cookie"].partition(";")[0]
+            self._journey = query_of(answer.headers["location"])["journey"]
+        return answer
+
+    def post(self, place: str, **fields: Any) -> Answer:
+        body = urlencode({"journey": self._journey} | fields, doseq=True).encode()
+        headers = {"cookie": self._cookie, "content-type": "application/x-www-form-urlencoded"}
+        return self._world.call("POST", self._base + place, body, headers)
+
+    def look(self, answer: Answer) -> str:
+        return self._world.call("GET", answer.headers["location"], headers={"cookie": self._cookie}).text
+
+    def approve(self, url: str, count: int = 2) -> str:
+        """Answers the callback URL."""
+        self.arrive(url)
+        page = self.look(self.post("/sign-in", username=self._customer, password=f"sandbox-{self._customer}"))
+        accounts = re.findall(r'name="account" value="([^"]+)"', page)[:count]
+        code = re.findall(r'id="sent">(\d{6})<', self.look(self.post("/choose", account=accounts)))
+        answer = self.post("/confirm", key_code=code[0])
+        assert answer.status == 303, answer
+        return answer.headers["location"]
+
+
+def authorize(world: World, bank: str) -> Any:
+    answer = world.tpp("POST", "/tpp/authorize", {"bic": BICS[bank], "scopes": SCOPES[bank], "state": f"{id(world)} +&é"})
+    assert answer.status == 200, answer
+    return answer.body
+
+
+def tokens(world: World, bank: str) -> Any:
+    callback = Psu(world, bank).approve(authorize(world, bank)["redirect_url"])
+    answer = world.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
+    assert answer.status == 200, answer
+    return answer.body
+
+
+@each_bank
+def test_a_psu_approves_and_the_tpp_reads_exactly_the_chosen_accounts(connected: World, bank: str) -> None:
+    bearer = tokens(connected, bank)["access_token"]
+    accounts = connected.tpp("GET", "/tpp/accounts", bearer=bearer)
+    assert accounts.status == 200, accounts
+    assert len(accounts.body["accounts"]) == 2
+    for account in accounts.body["accounts"]:
+        account_id = account.get("id") or account["resource_id"]
+        single = connected.tpp("GET", f"/tpp/account?account_id={account_id}", bearer=bearer)
+        assert single.body["account"] == account
+
+
+@each_bank
+def test_the_consent_at_the_service_names_the_approved_accounts(connected: World, bank: str) -> None:
+    consent = connected.tpp("GET", "/tpp/consent", bearer=tokens(connected, bank)["access_token"]).body
+    assert "active" in str(consent) or "valid" in str(consent)
+    assert ("GB63DEMO04000455200318" if bank == "one" else "DE26100999000006930021") in str(consent)
+
+
+@each_bank
+def test_a_psu_who_refuses_comes_back_to_the_tpp_with_the_reason(connected: World, bank: str) -> None:
+    asked = authorize(connected, bank)
+    psu = Psu(connected, bank)
+    psu.arrive(asked["redirect_url"])
+    cancel = urlsplit(psu.post("/refuse").headers["location"])
+    back = connected.call("GET", f"{cancel.path}?{cancel.query}")
+    assert back.status == 303
+    query = query_of(back.headers["location"])
+    assert query["error"] == "access_denied"
+    assert query["error_description"] == "The customer refused"
+    assert query["state"] == asked["state"]
+
+
+@each_bank
+def test_an_altered_request_is_refused_by_the_service_on_the_banks_page(connected: World, bank: str) -> None:
+    url = authorize(connected, bank)["redirect_url"] + "&scope=everything"
+    page = Psu(connected, bank).arrive(url)
+    assert page.status == 400
+    assert ("4301" if bank == "one" else "AUTHORIZATION_REQUEST_URL_NOT_VALID") in page.text
+
+
+@each_bank
+def test_a_consent_that_the_customer_revokes_at_the_bank_is_dead_for_the_tpp(connected: World, bank: str) -> None:
+    bearer = tokens(connected, bank)["access_token"]
+    customer = CUSTOMERS[bank]
+    psu = Psu(connected, bank)
+    signed_in = psu.post("/consents", username=customer, password=f"sandbox-{customer}")
+    cookie = {"cookie": signed_in.headers["set-cookie"].partition(";")[0]}
+    page = connected.call("GET", f"/demo-bank/{bank}/consents", headers=cookie).text
+    fields = dict(re.findall(r'name="(form_token|consent)" value="([^"]+)"', page.partition("</form>")[0]))
+    revoked = connected.call("POST", f"/demo-bank/{bank}/consents/revoke", urlencode(fields).encode(), cookie)
+    assert revoked.status == 303, revoked
+    assert connected.tpp("GET", "/tpp/accounts", bearer=bearer).status == 401
+
+
+@each_bank
+def test_a_consent_that_the_tpp_ends_is_ended_at_the_bank(connected: World, bank: str) -> None:
+    given = tokens(connected, bank)
+    assert connected.tpp("POST", "/tpp/token/revoke", {"token": given["access_token"]}).status == 200
+    for delivery_id in connected.queued():
+        connected.hub.worker.work(delivery_id)
+    customer = CUSTOMERS[bank]
+    signed_in = Psu(connected, bank).post("/consents", username=customer, password=f"sandbox-{customer}")
+    cookie = {"cookie": signed_in.headers["set-cookie"].partition(";")[0]}
+    page = connected.call("GET", f"/demo-bank/{bank}/consents", headers=cookie).text
+    assert "Revoked" in page.partition("Ended")[2]
+
+

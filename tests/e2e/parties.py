@@ -1,0 +1,57 @@
+"""The parties of an end-to-end test: a TPP that speaks HTTP, and what it has at each point of its journey."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import requests
+
+from infra.tour.browser import Browser, approve
+
+SCOPES = {1: ["account.list", "account.details"], 2: ["accounts"]}
+
+
+@dataclass(frozen=True)
+class Journey:
+    """An approved authorization: the bank, the code, and the callback address it came in."""
+
+    bank: Mapping[str, Any]
+    code: str
+    callback: str
+
+
+class Tpp:
+    """One client of the running stack."""
+
+    def __init__(self, base: str, client_id: str, callback: str) -> None:
+        self.base = base
+        self.client_id = client_id
+        self.callback = callback
+
+    def call(self, method: str, path: str, body: Any = None, bearer: str = "") -> requests.Response:
+        headers = {"X-Api-Key": self.client_id}
+        headers |= {"Authorization": f"Bearer {bearer}"} if bearer else {}
+        with requests.Session() as session:
+            session.trust_env = False
+            return session.request(method, self.base + path, json=body, headers=headers, timeout=60)
+
+    def journey(self, bank: Mapping[str, Any]) -> Journey:
+        asked = self.call("POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": SCOPES[bank["api_version"]]}).json()
+        callback = approve(Browser(self.callback, lambda *_: None), asked["redirect_url"])
+        return Journey(bank, parse_qs(urlsplit(callback).query)["code"][0], callback)
+
+    def redeem(self, code: str) -> requests.Response:
+        return self.call("POST", "/tpp/token", {"authorization_code": code})
+
+    def refresh(self, token: str) -> requests.Response:
+        return self.call("POST", "/tpp/token", {"refresh_token": token})
+
+
+def at_once(count: int, call: Callable[[], requests.Response]) -> list[requests.Response]:
+    """The answers to ``count`` calls made at the same time."""
+    with ThreadPoolExecutor(count) as pool:
+        return [future.result() for future in [pool.submit(call) for _ in range(count)]]

@@ -1,0 +1,115 @@
+"""The whole journey on the whole stack: real HTTP between the parties, real signatures, real storage calls."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib import bootstrap
+from infra.tour.__main__ import run
+from tests.e2e.parties import Journey, Tpp, at_once
+
+pytestmark = pytest.mark.e2e
+
+TABLES = ("clients", "banks", "authorizations", "consents", "idempotency", "deliveries", "users", "demo-banks")
+
+
+def test_the_tour_passes_both_banks(stack: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    run(stack)
+
+    shown = capsys.readouterr().out
+    assert "Both banks done." in shown
+    assert shown.count('"accounts": [') == 2
+
+
+def test_a_psus_accounts_are_read_through_the_hub(tpp: Tpp, journey: Journey) -> None:
+    tokens = tpp.redeem(journey.code).json()
+
+    accounts = tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"])
+
+    assert accounts.status_code == 200
+    assert accounts.json()["accounts"]
+    assert accounts.headers["Server-Timing"].startswith("bank;dur=")
+
+
+def test_a_revocation_by_the_tpp_reaches_the_bank(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) -> None:
+    tokens = tpp.redeem(journey.code).json()
+
+    assert tpp.call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status_code == 200
+
+    for _ in range(100):
+        told = [item for item in operator.store.scan("deliveries") if item["consent_id"] == tokens["consent_id"]]
+        if told and told[0]["state"] == "delivered":
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"the bank was not told: {told}")
+
+
+def test_of_50_parallel_redemptions_one_succeeds_and_its_tokens_are_dead(tpp: Tpp, journey: Journey) -> None:
+    answers = at_once(50, lambda: tpp.redeem(journey.code))
+
+    good = [answer for answer in answers if answer.status_code == 200]
+    assert len(good) == 1
+    assert {answer.status_code for answer in answers} == {200, 400}
+    tokens = good[0].json()
+    assert tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status_code == 401
+    assert tpp.refresh(tokens["refresh_token"]).status_code == 400
+
+
+def test_50_parallel_refreshes_fetch_one_and_the_same_pair(tpp: Tpp, journey: Journey) -> None:
+    first = tpp.redeem(journey.code).json()
+
+    answers = at_once(50, lambda: tpp.refresh(first["refresh_token"]))
+
+    assert {answer.status_code for answer in answers} == {200}
+    pairs = {(answer.json()["access_token"], answer.json()["refresh_token"]) for answer in answers}
+    assert len(pairs) == 1
+    assert tpp.refresh(pairs.pop()[1]).status_code == 200
+
+
+def test_nothing_that_is_stored_or_logged_holds_a_usable_credential(
+    stack: dict[str, Any], tpp: Tpp, journey: Journey, operator: bootstrap.Hub, stack_log: Path
+) -> None:
+    first = tpp.redeem(journey.code).json()
+    second = tpp.refresh(first["refresh_token"]).json()
+    tpp.call("GET", "/tpp/accounts", bearer=second["access_token"])
+    banks = operator.secrets.get(operator.settings.demo_banks_secret)
+    keys = operator.secrets.get(operator.settings.keys_secret)
+    consent = operator.consents.bank_token(_consent(operator, second["consent_id"]))
+    secrets = [journey.code, consent, stack["user"]["password"]]
+    secrets += [pair[name] for pair in (first, second) for name in ("access_token", "refresh_token")]
+    secrets += [bank["api_key"] for bank in banks.values()]
+    secrets += [line for pem in _pems(banks, keys) for line in pem.splitlines() if not line.startswith("-----")]
+    needles = {needle for secret in secrets for needle in _forms(secret)}
+
+    dump = b"\n".join(repr(item).encode() for table in TABLES for item in operator.store.scan(table))
+    logs = stack_log.read_bytes()
+
+    assert first["consent_id"].encode() in dump
+    assert b'"request"' in logs
+    found = {where for needle in needles for where, text in (("tables", dump), ("logs", logs)) if needle in text}
+    assert found == set()
+
+
+def _forms(secret: str) -> Iterator[bytes]:
+    """A secret as it could stand somewhere: whole, its secret part alone, and each in base64."""
+    for part in {secret, secret.rpartition(".")[2]}:
+        yield part.encode()
+        yield base64.b64encode(part.encode()).rstrip(b"=")[:-1]
+
+
+def _pems(banks: dict[str, Any], keys: dict[str, Any]) -> list[str]:
+    return [bank["signing_key"] for bank in banks.values()] + [entry["pem"] for entry in keys["signing_keys"]]
+
+
+def _consent(operator: bootstrap.Hub, consent_id: str) -> Any:
+    from chalicelib.openbanking.consents import Consent, consent_key
+
+    item = operator.store.get(*consent_key(consent_id))
+    assert item is not None
+    return Consent.from_item(item)

@@ -1,0 +1,101 @@
+"""The AWS services: keys bound to their purpose, secrets that two writers cannot overwrite, one queue by its name."""
+
+from __future__ import annotations
+
+import json
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from chalicelib.foundation import aws
+from chalicelib.foundation.keyring import SecretChanged
+
+pytestmark = pytest.mark.usefixtures("resources")
+ALIAS = "alias/causeway-local"
+
+
+@pytest.fixture
+def name() -> str:
+    """A secret without a value."""
+    made: str = boto3.client("secretsmanager").create_secret(Name=f"test-{aws.digest(str(id(object())))[:8]}")["Name"]
+    return made
+
+
+def test_a_data_key_has_256_bits_and_is_unwrapped_by_the_same_key() -> None:
+    kms = aws.Kms(ALIAS)
+    plain, wrapped = kms.generate_data_key()
+
+    assert len(plain) == 32
+    assert plain not in wrapped
+    assert aws.Kms(ALIAS).unwrap(wrapped) == plain
+
+
+def test_a_data_key_is_bound_to_its_purpose() -> None:
+    _, wrapped = aws.Kms(ALIAS).generate_data_key()
+
+    with pytest.raises(ClientError):
+        boto3.client("kms").decrypt(CiphertextBlob=wrapped, EncryptionContext={"purpose": "another"})
+
+
+def test_an_absent_secret_and_an_empty_one_have_no_members(name: str) -> None:
+    assert aws.Secrets().get("no-such-secret") == {}
+    assert aws.Secrets().get(name) == {}
+
+
+@pytest.mark.parametrize("text", ["[]", '"text"', "5", "{}"])
+def test_a_secret_that_is_no_object_has_no_members(name: str, text: str) -> None:
+    boto3.client("secretsmanager").put_secret_value(SecretId=name, SecretString=text)
+
+    assert aws.Secrets().get(name) == {}
+
+
+def test_a_secret_is_read_as_it_was_written(name: str) -> None:
+    aws.Secrets().put(name, {"api_key": "ä", "number": 5})
+
+    assert aws.Secrets().get(name) == {"api_key": "ä", "number": 5}
+
+
+def test_of_two_writers_that_replace_the_same_value_one_gets_through(name: str) -> None:
+    first, second = aws.Secrets(), aws.Secrets()
+    before = first.get(name)
+
+    first.put(name, {"writer": "first"}, replacing=before)
+    with pytest.raises(SecretChanged, match=name):
+        second.put(name, {"writer": "second"}, replacing=before)
+    assert second.get(name) == {"writer": "first"}
+    second.put(name, {"writer": "second"}, replacing={"writer": "first"})
+    assert first.get(name) == {"writer": "second"}
+
+
+def test_another_failure_of_a_secret_is_reported() -> None:
+    with pytest.raises(ClientError):
+        aws.Secrets().put("no-such-secret", {"a": 1})
+
+
+def test_a_message_goes_to_the_queue_of_that_name() -> None:
+    sqs = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="test-queue")["QueueUrl"]
+    queue = aws.Queue("test-queue")
+
+    queue.send("one")
+    queue.send("two")
+    messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    assert sorted(message["Body"] for message in messages) == ["one", "two"]
+
+
+def test_a_message_can_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    sqs = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="test-slow-queue")["QueueUrl"]
+    aws.Queue("test-slow-queue").send("later", delay=900)
+
+    attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessagesDelayed"])
+    assert attributes["Attributes"] == {"ApproximateNumberOfMessagesDelayed": "1"}
+
+
+def test_clients_give_up_within_a_request() -> None:
+    config = aws.client("dynamodb").meta.config
+
+    assert config.connect_timeout <= 2
+    assert config.connect_timeout + config.read_timeout <= 10
+    assert json.dumps(config.retries["total_max_attempts"]) == "3"

@@ -1,0 +1,41 @@
+"""Clocks: the two views of an instant agree, and time in tests moves only when it is moved."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from chalicelib.foundation.clock import Clock, ManualClock, SystemClock, timestamp
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+def test_the_system_clock_agrees_with_itself() -> None:
+    clock: Clock = SystemClock()
+
+    assert clock.now().tzinfo is UTC
+    assert abs(clock.now().timestamp() - clock.time()) <= 1.5
+    assert clock.monotonic() <= clock.monotonic()
+
+
+def test_the_manual_clock_moves_only_when_it_is_moved() -> None:
+    clock = ManualClock(START)
+    before = (clock.time(), clock.now(), clock.monotonic())
+
+    assert (clock.time(), clock.now(), clock.monotonic()) == before
+    clock.advance(90)
+    assert clock.time() == before[0] + 90
+    assert clock.now() == START + timedelta(seconds=90)
+    assert clock.monotonic() == before[2] + 90
+
+
+def test_fractions_of_a_second_add_up() -> None:
+    clock = ManualClock(START)
+    for _ in range(4):
+        clock.advance(0.25)
+
+    assert clock.time() == int(START.timestamp()) + 1
+
+
+def test_a_timestamp_has_25_characters_and_names_utc() -> None:
+    assert timestamp(int(START.timestamp())) == "2026-03-02T09:00:00+00:00"
+    assert len(timestamp(0)) == 25

@@ -1,0 +1,290 @@
+"""The field vocabulary: what each type takes, and problems that name the member and the rule, never the value."""
+
+from __future__ import annotations
+
+import time
+from decimal import Decimal
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import Field
+
+from chalicelib.foundation.fields import (
+    AN,
+    A,
+    Bic,
+    Currency,
+    Iban,
+    InvalidMessage,
+    Message,
+    N,
+    OpenMessage,
+    Problem,
+    currencies,
+    fault,
+)
+
+
+class Text(Message):
+    value: AN[8]
+
+
+class Letters(Message):
+    value: A[3]
+
+
+class Number(Message):
+    value: N[8]
+
+
+class Account(Message):
+    value: Iban
+
+
+class Institution(Message):
+    value: Bic
+
+
+class Money(Message):
+    value: Currency
+
+
+class Entry(OpenMessage):
+    name: AN[5]
+    note: AN[5] | None = None
+
+
+class Book(Message):
+    title: AN[10]
+    kind: Literal["paper", "digital"]
+    pages: int = Field(ge=1, le=10)
+    entries: list[Entry]
+    extra: list[Any] | dict[str, Any] | None = None
+
+
+def problems(model: type[Message], value: object) -> list[Problem]:
+    with pytest.raises(InvalidMessage) as caught:
+        model.read(value)
+    return caught.value.problems
+
+
+def refused(model: type[Message], value: object) -> tuple[str, str]:
+    (problem,) = problems(model, {"value": value})
+    assert problem.field == "value"
+    return problem.kind, problem.reason
+
+
+@pytest.mark.parametrize(
+    ("model", "value"),
+    [
+        (Text, "a"),
+        (Text, "12345678"),
+        (Text, "Zoë & Co"),
+        (Text, "東京都港区"),
+        (Letters, "EUR"),
+        (Number, 0),
+        (Number, 12345678),
+        (Number, -5),
+        (Number, "12345678"),
+        (Number, Decimal("123456.78")),
+        (Number, "0.10"),
+        (Number, Decimal("1E+7")),
+        (Money, "EUR"),
+        (Money, "GBP"),
+    ],
+)
+def test_good_values_are_taken_as_they_are(model: type[Message], value: object) -> None:
+    taken = model.read({"value": value}).model_dump()["value"]
+
+    assert taken == value
+    assert type(taken) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("model", "value", "taken"),
+    [
+        (Account, "GB33BUKB20201555555555", "GB33BUKB20201555555555"),
+        (Account, "gb33 bukb 2020 1555 5555 55", "GB33BUKB20201555555555"),
+        (Account, "DE89370400440532013000", "DE89370400440532013000"),
+        (Institution, "DEUTDEFF", "DEUTDEFF"),
+        (Institution, "deutdeff500", "DEUTDEFF500"),
+    ],
+)
+def test_ibans_and_bics_are_brought_into_one_spelling(model: type[Message], value: str, taken: str) -> None:
+    assert model.read({"value": value}).model_dump()["value"] == taken
+
+
+@pytest.mark.parametrize(
+    ("model", "value", "problem"),
+    [
+        (Text, "", ("length", "must not be empty")),
+        (Text, "123456789", ("length", "must have at most 8 characters")),
+        (Text, "a\nb", ("characters", "must be printable text")),
+        (Text, "a\x00b", ("characters", "must be printable text")),
+        (Text, "a\u202eb", ("characters", "must be printable text")),
+        (Text, "\ud800", ("characters", "must be printable text")),
+        (Text, 5, ("type", "must be a string")),
+        (Text, None, ("type", "must be a string")),
+        (Text, ["a"], ("type", "must be a string")),
+        (Letters, "E1R", ("characters", "must be letters only")),
+        (Letters, "EU R", ("length", "must have at most 3 characters")),
+        (Number, True, ("type", "must be a number")),
+        (Number, None, ("type", "must be a number")),
+        (Number, "", ("type", "must be a number")),
+        (Number, "1,5", ("type", "must be a number")),
+        (Number, ".5", ("type", "must be a number")),
+        (Number, "1e5", ("type", "must be a number")),
+        (Number, " 1", ("type", "must be a number")),
+        (Number, "1\n", ("type", "must be a number")),
+        (Number, "١٢", ("type", "must be a number")),
+        (Number, 1.5, ("type", "must be a number")),
+        (Number, {}, ("type", "must be a number")),
+        (Number, 123456789, ("length", "must have at most 8 digits")),
+        (Number, "123456.789", ("length", "must have at most 8 digits")),
+        (Number, Decimal("1E+8"), ("length", "must have at most 8 digits")),
+        (Number, Decimal("1E-8"), ("length", "must have at most 8 digits")),
+        (Account, "GB33BUKB20201555555556", ("value", "is not a valid IBAN")),
+        (Account, "XX00", ("value", "is not a valid IBAN")),
+        (Account, "G" * 43, ("length", "must have at most 42 characters")),
+        (Institution, "DEUT", ("value", "is not a BIC of 8 or 11 characters")),
+        (Institution, "DEUTDEFF5", ("value", "is not a BIC of 8 or 11 characters")),
+        (Institution, "DEUT00FF", ("value", "is not a BIC of 8 or 11 characters")),
+        (Money, "EURO", ("length", "must have at most 3 characters")),
+        (Money, "XYZ", ("value", "is not a currency code of ISO 4217")),
+        (Money, "eur", ("value", "is not a currency code of ISO 4217")),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_rule(model: type[Message], value: object, problem: tuple[str, str]) -> None:
+    assert refused(model, value) == problem
+
+
+@pytest.mark.parametrize("text", ["1E+999999999", "1E-999999999", "-1E+999999999999"])
+def test_a_huge_exponent_is_refused_without_being_written_out(text: str) -> None:
+    started = time.monotonic()
+
+    assert refused(Number, Decimal(text)) == ("length", "must have at most 8 digits")
+    assert time.monotonic() - started < 0.5
+
+
+@settings(deadline=None)
+@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**12), max_value=10**12))
+def test_a_number_is_taken_by_its_digits_and_never_changed(value: Decimal) -> None:
+    digits = sum(map(str.isdigit, f"{value:f}"))
+    if digits <= 8:
+        assert str(Number.read({"value": value}).value) == str(value)
+    else:
+        assert refused(Number, value)[0] == "length"
+
+
+@settings(deadline=None)
+@given(st.text(max_size=12))
+def test_text_is_taken_if_it_is_printable_and_of_its_length(value: str) -> None:
+    try:
+        taken = Text.read({"value": value}).value
+    except InvalidMessage:
+        assert not value.isprintable() or not 1 <= len(value) <= 8
+    else:
+        assert taken == value
+        assert value.isprintable()
+
+
+@settings(deadline=None)
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner)))
+def test_whatever_comes_is_taken_or_refused_in_words(value: object) -> None:
+    for model in (Text, Letters, Number, Account, Institution, Money, Book):
+        try:
+            model.read({"value": value})
+        except InvalidMessage as error:
+            assert all(problem.reason for problem in error.problems)
+
+
+def test_every_problem_is_named_in_the_order_of_the_members() -> None:
+    value = {
+        "title": "",
+        "kind": "stone",
+        "pages": 11,
+        "entries": [{"name": "good"}, {"name": "too long", "note": 5}, "none"],
+        "extra": 5,
+        "colour": "red",
+    }
+
+    assert [(problem.field, problem.kind, problem.reason) for problem in problems(Book, value)] == [
+        ("title", "length", "must not be empty"),
+        ("kind", "value", "must be 'paper' or 'digital'"),
+        ("pages", "value", "must be at most 10"),
+        ("entries.1.name", "length", "must have at most 5 characters"),
+        ("entries.1.note", "type", "must be a string"),
+        ("entries.2", "type", "must be an object"),
+        ("extra", "type", "must be a list"),
+        ("colour", "unknown", "is not known here"),
+    ]
+
+
+def test_missing_members_are_required() -> None:
+    assert [(problem.field, problem.kind) for problem in problems(Book, {})] == [
+        ("title", "missing"),
+        ("kind", "missing"),
+        ("pages", "missing"),
+        ("entries", "missing"),
+    ]
+
+
+@pytest.mark.parametrize("value", [None, [], "text", 5, True])
+def test_a_message_is_an_object(value: object) -> None:
+    assert problems(Text, value) == [Problem("", "type", "the body must be a JSON object")]
+
+
+@pytest.mark.parametrize("name", ["street", "string", "str", "list[int]", "function-after", "constrained", "0", ""])
+def test_an_unknown_member_is_named_whatever_it_is_called(name: str) -> None:
+    assert problems(Text, {"value": "a", name: 1}) == [Problem(name, "unknown", "is not known here")]
+
+
+def test_an_unknown_member_is_shown_shortened_and_printable() -> None:
+    (problem,) = problems(Text, {"value": "a", "x\n" * 200: 1})
+
+    assert problem.field == ("x?" * 64)
+
+
+def test_an_open_message_lets_unknown_members_through() -> None:
+    entry = Entry.read({"name": "a", "colour": "red"})
+
+    assert entry.model_dump() == {"name": "a", "note": None, "colour": "red"}
+
+
+def test_a_problem_knows_whether_the_member_is_mandatory() -> None:
+    value = {"title": "a", "kind": "paper", "pages": 1, "entries": [{"name": 5, "note": 5}], "extra": 5}
+
+    assert {problem.field: problem.mandatory for problem in problems(Book, value)} == {
+        "entries.0.name": True,
+        "entries.0.note": False,
+        "extra": False,
+    }
+
+
+def test_problems_never_quote_values() -> None:
+    for model in (Text, Letters, Number, Account, Institution, Money):
+        with pytest.raises(InvalidMessage) as caught:
+            model.read({"value": "hunter2-" * 20})
+        assert "hunter2" not in str(caught.value)
+        assert "hunter2" not in repr(caught.value)
+
+
+def test_a_message_cannot_be_changed() -> None:
+    message = Text.read({"value": "a"})
+
+    with pytest.raises(ValueError, match="frozen"):
+        message.value = "b"
+
+
+def test_a_validator_refuses_with_a_sentence() -> None:
+    from pydantic_core import PydanticCustomError
+
+    with pytest.raises(PydanticCustomError, match="must be {odd} even in braces"):
+        fault("value", "must be {odd} even in braces")
+
+
+def test_currencies_are_those_of_iso_4217() -> None:
+    assert {"EUR", "GBP", "USD", "JPY", "KWD"} <= currencies()
+    assert currencies() is currencies()

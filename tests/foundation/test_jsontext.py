@@ -1,0 +1,89 @@
+"""JSON without loss: the digits that came in go out, and nothing that is not JSON gets in."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.foundation import jsontext
+
+AMOUNTS = st.from_regex(r"\A-?(0|[1-9][0-9]{0,20})\.[0-9]{1,4}\Z").filter(lambda text: not text.startswith("-0."))
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.decimals(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None)
+@given(AMOUNTS)
+def test_an_amount_keeps_every_digit(amount: str) -> None:
+    assert jsontext.dumps(jsontext.loads(f'{{"amount":{amount}}}')) == f'{{"amount":{amount}}}'
+
+
+@settings(deadline=None)
+@given(VALUES)
+def test_what_was_written_is_read_again(value: Any) -> None:
+    again = jsontext.loads(jsontext.dumps(value))
+
+    assert again == value
+    assert jsontext.dumps(again) == jsontext.dumps(value)
+
+
+@pytest.mark.parametrize("text", ["1.10", "100.00", "0.000001", "12345678901234567890.12", "1234567890123456789012"])
+def test_numbers_are_never_binary_floating_point(text: str) -> None:
+    value = jsontext.loads(text)
+
+    assert isinstance(value, int | Decimal)
+    assert jsontext.dumps(value) == text
+
+
+def test_json_is_compact_and_ascii() -> None:
+    assert jsontext.dumps({"name": "Zoë", "list": [1, None, True]}) == '{"name":"Zo\\u00eb","list":[1,null,true]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "Expecting value"),
+        ("{", "Expecting property name"),
+        ("{'a': 1}", "Expecting property name"),
+        ('{"a": 1} x', "Extra data"),
+        ("[1,]", "trailing comma"),
+        ('"\x01"', "Invalid control character"),
+        ("NaN", "NaN is not a JSON number"),
+        ("[Infinity]", "Infinity is not a JSON number"),
+        ("-Infinity", "-Infinity is not a JSON number"),
+        ('{"a": 1, "a": 2}', "a member is given twice"),
+        ('{"b": [{"a": 1, "a": 1}]}', "a member is given twice"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"a":' * 100_000, "nested too deeply"),
+        ("1" * 10_000, "a number is too long"),
+        ("1e99999999999999999999", "a number is too long"),
+        (b'"\xff"', "not UTF-8"),
+        ('{"a": 1}'.encode("utf-16"), "not UTF-8"),
+    ],
+)
+def test_what_is_not_json_is_refused_with_the_reason(text: str | bytes, reason: str) -> None:
+    with pytest.raises(jsontext.InvalidJson, match=reason):
+        jsontext.loads(text)
+
+
+def test_a_refusal_does_not_quote_the_text() -> None:
+    with pytest.raises(jsontext.InvalidJson) as caught:
+        jsontext.loads('{"password": hunter2}')
+
+    assert "hunter2" not in str(caught.value)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=64))
+def test_any_bytes_are_read_or_refused(content: bytes) -> None:
+    try:
+        jsontext.loads(content)
+    except jsontext.InvalidJson as error:
+        assert str(error)

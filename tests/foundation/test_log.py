@@ -1,0 +1,118 @@
+"""Logs: one JSON object a line, with the request's id, and never a value that an exception quotes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import log
+
+
+class Lines:
+    """What was logged, line by line."""
+
+    def __init__(self, stream: StringIO) -> None:
+        self._stream = stream
+
+    @property
+    def text(self) -> str:
+        return self._stream.getvalue()
+
+    def all(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.text.splitlines()]
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    handler = log.logger()._logger.handlers[0]
+    assert isinstance(handler, logging.StreamHandler)
+    stream = StringIO()
+    before = handler.setStream(stream)
+    try:
+        yield Lines(stream)
+    finally:
+        log.clear()
+        handler.setStream(before)
+
+
+def test_a_line_is_one_json_object_with_its_members(lines: Lines) -> None:
+    log.info("bank answered", webhook="/accounts", milliseconds=12)
+    log.warning("odd bank answer", problems=["name is required"])
+
+    first, second = lines.all()
+    assert (first["level"], first["message"], first["service"]) == ("INFO", "bank answered", "causeway")
+    assert (first["webhook"], first["milliseconds"]) == ("/accounts", 12)
+    assert (second["level"], second["problems"]) == ("WARNING", ["name is required"])
+    assert first["timestamp"].endswith("+0000")
+
+
+def test_every_line_of_a_request_has_its_id_and_later_ones_have_not(lines: Lines) -> None:
+    log.bind(request_id="99391c7e-ad88-49ec-a2ad-99ddcb1f7721")
+    log.info("first")
+    log.info("second")
+    log.clear()
+    log.info("third")
+
+    ids = [line.get("request_id") for line in lines.all()]
+    assert ids == ["99391c7e-ad88-49ec-a2ad-99ddcb1f7721"] * 2 + [None]
+
+
+def test_requests_in_other_threads_keep_their_own_ids(lines: Lines) -> None:
+    together = threading.Barrier(4)
+
+    def request(number: int) -> None:
+        log.bind(request_id=str(number))
+        together.wait()
+        log.info("line", number=str(number))
+
+    threads = [threading.Thread(target=request, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(lines.all()) == 4
+    assert all(line["request_id"] == line["number"] for line in lines.all())
+
+
+def test_a_line_break_in_a_value_does_not_begin_a_new_line(lines: Lines) -> None:
+    log.info("event", value='a\nb"}\r{')
+
+    (line,) = lines.all()
+    assert line["value"] == 'a\nb"}\r{'
+
+
+def test_an_exception_is_logged_by_type_and_place_without_what_it_quotes(lines: Lines) -> None:
+    try:
+        try:
+            int("hunter2")
+        except ValueError as error:
+            raise KeyError("hunter2") from error
+    except KeyError:
+        log.exception("failed", route="/tpp/token")
+
+    (line,) = lines.all()
+    assert "hunter2" not in lines.text.replace('int("hunter2")', "").replace(r"int(\"hunter2\")", "").replace(
+        r'raise KeyError(\"hunter2\")', ""
+    )
+    assert (line["level"], line["route"], line["exception_name"]) == ("ERROR", "/tpp/token", "KeyError")
+    assert line["exception"].count("test_log.py") == 2
+    assert line["exception"].index("ValueError") < line["exception"].index("KeyError")
+
+
+def test_what_an_exception_hides_is_not_logged(lines: Lines) -> None:
+    try:
+        try:
+            raise OSError
+        except OSError:
+            raise KeyError from None
+    except KeyError:
+        log.exception("failed")
+
+    assert "OSError" not in lines.all()[0]["exception"].splitlines()

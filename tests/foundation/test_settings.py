@@ -1,0 +1,104 @@
+"""Settings: defaults that run on one machine, and wrong values that name their variable."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.foundation.settings import InvalidSetting, Settings
+
+DEV = {"STAGE": "dev", "PUBLIC_URL": "https://causeway.example.com"}
+
+
+def test_an_empty_environment_is_the_local_stage() -> None:
+    settings = Settings.from_environment({})
+
+    assert settings == Settings(
+        stage="local",
+        port=8000,
+        public_url="http://127.0.0.1:8000",
+        bank_api_url="http://127.0.0.1:8000",
+        prefix="causeway-local",
+        kms_key_id="alias/causeway-local",
+        keys_secret="causeway-local-keys",
+        demo_banks_secret="causeway-local-demo-banks",
+        log_level="INFO",
+    )
+    assert settings.is_local
+
+
+def test_the_port_changes_the_local_addresses() -> None:
+    settings = Settings.from_environment({"PORT": "8123"})
+
+    assert settings.public_url == settings.bank_api_url == "http://127.0.0.1:8123"
+
+
+def test_every_setting_can_be_given() -> None:
+    settings = Settings.from_environment(
+        {
+            **DEV,
+            "BANK_API_URL": "https://banks.example.com/",
+            "RESOURCE_PREFIX": "hub",
+            "KMS_KEY_ID": "alias/other",
+            "KEYS_SECRET": "our-keys",
+            "DEMO_BANKS_SECRET": "our-banks",
+            "LOG_LEVEL": "debug",
+        }
+    )
+
+    assert settings.public_url == "https://causeway.example.com"
+    assert settings.bank_api_url == "https://banks.example.com"
+    assert (settings.prefix, settings.kms_key_id, settings.keys_secret) == ("hub", "alias/other", "our-keys")
+    assert (settings.demo_banks_secret, settings.log_level) == ("our-banks", "DEBUG")
+
+
+def test_the_prefix_names_key_and_secrets() -> None:
+    settings = Settings.from_environment(DEV)
+
+    assert settings.prefix == "causeway-dev"
+    assert (settings.kms_key_id, settings.keys_secret) == ("alias/causeway-dev", "causeway-dev-keys")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "reason"),
+    [
+        ("STAGE", "production", "must be one of local, dev, prod"),
+        ("PORT", "eighty", "must be a port number"),
+        ("PORT", "0", "must be a port number"),
+        ("PORT", "65536", "must be a port number"),
+        ("PORT", "-1", "must be a port number"),
+        ("PORT", "٨٠", "must be a port number"),
+        ("PUBLIC_URL", "causeway.example.com", "must be an address"),
+        ("PUBLIC_URL", "ftp://causeway.example.com", "must be an address"),
+        ("PUBLIC_URL", "https://", "must be an address"),
+        ("PUBLIC_URL", "https://[::1", "Invalid IPv6 URL"),
+        ("PUBLIC_URL", "https://causeway.example.com/?a=b", "must be an address"),
+        ("BANK_API_URL", "https://causeway.example.com/#a", "must be an address"),
+        ("RESOURCE_PREFIX", "Causeway", "must be lower-case letters"),
+        ("RESOURCE_PREFIX", "a b", "must be lower-case letters"),
+        ("LOG_LEVEL", "LOUD", "must be one of DEBUG"),
+    ],
+)
+def test_a_wrong_value_names_its_variable(variable: str, value: str, reason: str) -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        Settings.from_environment({variable: value})
+
+    assert caught.value.variable == variable
+    assert str(caught.value).startswith(f"{variable}: {reason}")
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_outside_the_local_stage_the_public_address_is_required_and_https(stage: str) -> None:
+    with pytest.raises(InvalidSetting, match="PUBLIC_URL: must be set outside the local stage"):
+        Settings.from_environment({"STAGE": stage})
+    with pytest.raises(InvalidSetting, match="PUBLIC_URL: must be an address that begins with https://"):
+        Settings.from_environment({"STAGE": stage, "PUBLIC_URL": "http://causeway.example.com"})
+
+
+def test_a_code_lives_ten_minutes_locally_and_one_minute_elsewhere() -> None:
+    assert Settings.from_environment({}).code_lifetime == 600
+    assert Settings.from_environment(DEV).code_lifetime == 60
+
+
+@pytest.mark.parametrize(("stage", "has"), [("local", True), ("dev", True), ("prod", False)])
+def test_only_the_production_stage_has_no_demonstration_banks(stage: str, has: bool) -> None:
+    assert Settings.from_environment({**DEV, "STAGE": stage}).has_demo_banks is has
