@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 from urllib.parse import urlsplit
 
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
 
 class InvalidAddress(ValueError):
     """An address that cannot be used; the message says why."""
@@ -49,6 +51,8 @@ def is_public(address: str) -> bool:
     """Whether an IP address is reachable from the whole internet; IPv4 inside IPv6 is judged as IPv4."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     embedded = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None)
+    if parsed in _NAT64:
+        embedded = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
     judged = embedded or parsed
     return judged.is_global and not judged.is_multicast
 

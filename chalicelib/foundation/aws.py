@@ -12,6 +12,9 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.keyring import SecretChanged
+
 _CONFIG = Config(
     connect_timeout=2,
     read_timeout=6,
@@ -66,8 +69,24 @@ class Secrets:
         value = json.loads(answer["SecretString"] or "{}")
         return value if isinstance(value, dict) else {}
 
-    def put(self, name: str, value: dict[str, Any]) -> None:
-        self._secrets().put_secret_value(SecretId=name, SecretString=json.dumps(value))
+    def put(self, name: str, value: dict[str, Any], replacing: dict[str, Any] | None = None) -> None:
+        """Replace a secret.
+
+        Of two writers that replace the same value one gets through: both give the new version the same name, and
+        Secrets Manager never changes a version.
+
+        Raises:
+            SecretChanged: the secret is not ``replacing`` any more.
+        """
+        request = {"SecretId": name, "SecretString": json.dumps(value)}
+        if replacing is not None:
+            request["ClientRequestToken"] = digest(json.dumps([name, replacing], sort_keys=True))
+        try:
+            self._secrets().put_secret_value(**request)
+        except ClientError as error:
+            if error.response["Error"]["Code"] == "ResourceExistsException":
+                raise SecretChanged(f"somebody else changed the secret {name} at the same time") from None
+            raise
 
     def _secrets(self) -> Any:
         self._client = self._client or client("secretsmanager")

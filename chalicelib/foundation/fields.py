@@ -129,12 +129,20 @@ class _Digits:
     def check(self, value: object) -> object:
         if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
             fault("type", "must be a number")
+        if isinstance(value, Decimal) and _digits(value) > self.length:  # before 1e999999999 is written out
+            fault("length", f"must have at most {self.length} digits")
         text = f"{value:f}" if isinstance(value, Decimal) else str(value)
         if not _NUMBER.fullmatch(text):
             fault("type", "must be a number")
         if sum(map(str.isdigit, text)) > self.length:
             fault("length", f"must have at most {self.length} digits")
         return value
+
+
+def _digits(value: Decimal) -> int:
+    """A lower bound of how many digits a number has when it is written without an exponent."""
+    _, digits, exponent = value.as_tuple()
+    return max(len(digits) + exponent, -exponent) if isinstance(exponent, int) else 0
 
 
 def _iban(value: str) -> str:
@@ -198,7 +206,7 @@ _REASONS: dict[str, tuple[Kind, str]] = {
 def _problems(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
     seen = set()
     for entry in error.errors(include_url=False, include_input=False):
-        place = ".".join(str(part) for part in entry["loc"] if _is_member(part))
+        place = _place(entry)
         kind, reason = _describe(entry)
         if (place, kind) not in seen:
             seen.add((place, kind))
@@ -222,9 +230,16 @@ def _describe(entry: Any) -> tuple[Kind, str]:
     return _REASONS.get(name, ("type", "is not of the right type"))
 
 
-def _is_member(part: int | str) -> bool:
-    """Pydantic puts the names of a union's branches into a location; they are no members."""
-    return isinstance(part, int) or not part.startswith(("function-", "str", "list[", "constrained"))
+_BRANCH = re.compile(r"str|int|bool|none|constrained-str|(?:function-\w+|list|dict)\[.*\]", re.DOTALL)
+
+
+def _place(entry: Any) -> str:
+    """The path to a member. Pydantic puts the names of a union's branches into a location; they are no members."""
+    *way, last = entry["loc"] or ("",)
+    members = [part for part in way if isinstance(part, int) or not _BRANCH.fullmatch(part)]
+    if entry["type"] == "extra_forbidden" or isinstance(last, int) or not _BRANCH.fullmatch(last):
+        members.append(last)
+    return ".".join(map(str, members))
 
 
 def _shown(place: str) -> str:

@@ -17,7 +17,6 @@ from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import Clock
 
 CACHED_SECONDS = 60
-SIGNING_KEYS_KEPT = 2
 
 
 class KeyManagement(Protocol):
@@ -36,8 +35,12 @@ class SecretStore(Protocol):
     def get(self, name: str) -> dict[str, Any]:
         """The secret's members; empty when nothing was stored yet."""
 
-    def put(self, name: str, value: dict[str, Any]) -> None:
-        """Replace the secret."""
+    def put(self, name: str, value: dict[str, Any], replacing: dict[str, Any] | None = None) -> None:
+        """Replace the secret, if it still is ``replacing``. Raises: SecretChanged."""
+
+
+class SecretChanged(Exception):
+    """Somebody else changed the secret at the same time; theirs holds."""
 
 
 class NoKeys(Exception):
@@ -63,37 +66,45 @@ class Keyring:
         if state.get("signing_keys"):
             return False
         _, wrapped = self._kms.generate_data_key()
-        self._save(
-            {
-                "signing_keys": [{"pem": signatures.generate_private_pem(), "active_from": 0}],
-                "data_keys": [{"id": 1, "wrapped": base64.b64encode(wrapped).decode()}],
-            }
-        )
+        first = {
+            "signing_keys": [{"pem": signatures.generate_private_pem(), "active_from": 0}],
+            "data_keys": [{"id": 1, "wrapped": base64.b64encode(wrapped).decode()}],
+        }
+        try:
+            self._save(first, replacing=state)
+        except SecretChanged:  # by another initialiser
+            return False
         return True
 
     def rotate_signing_key(self, overlap: int) -> str:
-        """Publish a new signing key now and sign with it after ``overlap`` seconds; answers its key id."""
+        """Publish a new signing key now and sign with it after ``overlap`` seconds; answers its key id.
+
+        The key that signs until then stays; one that was still waiting for its time is replaced.
+
+        Raises:
+            SecretChanged: by another operator at the same time.
+        """
         state = self._load()
         pem = signatures.generate_private_pem()
-        kept = state["signing_keys"][-(SIGNING_KEYS_KEPT - 1) :]
         entry = {"pem": pem, "active_from": self._clock.time() + overlap}
-        self._save({**state, "signing_keys": [*kept, entry]})
+        self._save({**state, "signing_keys": [self._signing_entry(state), entry]}, replacing=state)
         return signatures.key_id(self._key(pem).public_key())
 
     def rotate_data_key(self) -> int:
-        """Seal with a new data key from now on; what older ones sealed still opens. Answers its id."""
+        """Seal with a new data key from now on; what older ones sealed still opens. Answers its id.
+
+        Raises:
+            SecretChanged: by another operator at the same time.
+        """
         state = self._load()
         _, wrapped = self._kms.generate_data_key()
         number = int(state["data_keys"][-1]["id"]) + 1
         entry = {"id": number, "wrapped": base64.b64encode(wrapped).decode()}
-        self._save({**state, "data_keys": [*state["data_keys"], entry]})
+        self._save({**state, "data_keys": [*state["data_keys"], entry]}, replacing=state)
         return number
 
     def signing_key(self) -> RSAPrivateKey:
-        now = self._clock.time()
-        entries = self._load()["signing_keys"]
-        active = [entry for entry in entries if entry["active_from"] <= now] or entries[:1]
-        return self._key(active[-1]["pem"])
+        return self._key(self._signing_entry(self._load())["pem"])
 
     def public_keys(self) -> list[RSAPublicKey]:
         """All published keys, newest first."""
@@ -105,13 +116,27 @@ class Keyring:
 
     def data_key(self, number: int) -> AESGCM:
         if number not in self._ciphers:
-            wrapped = {int(entry["id"]): entry["wrapped"] for entry in self._load()["data_keys"]}[number]
+            wrapped = self._wrapped(number)
+            if wrapped is None:  # sealed by a process that has seen a rotation which this one has not
+                self._state = {}
+                wrapped = self._wrapped(number)
+            if wrapped is None:
+                raise KeyError(number)
             self._ciphers[number] = AESGCM(self._kms.unwrap(base64.b64decode(wrapped)))
         return self._ciphers[number]
 
+    def _wrapped(self, number: int) -> str | None:
+        return next((entry["wrapped"] for entry in self._load()["data_keys"] if int(entry["id"]) == number), None)
+
+    def _signing_entry(self, state: dict[str, Any]) -> dict[str, Any]:
+        now = self._clock.time()
+        active = [entry for entry in state["signing_keys"] if entry["active_from"] <= now] or state["signing_keys"][:1]
+        newest: dict[str, Any] = active[-1]
+        return newest
+
     def _key(self, pem: str) -> RSAPrivateKey:
         if pem not in self._private:
-            self._private[pem] = signatures.load_private_key(pem)
+            self._private[pem] = signatures.load_private_key(pem, own=True)
         return self._private[pem]
 
     def _load(self) -> dict[str, Any]:
@@ -122,6 +147,6 @@ class Keyring:
             self._state, self._loaded_at = state, self._clock.time()
         return self._state
 
-    def _save(self, state: dict[str, Any]) -> None:
-        self._secrets.put(self._name, state)
+    def _save(self, state: dict[str, Any], replacing: dict[str, Any]) -> None:
+        self._secrets.put(self._name, state, replacing)
         self._state, self._loaded_at = state, self._clock.time()

@@ -6,15 +6,32 @@ header set or address (addresses carry codes and cancel secrets).
 
 from __future__ import annotations
 
+import traceback
 from functools import cache
 from typing import Any
 
 from aws_lambda_powertools import Logger
+from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
+
+
+class _Formatter(LambdaPowertoolsFormatter):
+    """Writes exceptions as code lines and types: their messages may quote what must not be logged."""
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - the name is the standard library's
+        lines: list[str] = []
+        error: BaseException | None = ei[1]
+        seen: set[int] = set()
+        while error is not None and id(error) not in seen:
+            seen.add(id(error))
+            lines = [*traceback.format_tb(error.__traceback__), f"{type(error).__qualname__}\n", *lines]
+            error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        return "".join(lines).rstrip()
 
 
 @cache
 def logger() -> Logger:
-    return Logger(service="causeway", utc=True, log_uncaught_exceptions=False)
+    formatter = _Formatter(utc=True, serialize_stacktrace=False)
+    return Logger(service="causeway", logger_formatter=formatter, log_uncaught_exceptions=False)
 
 
 def bind(**members: Any) -> None:

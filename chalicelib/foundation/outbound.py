@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import io
+import queue
 import socket
 import threading
 import time
@@ -17,17 +18,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import requests
-from requests.adapters import HTTPAdapter
-from urllib3 import PoolManager
+import certifi
+from urllib3 import PoolManager, Timeout
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import (
     ConnectTimeoutError,
     HTTPError,
+    LocationValueError,
     NameResolutionError,
     NewConnectionError,
     ReadTimeoutError,
+    SSLError,
 )
 from urllib3.util.connection import create_connection
 
@@ -37,6 +39,7 @@ CONNECT_SECONDS = 3.0
 TOTAL_SECONDS = 20.0
 ANSWER_BYTES = 5_000_000
 _CHUNK = 65536
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "Causeway"}
 
 
 class OutboundError(Exception):
@@ -81,7 +84,8 @@ class Outbound:
 
     def __init__(self, *, public_only: bool, total_seconds: float = TOTAL_SECONDS) -> None:
         self._total = total_seconds
-        self._adapter = _Adapter(public_only)
+        self._pools = PoolManager(num_pools=32, maxsize=64, ca_certs=certifi.where())
+        self._pools.pool_classes_by_scheme = _PUBLIC_POOLS if public_only else _POOLS
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool) -> Reply:
         """POST ``body``; once more, with ``repeat``, when the connection was refused or dropped.
@@ -89,40 +93,44 @@ class Outbound:
         Raises:
             OutboundError: see its subclasses.
         """
+        if not url.startswith(("https://", "http://")):
+            raise NotReached("the address cannot be used")
         with _until(time.monotonic() + self._total):
             try:
                 return self._exchange(url, body, headers)
-            except (NotReached, Dropped):
+            except (NotReached, Dropped) as failure:
                 if not repeat:
                     raise
+                first = failure
+            try:
                 return self._exchange(url, body, headers)
+            except NotReached:
+                raise first from None  # which may have been seen
 
     def _exchange(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
         started = time.monotonic()
         try:
-            timeout = (CONNECT_SECONDS, _remaining())
-            answer = self._adapter.send(_prepared(url, body, headers), stream=True, timeout=timeout)
+            answer = self._pools.urlopen(
+                "POST",
+                url,
+                body=body,
+                headers={**_HEADERS, **headers},
+                timeout=Timeout(connect=CONNECT_SECONDS, read=_remaining()),
+                retries=False,
+                redirect=False,
+                preload_content=False,
+            )
             try:
-                content = _read(answer.raw)
+                content = _read(answer)
             except BaseException:
-                answer.raw.close()
+                answer.close()
                 raise
-            answer.raw.release_conn()
+            answer.release_conn()
         except TooLarge:
             raise
-        except (requests.RequestException, HTTPError, OSError, http.client.HTTPException) as error:
+        except (HTTPError, OSError, http.client.HTTPException) as error:
             raise _translate(error) from error
-        return Reply(answer.status_code, content, answer.headers, time.monotonic() - started)
-
-
-def _prepared(url: str, body: bytes, headers: Mapping[str, str]) -> requests.PreparedRequest:
-    """A request without what a session would add: no cookies, no redirects, no settings of the environment."""
-    request = requests.PreparedRequest()
-    request.prepare_method("POST")
-    request.prepare_url(url, None)
-    request.prepare_headers({"Accept-Encoding": "identity", "Accept": "application/json", **headers})
-    request.prepare_body(body, None)
-    return request
+        return Reply(answer.status, content, answer.headers, time.monotonic() - started)
 
 
 def _read(raw: Any) -> bytes:
@@ -154,13 +162,13 @@ def _translate(error: BaseException) -> OutboundError:
     causes = list(_chain(error))
     if any(isinstance(cause, _Refused) for cause in causes):
         return NotReached("the address is not public")
+    if any(isinstance(cause, _Untrusted) for cause in causes):
+        return NotReached("no trusted TLS connection could be made")
     if any(isinstance(cause, NameResolutionError | NewConnectionError | ConnectTimeoutError) for cause in causes):
         return NotReached("no connection could be made")
-    if any(isinstance(cause, requests.exceptions.InvalidURL | requests.exceptions.MissingSchema) for cause in causes):
+    if any(isinstance(cause, LocationValueError) for cause in causes):
         return NotReached("the address cannot be used")
-    if any(isinstance(cause, requests.exceptions.SSLError) for cause in causes):
-        return NotReached("no trusted TLS connection could be made")
-    if any(isinstance(cause, ReadTimeoutError | TimeoutError | requests.Timeout) for cause in causes):
+    if any(isinstance(cause, ReadTimeoutError | TimeoutError) for cause in causes):
         return TimedOut("no answer came in time")
     return Dropped("the connection broke before a whole answer had come")
 
@@ -178,6 +186,10 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 class _Refused(OSError):
     """The address that a name resolved to is not public."""
+
+
+class _Untrusted(NewConnectionError):
+    """The TLS handshake failed, so nothing of the request was sent."""
 
 
 class _DeadlineReader(io.RawIOBase):
@@ -224,9 +236,9 @@ class _Connecting:
     socket_options: Any
 
     def _new_conn(self) -> socket.socket:
-        until = time.monotonic() + CONNECT_SECONDS
+        until = time.monotonic() + min(CONNECT_SECONDS, max(_deadline.moment - time.monotonic(), 0.001))
         try:
-            found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+            found = _resolve(self.host, self.port, until - time.monotonic())
         except (OSError, UnicodeError) as error:
             raise NameResolutionError(self.host, self, socket.gaierror(str(error))) from error  # type: ignore[arg-type]
         failure: Exception = _Refused("the address is not public")
@@ -241,12 +253,39 @@ class _Connecting:
         raise NewConnectionError(self, "no connection could be made") from failure  # type: ignore[arg-type]
 
 
+def _resolve(host: str, port: int, seconds: float) -> list[Any]:
+    """The addresses of a name. A resolver has no time limit of its own: a thread waits for it. Raises: OSError."""
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            answers.put(error)
+
+    threading.Thread(target=ask, daemon=True, name="resolve").start()
+    try:
+        found = answers.get(timeout=seconds)
+    except queue.Empty:
+        raise socket.gaierror("the name was not resolved in time") from None
+    if isinstance(found, Exception):
+        raise found
+    addresses: list[Any] = found
+    return addresses
+
+
 class _PublicHttp(_Connecting, HTTPConnection):
     response_class = _Response
 
 
 class _PublicHttps(_Connecting, HTTPSConnection):
     response_class = _Response
+
+    def connect(self) -> None:
+        try:
+            super().connect()
+        except (OSError, SSLError) as error:
+            raise _Untrusted(self, "no TLS connection could be made") from error
 
 
 class _AnyHttp(_PublicHttp):
@@ -273,14 +312,5 @@ class _PublicTlsPool(HTTPSConnectionPool):
     ConnectionCls = _PublicHttps
 
 
-class _Adapter(HTTPAdapter):
-    def __init__(self, public_only: bool) -> None:
-        self._pools = (
-            {"http": _PublicPool, "https": _PublicTlsPool} if public_only else {"http": _Pool, "https": _TlsPool}
-        )
-        super().__init__(pool_connections=32, pool_maxsize=64)
-
-    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-        super().init_poolmanager(*arguments, **options)
-        manager: PoolManager = self.poolmanager
-        manager.pool_classes_by_scheme = self._pools
+_POOLS = {"http": _Pool, "https": _TlsPool}
+_PUBLIC_POOLS = {"http": _PublicPool, "https": _PublicTlsPool}

@@ -94,7 +94,9 @@ class Browser:
         """Load a page; answers it, or the address below ``stops_at`` that it led to."""
         return self._load("GET", url, None)
 
-    def submit(self, page: Page, form: Form, fields: Mapping[str, str] | None = None, boxes: bool = False) -> Page | str:
+    def submit(
+        self, page: Page, form: Form, fields: Mapping[str, str] | None = None, boxes: bool = False
+    ) -> Page | str:
         """Submit a form with ``fields`` filled in and, with ``boxes``, all its boxes ticked."""
         sent = list((form.fields | dict(fields or {})).items()) + (form.boxes if boxes else [])
         return self._load(form.method, urljoin(page.url, form.action), sent)

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from html.parser import HTMLParser
 from http.cookies import SimpleCookie
 from types import SimpleNamespace
@@ -19,7 +20,8 @@ from chalice.config import Config
 from chalice.local import LocalGateway
 
 from chalicelib.application import Application
-from chalicelib.demo_bank import runtime
+from chalicelib.demo_bank import consents, runtime
+from chalicelib.demo_bank.customers import customers
 from chalicelib.demo_bank.profiles import BY_NAME, BankName, Profile
 from chalicelib.demo_bank.routes import build
 from chalicelib.foundation import jsontext, signatures
@@ -127,7 +129,7 @@ class Stage:
         self.settings = Settings.from_environment({"STAGE": "local", "RESOURCE_PREFIX": prefix, **environment})
         self.clock = ManualClock(START)
         _create_table(f"{prefix}-demo-banks")
-        self.store = Store(boto3.client("dynamodb"), prefix)
+        self.store = Store(_client(), prefix)
         self.secrets = SimpleNamespace(get=lambda _: self.secret)
         self.secret: dict[str, Any] = {
             key: {"bic": p.bic, "api_key": f"key-{key}", "signing_key": BANK_PEMS[key], "storage_key": "ab" * 32}
@@ -136,8 +138,7 @@ class Stage:
         self.bank = runtime.Bank(self.profile, self)
         self.hub = ScriptedHub(self.settings, list(SCOPES[name]))
         self.hub.install(mock)
-        self.app = Application(app_name="demo-banks", configure_logs=False)
-        self.app.register_blueprint(build())
+        self.app = _application()
 
     @property
     def domain(self) -> str:
@@ -185,11 +186,21 @@ class Stage:
         return Browser(self)
 
     def approve(self, customer: str, accounts: int = 99) -> str:
-        """A whole journey of a customer who chooses the first accounts; answers the consent's token."""
-        self.hub.token = f"consent.{uuid.uuid4().hex}"
-        browser = self.browser().at_confirmation(customer, accounts)
-        assert browser.confirm().status == 303
-        return self.hub.token
+        """A consent of a customer for the first accounts, as a journey leaves it; answers its token."""
+        token = f"consent.{uuid.uuid4().hex}"
+        chosen = customers(self.profile.name)[customer].accounts[:accounts]
+        self.store.transact(
+            consents.saving(
+                self.bank,
+                token,
+                customer_id=customer,
+                account_ids=[account.account_id for account in chosen],
+                scopes=self.hub.scopes,
+                tpp_name="Budget <Friend>",
+                valid_until=self.clock.time() + 180 * 86400,
+            )
+        )
+        return token
 
 
 class Browser:
@@ -280,8 +291,20 @@ def query_of(url: str) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(url).query))
 
 
+@cache
+def _client() -> Any:
+    return boto3.client("dynamodb")
+
+
+@cache
+def _application() -> Application:
+    application = Application(app_name="demo-banks", configure_logs=False)
+    application.register_blueprint(build())
+    return application
+
+
 def _create_table(name: str) -> None:
-    boto3.client("dynamodb").create_table(
+    _client().create_table(
         TableName=name,
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=[

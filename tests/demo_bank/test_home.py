@@ -119,6 +119,15 @@ def test_any_other_refusal_of_the_service_is_shown(one: Stage) -> None:
     assert "wrong key (4200)" in page.text
 
 
+def test_a_consent_can_be_revoked_although_the_key_that_sealed_its_token_is_lost(stage: Stage) -> None:
+    token = approved(stage)
+    stage.secret[stage.profile.name]["storage_key"] = "cd" * 32
+    stage.clock.advance(61)
+    page = signed_in(stage).submit("/consents/revoke")
+    assert (page.status, stage.hub.named("/token/revoke")) == (200, [])
+    assert not works(stage, token)
+
+
 def test_a_consent_that_the_service_ended_is_listed_as_ended(stage: Stage) -> None:
     token = approved(stage)
     stage.webhook("/revoke_token", {"access_token": token})

@@ -196,4 +196,3 @@ def test_a_failure_of_the_bank_is_its_own_error_and_tells_nothing(
     reply = accounts(stage, token)
     assert (reply.status, code_of(reply)) in ((500, 4002), (500, "INTERNAL_SERVER_ERROR"))
     assert "division" not in reply.text
-

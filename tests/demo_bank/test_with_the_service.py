@@ -12,7 +12,7 @@ import responses
 
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.outbound import Outbound, Reply
-from tests.demo_bank.stage import query_of
+from tests.demo_bank.stage import BANK_PEMS, query_of
 from tests.world import Answer, World
 
 BICS = {"one": "DEMOGB21", "two": "DEMODEF1"}
@@ -38,6 +38,8 @@ def connected(world: World) -> Iterator[World]:
     world.hub.__dict__["outbound"] = Wires(world)
     for name in ("bank_link", "relay", "worker"):
         world.hub.__dict__.pop(name, None)
+    kept = {name: {"signing_key": pem} for name, pem in BANK_PEMS.items()}  # making keys takes time
+    world.hub.secrets.put(world.hub.settings.demo_banks_secret, kept)
     install(world.hub)
 
     def arrive(request: Any) -> tuple[int, Mapping[str, str], str]:
@@ -54,6 +56,8 @@ def connected(world: World) -> Iterator[World]:
     for bic in BICS.values():
         world.hub.banks.remove(bic)
     world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
+    for item in list(world.hub.store.scan("demo-banks")):
+        world.hub.store.delete("demo-banks", {"bank": item["bank"], "id": item["id"]})
 
 
 class Psu:
@@ -94,7 +98,9 @@ class Psu:
 
 
 def authorize(world: World, bank: str) -> Any:
-    answer = world.tpp("POST", "/tpp/authorize", {"bic": BICS[bank], "scopes": SCOPES[bank], "state": f"{id(world)} +&é"})
+    answer = world.tpp(
+        "POST", "/tpp/authorize", {"bic": BICS[bank], "scopes": SCOPES[bank], "state": f"{id(world)} +&é"}
+    )
     assert answer.status == 200, answer
     return answer.body
 
@@ -166,11 +172,9 @@ def test_a_consent_that_the_tpp_ends_is_ended_at_the_bank(connected: World, bank
     given = tokens(connected, bank)
     assert connected.tpp("POST", "/tpp/token/revoke", {"token": given["access_token"]}).status == 200
     for delivery_id in connected.queued():
-        connected.hub.worker.work(delivery_id)
+        connected.hub.worker.attempt(delivery_id)
     customer = CUSTOMERS[bank]
     signed_in = Psu(connected, bank).post("/consents", username=customer, password=f"sandbox-{customer}")
     cookie = {"cookie": signed_in.headers["set-cookie"].partition(";")[0]}
     page = connected.call("GET", f"/demo-bank/{bank}/consents", headers=cookie).text
     assert "Revoked" in page.partition("Ended")[2]
-
-

@@ -1,0 +1,62 @@
+# Causeway. `make help` lists what can be done.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+STAGE ?= dev
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+SOURCES := app.py chalicelib infra
+PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -name .ruff_cache -o -name .hypothesis
+
+export PORT ENGINE LOCALSTACK
+
+.PHONY: help environment run tour test test-dynamodb bench lint format package deploy clean
+
+help: ## List all targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+environment: ## Make the virtual environment .venv, as every target that needs it does
+	@for version in 3.14 3.13 3.12 3.11 3; do \
+		found=$$(command -v "python$$version") && \
+			"$$found" -c 'import sys; sys.exit(sys.version_info < (3, 11))' && exec "$$found" infra/environment.py $(VENV); \
+	done; echo "causeway: Python 3.11 or later is needed, and there is none on this machine." >&2; exit 1
+
+run: environment ## Start the whole service on this machine: PORT=8000 ENGINE=dynamodb-local LOCALSTACK=1
+	@exec $(PYTHON) -m infra.local
+
+tour: environment ## Play a TPP and a PSU at both demonstration banks, and show every request and answer
+	@exec $(PYTHON) -m infra.tour
+
+test: environment ## Run every test, offline
+	@exec $(PYTHON) -m pytest
+
+test-dynamodb: environment ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
+	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m pytest -m "dynamodb or e2e"
+
+bench: environment ## Measure processor time per request, cold starts and latency
+	@exec $(PYTHON) -m tests.bench
+
+lint: environment ## Check style, types and the CloudFormation template
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy $(SOURCES)
+	@$(VENV)/bin/cfn-lint infra/resources.yaml
+
+format: environment ## Put the code into its form
+	@$(VENV)/bin/ruff check --fix-only --quiet .
+	@$(VENV)/bin/ruff format .
+
+package: environment ## Write the deployable CloudFormation template and zip files to build/: STAGE=dev
+	@exec $(PYTHON) -m infra.package $(STAGE) build
+
+deploy: environment ## Deploy resources and application to AWS: STAGE=dev
+	@$(PYTHON) -m infra.deploy $(STAGE)
+	@$(VENV)/bin/chalice deploy --stage $(STAGE)
+
+clean: ## Remove what was built, the environment and the local stack's data
+	@rm -rf build .local .chalice/deployments $(VENV) $(VENV).lock
+	@find . \( $(PATTERNS) \) -not -path './.git/*' -prune -exec rm -rf {} +

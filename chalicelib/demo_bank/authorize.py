@@ -1,0 +1,273 @@
+"""The PSU's way through the bank: arrive, sign in, choose accounts, confirm with a key code, or refuse."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Callable, Mapping
+from functools import wraps
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from chalice.app import Response
+
+from chalicelib.demo_bank import consents, customers, hub_client, journeys
+from chalicelib.demo_bank.customers import Customer
+from chalicelib.demo_bank.hub_client import HubRefused
+from chalicelib.demo_bank.journeys import Journey, Moved, UnknownJourney
+from chalicelib.demo_bank.pages import Visit, message, page, safe_origin, see_other, set_cookie
+from chalicelib.demo_bank.runtime import HubUnreachable
+from chalicelib.demo_bank.transactions import statement
+from chalicelib.foundation import log
+from chalicelib.foundation.identifiers import SECRET_LENGTH, new_secret
+from chalicelib.foundation.store import ConditionFailed
+
+COOKIE = "demo_bank_browser"
+_SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SECRET_LENGTH}}}")
+_PLACES: Mapping[journeys.State, str] = {"open": "/sign-in", "signed_in": "/choose"}
+
+Step = Callable[[Visit, Journey], Response]
+
+
+def arrive(visit: Visit) -> Response:
+    """``GET /authorize``: show the whole address to the service, and begin a journey."""
+    bank = visit.bank
+    if not visit.incoming.query:
+        return message(
+            visit,
+            "Nothing to authorize",
+            "This page is opened by an application that asks for access to your accounts. Start there.",
+            status=400,
+        )
+    query = urlencode(visit.incoming.query)
+    request_url = f"{bank.profile.authorization_url(bank.settings.public_url)}?{query}"
+    try:
+        request = hub_client.init_authorization(bank, request_url)
+    except HubRefused as refusal:
+        return _hub_refused(visit, refusal.code, refusal.message, link="", label="")
+    browser = visit.cookie(COOKIE)
+    browser = browser if _SECRET.fullmatch(browser) else new_secret()
+    journey_id = journeys.begin(bank, request_url, request, browser)
+    cookie = set_cookie(bank, COOKIE, browser, journeys.LIFETIME)
+    return see_other(visit.link("/sign-in", journey=journey_id), cookie)
+
+
+def journey_step(step: Step) -> Callable[[Visit], Response]:
+    """A view for one step of a journey: finds the journey, and answers for one that is over or was taken on."""
+
+    @wraps(step)
+    def view(visit: Visit) -> Response:
+        try:
+            journey = journeys.find(visit.bank, visit.field("journey"), visit.cookie(COOKIE))
+        except UnknownJourney:
+            return _over(visit)
+        if journey.state in journeys.FINISHED:
+            return _finished(visit, journey)
+        try:
+            return step(visit, journey)
+        except Moved:
+            return _go_to_current(visit, journey.journey_id)
+
+    return view
+
+
+@journey_step
+def sign_in(visit: Visit, journey: Journey) -> Response:
+    """Who is the PSU? After too many wrong passwords the bank refuses."""
+    if journey.state == "consenting":
+        return _go(visit, journey)
+    if not visit.is_post:
+        return _sign_in_page(visit, journey)
+    customer = customers.sign_in(visit.bank.profile.name, visit.field("username"), visit.field("password"))
+    if customer:
+        return _go(visit, journeys.sign_in(visit.bank, journey, customer))
+    journey = journeys.wrong_sign_in(visit.bank, journey)
+    if journey.sign_in_attempts >= journeys.SIGN_IN_ATTEMPTS:
+        return _refuse(visit, journey, "The customer could not be authenticated")
+    return _again(visit, journey, "/sign-in")
+
+
+@journey_step
+def choose(visit: Visit, journey: Journey) -> Response:
+    """Which accounts is the consent for?"""
+    if journey.customer is None or journey.state == "consenting":
+        return _go(visit, journey)
+    if not visit.is_post:
+        return _choose_page(visit, journey, journey.customer)
+    wanted = set(visit.chosen("account"))
+    chosen = [account.account_id for account in journey.customer.accounts if account.account_id in wanted]
+    if not chosen and journey.needs_accounts(visit.bank):
+        return _again(visit, journey, "/choose")
+    return _go(visit, journeys.choose(visit.bank, journey, chosen))
+
+
+@journey_step
+def confirm(visit: Visit, journey: Journey) -> Response:
+    """The key code makes the consent; three wrong ones refuse it."""
+    if journey.state not in ("confirming", "consenting"):
+        return _go(visit, journey)
+    if not visit.is_post:
+        return _confirm_page(visit, journey)
+    if journey.state == "consenting":  # the right key code was given before
+        return _send(visit, journey)
+    given = "".join(visit.field("key_code").split())
+    if hmac.compare_digest(given.encode(), journey.key_code(visit.bank).encode()):
+        return _send(visit, journey)
+    journey = journeys.wrong_key_code(visit.bank, journey)
+    if journey.attempts >= journeys.ATTEMPTS:
+        return _refuse(visit, journey, "The key code was wrong three times")
+    return _again(visit, journey, "/confirm")
+
+
+@journey_step
+def refuse(visit: Visit, journey: Journey) -> Response:
+    """The PSU says no."""
+    return _refuse(visit, journey, "The customer refused")
+
+
+# -- towards the service
+
+
+def _send(visit: Visit, journey: Journey) -> Response:
+    """Give the consent to the service, keep what it answers, and let the PSU go back to the TPP."""
+    bank = visit.bank
+    journey = journeys.claim(bank, journey)
+    try:
+        given = hub_client.save_consent(
+            bank, journey.request_url, journey.scopes, _identifiers(journey), journey.request_id
+        )
+    except HubRefused as refusal:
+        return _finished(visit, journeys.fail(bank, journey, refusal.code, refusal.message))
+    except HubUnreachable:
+        log.exception("demo bank: consent unanswered", bank=bank.profile.name)
+        return _confirm_page(visit, journeys.release(bank, journey), status=502)
+    kept = consents.saving(
+        bank,
+        given.access_token,
+        customer_id=journey.customer_id,
+        account_ids=journey.account_ids,
+        scopes=journey.scopes,
+        tpp_name=journey.tpp_name,
+        valid_until=given.valid_until,
+    )
+    try:
+        bank.store.transact([journeys.approving(bank, journey, given.callback_url), *kept])
+    except ConditionFailed:
+        raise Moved from None
+    log.info("demo bank: consent given", bank=bank.profile.name)
+    return see_other(given.callback_url)
+
+
+def _identifiers(journey: Journey) -> dict[str, list[str]]:
+    """The chosen accounts by each kind of identifier; currencies of one account share an IBAN."""
+    accounts = journey.accounts
+    return {
+        "ibans": list(dict.fromkeys(account.iban for account in accounts if account.iban)),
+        "account_ids": [account.account_id for account in accounts],
+        "account_numbers": [f"{account.sort_code}{account.number}" for account in accounts if account.sort_code],
+    }
+
+
+def _refuse(visit: Visit, journey: Journey, reason: str) -> Response:
+    query = urlencode({"error": "access_denied", "error_description": reason})
+    joint = "&" if urlsplit(journey.cancel_url).query else "?"
+    journey = journeys.refuse(visit.bank, journey, f"{journey.cancel_url}{joint}{query}")
+    return see_other(journey.result)
+
+
+# -- pages
+
+
+def _go(visit: Visit, journey: Journey) -> Response:
+    """To the page of the step that the journey is at."""
+    return see_other(visit.link(_PLACES.get(journey.state, "/confirm"), journey=journey.journey_id))
+
+
+def _go_to_current(visit: Visit, journey_id: str) -> Response:
+    try:
+        journey = journeys.find(visit.bank, journey_id, visit.cookie(COOKIE))
+    except UnknownJourney:
+        return _over(visit)
+    return _finished(visit, journey) if journey.state in journeys.FINISHED else _go(visit, journey)
+
+
+def _again(visit: Visit, journey: Journey, place: str) -> Response:
+    """Back to a page that says what was wrong: pages that a form answers with cannot be gone back to."""
+    return see_other(visit.link(place, journey=journey.journey_id, again="1"))
+
+
+def _journey_page(
+    visit: Visit, journey: Journey, template: str, step: int, error: str = "", status: int = 200, **context: object
+) -> Response:
+    return page(
+        visit,
+        template,
+        status=status,
+        leads_to=_ends(journey),
+        journey=journey,
+        step=step,
+        error=error if visit.field("again") else "",
+        returns_to=safe_origin(_redirect_uri(journey)),
+        **context,
+    )
+
+
+def _sign_in_page(visit: Visit, journey: Journey) -> Response:
+    error = "User name and password do not match. Please try again."
+    people = customers.customers(visit.bank.profile.name).values()
+    return _journey_page(visit, journey, "sign_in.html", 1, error, customers=people)
+
+
+def _choose_page(visit: Visit, journey: Journey, customer: Customer) -> Response:
+    today = visit.bank.clock.now().date()
+    rows = [(account, statement(account, today).balance) for account in customer.accounts]
+    required = journey.needs_accounts(visit.bank)
+    return _journey_page(
+        visit, journey, "choose.html", 2, "Please choose at least one account.", rows=rows, required=required
+    )
+
+
+def _confirm_page(visit: Visit, journey: Journey, status: int = 200) -> Response:
+    if journey.state == "consenting":
+        waiting = journey.is_waiting(visit.bank.clock.time())
+        return _journey_page(visit, journey, "sending.html", 3, status=status, waiting=waiting)
+    left = journeys.ATTEMPTS - journey.attempts
+    times = "one more try" if left == 1 else f"{left} more tries"
+    error = f"This is not the key code that we sent. You have {times}."
+    return _journey_page(visit, journey, "confirm.html", 3, error, key_code=journey.key_code(visit.bank))
+
+
+def _finished(visit: Visit, journey: Journey) -> Response:
+    """A form leads where the journey led. A page that is merely looked at again (the back button) does not send the
+    browser there by itself: a code that reaches the TPP twice would cost the PSU the consent.
+    """
+    if journey.state == "failed":
+        return _hub_refused(visit, *journey.error, link=journey.cancel_url, label=f"Back to {journey.tpp_name}")
+    if visit.is_post or visit.field("waiting"):
+        return see_other(journey.result)
+    return page(visit, "finished.html", journey=journey)
+
+
+def _hub_refused(visit: Visit, code: str, reason: str, *, link: str, label: str) -> Response:
+    text = "The open banking service did not accept this request, so nothing was shared and nothing has changed."
+    text = f"{text} It says: {reason}" if reason else text
+    return message(visit, "This request cannot be completed", text, status=400, code=code, link=link, label=label)
+
+
+def _over(visit: Visit) -> Response:
+    return message(
+        visit,
+        "This session is over",
+        "It has expired, or it was started in another browser. Nothing was shared. "
+        "Go back to the application that you came from and start again.",
+        status=404,
+    )
+
+
+def _redirect_uri(journey: Journey) -> str:
+    """The TPP's callback, from the address that the service has accepted."""
+    return next(iter(parse_qs(urlsplit(journey.request_url).query).get("redirect_uri", ())), "")
+
+
+def _ends(journey: Journey) -> tuple[str, ...]:
+    """Where the redirects after this journey's forms lead: the cancel address, and the TPP's callback."""
+    return journey.cancel_url, _redirect_uri(journey)

@@ -1,0 +1,148 @@
+"""The consents that customers gave at this bank: which token stands for which customer, accounts and scopes.
+
+Two records each: ``token#<digest of the token>`` has everything, the token itself sealed, and ``given#<customer>#…``
+lets a customer's consents be listed, newest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.demo_bank.customers import Account, Customer, customers
+from chalicelib.demo_bank.runtime import TABLE, Bank
+from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.store import ConditionFailed, Item, Operation, Put
+from chalicelib.foundation.vault import Unsealable
+
+LISTED = 50
+_KEPT = 30 * 86400
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """One consent. Times in Unix seconds; ``record`` is the key it is stored under.
+
+    ``told`` is false while the bank has ended a consent but could not tell the service yet.
+    """
+
+    record: str
+    customer_id: str
+    account_ids: tuple[str, ...]
+    scopes: tuple[str, ...]
+    tpp_name: str
+    given_at: int
+    valid_until: int
+    status: str
+    told: bool
+    sealed_token: bytes = field(repr=False)
+
+    def is_active(self, now: int) -> bool:
+        return self.status == "active" and now < self.valid_until
+
+    def customer(self, bank: Bank) -> Customer:
+        return customers(bank.profile.name)[self.customer_id]
+
+    def accounts(self, bank: Bank) -> tuple[Account, ...]:
+        """The approved accounts, in the bank's order."""
+        return tuple(account for account in self.customer(bank).accounts if account.account_id in self.account_ids)
+
+
+def saving(
+    bank: Bank,
+    token: str,
+    *,
+    customer_id: str,
+    account_ids: Sequence[str],
+    scopes: Sequence[str],
+    tpp_name: str,
+    valid_until: int,
+) -> list[Operation]:
+    """The writes that store a new consent, for the transaction that ends the PSU's journey."""
+    now, record = bank.clock.time(), _record(token)
+    expires_at = valid_until + _KEPT
+    members = {
+        "customer_id": customer_id,
+        "account_ids": list(account_ids),
+        "scopes": list(scopes),
+        "tpp_name": tpp_name,
+        "given_at": now,
+        "valid_until": valid_until,
+        "status": "active",
+        "told": True,
+        "token": bank.seal(token, record),
+        "expires_at": expires_at,
+    }
+    listed = {"token_record": record, "expires_at": expires_at}
+    return [
+        Put(TABLE, bank.key(record) | members),
+        Put(TABLE, bank.key(f"{_given(customer_id)}{now:012d}#{record[-16:]}") | listed),
+    ]
+
+
+def find(bank: Bank, token: str) -> Consent | None:
+    """The consent that a token stands for, whatever its status."""
+    return read(bank, _record(token))
+
+
+def read(bank: Bank, record: str) -> Consent | None:
+    """The consent stored under ``record``."""
+    item = bank.store.get(TABLE, bank.key(record)) if record.startswith("token#") else None
+    return _consent(item) if item else None
+
+
+def of_customer(bank: Bank, customer_id: str) -> list[Consent]:
+    """A customer's consents, newest first, at most ``LISTED``."""
+    partition = ("bank", bank.profile.name)
+    prefix = ("id", _given(customer_id))
+    page = bank.store.query(TABLE, partition, sort_prefix=prefix, newest_first=True, limit=LISTED)
+    keys = [(TABLE, bank.key(item["token_record"])) for item in page.items]
+    return [_consent(item) for item in (bank.store.batch_get(keys) if keys else []) if item]
+
+
+def token_of(bank: Bank, consent: Consent) -> str | None:
+    """The token itself, to name the consent to the service; ``None`` if it was sealed with a key that is lost."""
+    try:
+        return bank.unseal(consent.sealed_token, consent.record)
+    except Unsealable:
+        return None
+
+
+def end(bank: Bank, record: str, *, told: bool) -> bool:
+    """Mark a consent as revoked; ``told`` says whether the service knows. Answers whether there is such a consent."""
+    changes = {"status": "revoked", "told": told}
+    try:
+        bank.store.update(TABLE, bank.key(record), set=changes, condition=Attr("token").exists())
+    except ConditionFailed:
+        return False
+    return True
+
+
+def end_by_token(bank: Bank, token: str) -> bool:
+    """The service says that a token's consent has ended."""
+    return end(bank, _record(token), told=True)
+
+
+def _record(token: str) -> str:
+    return f"token#{digest(token)}"
+
+
+def _given(customer_id: str) -> str:
+    return f"given#{customer_id}#"
+
+
+def _consent(item: Item) -> Consent:
+    return Consent(
+        record=item["id"],
+        customer_id=item["customer_id"],
+        account_ids=tuple(item["account_ids"]),
+        scopes=tuple(item["scopes"]),
+        tpp_name=item["tpp_name"],
+        given_at=item["given_at"],
+        valid_until=item["valid_until"],
+        status=item["status"],
+        told=item["told"],
+        sealed_token=item["token"],
+    )

@@ -1,0 +1,201 @@
+"""The customers of the demonstration banks and their accounts: the same on every machine and every day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+from uuid import NAMESPACE_URL, uuid5
+
+from chalicelib.demo_bank.profiles import BankName
+
+Kind = Literal["current", "savings", "business", "foreign", "card"]
+
+MINOR_DIGITS = 2
+"""Every currency of these banks has two decimals; money is counted in minor units."""
+
+_SORT_CODE = "040004"
+_BLZ = "10099900"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One account of a customer.
+
+    Attributes:
+        account_id: the bank's own id; digits at bank one, a UUID at bank two.
+        number: unique at the bank; transaction ids start with it.
+        iban: ``None`` for a card account.
+        opening: what the account holds before its transactions, in minor units.
+        scale: how large its transactions are, in per cent of an ordinary household's.
+    """
+
+    account_id: str
+    number: str
+    name: str
+    kind: Kind
+    currency: str
+    iban: str | None
+    opening: int
+    scale: int
+    bban: str | None = None
+    sort_code: str | None = None
+    payment_schemes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Customer:
+    """One customer. The password is public: this is a sandbox, and its pages show it."""
+
+    customer_id: str
+    full_name: str
+    about: str
+    username: str
+    password: str
+    accounts: tuple[Account, ...]
+
+    def account(self, account_id: str) -> Account | None:
+        return next((account for account in self.accounts if account.account_id == account_id), None)
+
+
+def customers(bank: BankName) -> Mapping[str, Customer]:
+    """The customers of a bank by their id."""
+    return _bank_one() if bank == "one" else _bank_two()
+
+
+def sign_in(bank: BankName, username: str, password: str) -> Customer | None:
+    """The customer with these credentials."""
+    name = username.strip().lower()
+    for customer in customers(bank).values():
+        if customer.username == name and customer.password == password:
+            return customer
+    return None
+
+
+def check_digits(country: str, bban: str) -> str:
+    """The two check digits of an IBAN (ISO 13616, modulo 97)."""
+    digits = "".join(str(int(character, 36)) for character in f"{bban}{country}00")
+    return f"{98 - int(digits) % 97:02d}"
+
+
+def _iban(country: str, bban: str) -> str:
+    return f"{country}{check_digits(country, bban)}{bban}"
+
+
+def _british(number: str, name: str, kind: Kind, currency: str, opening: int, scale: int = 100) -> Account:
+    return Account(
+        account_id=f"10{number}",
+        number=number,
+        name=name,
+        kind=kind,
+        currency=currency,
+        iban=_iban("GB", f"DEMO{_SORT_CODE}{number}"),
+        opening=opening,
+        scale=scale,
+        sort_code=_SORT_CODE,
+    )
+
+
+def _german(
+    number: str, name: str, kind: Kind, currency: str, opening: int, scale: int = 100, root: str = ""
+) -> Account:
+    """An account of bank two; currencies of one multicurrency account share the IBAN of ``root``."""
+    bban = f"{_BLZ}{root or number}"
+    transfers = ("SCT", "SCTI") if currency == "EUR" else ("SWIFT",)
+    return Account(
+        account_id=str(uuid5(NAMESPACE_URL, f"demo-bank-two/{number}/{currency}")),
+        number=number,
+        name=name,
+        kind=kind,
+        currency=currency,
+        iban=None if kind == "card" else _iban("DE", bban),
+        opening=opening,
+        scale=scale,
+        bban=bban,
+        payment_schemes=() if kind == "card" else transfers,
+    )
+
+
+@cache
+def _bank_one() -> Mapping[str, Customer]:
+    ada = Customer(
+        "ada",
+        "Ada Whitfield",
+        "Employed, saves a little every month",
+        "ada",
+        "sandbox-ada",
+        (
+            _british("31926801", "Everyday Account", "current", "GBP", 1_284_63),
+            _british("31926819", "Rainy Day Saver", "savings", "GBP", 9_450_00),
+            _british("31926827", "Euro Account", "foreign", "EUR", 2_310_40),
+        ),
+    )
+    bilal = Customer(
+        "bilal",
+        "Bilal Hussain",
+        "Contractor, paid in pounds and dollars",
+        "bilal",
+        "sandbox-bilal",
+        (
+            _british("40718204", "Everyday Account", "current", "GBP", 612_09, 140),
+            _british("40718212", "US Dollar Account", "foreign", "USD", 7_845_75, 180),
+        ),
+    )
+    carys = Customer(
+        "carys",
+        "Carys Morgan",
+        "Owner of Morgan Ceramics Ltd",
+        "carys",
+        "sandbox-carys",
+        (
+            _british("55200318", "Morgan Ceramics Business", "business", "GBP", 18_402_11),
+            _british("55200326", "Morgan Ceramics Euro", "business", "EUR", 6_120_88, 60),
+            _british("55200334", "Tax Reserve", "savings", "GBP", 12_000_00, 200),
+            _british("55200342", "Personal Account", "current", "GBP", 935_20),
+        ),
+    )
+    return {customer.customer_id: customer for customer in (ada, bilal, carys)}
+
+
+@cache
+def _bank_two() -> Mapping[str, Customer]:
+    lena = Customer(
+        "lena",
+        "Lena Brandt",
+        "Employed, travels a lot",
+        "lena",
+        "sandbox-lena",
+        (
+            _german("0004711001", "Girokonto", "current", "EUR", 1_740_15),
+            _german("0004711002", "Reisekonto SEK", "foreign", "SEK", 14_200_00, 900, "0004711002"),
+            _german("0004711003", "Reisekonto PLN", "foreign", "PLN", 3_815_50, 420, "0004711002"),
+            _german("0004711004", "Kreditkarte", "card", "EUR", -286_40),
+        ),
+    )
+    mateusz = Customer(
+        "mateusz",
+        "Mateusz Nowak",
+        "Works in two countries",
+        "mateusz",
+        "sandbox-mateusz",
+        (
+            _german("0005820011", "Girokonto", "current", "EUR", 890_72, 90),
+            _german("0005820012", "Konto złotowe", "foreign", "PLN", 11_460_00, 430),
+            _german("0005820013", "Tagesgeld", "savings", "EUR", 22_500_00, 150),
+        ),
+    )
+    sofia = Customer(
+        "sofia",
+        "Sofia Lindqvist",
+        "Runs Lindqvist Hafenlogistik GmbH",
+        "sofia",
+        "sandbox-sofia",
+        (
+            _german("0006930021", "Geschäftskonto", "business", "EUR", 41_275_60, 160),
+            _german("0006930022", "Geschäftskonto SEK", "business", "SEK", 128_400_00, 900, "0006930021"),
+            _german("0006930023", "Privatkonto", "current", "EUR", 2_055_04, 120),
+            _german("0006930024", "Firmenkarte", "card", "EUR", -1_120_35, 180),
+        ),
+    )
+    return {customer.customer_id: customer for customer in (lena, mateusz, sofia)}

@@ -1,0 +1,109 @@
+"""The bank's own pages outside of a journey: the front page, and the consents that a customer has given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+
+from chalice.app import Response
+
+from chalicelib.demo_bank import consents, customers, hub_client, sessions
+from chalicelib.demo_bank.hub_client import HubRefused
+from chalicelib.demo_bank.pages import Visit, page, see_other, set_cookie
+from chalicelib.demo_bank.runtime import HubUnreachable
+from chalicelib.demo_bank.sessions import Session
+from chalicelib.foundation import log
+
+COOKIE = "demo_bank_session"
+PLACE = "/consents"
+_NOT_THERE = {"4202", "RESOURCE_UNKNOWN"}
+
+SessionView = Callable[[Visit, Session], Response]
+
+
+def landing(visit: Visit) -> Response:
+    """``GET /``: what this is."""
+    return page(visit, "landing.html", customers=_customers(visit))
+
+
+def consents_page(visit: Visit) -> Response:
+    """``GET /consents``: the customer's consents, or the form to sign in."""
+    session = sessions.find(visit.bank, visit.cookie(COOKIE))
+    return _listed(visit, session) if session else _sign_in_page(visit)
+
+
+def sign_in(visit: Visit) -> Response:
+    customer = customers.sign_in(visit.bank.profile.name, visit.field("username"), visit.field("password"))
+    if customer is None:
+        return see_other(visit.link(PLACE, again="1"))
+    cookie = sessions.begin(visit.bank, customer)
+    return see_other(visit.link(PLACE), set_cookie(visit.bank, COOKIE, cookie, sessions.LIFETIME, PLACE))
+
+
+def in_session(view: SessionView) -> Callable[[Visit], Response]:
+    """A form of a signed-in customer; without a session, or without its form token, it leads to the sign-in."""
+
+    @wraps(view)
+    def checked(visit: Visit) -> Response:
+        session = sessions.find(visit.bank, visit.cookie(COOKIE))
+        if session is None or not session.accepts(visit.field("form_token")):
+            return see_other(visit.link(PLACE))
+        return view(visit, session)
+
+    return checked
+
+
+@in_session
+def sign_out(visit: Visit, _: Session) -> Response:
+    sessions.end(visit.bank, visit.cookie(COOKIE))
+    return see_other(visit.link(PLACE), set_cookie(visit.bank, COOKIE, "", 0, PLACE))
+
+
+@in_session
+def revoke(visit: Visit, session: Session) -> Response:
+    """End a consent: here at once, then at the service; if that cannot be reached, the customer may tell it again."""
+    bank = visit.bank
+    consent = consents.read(bank, visit.field("consent"))
+    if consent is None or consent.customer_id != session.customer.customer_id:
+        return _listed(visit, session, "This consent does not exist.", status=404)
+    if consent.status == "active":
+        consents.end(bank, consent.record, told=False)
+    token = consents.token_of(bank, consent)
+    try:
+        if token is not None:
+            hub_client.revoke_token(bank, token)
+    except HubRefused as refusal:
+        if refusal.code not in _NOT_THERE:
+            return _listed(visit, session, f"{_UNTOLD} It says: {refusal.message} ({refusal.code})", status=502)
+    except HubUnreachable:
+        log.exception("demo bank: revocation unanswered", bank=bank.profile.name)
+        return _listed(visit, session, _UNTOLD, status=502)
+    consents.end(bank, consent.record, told=True)
+    return see_other(visit.link(PLACE))
+
+
+_UNTOLD = "The consent is revoked here, but the open banking service has not confirmed it yet. Please try again."
+
+
+def _listed(visit: Visit, session: Session, error: str = "", status: int = 200) -> Response:
+    bank = visit.bank
+    now = bank.clock.time()
+    found = consents.of_customer(bank, session.customer.customer_id)
+    return page(
+        visit,
+        "consents.html",
+        status=status,
+        session=session,
+        error=error,
+        active=[(consent, consent.accounts(bank)) for consent in found if consent.is_active(now)],
+        ended=[(consent, consent.accounts(bank)) for consent in found if not consent.is_active(now)],
+    )
+
+
+def _sign_in_page(visit: Visit) -> Response:
+    error = "User name and password do not match. Please try again." if visit.field("again") else ""
+    return page(visit, "consents_sign_in.html", error=error, customers=_customers(visit))
+
+
+def _customers(visit: Visit) -> list[customers.Customer]:
+    return list(customers.customers(visit.bank.profile.name).values())

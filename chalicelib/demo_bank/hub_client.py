@@ -1,0 +1,145 @@
+"""What a demonstration bank asks of the service, over its public bank-facing HTTP interface and signed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import requests
+
+from chalicelib.demo_bank.runtime import Bank, HubUnreachable
+from chalicelib.foundation import jsontext, signatures
+from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.openbanking.protocol.bank_calls import in_spelling
+
+
+class HubRefused(Exception):
+    """The service refused: its code and its sentence, for the page that tells the PSU."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        self.status = status
+        self.code = code
+        self.message = message
+        super().__init__(f"{status} {code}")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the service says about an authorization request."""
+
+    tpp_name: str
+    tpp_registration_number: str
+    scopes: tuple[str, ...]
+    cancel_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What the service answers to a consent; ``valid_until`` in Unix seconds."""
+
+    callback_url: str
+    access_token: str
+    valid_until: int
+
+
+def init_authorization(bank: Bank, request_url: str) -> Request:
+    """Raises: HubRefused, HubUnreachable."""
+    answer = _call(bank, "/init_authorization", {"request_url": request_url}, new_uuid())
+    scopes = answer("scopes", list)
+    return Request(
+        tpp_name=answer("tpp_name", str),
+        tpp_registration_number=answer("tpp_registration_number", str),
+        scopes=tuple(str(scope) for scope in scopes),
+        cancel_url=_address(answer("cancel_url", str)),
+    )
+
+
+def save_consent(
+    bank: Bank, request_url: str, scopes: Sequence[str], identifiers: Mapping[str, Sequence[str]], request_id: str
+) -> Consent:
+    """Give the consent; repeated with the same ``request_id`` it fetches the same answer.
+
+    ``identifiers`` has ``ibans``, ``account_ids`` and ``account_numbers``; kinds without any are left out.
+
+    Raises:
+        HubRefused, HubUnreachable.
+    """
+    members: dict[str, Any] = {"scopes": list(scopes), "request_url": request_url}
+    members |= {kind: list(values) for kind, values in identifiers.items() if values}
+    answer = _call(bank, "/consent", members, request_id)
+    return Consent(
+        callback_url=_address(answer("callback_url", str)),
+        access_token=answer("access_token", str),
+        valid_until=_seconds(answer("valid_until", str)),
+    )
+
+
+def revoke_token(bank: Bank, access_token: str) -> None:
+    """Raises: HubRefused, HubUnreachable."""
+    _call(bank, "/token/revoke", {"access_token": access_token}, new_uuid())
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The members of an answer by their version 1 names, whatever the version spells."""
+
+    bank: Bank
+    members: Mapping[str, Any]
+
+    def __call__(self, name: str, kind: type[Any]) -> Any:
+        (spelled,) = in_spelling(self.bank.profile.version, {name: None})
+        value = self.members.get(spelled)
+        if not isinstance(value, kind):
+            raise HubUnreachable(f"the answer has no usable {spelled}")
+        return value
+
+
+def _call(bank: Bank, path: str, members: Mapping[str, Any], request_id: str) -> _Answer:
+    version = bank.profile.version
+    body = jsontext.dumps(in_spelling(version, members)).encode()
+    credentials = bank.credentials()
+    headers = {
+        "Content-Type": "application/json",
+        "X-Api-Key": credentials.api_key,
+        "X-Request-Id": request_id,
+        "X-Signature": signatures.sign(credentials.signing_key, body),
+    }
+    base = "/bank" if version == 1 else "/bank/v2"
+    answer = bank.exchange("POST", base + path, body, headers)
+    return _Answer(bank, _members(path, answer))
+
+
+def _members(path: str, answer: requests.Response) -> Mapping[str, Any]:
+    try:
+        members = jsontext.loads(answer.content)
+    except jsontext.InvalidJson:
+        raise HubUnreachable(f"{path}: status {answer.status_code} without JSON") from None
+    if not isinstance(members, dict) or answer.status_code >= 500:
+        raise HubUnreachable(f"{path}: status {answer.status_code}")
+    if answer.status_code != 200:
+        raise HubRefused(answer.status_code, *_reason(members))
+    return members
+
+
+def _reason(members: Mapping[str, Any]) -> tuple[str, str]:
+    """Code and sentence of an error in either version's format; the additional code says more than the general."""
+    additional = members.get("additionalErrors")
+    first = additional[0] if isinstance(additional, list) and additional else {}
+    code = first.get("code") or members.get("code") or members.get("error_code") or "unknown"
+    message = first.get("details") or members.get("title") or members.get("message") or ""
+    return str(code), str(message)
+
+
+def _address(url: str) -> str:
+    if not url.startswith(("http://", "https://")) or not url.isprintable():
+        raise HubUnreachable("the answer has an address that cannot be opened")
+    return url
+
+
+def _seconds(text: str) -> int:
+    try:
+        return int(datetime.fromisoformat(text).timestamp())
+    except ValueError:
+        raise HubUnreachable("the answer has a timestamp that cannot be read") from None

@@ -1,0 +1,236 @@
+"""A PSU's journey through the bank's pages: one record per journey, every step a conditional write.
+
+``open`` → ``signed_in`` → ``confirming`` → ``consenting`` → ``approved``; from the first three also → ``refused``, from
+``consenting`` also → ``failed`` (the service refused). While it is unknown whether the service has the consent, the
+journey stays ``consenting``, and the very same consent can be sent again.
+
+A journey is found by the id in its pages' addresses and belongs to the browser whose cookie matches the stored digest.
+The id itself is not stored, and what must not be read in the table (addresses with codes and cancel secrets) is sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from boto3.dynamodb.conditions import Attr, ConditionBase
+
+from chalicelib.demo_bank.customers import Account, Customer, customers
+from chalicelib.demo_bank.hub_client import Request
+from chalicelib.demo_bank.runtime import TABLE, Bank
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.identifiers import digest, matches, new_secret, new_uuid
+from chalicelib.foundation.store import ConditionFailed, Item, Operation, Update
+from chalicelib.foundation.vault import Unsealable
+from chalicelib.openbanking.protocol.scopes import SCOPES
+
+State = Literal["open", "signed_in", "confirming", "consenting", "approved", "refused", "failed"]
+
+LIFETIME = 1800
+CLAIM_SECONDS = 30
+ATTEMPTS = 3
+SIGN_IN_ATTEMPTS = 5
+UNDECIDED: tuple[State, ...] = ("open", "signed_in", "confirming")
+FINISHED: tuple[State, ...] = ("approved", "refused", "failed")
+
+
+class UnknownJourney(LookupError):
+    """There is no such journey, it is over, or it belongs to another browser."""
+
+
+class Moved(Exception):
+    """Another submission took the journey on first; whoever gets this looks at it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journey:
+    """One journey, as it stood when it was read.
+
+    Attributes:
+        journey_id: unguessable; in the pages' addresses.
+        request_url: the OAuth2 authorization URL that the PSU arrived with.
+        result: where the finished journey leads; empty before.
+        attempts: wrong key codes so far.
+        claimed_at: when the consent was last sent to the service, Unix seconds.
+        request_id: the X-Request-Id of the consent, the same for every repeat of it.
+        error: code and sentence of the service's refusal.
+    """
+
+    journey_id: str
+    state: State
+    request_url: str
+    cancel_url: str
+    tpp_name: str
+    tpp_registration_number: str
+    scopes: tuple[str, ...]
+    customer: Customer | None
+    account_ids: tuple[str, ...]
+    attempts: int
+    sign_in_attempts: int
+    claimed_at: int
+    request_id: str
+    result: str = field(repr=False)
+    error: tuple[str, str] = ("", "")
+
+    @property
+    def customer_id(self) -> str:
+        """The customer's id; empty before the PSU has signed in."""
+        return self.customer.customer_id if self.customer else ""
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        """The chosen accounts."""
+        found = self.customer.accounts if self.customer else ()
+        return tuple(account for account in found if account.account_id in self.account_ids)
+
+    def is_waiting(self, now: int) -> bool:
+        """Whether a submission may still be talking to the service."""
+        return self.state == "consenting" and now < self.claimed_at + CLAIM_SECONDS
+
+    def needs_accounts(self, bank: Bank) -> bool:
+        """Whether the requested scopes concern accounts, so that at least one has to be chosen."""
+        known = SCOPES[bank.profile.version]
+        return any(known[scope].needs_accounts for scope in self.scopes if scope in known)
+
+    def key_code(self, bank: Bank) -> str:
+        """The six digits that confirm exactly these accounts of this customer in this journey."""
+        derived = bank.derive("key code", self.journey_id, self.customer_id, *sorted(self.account_ids))
+        return f"{int.from_bytes(derived[:8], 'big') % 1_000_000:06d}"
+
+
+def begin(bank: Bank, request_url: str, request: Request, browser: str) -> str:
+    """Record a new journey for the browser with the cookie ``browser``; answers its id."""
+    journey_id = new_secret()
+    record = _record(journey_id)
+    addresses = jsontext.dumps({"request_url": request_url, "cancel_url": request.cancel_url})
+    item = bank.key(record) | {
+        "browser": digest(browser),
+        "state": "open",
+        "addresses": bank.seal(addresses, record),
+        "tpp_name": request.tpp_name,
+        "tpp_registration_number": request.tpp_registration_number,
+        "scopes": list(request.scopes),
+        "account_ids": [],
+        "attempts": 0,
+        "sign_in_attempts": 0,
+        "claimed_at": 0,
+        "request_id": new_uuid(),
+        "expires_at": bank.clock.time() + LIFETIME,
+    }
+    bank.store.put(TABLE, item)
+    return journey_id
+
+
+def find(bank: Bank, journey_id: str, browser: str) -> Journey:
+    """Raises: UnknownJourney."""
+    item = bank.store.get(TABLE, bank.key(_record(journey_id))) if journey_id else None
+    if item is None or item["expires_at"] <= bank.clock.time() or not matches(browser, item["browser"]):
+        raise UnknownJourney
+    try:
+        return _journey(bank, journey_id, item)
+    except Unsealable:  # the bank's storage key was replaced meanwhile
+        raise UnknownJourney from None
+
+
+def sign_in(bank: Bank, journey: Journey, customer: Customer) -> Journey:
+    """The PSU is this customer. Raises: Moved."""
+    changes = {"state": "signed_in", "customer_id": customer.customer_id, "account_ids": []}
+    return _change(bank, journey, changes, _in(*UNDECIDED))
+
+
+def wrong_sign_in(bank: Bank, journey: Journey) -> Journey:
+    """Count a wrong password. Raises: Moved."""
+    count = journey.sign_in_attempts
+    condition = _in(*UNDECIDED) & Attr("sign_in_attempts").eq(count)
+    return _change(bank, journey, {"sign_in_attempts": count + 1}, condition)
+
+
+def choose(bank: Bank, journey: Journey, account_ids: Sequence[str]) -> Journey:
+    """The PSU chose these accounts. Raises: Moved."""
+    condition = _in("signed_in", "confirming") & Attr("customer_id").eq(journey.customer_id)
+    return _change(bank, journey, {"state": "confirming", "account_ids": list(account_ids)}, condition)
+
+
+def wrong_key_code(bank: Bank, journey: Journey) -> Journey:
+    """Count a wrong key code. Raises: Moved."""
+    condition = _in("confirming") & Attr("attempts").eq(journey.attempts)
+    return _change(bank, journey, {"attempts": journey.attempts + 1}, condition)
+
+
+def claim(bank: Bank, journey: Journey) -> Journey:
+    """Take the right to send the consent, for ``CLAIM_SECONDS``: one submission gets it. Raises: Moved."""
+    now = bank.clock.time()
+    seen = Attr("account_ids").eq(list(journey.account_ids)) & Attr("customer_id").eq(journey.customer_id)
+    stale = _in("consenting") & Attr("claimed_at").eq(journey.claimed_at) & Attr("claimed_at").lte(now - CLAIM_SECONDS)
+    changes = {"state": "consenting", "claimed_at": now}
+    return _change(bank, journey, changes, seen & (_in("confirming") | stale))
+
+
+def release(bank: Bank, journey: Journey) -> Journey:
+    """The service gave no answer: the same consent may be sent again at once. Raises: Moved."""
+    return _change(bank, journey, {"claimed_at": 0}, _claimed(journey))
+
+
+def fail(bank: Bank, journey: Journey, code: str, message: str) -> Journey:
+    """The service refused the consent. Raises: Moved."""
+    changes = {"state": "failed", "error_code": code, "error_message": message}
+    return _change(bank, journey, changes, _claimed(journey))
+
+
+def refuse(bank: Bank, journey: Journey, result: str) -> Journey:
+    """The PSU, or the bank, refused; ``result`` is where the browser goes. Raises: Moved."""
+    return _change(bank, journey, {"state": "refused", **_sealed(bank, journey, result)}, _in(*UNDECIDED))
+
+
+def approving(bank: Bank, journey: Journey, result: str) -> Operation:
+    """The write that ends the journey well, for the transaction that stores the consent."""
+    changes = {"state": "approved", **_sealed(bank, journey, result)}
+    return Update(TABLE, bank.key(_record(journey.journey_id)), set=changes, condition=_in("consenting"))
+
+
+def _change(bank: Bank, journey: Journey, changes: dict[str, Any], condition: ConditionBase) -> Journey:
+    try:
+        item = bank.store.update(TABLE, bank.key(_record(journey.journey_id)), set=changes, condition=condition)
+    except ConditionFailed as failure:
+        raise Moved from failure
+    return _journey(bank, journey.journey_id, item)
+
+
+def _claimed(journey: Journey) -> ConditionBase:
+    return _in("consenting") & Attr("claimed_at").eq(journey.claimed_at)
+
+
+def _in(*states: State) -> ConditionBase:
+    return Attr("state").is_in(list(states))
+
+
+def _sealed(bank: Bank, journey: Journey, result: str) -> dict[str, bytes]:
+    return {"result": bank.seal(result, f"{_record(journey.journey_id)}/result")}
+
+
+def _record(journey_id: str) -> str:
+    return f"journey#{digest(journey_id)}"
+
+
+def _journey(bank: Bank, journey_id: str, item: Item) -> Journey:
+    record = item["id"]
+    addresses = jsontext.loads(bank.unseal(item["addresses"], record))
+    customer_id = item.get("customer_id")
+    return Journey(
+        journey_id=journey_id,
+        state=item["state"],
+        request_url=addresses["request_url"],
+        cancel_url=addresses["cancel_url"],
+        tpp_name=item["tpp_name"],
+        tpp_registration_number=item["tpp_registration_number"],
+        scopes=tuple(item["scopes"]),
+        customer=customers(bank.profile.name)[customer_id] if customer_id else None,
+        account_ids=tuple(item["account_ids"]),
+        attempts=item["attempts"],
+        sign_in_attempts=item["sign_in_attempts"],
+        claimed_at=item["claimed_at"],
+        request_id=item["request_id"],
+        result=bank.unseal(item["result"], f"{record}/result") if "result" in item else "",
+        error=(item.get("error_code", ""), item.get("error_message", "")),
+    )

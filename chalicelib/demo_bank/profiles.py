@@ -1,0 +1,65 @@
+"""The two demonstration banks, as data: who they are and which version of the protocol they speak."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from chalicelib.openbanking.protocol.scopes import Version
+
+BankName = Literal["one", "two"]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One demonstration bank.
+
+    Attributes:
+        name: the segment of its addresses.
+        schemes: the payment schemes that it offers.
+    """
+
+    name: BankName
+    version: Version
+    bic: str
+    country: str
+    title: str
+    tagline: str
+    schemes: tuple[str, ...]
+
+    def domain(self, public_url: str) -> str:
+        """The bank's own address, to which webhooks are sent."""
+        return f"{public_url}/demo-bank/{self.name}"
+
+    def authorization_url(self, public_url: str) -> str:
+        """Where PSUs are sent to authorize."""
+        return f"{self.domain(public_url)}/authorize"
+
+    def path(self, public_url: str) -> str:
+        """The path of the bank's address, without scheme and host: links inside the bank start with it."""
+        return urlsplit(self.domain(public_url)).path
+
+
+PROFILES: tuple[Profile, ...] = (
+    Profile(
+        name="one",
+        version=1,
+        bic="DEMOGB21",
+        country="GB",
+        title="Demo Bank One",
+        tagline="Everyday banking, British weather included.",
+        schemes=("FPS", "BACS", "CHAPS", "SCT", "SCTI"),
+    ),
+    Profile(
+        name="two",
+        version=2,
+        bic="DEMODEF1",
+        country="DE",
+        title="Demo Bank Two",
+        tagline="One bank for every currency around the Baltic.",
+        schemes=("SCT", "SCTI", "SWIFT"),
+    ),
+)
+
+BY_NAME: dict[str, Profile] = {profile.name: profile for profile in PROFILES}

@@ -1,0 +1,199 @@
+"""What a demonstration bank works with: its credentials, the service's public keys, its storage and its secrets.
+
+A bank's credentials are one member of the secret of the demonstration banks:
+``{"one": {"bic", "api_key", "signing_key" (PEM), "storage_key" (256 bits, hexadecimal)}, "two": {…}}``.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Protocol
+
+import requests
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from chalicelib.demo_bank.profiles import BY_NAME, BankName, Profile
+from chalicelib.foundation import signatures
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.store import Store
+from chalicelib.foundation.vault import Vault
+
+TABLE = "demo-banks"
+CACHED_SECONDS = 60
+CONNECT_SECONDS = 3
+READ_SECONDS = 15
+_private_key = lru_cache(maxsize=4)(signatures.load_private_key)
+"""Loading checks the key's numbers, which takes as long as many signatures."""
+
+_PEM = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----\s*", re.DOTALL)
+
+
+class SecretReader(Protocol):
+    """Where the banks' credentials are kept."""
+
+    def get(self, name: str) -> dict[str, Any]:
+        """The members of a secret; empty when nothing was stored yet."""
+
+
+class Services(Protocol):
+    """The infrastructure that the banks share with whoever hosts them."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def secrets(self) -> SecretReader: ...
+
+
+class NotInstalled(Exception):
+    """The bank has no credentials: it was never registered with the service."""
+
+
+class HubUnreachable(Exception):
+    """The service did not answer, or not in a way that can be understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a bank proves itself with, and what it recognises the service by."""
+
+    api_key: str = field(repr=False)
+    signing_key: RSAPrivateKey = field(repr=False)
+    storage_key: bytes = field(repr=False)
+
+
+class Bank:
+    """One demonstration bank at work. Its credentials and the service's keys are read again after a minute."""
+
+    def __init__(self, profile: Profile, services: Services) -> None:
+        self.profile = profile
+        self.settings = services.settings
+        self.clock = services.clock
+        self.store = services.store
+        self._secrets = services.secrets
+        self._credentials: tuple[int, Credentials] | None = None
+        self._hub_keys: tuple[int, list[RSAPublicKey]] | None = None
+
+    @property
+    def path(self) -> str:
+        return self.profile.path(self.settings.public_url)
+
+    def key(self, record: str) -> dict[str, str]:
+        """The storage key of one of this bank's records."""
+        return {"bank": self.profile.name, "id": record}
+
+    def credentials(self) -> Credentials:
+        """Raises: NotInstalled."""
+        now = self.clock.time()
+        if self._credentials is None or now - self._credentials[0] >= CACHED_SECONDS:
+            self._credentials = (now, self._read_credentials())
+        return self._credentials[1]
+
+    def hub_keys(self) -> Sequence[RSAPublicKey]:
+        """The public keys of the service, as it publishes them. Raises: HubUnreachable."""
+        now = self.clock.time()
+        if self._hub_keys is None or now - self._hub_keys[0] >= CACHED_SECONDS:
+            self._hub_keys = (now, self._fetch_hub_keys())
+        return self._hub_keys[1]
+
+    def exchange(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> requests.Response:
+        """One HTTP exchange with the service, over a connection of its own. Raises: HubUnreachable."""
+        with requests.Session() as session:
+            session.trust_env = False
+            try:
+                return session.request(
+                    method,
+                    self.settings.bank_api_url + path,
+                    data=body,
+                    headers=dict(headers or {}),
+                    timeout=(CONNECT_SECONDS, READ_SECONDS),
+                    allow_redirects=False,
+                )
+            except requests.RequestException as error:
+                raise HubUnreachable(f"{path}: {type(error).__name__}") from error
+
+    def seal(self, text: str, record: str) -> bytes:
+        """Encrypt what a record has to keep secret."""
+        return self._vault().seal(text, self._context(record))
+
+    def unseal(self, sealed: bytes, record: str) -> str:
+        return self._vault().unseal(sealed, self._context(record))
+
+    def derive(self, purpose: str, *parts: str) -> bytes:
+        """256 bits that only this bank can work out, the same for the same parts."""
+        message = "\x1f".join((purpose, *parts)).encode()
+        return hmac.digest(self.credentials().storage_key, message, "sha256")
+
+    def _vault(self) -> Vault:
+        return Vault(_StorageKey(AESGCM(self.credentials().storage_key)))
+
+    def _context(self, record: str) -> str:
+        return f"{TABLE}/{self.profile.name}/{record}"
+
+    def _read_credentials(self) -> Credentials:
+        found = self._secrets.get(self.settings.demo_banks_secret).get(self.profile.name)
+        if not found:
+            raise NotInstalled(f"{self.profile.title} has no credentials in {self.settings.demo_banks_secret}")
+        return Credentials(
+            api_key=found["api_key"],
+            signing_key=_private_key(found["signing_key"]),
+            storage_key=bytes.fromhex(found["storage_key"]),
+        )
+
+    def _fetch_hub_keys(self) -> list[RSAPublicKey]:
+        answer = self.exchange("GET", "/bank/public_key")
+        keys = [signatures.load_public_key(pem) for pem in _PEM.findall(answer.text)] if answer.ok else []
+        if not keys:
+            raise HubUnreachable(f"/bank/public_key: status {answer.status_code} without keys")
+        return keys
+
+
+@dataclass(frozen=True, slots=True)
+class _StorageKey:
+    """The bank's one storage key, as the vault asks for keys."""
+
+    cipher: AESGCM
+
+    def current_data_key(self) -> tuple[int, AESGCM]:
+        return 1, self.cipher
+
+    def data_key(self, number: int) -> AESGCM:
+        return {1: self.cipher}[number]
+
+
+class _Banks:
+    """The banks of the process; made anew when the process is wired anew."""
+
+    def __init__(self) -> None:
+        self._services: Services | None = None
+        self._banks: dict[str, Bank] = {}
+
+    def get(self, name: BankName, services: Services) -> Bank:
+        if self._services is not services:
+            self._services = services
+            self._banks = {key: Bank(profile, services) for key, profile in BY_NAME.items()}
+        return self._banks[name]
+
+
+_banks = _Banks()
+
+
+def bank(name: BankName) -> Bank:
+    """The bank of that name."""
+    from chalicelib.bootstrap import hub
+
+    return _banks.get(name, hub())

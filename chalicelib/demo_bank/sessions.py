@@ -1,0 +1,47 @@
+"""Signed-in customers outside of a journey: who looks at the page of consents. The cookie's value is not stored."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+
+from chalicelib.demo_bank.customers import Customer, customers
+from chalicelib.demo_bank.runtime import TABLE, Bank
+from chalicelib.foundation.identifiers import digest, new_secret
+
+LIFETIME = 1800
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One signed-in customer; every form of the session carries ``form_token``."""
+
+    customer: Customer
+    form_token: str
+
+    def accepts(self, form_token: str) -> bool:
+        return hmac.compare_digest(form_token.encode(), self.form_token.encode())
+
+
+def begin(bank: Bank, customer: Customer) -> str:
+    """Answers the value of the session's cookie."""
+    cookie = new_secret()
+    members = {"customer_id": customer.customer_id, "expires_at": bank.clock.time() + LIFETIME}
+    bank.store.put(TABLE, bank.key(_record(cookie)) | members)
+    return cookie
+
+
+def find(bank: Bank, cookie: str) -> Session | None:
+    item = bank.store.get(TABLE, bank.key(_record(cookie))) if cookie else None
+    if item is None or item["expires_at"] <= bank.clock.time():
+        return None
+    customer = customers(bank.profile.name)[item["customer_id"]]
+    return Session(customer, bank.derive("form", cookie).hex())
+
+
+def end(bank: Bank, cookie: str) -> None:
+    bank.store.delete(TABLE, bank.key(_record(cookie)))
+
+
+def _record(cookie: str) -> str:
+    return f"session#{digest(cookie)}"

@@ -1,0 +1,73 @@
+"""Opens the demonstration banks: what an operator does once per stage, not a part of the banks at work."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from chalicelib.demo_bank.profiles import PROFILES, Profile
+from chalicelib.foundation import signatures
+from chalicelib.openbanking.banks import Bank, NewBank, UnknownBank
+
+if TYPE_CHECKING:
+    from chalicelib.bootstrap import Hub
+
+_STORAGE_KEY_BYTES = 32
+
+
+def install(hub: Hub) -> list[Bank]:
+    """Register both banks with the service and store their credentials in the banks' own secret.
+
+    Repeating it changes nothing, except that lost credentials are replaced and moved addresses are put right.
+
+    Raises:
+        InvalidBank: an address or key that the service does not accept.
+    """
+    return [_install(hub, profile) for profile in PROFILES]
+
+
+def _install(hub: Hub, profile: Profile) -> Bank:
+    name = hub.settings.demo_banks_secret
+    kept = hub.secrets.get(name)
+    credentials = dict(kept.get(profile.name) or {})
+    try:
+        bank: Bank | None = hub.banks.get(profile.bic)
+    except UnknownBank:
+        bank = None
+    if bank is not None and credentials:
+        return _at_its_address(hub, profile, bank)
+    credentials.setdefault("bic", profile.bic)
+    credentials.setdefault("signing_key", signatures.generate_private_pem())
+    credentials.setdefault("storage_key", secrets.token_hex(_STORAGE_KEY_BYTES))
+    public_key = signatures.public_pem(signatures.load_private_key(credentials["signing_key"]).public_key())
+    if bank is None:
+        bank, credentials["api_key"] = hub.banks.add(_new(hub, profile, public_key))
+    else:
+        _at_its_address(hub, profile, bank)
+        bank = hub.banks.change(profile.bic, public_keys=[public_key])
+        credentials["api_key"] = hub.banks.rotate_api_key(profile.bic)
+    hub.secrets.put(name, {**hub.secrets.get(name), profile.name: credentials})
+    return bank
+
+
+def _new(hub: Hub, profile: Profile, public_key: str) -> NewBank:
+    return NewBank(
+        bic=profile.bic,
+        name=profile.title,
+        country=profile.country,
+        api_version=profile.version,
+        domain=profile.domain(hub.settings.public_url),
+        authorization_url=profile.authorization_url(hub.settings.public_url),
+        public_keys=[public_key],
+        schemes=profile.schemes,
+        signature_required=True,
+    )
+
+
+def _at_its_address(hub: Hub, profile: Profile, bank: Bank) -> Bank:
+    """The bank with the addresses that the service's own address gives it."""
+    domain = profile.domain(hub.settings.public_url)
+    authorization_url = profile.authorization_url(hub.settings.public_url)
+    if (bank.domain, bank.authorization_url) == (domain, authorization_url):
+        return bank
+    return hub.banks.change(profile.bic, domain=domain, authorization_url=authorization_url)

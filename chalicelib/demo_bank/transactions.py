@@ -1,0 +1,226 @@
+"""A year of transactions for every account, made from its number alone.
+
+The transactions of a month are drawn from a generator seeded with the account's number and the month, so that they are
+the same whenever and wherever they are asked for. Every month ends as it began: what is left is swept away on the 28th.
+A statement therefore starts with one opening entry that never changes, twelve whole months back, and the balance is the
+sum of its entries. Amounts are integers in minor units, negative when money leaves the account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache, lru_cache
+from random import Random
+from typing import Literal
+
+from chalicelib.demo_bank.customers import Account, Kind, check_digits
+
+Means = Literal["transfer", "card", "internal", "opening"]
+
+MONTHS = 12
+PENDING_DAYS = 2
+_SWEEP_DAY = 28
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One entry of a statement; ``amount`` in minor units of the account's currency."""
+
+    transaction_id: str
+    booked_on: date
+    amount: int
+    counterparty: str
+    counterparty_iban: str | None
+    text: str
+    means: Means
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The entries of an account up to a day, oldest first, and the card payments still pending on it."""
+
+    booked: tuple[Transaction, ...]
+    pending: tuple[Transaction, ...]
+
+    @property
+    def balance(self) -> int:
+        """The booked balance: the sum of the booked entries, in minor units."""
+        return sum(entry.amount for entry in self.booked)
+
+    @property
+    def available(self) -> int:
+        """The booked balance less what is pending."""
+        return self.balance + sum(entry.amount for entry in self.pending)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    day: int
+    amount: int
+    counterparty: str
+    text: str
+    means: Means = "transfer"
+
+
+Draw = Callable[[Random, int], Iterator[_Entry]]
+
+
+@lru_cache(maxsize=256)
+def statement(account: Account, today: date) -> Statement:
+    """The statement of ``account`` as of ``today``."""
+    start = _months_before(today, MONTHS)
+    entries = [_opening(account, start)]
+    for back in range(MONTHS, -1, -1):
+        entries += _month(account, _months_before(today, back))
+    if today.day > _SWEEP_DAY - PENDING_DAYS:
+        entries += _month(account, _months_before(today, -1))
+    horizon = today + timedelta(days=PENDING_DAYS)
+    return Statement(
+        booked=tuple(entry for entry in entries if entry.booked_on <= today),
+        pending=tuple(entry for entry in entries if entry.means == "card" and today < entry.booked_on <= horizon),
+    )
+
+
+def _months_before(day: date, months: int) -> date:
+    """The first day of the month so many months before ``day``."""
+    count = day.year * 12 + day.month - 1 - months
+    return date(count // 12, count % 12 + 1, 1)
+
+
+def _opening(account: Account, start: date) -> Transaction:
+    return Transaction(
+        transaction_id=f"{account.number}000000",
+        booked_on=start,
+        amount=account.opening,
+        counterparty=account.name,
+        counterparty_iban=None,
+        text="Balance brought forward",
+        means="opening",
+    )
+
+
+@cache
+def _month(account: Account, first: date) -> tuple[Transaction, ...]:
+    """The transactions of one month; their sum is zero."""
+    random = Random(f"{account.number}/{first:%Y-%m}")
+    drawn = sorted(_DRAWS[account.kind](random, account.scale), key=lambda entry: entry.day)
+    rest = -sum(entry.amount for entry in drawn)
+    entries = [*drawn, _sweep(account.kind, rest)] if rest else drawn
+    return tuple(
+        Transaction(
+            transaction_id=f"{account.number}{first:%y%m}{position:02d}",
+            booked_on=first.replace(day=entry.day),
+            amount=entry.amount,
+            counterparty=entry.counterparty,
+            counterparty_iban=_counterparty_iban(account, entry),
+            text=entry.text,
+            means=entry.means,
+        )
+        for position, entry in enumerate(entries, start=1)
+    )
+
+
+def _sweep(kind: Kind, amount: int) -> _Entry:
+    counterparty, text = _SWEEPS[kind]
+    return _Entry(_SWEEP_DAY, amount, counterparty, text, "internal")
+
+
+def _counterparty_iban(account: Account, entry: _Entry) -> str | None:
+    """A valid IBAN of the other side of a transfer, always the same for the same name."""
+    if entry.means != "transfer":
+        return None
+    number = Random(entry.counterparty).randrange(10**8)
+    if account.sort_code:
+        country, bban = "GB", f"SIMU608371{number:08d}"
+    else:
+        country, bban = "DE", f"1009880000{number:08d}"
+    return f"{country}{check_digits(country, bban)}{bban}"
+
+
+def _amount(random: Random, low: int, high: int, scale: int) -> int:
+    """An amount from ``low`` to ``high`` minor units, scaled by ``scale`` per cent."""
+    return random.randint(low, high) * scale // 100
+
+
+def _purchases(random: Random, scale: int, shops: Mapping[str, tuple[int, int]], count: int) -> Iterator[_Entry]:
+    names = sorted(shops)
+    for _ in range(count):
+        shop = random.choice(names)
+        low, high = shops[shop]
+        day = random.randint(2, _SWEEP_DAY - 1)
+        yield _Entry(day, -_amount(random, low, high, scale), shop, "Card payment", "card")
+
+
+def _current(random: Random, scale: int) -> Iterator[_Entry]:
+    yield _Entry(1, 3_120_00 * scale // 100, "Larkspur Software", "Salary")
+    yield _Entry(2, -1_050_00 * scale // 100, "Harbour Lettings", "Rent")
+    yield _Entry(3, -_amount(random, 88_00, 142_00, scale), "Northwind Energy", "Electricity and gas")
+    yield _Entry(5, -38_50 * scale // 100, "Teal Broadband", "Internet")
+    yield _Entry(6, -24_90 * scale // 100, "Swift Gymnasium", "Membership")
+    yield from _purchases(random, scale, _SHOPS, random.randint(14, 22))
+    if random.random() < 0.4:
+        yield _Entry(random.randint(8, 24), _amount(random, 15_00, 80_00, scale), "R. Okafor", "Thank you!")
+
+
+def _savings(random: Random, scale: int) -> Iterator[_Entry]:
+    yield _Entry(1, 250_00 * scale // 100, "Standing order", "Monthly saving", "internal")
+    yield _Entry(15, _amount(random, 18_00, 27_00, scale), "Interest", "Interest paid", "internal")
+
+
+def _foreign(random: Random, scale: int) -> Iterator[_Entry]:
+    yield _Entry(1, _amount(random, 450_00, 600_00, scale), "Currency exchange", "Top-up", "internal")
+    yield from _purchases(random, scale, _TRAVEL, random.randint(4, 9))
+    if random.random() < 0.5:
+        yield _Entry(random.randint(4, 20), _amount(random, 90_00, 260_00, scale), "Fjord Consulting", "Invoice")
+
+
+def _business(random: Random, scale: int) -> Iterator[_Entry]:
+    yield _Entry(2, -2_400_00 * scale // 100, "Quayside Estates", "Workshop rent")
+    yield _Entry(25, -_amount(random, 6_800_00, 7_400_00, scale), "Payroll", "Wages")
+    for number in range(random.randint(6, 10)):
+        customer = random.choice(_BUSINESS_CUSTOMERS)
+        text = f"Invoice {random.randint(1000, 9999)}-{number}"
+        yield _Entry(random.randint(1, 27), _amount(random, 900_00, 2_600_00, scale), customer, text)
+    for _ in range(random.randint(4, 8)):
+        supplier = random.choice(_SUPPLIERS)
+        yield _Entry(random.randint(1, 27), -_amount(random, 60_00, 780_00, scale), supplier, "Supplies")
+    yield from _purchases(random, scale, _TRAVEL, random.randint(2, 5))
+
+
+def _card(random: Random, scale: int) -> Iterator[_Entry]:
+    yield from _purchases(random, scale, {**_SHOPS, **_TRAVEL}, random.randint(8, 15))
+
+
+_DRAWS: Mapping[Kind, Draw] = {
+    "current": _current,
+    "savings": _savings,
+    "foreign": _foreign,
+    "business": _business,
+    "card": _card,
+}
+_SWEEPS: Mapping[Kind, tuple[str, str]] = {
+    "current": ("Own savings", "What is left this month"),
+    "savings": ("Own fixed deposit", "Transfer to fixed deposit"),
+    "foreign": ("Currency exchange", "Conversion at the end of the month"),
+    "business": ("Own reserve account", "Transfer of the month's result"),
+    "card": ("Direct debit", "Settlement of the card's balance"),
+}
+_SHOPS: Mapping[str, tuple[int, int]] = {
+    "Baker & Finch": (2_80, 14_50),
+    "Corner Pharmacy": (4_10, 32_00),
+    "Green Basket": (12_00, 84_00),
+    "Lantern Books": (7_99, 36_00),
+    "Metro Transit": (2_60, 9_80),
+    "Odeon Street Cinema": (11_00, 27_00),
+    "Tomato & Thyme": (16_00, 58_00),
+}
+_TRAVEL: Mapping[str, tuple[int, int]] = {
+    "Baltic Ferries": (28_00, 96_00),
+    "Hotel Meridian": (74_00, 132_00),
+    "Nordbahn": (9_90, 68_00),
+    "Old Port Café": (3_20, 18_00),
+}
+_BUSINESS_CUSTOMERS = ("Atelier Rosenthal", "Brightwater Hotels", "Kiln & Co", "Studio Halden", "Tidewater Shops")
+_SUPPLIERS = ("Clay Direct", "Glaze Works", "Paketdienst Nord", "Pallet Partners")

@@ -1,0 +1,1 @@
+"""The one-machine stack behind ``make run``: emulator, resources, HTTP server, queue consumers, schedules, seed."""

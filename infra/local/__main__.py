@@ -1,0 +1,7 @@
+"""``python -m infra.local``."""
+
+import sys
+
+from infra.local.stack import main
+
+sys.exit(main())

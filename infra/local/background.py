@@ -1,0 +1,72 @@
+"""A whole stack for a test or a tool: started as ``make run`` starts it, on free ports, ended afterwards."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from infra.local import stackfile
+from infra.local.engines import ENGINES
+from infra.local.process import Child, python
+
+READY_SECONDS = 60.0
+
+_NOT_HANDED_ON = ("AWS_ENDPOINT_URL", "LOCALSTACK", "PORT", "ENGINE", "PUBLIC_URL", "BANK_API_URL", "RESOURCE_PREFIX")
+
+
+class NotReady(Exception):
+    """The stack ended, or took too long, before it was ready."""
+
+
+@contextmanager
+def started(
+    environ: Mapping[str, str] | None = None,
+    output: IO[bytes] | None = None,
+    engine: str = ENGINES[0],
+    folder: Path | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Start a stack and end it afterwards; gives what its file says (see ``stackfile``).
+
+    Of ``environ``, ``AWS_ENDPOINT_URL_DYNAMODB`` is heeded, so that a stack can work on an engine that runs already;
+    whatever would lead it to the ports and engines of another stack is not.
+
+    Args:
+        environ: the stack's environment; this process's own when left out.
+        output: where what it prints and logs is written; nowhere when left out. It prints no credentials.
+        engine: one of ``infra.local.engines.ENGINES``.
+        folder: where the stack keeps its file and data; a temporary one when left out.
+
+    Raises:
+        NotReady: it did not start; ``output`` says why.
+    """
+    given = os.environ if environ is None else environ
+    with tempfile.TemporaryDirectory(prefix="causeway-stack-") as place:
+        file = (folder or Path(place)) / "stack.json"
+        options = ["--port", "0", "--engine", engine, "--stack-file", str(file), "--quiet", "--end-with-stdin"]
+        child = Child(
+            python("infra.local", *options),
+            environ={name: value for name, value in given.items() if name not in _NOT_HANDED_ON},
+            output=output or subprocess.DEVNULL,
+            errors=subprocess.STDOUT,
+            folder=stackfile.ROOT,
+        )
+        try:
+            yield _wait(child, file)
+        finally:
+            child.stop()
+
+
+def _wait(child: Child, file: Path) -> dict[str, Any]:
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline and not child.ended():
+        content = stackfile.read(file)
+        if content and content.get("pid") == child.pid:
+            return content
+        time.sleep(0.05)
+    raise NotReady("the stack ended before it was ready" if child.ended() else "the stack took too long")

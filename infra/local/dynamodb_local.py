@@ -1,0 +1,132 @@
+"""DynamoDB Local: a real engine for what an emulator cannot prove.
+
+Maven fetches it once, into ``.local/dynamodb-local``. ``python -m infra.local.dynamodb_local -- pytest …`` runs a
+command with ``AWS_ENDPOINT_URL_DYNAMODB`` set to an engine in memory, and ends the engine afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+from infra.local.process import Child, guarded
+from infra.local.stackfile import ROOT
+
+POM = ROOT / "infra" / "dynamodb-local" / "pom.xml"
+INSTALLED = ROOT / ".local" / "dynamodb-local"
+OLDEST_JAVA = 17
+
+_MAIN = "software.amazon.dynamodb.services.local.main.ServerRunner"
+_READY_SECONDS = 30.0
+
+
+class EngineFailed(Exception):
+    """DynamoDB Local cannot be fetched or started; the message says what is missing."""
+
+
+def install(folder: Path = INSTALLED) -> Path:
+    """Fetch the engine with Maven unless this version is there; answers the folder. Raises: EngineFailed."""
+    stamp = folder / "pom.sha256"
+    wanted = hashlib.sha256(POM.read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return folder
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise EngineFailed("DynamoDB Local is fetched with Maven, and there is no mvn on this machine")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="dynamodb-local-") as place:
+        command = [maven, "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", f"-DoutputDirectory={place}/lib"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode:
+            lines = [line for line in (result.stdout + result.stderr).splitlines() if "ERROR" in line]
+            raise EngineFailed("Maven could not fetch DynamoDB Local: " + (lines or ["no reason was given"])[0])
+        shutil.rmtree(folder, ignore_errors=True)
+        (Path(place) / "lib").rename(folder)
+    stamp.write_text(wanted)
+    return folder
+
+
+def java() -> str:
+    """The path of a Java that is new enough. Raises: EngineFailed."""
+    found = shutil.which("java")
+    if found is None:
+        raise EngineFailed(f"DynamoDB Local needs Java {OLDEST_JAVA} or later, and there is no java on this machine")
+    said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', said)
+    if version is None or int(version[1]) < OLDEST_JAVA:
+        raise EngineFailed(f"DynamoDB Local needs Java {OLDEST_JAVA} or later, and this machine has another: {found}")
+    return found
+
+
+class DynamoDBLocal:
+    """One engine on a port of its own, in memory or with its data in a folder."""
+
+    def __init__(self, data: Path | None = None) -> None:
+        program, folder = java(), install()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self._port: int = probe.getsockname()[1]
+        place = ["-inMemory"]
+        if data is not None:
+            data.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place = ["-dbPath", str(data)]
+        options = ["-port", str(self._port), "-sharedDb", "-disableTelemetry", *place]
+        libraries = [f"-Djava.library.path={folder}", "-cp", f"{folder}/*"]
+        self._child = Child(guarded(program, "-Xmx512m", *libraries, _MAIN, *options), errors=subprocess.DEVNULL)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def wait(self) -> str:
+        """Answers the engine's address as soon as it answers. Raises: EngineFailed."""
+        deadline = time.monotonic() + _READY_SECONDS
+        while time.monotonic() < deadline and not self._child.ended():
+            try:
+                urlopen(self.url, timeout=5).close()
+            except HTTPError:
+                return self.url  # it refuses an unsigned request, so it is there
+            except OSError:
+                time.sleep(0.05)
+        raise EngineFailed("DynamoDB Local did not start")
+
+    def ended(self) -> bool:
+        return self._child.ended()
+
+    def stop(self) -> None:
+        self._child.stop()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command on an engine in memory; answers its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m infra.local.dynamodb_local", description=__doc__)
+    parser.add_argument("command", nargs="+", help="what to run, after --")
+    options = parser.parse_args(arguments)
+    try:
+        engine = DynamoDBLocal()
+    except EngineFailed as error:
+        print(f"causeway: {error}.", file=sys.stderr)
+        return 1
+    try:
+        environ = {**os.environ, "AWS_ENDPOINT_URL_DYNAMODB": engine.wait()}
+        return subprocess.run(options.command, env=environ, check=False).returncode
+    except EngineFailed as error:
+        print(f"causeway: {error}.", file=sys.stderr)
+        return 1
+    finally:
+        engine.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

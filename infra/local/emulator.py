@@ -1,0 +1,180 @@
+"""The AWS emulator: moto's server as a process of its own.
+
+Requests are carried out one at a time: moto's backends are not made for threads, and two conditional transactions would
+interleave. Connections are kept alive, answers leave at once (no Nagle), and a receive call that waits for a message
+does so without keeping others from sending one.
+
+``python -m infra.local.emulator`` prints its address as soon as it answers, and ends when its standard input closes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import logging
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from infra.local import guard
+from infra.local.emulator_state import EmulatorState
+
+Environ = dict[str, Any]
+Answer = tuple[str, list[tuple[str, str]], bytes]
+
+LONGEST_WAIT = 20.0
+_LOOK_AGAIN = 0.5  # a message may become visible without anybody sending one
+_RECEIVE = "AmazonSQS.ReceiveMessage"
+
+
+class Emulator:
+    """The WSGI application of moto's server, called by one thread at a time."""
+
+    def __init__(self, application: Callable[..., Iterable[bytes]], state: EmulatorState | None = None) -> None:
+        self._application = application
+        self._state = state
+        self._turn = threading.Condition()
+
+    def __call__(self, environ: Environ, body: bytes) -> Answer:
+        """Carry out one request."""
+        target = environ.get("HTTP_X_AMZ_TARGET", "")
+        if target == _RECEIVE:
+            return self._receive(environ, body)
+        with self._turn:
+            answer = self._run(environ, body)
+            if self._state:
+                self._state.written(target)
+            if target.startswith("AmazonSQS."):
+                self._turn.notify_all()
+            return answer
+
+    def _receive(self, environ: Environ, body: bytes) -> Answer:
+        """Long polling: moto would sleep in its turn, so the waiting is done here, without it."""
+        request = json.loads(body or b"{}")
+        deadline = time.monotonic() + min(float(request.get("WaitTimeSeconds") or 0), LONGEST_WAIT)
+        body = json.dumps({**request, "WaitTimeSeconds": 0}).encode()
+        with self._turn:
+            while True:
+                answer = self._run(environ, body)
+                left = deadline - time.monotonic()
+                if left <= 0 or not answer[0].startswith("200") or json.loads(answer[2]).get("Messages"):
+                    return answer
+                self._turn.wait(min(left, _LOOK_AGAIN))
+
+    def _run(self, environ: Environ, body: bytes) -> Answer:
+        begun: list[tuple[str, list[tuple[str, str]]]] = []
+
+        def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> None:
+            begun.append((status, headers))
+
+        request = {**environ, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body)}
+        chunks = b"".join(self._application(request, start_response))
+        status, headers = begun[-1]
+        return status, headers, chunks
+
+
+class Handler(BaseHTTPRequestHandler):
+    """HTTP/1.1 with keep-alive for one connection."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    server: Server
+
+    def _answer(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        status, headers, body = self.server.emulator(self._environ(), self.rfile.read(length))
+        code, _, phrase = status.partition(" ")
+        self.send_response(int(code), phrase)
+        for name, value in headers:
+            if name.lower() not in ("content-length", "connection", "date", "server"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_PATCH = do_OPTIONS = _answer  # noqa: N815 - http.server's names
+
+    def _environ(self) -> Environ:
+        path, _, query = self.path.partition("?")
+        host, port = self.server.server_address[:2]
+        environ: Environ = {
+            "REQUEST_METHOD": self.command,
+            "SCRIPT_NAME": "",
+            "PATH_INFO": unquote(path, "latin-1"),
+            "RAW_URI": self.path,
+            "REQUEST_URI": self.path,
+            "QUERY_STRING": query,
+            "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+            "SERVER_NAME": host,
+            "SERVER_PORT": str(port),
+            "SERVER_PROTOCOL": self.request_version,
+            "REMOTE_ADDR": self.client_address[0],
+            "wsgi.version": (1, 0),
+            "wsgi.url_scheme": "http",
+            "wsgi.errors": sys.stderr,
+            "wsgi.multithread": False,
+            "wsgi.multiprocess": False,
+            "wsgi.run_once": False,
+        }
+        environ.update((f"HTTP_{name.upper().replace('-', '_')}", value) for name, value in self.headers.items())
+        return environ
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: whoever wants to see the calls looks at the service's own log."""
+
+
+class Server(ThreadingHTTPServer):
+    """A thread per connection, on the loopback interface only."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, emulator: Emulator, port: int = 0) -> None:
+        self.emulator = emulator
+        super().__init__(("127.0.0.1", port), Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no news; anything else is."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+def application() -> Callable[..., Iterable[bytes]]:
+    """moto's server, with what ``resources.yaml`` needs imported already."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    import moto.cloudformation.responses  # noqa: F401 - the slowest part, so that the first call does not wait
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+
+    found: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Serve until standard input closes."""
+    parser = argparse.ArgumentParser(prog="python -m infra.local.emulator", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="a free one when left out")
+    parser.add_argument("--state", type=Path, help="keep key material and secrets in this file")
+    options = parser.parse_args(arguments)
+    guard.exit_with_parent()
+    served = application()
+    state: EmulatorState | None = None
+    if options.state:
+        state = EmulatorState(options.state)
+        state.restore()
+    server = Server(Emulator(served, state), options.port)
+    print(f"http://127.0.0.1:{server.server_port}", flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""What the stack runs on: its own emulator, LocalStack or another endpoint, with or without DynamoDB Local.
+
+An engine is described entirely by environment variables that boto3 understands, so that the service, the seed, the
+operator's command line and the tests reach it without knowing which it is.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import MutableMapping
+from pathlib import Path
+
+from infra.local.dynamodb_local import DynamoDBLocal, EngineFailed
+from infra.local.process import Child, ChildFailed, python
+from infra.local.stackfile import ROOT
+
+REGION = "eu-west-1"
+ENGINES = ("emulator", "dynamodb-local")
+
+_FAKE_CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
+_MISLEADING = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
+_SHARED = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_DEFAULT_REGION", "AWS_REGION")
+
+
+class Engines:
+    """Starts what has to be started, as early as possible, and ends it.
+
+    Args:
+        environ: the process's environment; it is changed to lead to the engines.
+        engine: one of ``ENGINES``.
+        folder: where engines that keep data keep it.
+
+    Raises:
+        EngineFailed: something is missing on this machine.
+    """
+
+    def __init__(self, environ: MutableMapping[str, str], engine: str, folder: Path) -> None:
+        if engine not in ENGINES:
+            raise EngineFailed(f"ENGINE must be one of {', '.join(ENGINES)}, not {engine!r}")
+        self._environ = environ
+        self._keeps_data = engine == "dynamodb-local"
+        self._emulator: Child | None = None
+        self._dynamodb: DynamoDBLocal | None = None
+        if environ.get("LOCALSTACK") == "1":
+            environ.setdefault("AWS_ENDPOINT_URL", _localstack())
+        self.kind = _kind(environ, engine)
+        region = environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or REGION
+        environ.update({"AWS_DEFAULT_REGION": region, "AWS_REGION": region, "AWS_EC2_METADATA_DISABLED": "true"})
+        _bypass_proxies(environ)
+        self.emulated = "AWS_ENDPOINT_URL" not in environ
+        self._use_credentials()
+        self._start(folder)
+
+    @property
+    def keeps_data(self) -> bool:
+        """Whether records outlive this process."""
+        return self._keeps_data or not self.emulated or self.dynamodb_apart
+
+    @property
+    def dynamodb_apart(self) -> bool:
+        return self._dynamodb is not None or "AWS_ENDPOINT_URL_DYNAMODB" in self._environ
+
+    def wait(self) -> None:
+        """Wait until all answer, and complete the environment. Raises: EngineFailed."""
+        if self._emulator:
+            try:
+                self._environ["AWS_ENDPOINT_URL"] = self._emulator.first_line()
+            except ChildFailed as error:
+                raise EngineFailed(f"the emulator {error}") from None
+        if self._dynamodb:
+            self._environ["AWS_ENDPOINT_URL_DYNAMODB"] = self._dynamodb.wait()
+
+    def environment(self) -> dict[str, str]:
+        """The variables that lead another process to these engines; credentials only when they are made up."""
+        shared = {name: self._environ[name] for name in _SHARED if name in self._environ}
+        fake = all(self._environ.get(name) == value for name, value in _FAKE_CREDENTIALS.items())
+        return shared | (_FAKE_CREDENTIALS if fake else {})
+
+    def broken(self) -> bool:
+        """Whether an engine of ours has ended by itself."""
+        return bool(self._emulator and self._emulator.ended()) or bool(self._dynamodb and self._dynamodb.ended())
+
+    def stop(self) -> None:
+        for engine in (self._emulator, self._dynamodb):
+            if engine:
+                engine.stop()
+
+    def _use_credentials(self) -> None:
+        """Made-up credentials for our own emulator, so that no real ones ever sign a local call."""
+        if self.emulated:
+            for name in _MISLEADING:
+                self._environ.pop(name, None)
+            self._environ.update(_FAKE_CREDENTIALS)
+        elif "AWS_PROFILE" not in self._environ:
+            for name, value in _FAKE_CREDENTIALS.items():
+                self._environ.setdefault(name, value)
+
+    def _start(self, folder: Path) -> None:
+        if self.emulated:
+            # Records that outlive the emulator were sealed with its key, so that key has to come back with them.
+            apart = self._keeps_data or "AWS_ENDPOINT_URL_DYNAMODB" in self._environ
+            arguments = ["--state", str(folder / "emulator.json")] if apart else []
+            command = python("infra.local.emulator", *arguments)
+            self._emulator = Child(command, environ=self._environ, output=subprocess.PIPE, folder=ROOT)
+        if self._keeps_data:
+            try:
+                self._dynamodb = DynamoDBLocal(folder / "dynamodb")
+            except EngineFailed:
+                self.stop()
+                raise
+
+
+def _kind(environ: MutableMapping[str, str], engine: str) -> str:
+    if environ.get("LOCALSTACK") == "1":
+        return "localstack"
+    return "endpoint" if "AWS_ENDPOINT_URL" in environ else engine
+
+
+def _localstack() -> str:
+    from localstack_client import config
+
+    return str(config.get_service_endpoint("dynamodb"))
+
+
+def _bypass_proxies(environ: MutableMapping[str, str]) -> None:
+    """Calls to this machine never go through a proxy."""
+    for name in ("NO_PROXY", "no_proxy"):
+        hosts = [host for host in environ.get(name, "").split(",") if host]
+        environ[name] = ",".join(dict.fromkeys([*hosts, "127.0.0.1", "localhost"]))
+
+
+def default_engine() -> str:
+    """``ENGINE``, else the emulator alone."""
+    return os.environ.get("ENGINE") or ENGINES[0]

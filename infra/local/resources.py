@@ -1,0 +1,99 @@
+"""Lays ``resources.yaml`` on the endpoints of the one-machine stack.
+
+CloudFormation does it, so that the template that is deployed is the one that is tested. What an emulator's
+CloudFormation leaves out (secrets, the expiry of items) is added through the services' own calls. With DynamoDB alone
+at another address its tables are made there, from the same template.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from infra import stacks, template
+
+STAGE = "local"
+STACK = f"causeway-{STAGE}"
+
+_KEY = "AWS::KMS::Key"
+_ADDED_HERE = ("AWS::SecretsManager::Secret", "AWS::CloudWatch::Alarm")
+_CONFIG = Config(connect_timeout=2, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 3})
+
+
+def lay(*, emulated: bool, dynamodb_apart: bool) -> None:
+    """Make whatever is not there yet; safe to repeat on engines that keep their data.
+
+    Args:
+        emulated: the endpoint is the stack's own emulator, which cannot make every type of resource.
+        dynamodb_apart: ``AWS_ENDPOINT_URL_DYNAMODB`` names an engine of its own.
+
+    Raises:
+        StackFailed: CloudFormation refused the template.
+    """
+    whole = template.load()
+    local = template.Template(whole, Stage=STAGE)
+    laid = template.without(whole, template.TABLE) if dynamodb_apart else whole
+    stacks.lay(_client("cloudformation"), STACK, _emulable(laid) if emulated else laid, {"Stage": STAGE}, pause=1)
+    dynamodb = _client("dynamodb")
+    if dynamodb_apart:
+        make_tables(dynamodb, local)
+    expire_items(dynamodb, local)
+    _make_secrets(_client("secretsmanager"), local)
+
+
+def make_tables(dynamodb: Any, source: template.Template) -> None:
+    """Make the tables that are missing, with their indexes."""
+    present = set(_table_names(dynamodb))
+    for table in source.tables():
+        if table["TableName"] in present:
+            continue
+        dynamodb.create_table(**table)
+        waiter = dynamodb.get_waiter("table_exists")
+        waiter.wait(TableName=table["TableName"], WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+
+
+def expire_items(dynamodb: Any, source: template.Template) -> None:
+    """Have items expire by the attribute that the template names, where the endpoint does not do so yet."""
+    for table, attribute in source.expiring().items():
+        state = dynamodb.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
+        if state.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING"):
+            dynamodb.update_time_to_live(
+                TableName=table, TimeToLiveSpecification={"Enabled": True, "AttributeName": attribute}
+            )
+
+
+def _make_secrets(manager: Any, source: template.Template) -> None:
+    for secret in source.resources(template.SECRET).values():
+        try:
+            manager.create_secret(Name=secret["Name"], Description=secret["Description"])
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "ResourceExistsException":
+                raise
+
+
+def _emulable(source: Mapping[str, Any]) -> dict[str, Any]:
+    """The template as the emulator's CloudFormation understands it.
+
+    It knows no secrets and no alarms, and reads a key's tags in another spelling than CloudFormation's.
+    """
+    reduced = copy.deepcopy(dict(source))
+    for kind in _ADDED_HERE:
+        reduced = template.without(reduced, kind)
+    for entry in reduced["Resources"].values():
+        if entry["Type"] == _KEY:
+            entry["Properties"].pop("Tags", None)
+    return reduced
+
+
+def _table_names(dynamodb: Any) -> list[str]:
+    pages = dynamodb.get_paginator("list_tables").paginate()
+    return [name for page in pages for name in page["TableNames"]]
+
+
+def _client(service: str) -> Any:
+    return boto3.client(service, config=_CONFIG)

@@ -1,0 +1,185 @@
+"""The HTTP server of the one-machine stack: Chalice's local gateway on a server that holds up.
+
+Chalice's own handler trusts ``Content-Length``, leaves Nagle's algorithm on (40 ms per kept-alive request), answers
+``HEAD`` with a body, and has a backlog of five. Routes, events and answers stay Chalice's, as does the 403 that API
+Gateway gives for a path that no route matches.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import sys
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from socketserver import ThreadingMixIn
+from typing import Any
+
+from chalice.app import Chalice
+from chalice.config import Config
+from chalice.local import ChaliceRequestHandler, ForbiddenError, LocalGateway, LocalGatewayException
+
+HOST = "127.0.0.1"
+LARGEST_BODY = 10 * 1024 * 1024
+"""API Gateway's own limit on a request's body, in bytes."""
+
+_DRAINED = 1024 * 1024
+_CHUNK = 64 * 1024
+_NO_ROUTE = b'{"message": "Missing Authentication Token"}'
+_FAILED = b'{"message": "Internal server error"}'
+
+Answer = tuple[int, dict[str, Any], str | bytes | None]
+logger = logging.getLogger(__name__)
+
+
+class Unreadable(Exception):
+    """A request that HTTP does not allow, or that is too large; its connection cannot be used any further."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class Handler(ChaliceRequestHandler):
+    """One connection: reads requests, hands them to the gateway, writes the answers."""
+
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    timeout = 60
+
+    def __init__(self, request: Any, client_address: Any, server: HTTPServer, gateway: LocalGateway) -> None:
+        self.local_gateway = gateway
+        BaseHTTPRequestHandler.__init__(self, request, client_address, server)
+
+    def __getattr__(self, name: str) -> Any:
+        """Any other method reaches the application too, which knows how to refuse it."""
+        if name.startswith("do_"):
+            return self._handle
+        raise AttributeError(name)
+
+    def _handle(self) -> None:
+        try:
+            body = self._read_body()
+        except Unreadable as error:
+            self._refuse(error)
+            return
+        try:
+            answer = self._gateway_answer(body)
+        except Exception:
+            logger.exception("the gateway failed")
+            answer = 502, {}, _FAILED
+        self._send_http_response(*answer)
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _handle  # noqa: N815 - http.server's names
+
+    def _gateway_answer(self, body: bytes | None) -> Answer:
+        try:
+            response = self.local_gateway.handle_request(
+                method=self.command, path=self.path, headers=dict(self.headers), body=body
+            )
+        except LocalGatewayException as error:
+            return error.CODE, error.headers, error.body
+        response = self._handle_binary(response)
+        return response["statusCode"], {**response["headers"], **response["multiValueHeaders"]}, response["body"]
+
+    def _read_body(self) -> bytes | None:
+        """The body, ``None`` when there is none. Raises: Unreadable."""
+        if self.headers.get("Transfer-Encoding"):
+            raise Unreadable(HTTPStatus.LENGTH_REQUIRED, "Length Required")
+        lengths = set(self.headers.get_all("Content-Length") or ["0"])
+        length = lengths.pop().strip()
+        if lengths or not (length.isascii() and length.isdigit()):
+            raise Unreadable(HTTPStatus.BAD_REQUEST, "Bad Request")
+        if len(length) > 18 or int(length) > LARGEST_BODY:
+            raise Unreadable(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "Request Too Long")
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            raise Unreadable(HTTPStatus.BAD_REQUEST, "Bad Request")
+        return body or None
+
+    def _refuse(self, error: Unreadable) -> None:
+        """Answer, then read on a little: an answer sent against a full pipe would be lost with the connection."""
+        self.send_error(error.status, str(error))
+        try:
+            self.wfile.flush()
+            self.connection.settimeout(1)
+            self.connection.shutdown(socket.SHUT_WR)
+            left = _DRAINED
+            while left > 0 and (read := self.connection.recv(_CHUNK)):
+                left -= len(read)
+        except OSError:
+            return
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is not a request at all, in API Gateway's format, and close the connection."""
+        self.close_connection = True
+        self.command = getattr(self, "command", None) or "GET"
+        status = code if code < 500 else int(HTTPStatus.BAD_REQUEST)
+        body = json.dumps({"message": message or HTTPStatus(status).phrase})
+        self._send_http_response(status, {"Connection": "close"}, body)
+
+    def _send_http_response_with_body(self, code: int, headers: dict[str, Any], body: str | bytes) -> None:
+        content = body.encode() if isinstance(body, str) else body
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Type", headers.pop("Content-Type", "application/json"))
+        self._send_headers(headers)
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def version_string(self) -> str:
+        return "Causeway"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the application logs its requests itself, without their addresses, which may carry codes."""
+
+
+class Gateway(LocalGateway):
+    """Chalice's local gateway, whose own 403 fails on a header that is not ASCII."""
+
+    def handle_request(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> dict[str, Any]:
+        try:
+            response: dict[str, Any] = super().handle_request(method, path, headers, body)
+        except UnicodeEncodeError:
+            raise ForbiddenError({}, _NO_ROUTE) from None
+        return response
+
+
+class Server(ThreadingMixIn, HTTPServer):
+    """A thread per connection, on a socket that was taken before."""
+
+    daemon_threads = True
+    request_queue_size = 512
+
+    def __init__(self, taken: socket.socket, handler: Callable[[Any, Any, Any], Handler]) -> None:
+        super().__init__(taken.getsockname(), handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = taken
+        self.server_name, self.server_port = taken.getsockname()
+        self.server_activate()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no news; anything else is logged."""
+        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
+            logger.exception("a connection failed")
+
+
+def take_port(port: int) -> socket.socket:
+    """Hold a port of this machine, any free one for 0, until a server is made of it. Raises: OSError."""
+    taken = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind((HOST, port))
+        taken.listen()
+    except OSError:
+        taken.close()
+        raise
+    return taken
+
+
+def build(application: Chalice, config: Config, taken: socket.socket) -> Server:
+    """A server for ``application``; it answers once ``serve_forever`` runs."""
+    return Server(taken, partial(Handler, gateway=Gateway(application, config)))

@@ -1,0 +1,218 @@
+"""The one-machine stack: ``python -m infra.local``, or ``make run``.
+
+The engines boot in processes of their own while this one imports the application; then the resources are laid, the seed
+is sown, and the server, the consumers and the schedules start. Whatever ends this process ends its children.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from infra.local import stackfile
+from infra.local.dynamodb_local import EngineFailed
+from infra.local.engines import ENGINES, Engines, default_engine
+
+if TYPE_CHECKING:
+    from chalice.app import Chalice
+    from chalice.config import Config
+
+    from infra.local.events import EventRunner
+    from infra.local.server import Server
+
+DEFAULT_PORT = 8000
+STAGE = "local"
+
+
+class StartFailed(Exception):
+    """The stack cannot start; the message is one sentence for the person who started it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a stack is started. ``port`` 0 is any free one."""
+
+    port: int
+    engine: str
+    file: Path
+    quiet: bool = False
+
+
+class Stack:
+    """A running stack. ``start`` it, ``wait`` for its end, ``stop`` it."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._ended = threading.Event()
+        self._engines: Engines | None = None
+        self._server: Server | None = None
+        self._runner: EventRunner | None = None
+
+    def start(self) -> dict[str, Any]:
+        """Start everything; answers what the stack's file says. Raises: StartFailed."""
+        from infra.local.server import build, take_port
+
+        previous = stackfile.read(self._options.file)
+        self._refuse_a_second(previous)
+        try:
+            taken = take_port(self._options.port)
+        except OSError as error:
+            raise StartFailed(_no_port(self._options.port, error)) from None
+        port = taken.getsockname()[1]
+        os.environ |= {"STAGE": STAGE, "PORT": str(port)}
+        self._engines = engines = Engines(os.environ, self._options.engine, self._options.file.parent)
+        with ThreadPoolExecutor(1) as beside:
+            laid = beside.submit(self._lay, engines)
+            application, config = _application()
+            laid.result()
+        content = self._content(port, engines, previous)
+        self._server = build(application, config, taken)
+        threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
+        self._runner = _runner(application, config)
+        self._runner.start()
+        stackfile.write(self._options.file, content)
+        return content
+
+    def wait(self) -> None:
+        """Until somebody asks for the end. Raises: StartFailed when an engine ended by itself."""
+        while not self._ended.wait(1):
+            if self._engines and self._engines.broken():
+                raise StartFailed("an engine has ended by itself, so the stack ends too")
+
+    def end(self) -> None:
+        """Ask for the end, from a signal's handler or another thread."""
+        self._ended.set()
+
+    def stop(self) -> None:
+        """End everything, the children last, and take the file along unless a restart needs it."""
+        if self._server:
+            self._server.shutdown()
+        if self._runner:
+            self._runner.stop()
+        if self._server:
+            self._server.server_close()
+        if self._engines:
+            self._engines.stop()
+            stackfile.leave(self._options.file, keep=self._engines.keeps_data)
+
+    def _refuse_a_second(self, previous: Mapping[str, Any] | None) -> None:
+        """Two stacks cannot share the data of one engine."""
+        if self._options.engine != ENGINES[0] and stackfile.running(self._options.file):
+            where = previous["base_url"] if previous else "another port"
+            raise StartFailed(f"a stack with the same data is running already at {where}")
+
+    @staticmethod
+    def _lay(engines: Engines) -> None:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        from infra.local import resources
+        from infra.stacks import StackFailed
+
+        engines.wait()
+        try:
+            resources.lay(emulated=engines.emulated, dynamodb_apart=engines.dynamodb_apart)
+        except (StackFailed, BotoCoreError, ClientError) as error:
+            raise StartFailed(f"the resources could not be made: {error}") from None
+
+    @staticmethod
+    def _content(port: int, engines: Engines, previous: Mapping[str, Any] | None) -> dict[str, Any]:
+        from chalicelib.bootstrap import hub
+        from infra.local import seed
+
+        return {
+            "pid": os.getpid(),
+            "engine": engines.kind,
+            "base_url": hub().settings.public_url,
+            **seed.sow(hub(), previous),
+            "environment": {"STAGE": STAGE, "PORT": str(port), **engines.environment()},
+        }
+
+
+def _application() -> tuple[Chalice, Config]:
+    """The application and its configuration of the local stage. Raises: StartFailed."""
+    from chalice.config import Config
+
+    from chalicelib.foundation.settings import InvalidSetting
+
+    try:
+        from app import app
+    except InvalidSetting as error:
+        raise StartFailed(f"the environment cannot be used: {error}") from None
+    on_disk = json.loads((stackfile.ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
+    return app, Config(
+        chalice_stage=STAGE,
+        user_provided_params={"chalice_app": app, "project_dir": str(stackfile.ROOT)},
+        config_from_disk=on_disk,
+    )
+
+
+def _runner(application: Chalice, config: Config) -> EventRunner:
+    from infra.local.events import EventRunner
+
+    timeouts = {name: config.scope(STAGE, name).lambda_timeout for name in application.handler_map}
+    return EventRunner(application, timeouts=timeouts, region=os.environ["AWS_DEFAULT_REGION"])
+
+
+def _no_port(port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} is taken; choose another one, for example PORT={port % 65535 + 1}"
+    return f"port {port} cannot be used: {error.strerror}"
+
+
+def _options(arguments: list[str] | None) -> tuple[Options, bool]:
+    parser = argparse.ArgumentParser(prog="python -m infra.local", description=__doc__)
+    parser.add_argument("--port", default=os.environ.get("PORT") or str(DEFAULT_PORT), help="0 for any free one")
+    parser.add_argument("--engine", default=default_engine(), help=f"one of {', '.join(ENGINES)}")
+    parser.add_argument("--stack-file", type=Path, default=stackfile.location(), help="where to write what was seeded")
+    parser.add_argument("--quiet", action="store_true", help="print no credentials, only when it is ready")
+    parser.add_argument("--end-with-stdin", action="store_true", help="end when standard input closes")
+    given = parser.parse_args(arguments)
+    if not given.port.isascii() or not given.port.isdigit() or int(given.port) > 65535:
+        raise StartFailed(f"PORT must be a port number, not {given.port!r}")
+    options = Options(int(given.port), given.engine, given.stack_file.absolute(), given.quiet)
+    return options, given.end_with_stdin
+
+
+def _end_with_stdin(stack: Stack) -> None:
+    def watch() -> None:
+        while os.read(0, 1024):
+            pass
+        stack.end()
+
+    threading.Thread(target=watch, name="stdin-watch", daemon=True).start()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; answers its exit code."""
+    from infra.local import summary
+
+    started = time.monotonic()
+    stack: Stack | None = None
+    try:
+        options, end_with_stdin = _options(arguments)
+        stack = Stack(options)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stack.end() if stack else None)
+        if end_with_stdin:
+            _end_with_stdin(stack)
+        content = stack.start()
+        summary.show(content, options.file, time.monotonic() - started, quiet=options.quiet)
+        stack.wait()
+    except (StartFailed, EngineFailed) as error:
+        print(f"causeway: {error}.", file=sys.stderr)
+        return 1
+    finally:
+        if stack:
+            stack.stop()
+    return 0

@@ -1,0 +1,70 @@
+"""``python -m tests.bench``: prints every figure of the README."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+import requests
+
+from infra.local.background import started
+from infra.tour.browser import Browser, approve
+from tests.bench.bare import Bare
+from tests.bench.measures import cold, percentiles, warm
+from tests.bench.relayed import Relayed
+from tests.bench.scene import scene
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """The service's log lines are made, but go nowhere."""
+    kept = os.dup(1)
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123
+        os.dup2(nowhere.fileno(), 1)
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            os.dup2(kept, 1)
+            os.close(kept)
+
+
+def _against_the_bare_script() -> None:
+    with scene():
+        bare, ours = Bare(), Relayed()
+        with _silent():
+            per_request = warm(bare, ours)
+            from_nothing = cold()
+    print(f"GET /tpp/accounts, processor time against the bare script   {per_request}   (goal: 1.30)")
+    print(f"cold first answer, processor time against the bare script   {from_nothing}   (goal: 1.60)")
+
+
+def _latency() -> None:
+    with started() as stack, requests.Session() as session:
+        session.trust_env = False
+        base, client = stack["base_url"], stack["client"]
+        headers = {"X-Api-Key": client["client_id"]}
+        asked = {"bic": "DEMOGB21", "scopes": ["account.list"]}
+        url = session.post(f"{base}/tpp/authorize", json=asked, headers=headers).json()["redirect_url"]
+        code = approve(Browser(client["callback_url"], lambda *_: None), url).split("code=")[1].split("&")[0]
+        tokens = session.post(f"{base}/tpp/token", json={"code": code}, headers=headers).json()
+        headers |= {"Authorization": f"Bearer {tokens['access_token']}"}
+        for path, what in (
+            ("/health", "no storage call"),
+            ("/tpp/consent", "one storage call"),
+            ("/tpp/accounts", "relayed to a demonstration bank in the same process"),
+        ):
+
+            def call(path: str = path) -> None:
+                session.get(base + path, headers=headers).raise_for_status()
+
+            percentiles(call, 30)
+            p50, p99 = percentiles(call, 500)
+            print(f"GET {path:14} p50 {p50:5.1f} ms   p99 {p99:5.1f} ms   {what}")
+
+
+if __name__ == "__main__":
+    _against_the_bare_script()
+    _latency()

@@ -1,0 +1,75 @@
+"""What is measured: processor time per warm request, and whole cold starts, each in pairs with the bare script."""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.bench.scene import ROOT
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Medians of the bare script and of the service, in milliseconds, and the median of the ratios pair by pair."""
+
+    bare: float
+    ours: float
+    ratio: float
+
+    @classmethod
+    def of(cls, pairs: list[tuple[float, float]]) -> Ratio:
+        bare, ours = zip(*pairs, strict=True)
+        return cls(
+            statistics.median(bare) * 1000,
+            statistics.median(ours) * 1000,
+            statistics.median(second / first for first, second in pairs),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.ratio:.2f}  (bare {self.bare:.2f} ms, Causeway {self.ours:.2f} ms)"
+
+
+def warm(bare: Callable[[], None], ours: Callable[[], None], rounds: int = 15, each: int = 60) -> Ratio:
+    """Processor time of this process per request, in turns, so that the machine's moods hit both."""
+    for call in (bare, ours):
+        _processor_time(call, each)
+    return Ratio.of([(_processor_time(bare, each), _processor_time(ours, each)) for _ in range(rounds)])
+
+
+def _processor_time(call: Callable[[], None], times: int) -> float:
+    started = time.process_time()
+    for _ in range(times):
+        call()
+    return (time.process_time() - started) / times
+
+
+def cold(rounds: int = 7) -> Ratio:
+    """Processor time of a fresh interpreter from its start to its end, with one answer in between."""
+    for module in ("tests.bench.bare", "tests.bench.relayed"):
+        _cold(module)  # compiles and caches what the disk has to give
+    return Ratio.of([(_cold("tests.bench.bare"), _cold("tests.bench.relayed")) for _ in range(rounds)])
+
+
+def _cold(module: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", module]
+    subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL, env=os.environ)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
+
+
+def percentiles(call: Callable[[], None], times: int) -> tuple[float, float]:
+    """The 50th and the 99th percentile of a call's duration, in milliseconds."""
+    durations = []
+    for _ in range(times):
+        started = time.perf_counter()
+        call()
+        durations.append((time.perf_counter() - started) * 1000)
+    cuts = statistics.quantiles(durations, n=100)
+    return cuts[49], cuts[98]

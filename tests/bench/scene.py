@@ -1,0 +1,78 @@
+"""The scene of the benchmarks: an emulator and a bank in processes of their own, a client and a consent."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_BIC = "BENCGB21"
+
+
+@contextlib.contextmanager
+def scene() -> Iterator[None]:
+    """Set this process's environment up, so that ``Bare`` and ``Relayed`` (here or in a child) find what they need."""
+    before = dict(os.environ)
+    emulator, bank = _child("infra.local.emulator"), _child("tests.bench.stub_bank")
+    try:
+        os.environ |= {
+            "AWS_ENDPOINT_URL": _first_line(emulator),
+            "AWS_ACCESS_KEY_ID": "bench",
+            "AWS_SECRET_ACCESS_KEY": "bench",
+            "AWS_DEFAULT_REGION": "eu-west-1",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "STAGE": "local",
+            "NO_PROXY": "127.0.0.1",
+            "BENCH_BANK": f"http://127.0.0.1:{_first_line(bank)}",
+        }
+        _furnish()
+        yield
+    finally:
+        for child in (emulator, bank):
+            child.kill()
+            child.communicate()
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _furnish() -> None:
+    from chalicelib.bootstrap import Hub
+    from chalicelib.foundation import signatures
+    from chalicelib.foundation.settings import Settings
+    from chalicelib.openbanking.authorizations import Wish
+    from chalicelib.openbanking.banks import NewBank
+    from infra.local.resources import lay
+
+    lay(emulated=True, dynamodb_apart=False)
+    hub = Hub(Settings.from_environment(os.environ))
+    hub.keyring.initialise()
+    client, _ = hub.clients.create(owner="bench@example.com", title="Bench")
+    domain = os.environ["BENCH_BANK"]
+    hub.banks.add(NewBank(_BIC, "Bench Bank", "GB", 1, domain, f"{domain}/authorize"))
+    wish = Wish(client.client_id, _BIC, 1, ("account.list",), client.callback_url, "reusable", str(uuid.uuid4()), None)
+    authorization = hub.authorizations.open(wish, f"{domain}/authorize")
+    new = hub.consents.new(authorization, {"ibans": ["GB33BUKB20201555555555"]}, 180)
+    hub.store.transact([new.operation])
+    pair, operations = hub.consents.first_pair(new.consent)
+    hub.store.transact(operations)
+    os.environ |= {
+        "BENCH_TABLE": f"{hub.settings.prefix}-clients",
+        "BENCH_CLIENT": client.client_id,
+        "BENCH_BEARER": pair.access_token,
+        "BENCH_KEY": signatures.generate_private_pem(),
+    }
+
+
+def _child(module: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", module]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+
+def _first_line(child: subprocess.Popen[str]) -> str:
+    assert child.stdout is not None
+    return child.stdout.readline().strip()

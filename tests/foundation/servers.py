@@ -1,0 +1,127 @@
+"""Servers that misbehave, on real sockets of this machine; each is a function of one accepted connection."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+Behaviour = Callable[["Connection"], None]
+
+
+@dataclass
+class Connection:
+    """One accepted connection: read whole requests, write bytes as they are."""
+
+    sock: socket.socket
+    number: int
+    stop: threading.Event
+
+    def request(self) -> bytes:
+        """The next request with its body; empty when the caller has hung up."""
+        content = b""
+        while b"\r\n\r\n" not in content:
+            chunk = self.sock.recv(65536)
+            if not chunk:
+                return b""
+            content += chunk
+        head, _, body = content.partition(b"\r\n\r\n")
+        length = next(
+            int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")
+        )
+        while len(body) < length:
+            body += self.sock.recv(65536)
+        return head + b"\r\n\r\n" + body
+
+    def send(self, content: bytes) -> None:
+        self.sock.sendall(content)
+
+    def answer(self, body: bytes = b"{}", status: str = "200 OK", headers: bytes = b"") -> None:
+        self.send(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n".encode() + headers + b"\r\n" + body)
+
+    def trickle(self, content: bytes, seconds: float) -> None:
+        """One byte after the other, until the caller hangs up or the test ends."""
+        for byte in content:
+            if self.stop.wait(seconds):
+                return
+            self.send(bytes([byte]))
+
+
+@dataclass
+class Server:
+    """A listening server; ``requests`` has what every connection received, by connection number."""
+
+    port: int
+    scheme: str
+    requests: list[tuple[int, bytes]] = field(default_factory=list)
+    connections: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.port}/bank"
+
+    @property
+    def served(self) -> list[int]:
+        """The connection that each request came by."""
+        return [number for number, _ in self.requests]
+
+
+@contextlib.contextmanager
+def serving(behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
+    """Run ``behaviour`` for every connection, each in a thread, until the block ends."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = Server(listener.getsockname()[1], "https" if tls else "http")
+    stop = threading.Event()
+    open_sockets: list[socket.socket] = []
+    threads: list[threading.Thread] = []
+
+    def serve(sock: socket.socket, number: int) -> None:
+        with contextlib.suppress(OSError, ValueError), contextlib.closing(sock):
+            wrapped = tls.wrap_socket(sock, server_side=True) if tls else sock
+            open_sockets.append(wrapped)
+            with contextlib.closing(wrapped):
+                behaviour(_Recording(wrapped, number, stop, server))
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                sock, _ = listener.accept()
+                server.connections += 1
+                threads.append(threading.Thread(target=serve, args=(sock, server.connections), daemon=True))
+                threads[-1].start()
+
+    acceptor = threading.Thread(target=accept, daemon=True)
+    acceptor.start()
+    try:
+        yield server
+    finally:
+        stop.set()
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        for sock in open_sockets:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+        for thread in (acceptor, *threads):
+            thread.join(5)
+
+
+@dataclass
+class _Recording(Connection):
+    server: Server
+
+    def request(self) -> bytes:
+        content = super().request()
+        if content:
+            self.server.requests.append((self.number, content))
+        return content
+
+
+def unused_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port

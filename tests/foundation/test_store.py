@@ -1,0 +1,477 @@
+"""The store: what it promises about reads, conditions, transactions, repeats and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import boto3
+import pytest
+from boto3.dynamodb.conditions import Attr
+from botocore.exceptions import ClientError, EndpointConnectionError
+
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.store import (
+    ATTEMPTS,
+    Check,
+    ConditionFailed,
+    Conflict,
+    Delete,
+    Item,
+    Put,
+    Store,
+    StoreUnavailable,
+    Update,
+    absent,
+)
+
+PREFIX = "causeway-local"
+CLIENTS = "clients"
+CONSENTS = "consents"
+
+
+class Recorder:
+    """A DynamoDB client that counts calls and fails as it is told, before or after the real call."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.failures: list[Exception] = []
+        self.lost_answers: list[Exception] = []
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(**request: Any) -> Any:
+            self.calls.append((name, request))
+            if self.failures:
+                raise self.failures.pop(0)
+            answer = getattr(self._client, name)(**request)
+            if self.lost_answers:
+                raise self.lost_answers.pop(0)
+            return answer
+
+        return call
+
+
+@pytest.fixture
+def client(resources: None) -> Recorder:
+    return Recorder(boto3.client("dynamodb"))
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def store(client: Recorder, pauses: list[float]) -> Store:
+    return Store(client, PREFIX, pause=pauses.append)
+
+
+@pytest.fixture
+def key() -> Item:
+    return {"client_id": new_id()}
+
+
+def refusal(code: str, **members: Any) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "refused"}, **members}, "TransactWriteItems")
+
+
+def cancelled(*codes: str) -> ClientError:
+    return refusal("TransactionCanceledException", CancellationReasons=[{"Code": code} for code in codes])
+
+
+# -- reading
+
+
+def test_an_item_comes_back_as_it_was_written(store: Store, key: Item) -> None:
+    item = {
+        **key,
+        "text": "Zoë",
+        "empty": "",
+        "whole": 5,
+        "negative": -5,
+        "large": 12345678901234567890123456789012345678,
+        "amount": Decimal("1.5"),
+        "bytes": b"\x00\xff",
+        "yes": True,
+        "nothing": None,
+        "list": [1, "a", [b"b"]],
+        "map": {"a": {"b": Decimal("0.01")}},
+    }
+    store.put(CLIENTS, item)
+    read = store.get(CLIENTS, key)
+
+    assert read == item
+    assert read is not None
+    assert {name: type(value) for name, value in read.items()} == {name: type(value) for name, value in item.items()}
+
+
+def test_what_is_not_there_is_none(store: Store, key: Item) -> None:
+    assert store.get(CLIENTS, key) is None
+
+
+@pytest.mark.parametrize("value", [1.5, {"amount": 1.5}, [1.5]])
+def test_a_float_is_refused(store: Store, client: Recorder, key: Item, value: object) -> None:
+    with pytest.raises(TypeError, match="Float types are not supported"):
+        store.put(CLIENTS, {**key, "value": value})
+    assert client.calls == []
+
+
+def test_reads_together_keep_their_order_are_one_call_and_strongly_consistent(store: Store, client: Recorder) -> None:
+    first, second, absent_one = ({"client_id": new_id()} for _ in range(3))
+    part = {"consent_id": new_id(), "part": "consent"}
+    for item in (first, second):
+        store.put(CLIENTS, {**item, "title": item["client_id"]})
+    store.put(CONSENTS, {**part, "state": "authorised"})
+    client.calls.clear()
+
+    keys = [(CLIENTS, second), (CONSENTS, part), (CLIENTS, absent_one), (CLIENTS, first), (CLIENTS, second)]
+    found = store.batch_get(keys)
+
+    assert [item and item.get("title") for item in found] == [
+        second["client_id"],
+        None,
+        None,
+        first["client_id"],
+        second["client_id"],
+    ]
+    assert found[1] == {**part, "state": "authorised"}
+    ((name, request),) = client.calls
+    assert name == "batch_get_item"
+    assert all(table["ConsistentRead"] for table in request["RequestItems"].values())
+
+
+def test_items_of_one_partition_are_told_apart_by_their_sort_key(store: Store) -> None:
+    consent_id = new_id()
+    keys = [(CONSENTS, {"consent_id": consent_id, "part": part}) for part in ("b", "a", "c")]
+    for table, item in keys:
+        store.put(table, item)
+
+    assert [item and item["part"] for item in store.batch_get(keys)] == ["b", "a", "c"]
+
+
+def test_more_than_a_hundred_reads_together_are_refused(store: Store) -> None:
+    with pytest.raises(ValueError, match="at most 100"):
+        store.batch_get([(CLIENTS, {"client_id": str(number)}) for number in range(101)])
+
+
+class HalfAnswers:
+    """Answers one key of each batch and leaves the others unprocessed; with ``stuck`` not even one."""
+
+    def __init__(self, stuck: bool = False) -> None:
+        self.asked: list[int] = []
+        self._stuck = stuck
+
+    def batch_get_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803 - boto3's name
+        ((table, request),) = RequestItems.items()
+        keys = request["Keys"]
+        self.asked.append(len(keys))
+        done = [] if self._stuck else keys[:1]
+        left = {**request, "Keys": keys[len(done) :]}
+        return {"Responses": {table: done}, "UnprocessedKeys": {table: left} if left["Keys"] else {}}
+
+
+def test_unprocessed_keys_are_asked_for_again(pauses: list[float]) -> None:
+    client = HalfAnswers()
+    keys: list[tuple[str, Item]] = [(CLIENTS, {"client_id": name}) for name in ("one", "two", "three")]
+
+    found = Store(client, PREFIX, pause=pauses.append).batch_get(keys)
+
+    assert found == [{"client_id": "one"}, {"client_id": "two"}, {"client_id": "three"}]
+    assert client.asked == [3, 2, 1]
+    assert len(pauses) == 2
+
+
+def test_keys_that_stay_unprocessed_are_an_outage(pauses: list[float]) -> None:
+    client = HalfAnswers(stuck=True)
+
+    with pytest.raises(StoreUnavailable, match="left keys unprocessed"):
+        Store(client, PREFIX, pause=pauses.append).get(CLIENTS, {"client_id": "one"})
+    assert len(client.asked) == ATTEMPTS
+
+
+# -- single writes
+
+
+def test_a_condition_that_fails_hands_back_what_stood_there_and_writes_nothing(store: Store, key: Item) -> None:
+    store.put(CLIENTS, {**key, "title": "first"}, absent("client_id"))
+
+    for write in (
+        lambda: store.put(CLIENTS, {**key, "title": "second"}, absent("client_id")),
+        lambda: store.update(CLIENTS, key, set={"title": "second"}, condition=Attr("title").eq("other")),
+        lambda: store.delete(CLIENTS, key, Attr("title").eq("other")),
+    ):
+        with pytest.raises(ConditionFailed) as caught:
+            write()
+        assert caught.value.item == {**key, "title": "first"}
+        assert caught.value.failed == [0]
+    assert store.get(CLIENTS, key) == {**key, "title": "first"}
+
+
+def test_a_condition_on_what_is_not_there_hands_back_none(store: Store, key: Item) -> None:
+    with pytest.raises(ConditionFailed) as caught:
+        store.update(CLIENTS, key, set={"title": "a"}, condition=Attr("client_id").exists())
+
+    assert caught.value.item is None
+    assert store.get(CLIENTS, key) is None
+
+
+def test_a_put_that_repeats_itself_is_recognised(store: Store, key: Item) -> None:
+    item = {**key, "title": "a", "sealed": b"\x01", "list": [Decimal("1.0")]}
+    store.put(CLIENTS, item, absent("client_id"))
+
+    store.put(CLIENTS, item, absent("client_id"))
+
+
+def test_an_update_sets_removes_adds_and_answers_the_new_item(store: Store, key: Item) -> None:
+    store.put(CLIENTS, {**key, "title": "old", "note": "x", "other": "y", "count": 2})
+
+    item = store.update(
+        CLIENTS,
+        key,
+        set={"title": "new", "status": "active"},
+        remove=["note", "other"],
+        add={"count": 3, "visits": 1},
+        condition=Attr("title").eq("old") & Attr("count").lt(5),
+    )
+
+    assert item == {**key, "title": "new", "status": "active", "count": 5, "visits": 1}
+    assert store.get(CLIENTS, key) == item
+
+
+@pytest.mark.parametrize("changes", [{"set": {"name": "a"}}, {"remove": ["name"]}, {"add": {"size": 1}}])
+def test_an_update_may_do_one_thing_only_also_with_reserved_names(
+    store: Store, key: Item, changes: dict[str, Any]
+) -> None:
+    store.put(CLIENTS, {**key, "name": "b", "size": 1})
+
+    assert store.update(CLIENTS, key, **changes)["client_id"] == key["client_id"]
+
+
+def test_an_update_makes_what_is_not_there(store: Store, key: Item) -> None:
+    assert store.update(CLIENTS, key, add={"count": 1}) == {**key, "count": 1}
+
+
+def test_deleting_what_is_not_there_succeeds(store: Store, key: Item) -> None:
+    store.put(CLIENTS, key)
+    store.delete(CLIENTS, key)
+    store.delete(CLIENTS, key)
+
+    assert store.get(CLIENTS, key) is None
+
+
+# -- transactions
+
+
+def test_a_transaction_applies_every_kind_of_operation(store: Store) -> None:
+    made, changed, gone, checked = ({"client_id": new_id()} for _ in range(4))
+    for item in (changed, gone, checked):
+        store.put(CLIENTS, item)
+
+    store.transact(
+        [
+            Put(CLIENTS, {**made, "title": "made"}, absent("client_id")),
+            Update(CLIENTS, changed, set={"title": "changed"}, condition=Attr("client_id").exists()),
+            Delete(CLIENTS, gone, Attr("client_id").exists()),
+            Check(CLIENTS, checked, Attr("client_id").exists()),
+        ]
+    )
+
+    assert store.batch_get([(CLIENTS, item) for item in (made, changed, gone, checked)]) == [
+        {**made, "title": "made"},
+        {**changed, "title": "changed"},
+        None,
+        checked,
+    ]
+
+
+def test_a_transaction_that_fails_writes_nothing_and_names_every_operation(store: Store) -> None:
+    new, taken, missing, good = ({"client_id": new_id()} for _ in range(4))
+    store.put(CLIENTS, {**taken, "title": "taken"})
+    store.put(CLIENTS, good)
+
+    with pytest.raises(ConditionFailed) as caught:
+        store.transact(
+            [
+                Put(CLIENTS, new, absent("client_id")),
+                Put(CLIENTS, taken, absent("client_id")),
+                Check(CLIENTS, good, Attr("client_id").exists()),
+                Update(CLIENTS, missing, set={"title": "x"}, condition=Attr("client_id").exists()),
+            ]
+        )
+
+    assert caught.value.failed == [1, 3]
+    assert caught.value.items == [None, {**taken, "title": "taken"}, None, None]
+    assert caught.value.item == {**taken, "title": "taken"}
+    assert store.get(CLIENTS, new) is None
+
+
+# -- conflicts, repeats and outages
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        cancelled("None", "TransactionConflict"),
+        cancelled("TransactionConflict", "ThrottlingError"),
+        refusal("TransactionConflictException"),
+        refusal("TransactionInProgressException"),
+        refusal("ThrottlingException"),
+        refusal("ProvisionedThroughputExceededException"),
+    ],
+)
+def test_a_conflict_is_tried_again_as_the_same_transaction(
+    store: Store, client: Recorder, pauses: list[float], key: Item, failure: ClientError
+) -> None:
+    client.failures = [failure] * (ATTEMPTS - 1)
+
+    store.transact([Put(CLIENTS, key, absent("client_id"))])
+
+    assert store.get(CLIENTS, key) == key
+    tokens = [request["ClientRequestToken"] for name, request in client.calls if name == "transact_write_items"]
+    assert len(tokens) == ATTEMPTS
+    assert len(set(tokens)) == 1
+    assert len(pauses) == ATTEMPTS - 1
+    assert sum(pauses) < 1
+
+
+def test_each_transaction_has_a_token_of_its_own(store: Store, client: Recorder) -> None:
+    for _ in range(2):
+        store.transact([Put(CLIENTS, {"client_id": new_id()})])
+
+    assert len({request["ClientRequestToken"] for _, request in client.calls}) == 2
+
+
+def test_a_conflict_that_stays_is_one_typed_exception(store: Store, client: Recorder, key: Item) -> None:
+    client.failures = [cancelled("TransactionConflict")] * ATTEMPTS
+
+    with pytest.raises(Conflict):
+        store.transact([Put(CLIENTS, key)])
+    assert len(client.calls) == ATTEMPTS
+
+
+def test_a_single_write_in_the_way_of_a_transaction_is_tried_again(store: Store, client: Recorder, key: Item) -> None:
+    client.failures = [refusal("TransactionConflictException")]
+
+    assert store.update(CLIENTS, key, set={"title": "a"}) == {**key, "title": "a"}
+
+
+def test_a_failed_condition_beside_a_conflict_is_a_failed_condition(store: Store, client: Recorder, key: Item) -> None:
+    client.failures = [cancelled("TransactionConflict", "ConditionalCheckFailed")]
+
+    with pytest.raises(ConditionFailed) as caught:
+        store.transact([Put(CLIENTS, key), Put(CLIENTS, key)])
+    assert caught.value.failed == [1]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
+        refusal("InternalServerError"),
+        refusal("ResourceNotFoundException"),
+        refusal("AccessDeniedException"),
+        cancelled("ValidationError"),
+    ],
+)
+@pytest.mark.parametrize("call", ["get", "put", "update", "delete", "transact", "query", "scan"])
+def test_whatever_else_goes_wrong_is_an_outage(
+    store: Store, client: Recorder, key: Item, call: str, failure: Exception
+) -> None:
+    client.failures = [failure]
+    calls: dict[str, Callable[[], object]] = {
+        "get": lambda: store.get(CLIENTS, key),
+        "put": lambda: store.put(CLIENTS, key),
+        "update": lambda: store.update(CLIENTS, key, set={"title": "a"}),
+        "delete": lambda: store.delete(CLIENTS, key),
+        "transact": lambda: store.transact([Put(CLIENTS, key)]),
+        "query": lambda: store.query(CLIENTS, ("client_id", "a")),
+        "scan": lambda: list(store.scan(CLIENTS)),
+    }
+
+    with pytest.raises(StoreUnavailable) as caught:
+        calls[call]()
+    assert caught.value.__cause__ is failure
+    assert len(client.calls) == 1
+
+
+# -- queries
+
+
+@pytest.fixture
+def partition(store: Store) -> str:
+    """A consent of seven parts, and another that must not show."""
+    consent_id = new_id()
+    for part in ("a#1", "a#2", "a#3", "b#1", "b#2", "c#1", "c#2"):
+        store.put(CONSENTS, {"consent_id": consent_id, "part": part})
+    store.put(CONSENTS, {"consent_id": new_id(), "part": "a#1"})
+    return consent_id
+
+
+def parts(items: list[Item]) -> list[str]:
+    return [item["part"] for item in items]
+
+
+def test_a_query_reads_one_partition_in_order(store: Store, client: Recorder, partition: str) -> None:
+    client.calls.clear()
+    page = store.query(CONSENTS, ("consent_id", partition))
+
+    assert parts(page.items) == ["a#1", "a#2", "a#3", "b#1", "b#2", "c#1", "c#2"]
+    assert page.next is None
+    assert client.calls[0][1]["ConsistentRead"]
+
+
+def test_a_query_continues_where_it_stopped(store: Store, partition: str) -> None:
+    pages, after = [], None
+    while True:
+        page = store.query(CONSENTS, ("consent_id", partition), limit=3, after=after)
+        pages.append(parts(page.items))
+        after = page.next
+        if after is None:
+            break
+
+    assert [part for page in pages for part in page] == ["a#1", "a#2", "a#3", "b#1", "b#2", "c#1", "c#2"]
+    assert all(len(page) <= 3 for page in pages)
+
+
+def test_a_query_can_run_backwards_and_by_the_beginning_of_the_sort_key(store: Store, partition: str) -> None:
+    page = store.query(CONSENTS, ("consent_id", partition), sort_prefix=("part", "a#"), newest_first=True)
+
+    assert parts(page.items) == ["a#3", "a#2", "a#1"]
+
+
+def test_a_query_of_an_index_finds_by_another_attribute(store: Store) -> None:
+    owner = f"{new_id()}@example.com"
+    for number in range(3):
+        store.put(CLIENTS, {"client_id": f"{owner}-{number}", "owner": owner})
+
+    page = store.query(CLIENTS, ("owner", owner), index="owner", limit=2)
+    rest = store.query(CLIENTS, ("owner", owner), index="owner", after=page.next)
+    assert [item["client_id"][-1] for item in page.items + rest.items] == ["0", "1", "2"]
+
+
+def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:
+    class Pages:
+        """Two items a page."""
+
+        def scan(self, **request: Any) -> Any:
+            return client.scan(**request, Limit=2)
+
+    ids = {new_id() for _ in range(5)}
+    store = Store(client, PREFIX)
+    for item_id in ids:
+        store.put("users", {"email": item_id})
+    found = {item["email"] for item in Store(Pages(), PREFIX).scan("users")}
+
+    assert ids <= found
+    assert len([name for name, _ in client.calls if name == "scan"]) >= 3
+
+
+def test_a_lost_answer_of_a_put_is_recognised_as_its_own(store: Store, client: Recorder, key: Item) -> None:
+    client.lost_answers = [refusal("ThrottlingException")]
+
+    store.put(CLIENTS, {**key, "title": "a"}, absent("client_id"))
+
+    assert [name for name, _ in client.calls] == ["put_item", "put_item"]
+    assert store.get(CLIENTS, key) == {**key, "title": "a"}

@@ -1,0 +1,89 @@
+"""Which engines a stack runs on, by its environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from infra.local import engines
+from infra.local.dynamodb_local import EngineFailed
+from infra.local.engines import Engines
+
+
+class NoChild:
+    """Stands for a process that is not started."""
+
+    commands: ClassVar[list[list[str]]] = []
+
+    def __init__(self, command: list[str], **options: Any) -> None:
+        self.commands.append(command)
+
+    def first_line(self) -> str:
+        return "http://127.0.0.1:5555"
+
+
+@pytest.fixture(autouse=True)
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    NoChild.commands = []
+    monkeypatch.setattr(engines, "Child", NoChild)
+    return NoChild.commands
+
+
+def test_without_settings_the_own_emulator_is_used_with_made_up_credentials(
+    tmp_path: Path, commands: list[list[str]]
+) -> None:
+    environ = {"AWS_PROFILE": "real", "AWS_SESSION_TOKEN": "real", "AWS_ACCESS_KEY_ID": "real"}
+    started = Engines(environ, "emulator", tmp_path)
+    started.wait()
+
+    assert len(commands) == 1
+    assert "--state" not in commands[0]
+    assert environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:5555"
+    assert environ["AWS_ACCESS_KEY_ID"] == "local"
+    assert "AWS_PROFILE" not in environ
+    assert "AWS_SESSION_TOKEN" not in environ
+    assert environ["AWS_DEFAULT_REGION"] == environ["AWS_REGION"] == "eu-west-1"
+    assert (started.kind, started.keeps_data) == ("emulator", False)
+    assert started.environment()["AWS_ACCESS_KEY_ID"] == "local"
+
+
+def test_another_endpoint_is_used_as_it_is(tmp_path: Path, commands: list[list[str]]) -> None:
+    environ = {"AWS_ENDPOINT_URL": "http://elsewhere:4566", "AWS_ACCESS_KEY_ID": "own", "AWS_SECRET_ACCESS_KEY": "own"}
+    started = Engines(environ, "emulator", tmp_path)
+    started.wait()
+
+    assert commands == []
+    assert environ["AWS_ENDPOINT_URL"] == "http://elsewhere:4566"
+    assert (started.kind, started.emulated, started.keeps_data) == ("endpoint", False, True)
+    assert "AWS_ACCESS_KEY_ID" not in started.environment(), "credentials of others are not written down"
+
+
+def test_localstack_is_found_by_its_client(tmp_path: Path, commands: list[list[str]]) -> None:
+    environ = {"LOCALSTACK": "1"}
+    started = Engines(environ, "emulator", tmp_path)
+
+    assert commands == []
+    assert environ["AWS_ENDPOINT_URL"].endswith(":4566")
+    assert started.kind == "localstack"
+
+
+def test_with_dynamodb_elsewhere_the_emulator_keeps_its_keys(tmp_path: Path, commands: list[list[str]]) -> None:
+    started = Engines({"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}, "emulator", tmp_path)
+
+    assert commands[0][-2:] == ["--state", str(tmp_path / "emulator.json")]
+    assert started.dynamodb_apart
+
+
+def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EngineFailed, match="ENGINE must be one of emulator, dynamodb-local, not 'oracle'"):
+        Engines({}, "oracle", tmp_path)
+
+
+def test_calls_to_this_machine_go_through_no_proxy(tmp_path: Path) -> None:
+    environ = {"NO_PROXY": "example.com"}
+    Engines(environ, "emulator", tmp_path)
+
+    assert environ["NO_PROXY"] == "example.com,127.0.0.1,localhost"
+    assert environ["no_proxy"] == "127.0.0.1,localhost"

@@ -1,0 +1,161 @@
+"""Consumers and schedules, run as Lambda runs them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from chalice.app import Blueprint, Chalice, Cron, Rate, SQSEvent
+
+from infra.local.events import EventRunner, expression, queue_name
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+class Sqs:
+    """A queue that gives each message once, and remembers what was deleted."""
+
+    def __init__(self, *bodies: str) -> None:
+        self.waiting = [
+            {"MessageId": f"id-{body}", "ReceiptHandle": f"handle-{body}", "Body": body, "MD5OfBody": "0"}
+            for body in bodies
+        ]
+        self.deleted: list[str] = []
+        self.asked: list[dict[str, Any]] = []
+
+    def get_queue_url(self, QueueName: str) -> dict[str, str]:  # noqa: N803 - boto3's names
+        return {"QueueUrl": f"https://queue/{QueueName}"}
+
+    def receive_message(self, **request: Any) -> dict[str, Any]:
+        self.asked.append(request)
+        taken = self.waiting[: request["MaxNumberOfMessages"]]
+        del self.waiting[: len(taken)]
+        return {"Messages": taken} if taken else {}
+
+    def delete_message(self, QueueUrl: str, ReceiptHandle: str) -> None:  # noqa: N803
+        self.deleted.append(ReceiptHandle)
+
+
+@pytest.fixture
+def seen() -> list[Any]:
+    return []
+
+
+@pytest.fixture
+def application(seen: list[Any]) -> Chalice:
+    app = Chalice("test", configure_logs=False, env={})
+    jobs = Blueprint("jobs")
+
+    @jobs.on_sqs_message(queue="orders", batch_size=2, name="consume")
+    def consume(event: SQSEvent) -> None:
+        for record in event:
+            seen.append(record.body)
+            if record.body == "bad":
+                raise ValueError("bad message")
+
+    @jobs.schedule(Rate(1, unit=Rate.MINUTES), name="tick")
+    def tick(event: Any) -> None:
+        seen.append(event.to_dict())
+
+    app.register_blueprint(jobs)
+    return app
+
+
+def runner(application: Chalice, sqs: Any = None, **options: Any) -> EventRunner:
+    return EventRunner(application, timeouts={"consume": 30}, region="eu-west-1", sqs=sqs, now=lambda: NOW, **options)
+
+
+def test_a_message_is_deleted_when_its_handler_returns(application: Chalice, seen: list[Any]) -> None:
+    sqs = Sqs("a", "b", "c")
+    consumer = runner(application, sqs)
+
+    assert consumer.consume_once(consumer.consumers[0], "url") == 2
+    assert seen == ["a", "b"]
+    assert sqs.deleted == ["handle-a", "handle-b"]
+
+
+def test_a_batch_stays_in_the_queue_when_its_handler_raises(
+    application: Chalice, caplog: pytest.LogCaptureFixture
+) -> None:
+    sqs = Sqs("a", "bad")
+    consumer = runner(application, sqs)
+
+    with caplog.at_level(logging.ERROR):
+        assert consumer.consume_once(consumer.consumers[0], "url") == 0
+    assert sqs.deleted == []
+    assert "the function consume failed" in caplog.text
+
+
+def test_a_handler_gets_the_event_and_the_context_that_lambda_gives(application: Chalice) -> None:
+    got: list[Any] = []
+    application.handler_map["consume"] = lambda event, context: got.extend([event, context])
+    consumer = runner(application, Sqs("a"))
+
+    consumer.consume_once(consumer.consumers[0], "url")
+    record = got[0]["Records"][0]
+    assert record["body"] == "a"
+    assert record["receiptHandle"] == "handle-a"
+    assert record["eventSource"] == "aws:sqs"
+    assert record["eventSourceARN"].endswith(":orders")
+    assert got[1].function_name == "consume"
+    assert 29_000 < got[1].get_remaining_time_in_millis() <= 30_000
+
+
+def test_a_schedule_gets_the_event_that_eventbridge_sends(application: Chalice, seen: list[Any]) -> None:
+    consumer = runner(application)
+
+    assert consumer.run_schedule(consumer.scheduled[0])
+    assert seen[0]["source"] == "aws.events"
+    assert seen[0]["time"] == "2026-03-02T09:00:00Z"
+
+
+def test_consumers_work_until_they_are_stopped(application: Chalice, seen: list[Any]) -> None:
+    came = threading.Event()
+    application.handler_map["consume"] = lambda event, context: came.set()
+
+    class Slow(Sqs):
+        def receive_message(self, **request: Any) -> dict[str, Any]:
+            threading.Event().wait(0.01)
+            return super().receive_message(**request)
+
+    consumer = runner(application, Slow("a"))
+    consumer.start()
+    assert came.wait(5)
+    consumer.stop()
+    assert seen == []
+
+
+def test_a_schedule_runs_when_it_is_due(application: Chalice) -> None:
+    times = iter([NOW, NOW + timedelta(seconds=60)])
+    ran = threading.Event()
+    application.handler_map["tick"] = lambda event, context: ran.set()
+    application.event_sources = [source for source in application.event_sources if source.name == "tick"]
+    clock = EventRunner(
+        application, timeouts={}, region="eu-west-1", sqs=Sqs(), now=lambda: next(times, NOW + timedelta(seconds=60))
+    )
+
+    clock.start()
+    assert ran.wait(5)
+    clock.stop()
+
+
+def test_queues_and_schedules_may_be_registered_in_any_form() -> None:
+    app = Chalice("test", configure_logs=False, env={})
+    app.on_sqs_message(queue_arn="arn:aws:sqs:eu-west-1:1:by-arn", name="one")(lambda event: None)
+    app.schedule("rate(2 hours)", name="two")(lambda event: None)
+    app.schedule(Cron(0, 6, "*", "*", "?", "*"), name="three")(lambda event: None)
+    found = runner(app)
+
+    assert [queue_name(source) for source in found.consumers] == ["by-arn"]
+    assert [expression(source) for source in found.scheduled] == ["rate(2 hours)", "cron(0 6 * * ? *)"]
+
+
+def test_the_applications_own_consumers_and_schedules_are_found() -> None:
+    from app import app
+
+    found = runner(app)
+    assert [source.name for source in found.consumers] == ["deliver"]
+    assert [source.name for source in found.scheduled] == ["sweep"]

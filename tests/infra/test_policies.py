@@ -1,0 +1,130 @@
+"""The hand-written policies: every table is covered, and nothing is granted beyond the stage's own resources."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra import template
+
+FOLDER = Path(__file__).parents[2] / ".chalice"
+CONFIG: dict[str, Any] = json.loads((FOLDER / "config.json").read_text())
+STAGES = ("dev", "prod")
+POLICIES = sorted(FOLDER.glob("policy-*.json"))
+
+each_policy = pytest.mark.parametrize("file", POLICIES, ids=lambda file: file.stem)
+each_stage = pytest.mark.parametrize("stage", STAGES)
+
+
+def statements(file: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(file.read_text())["Statement"]
+    return found
+
+
+def resources(statement: dict[str, Any]) -> list[str]:
+    found = statement["Resource"]
+    return [found] if isinstance(found, str) else list(found)
+
+
+def stage_of(file: Path) -> str:
+    return file.stem.split("-")[1]
+
+
+def granted(file: Path, prefix: str) -> set[tuple[str, str]]:
+    return {
+        (action, resource)
+        for statement in statements(file)
+        for action in statement["Action"]
+        for resource in resources(statement)
+        if action.startswith(prefix)
+    }
+
+
+@each_stage
+def test_the_interface_may_use_every_table_and_index(stage: str) -> None:
+    allowed = {resource for _, resource in granted(FOLDER / f"policy-{stage}.json", "dynamodb:")}
+    sweeper = {resource for _, resource in granted(FOLDER / f"policy-{stage}-sweep.json", "dynamodb:")}
+
+    wanted = set()
+    for table in template.for_stage(stage).tables():
+        arn = f"arn:aws:dynamodb:*:*:table/{table['TableName']}"
+        wanted.add(arn)
+        wanted |= {f"{arn}/index/{index['IndexName']}" for index in table.get("GlobalSecondaryIndexes", [])}
+    assert allowed | sweeper == wanted
+
+
+@each_policy
+def test_actions_are_named_one_by_one(file: Path) -> None:
+    for statement in statements(file):
+        assert statement["Effect"] == "Allow"
+        assert not [action for action in statement["Action"] if "*" in action]
+
+
+@each_policy
+def test_resources_are_named_and_belong_to_the_stage(file: Path) -> None:
+    own = f"causeway-{stage_of(file)}-"
+    for statement in statements(file):
+        for resource in resources(statement):
+            _, _, service, _, _, name = [*resource.split(":", 5), *[""] * 5][:6]
+            if statement["Sid"] == "WriteTraces":
+                assert resource == "*"  # X-Ray knows no resources
+            elif service == "kms":
+                key = statement["Condition"]["ForAnyValue:StringEquals"]["kms:ResourceAliases"]
+                assert key == f"alias/causeway-{stage_of(file)}"
+            else:
+                assert own in name
+                assert "*" not in name.removesuffix(":log-stream:*")
+
+
+@each_policy
+def test_nobody_reads_whole_tables_or_changes_keys_and_secrets(file: Path) -> None:
+    actions = {action for statement in statements(file) for action in statement["Action"]}
+
+    assert "dynamodb:Scan" not in actions
+    assert {action for action in actions if action.startswith("kms:")} <= {"kms:Decrypt"}
+    assert {action for action in actions if action.startswith("secretsmanager:")} <= {"secretsmanager:GetSecretValue"}
+
+
+@each_stage
+def test_only_the_consumer_takes_messages_and_only_the_others_send_them(stage: str) -> None:
+    queue = f"arn:aws:sqs:*:*:causeway-{stage}-deliveries"
+    sending = {("sqs:GetQueueUrl", queue), ("sqs:SendMessage", queue)}
+
+    assert granted(FOLDER / f"policy-{stage}.json", "sqs:") == sending
+    assert granted(FOLDER / f"policy-{stage}-sweep.json", "sqs:") == sending
+    assert ("sqs:ReceiveMessage", queue) in granted(FOLDER / f"policy-{stage}-deliver.json", "sqs:")
+
+
+def test_production_has_nothing_of_the_demonstration_banks() -> None:
+    for file in POLICIES:
+        if stage_of(file) == "prod":
+            assert "demo-bank" not in file.read_text()
+
+
+@each_stage
+def test_each_function_has_a_policy_of_its_own(stage: str) -> None:
+    from app import app
+
+    functions = CONFIG["stages"][stage]["lambda_functions"]
+    assert {source.name for source in app.event_sources} == set(functions) == set(CONFIG["lambda_functions"])
+    for name, settings in functions.items():
+        assert settings["iam_policy_file"] == f"policy-{stage}-{name}.json"
+        assert (FOLDER / settings["iam_policy_file"]).is_file()
+
+
+@each_stage
+def test_memory_time_processor_and_tracing_are_explicit(stage: str) -> None:
+    from chalice.config import Config
+
+    config = Config(chalice_stage=stage, config_from_disk=CONFIG)
+
+    assert config.lambda_architecture == "arm64"
+    assert config.xray_enabled is True
+    assert config.automatic_layer is True
+    assert config.autogen_policy is False
+    assert config.lambda_timeout == 29
+    assert config.lambda_memory_size >= 512
+    assert config.environment_variables["STAGE"] == stage

@@ -1,0 +1,60 @@
+"""Children end with their parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from infra.local.process import Child, ChildFailed, guarded
+
+PARENT = """
+import subprocess, sys, time
+from infra.local.process import Child, guarded
+child = Child(guarded("sleep", "60"))
+time.sleep(0.3)
+found = subprocess.run(["pgrep", "-P", str(child.pid)], capture_output=True, text=True).stdout.split()
+print(child.pid, *found, flush=True)
+time.sleep(60)
+"""
+
+
+def alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
+def test_a_guarded_program_ends_even_when_its_parent_is_killed() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    with parent.stdout:
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+    assert len(pids) == 2
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    deadline = time.monotonic() + 5
+    while any(map(alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(map(alive, pids))
+
+
+def test_stopping_a_child_ends_the_program() -> None:
+    child = Child(guarded("sleep", "60"))
+    assert not child.ended()
+    child.stop()
+    assert child.ended()
+
+
+def test_a_child_that_ends_without_a_word_is_reported() -> None:
+    child = Child([sys.executable, "-c", "raise SystemExit(3)"], output=subprocess.PIPE)
+    with pytest.raises(ChildFailed, match="exit code 3"):
+        child.first_line()
+    child.stop()

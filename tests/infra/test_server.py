@@ -1,0 +1,150 @@
+"""What the local HTTP server does better than Chalice's own."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+from chalice.app import Chalice, Response
+from chalice.config import Config
+
+from infra.local import server
+from infra.local.server import LARGEST_BODY
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """The port of a small application."""
+    app = Chalice("small", configure_logs=False, env={})
+
+    @app.route("/echo", methods=["GET", "POST"], content_types=["application/json", "text/plain"])
+    def echo() -> Response:
+        request = app.current_request
+        return Response(request.raw_body or b"nothing", headers={"Content-Type": "application/octet-stream"})
+
+    @app.route("/cookies")
+    def cookies() -> Response:
+        return Response("ok", headers={"Set-Cookie": ["a=1", "b=2"]})
+
+    config = Config(chalice_stage="local", user_provided_params={"chalice_app": app, "lambda_memory_size": 128})
+    running = server.build(app, config, server.take_port(0))
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield running.server_port
+    running.shutdown()
+    running.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def connection(port: int) -> Iterator[http.client.HTTPConnection]:
+    opened = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    yield opened
+    opened.close()
+
+
+def raw(port: int, request: bytes) -> tuple[bytes, bytes]:
+    """The head and the body that the server sends before it closes the connection."""
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as opened:
+        opened.sendall(request)
+        received = b""
+        while chunk := opened.recv(65536):
+            received += chunk
+    head, _, body = received.partition(b"\r\n\r\n")
+    return head, body
+
+
+def post(length: str, body: bytes = b"") -> bytes:
+    return b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n" + length.encode() + b"\r\n\r\n" + body
+
+
+def test_a_connection_serves_many_requests(connection: http.client.HTTPConnection) -> None:
+    for body in (b"one", b"two", b"three"):
+        connection.request("POST", "/echo", body, {"Content-Type": "text/plain"})
+        assert connection.getresponse().read() == body
+
+
+def test_nagle_is_off_and_the_backlog_is_long() -> None:
+    assert server.Handler.disable_nagle_algorithm is True
+    assert server.Server.request_queue_size >= 128
+
+
+def test_head_has_no_body(connection: http.client.HTTPConnection) -> None:
+    connection.request("HEAD", "/echo")
+    answer = connection.getresponse()
+    assert answer.read() == b""
+    connection.request("POST", "/echo", b"still in step", {"Content-Type": "text/plain"})
+    assert connection.getresponse().read() == b"still in step"
+
+
+@pytest.mark.parametrize("method", ["FOO", "PROPFIND", "TRACE"])
+def test_unusual_methods_reach_the_application(connection: http.client.HTTPConnection, method: str) -> None:
+    connection.request(method, "/echo")
+    assert connection.getresponse().status == 405
+
+
+def test_an_unknown_route_gets_api_gateways_answer(connection: http.client.HTTPConnection) -> None:
+    connection.request("GET", "/nowhere")
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())) == (403, {"message": "Missing Authentication Token"})
+
+
+def test_an_unknown_route_with_a_strange_authorization_header_too(port: int) -> None:
+    head, body = raw(port, b"GET /nowhere HTTP/1.1\r\nAuthorization: \xe9\r\nConnection: close\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 403")
+    assert json.loads(body) == {"message": "Missing Authentication Token"}
+
+
+@pytest.mark.parametrize(
+    ("length", "status"),
+    [
+        ("Content-Length: -1", 400),
+        ("Content-Length: many", 400),
+        ("Content-Length: 1e3", 400),
+        ("Content-Length: \xb2", 400),
+        ("Content-Length: 1\r\nContent-Length: 2", 400),
+        (f"Content-Length: {LARGEST_BODY + 1}", 413),
+        ("Content-Length: " + "9" * 40, 413),
+        ("Transfer-Encoding: chunked", 411),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_refused(port: int, length: str, status: int) -> None:
+    head, body = raw(port, post(length, b"x"))
+    assert head.startswith(b"HTTP/1.1 %d" % status)
+    assert "message" in json.loads(body)
+
+
+def test_a_refusal_arrives_although_the_body_is_still_being_sent(port: int) -> None:
+    head, _ = raw(port, post(f"Content-Length: {LARGEST_BODY + 1}", b"x" * 500_000))
+    assert head.startswith(b"HTTP/1.1 413")
+
+
+def test_a_body_that_ends_early_is_refused(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as opened:
+        opened.sendall(post("Content-Length: 10", b"abc"))
+        opened.shutdown(socket.SHUT_WR)
+        assert opened.recv(65536).startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize(
+    "line", [b"nonsense\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n"]
+)
+def test_what_is_not_http_gets_json_and_no_server_error(port: int, line: bytes) -> None:
+    _, body = raw(port, line)
+    assert "message" in json.loads(body)
+
+
+def test_headers_that_repeat_are_all_sent(connection: http.client.HTTPConnection) -> None:
+    connection.request("GET", "/cookies")
+    answer = connection.getresponse()
+    answer.read()
+    assert answer.headers.get_all("Set-Cookie") == ["a=1", "b=2"]
+
+
+def test_a_port_that_is_taken_is_noticed_before_anything_starts() -> None:
+    with server.take_port(0) as taken, pytest.raises(OSError, match="in use"):
+        server.take_port(taken.getsockname()[1])

@@ -1,0 +1,111 @@
+"""The whole stack as ``make run`` starts it: what it says, what it refuses, how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+from infra.local import stackfile, summary
+from infra.local.background import started
+from infra.local.server import take_port
+
+ROOT = stackfile.ROOT
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+
+
+def run(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "infra.local", *options]
+    return subprocess.run(command, cwd=ROOT, env=CLEAN, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_taken_port_is_one_sentence(tmp_path: Path) -> None:
+    with take_port(0) as taken:
+        port = taken.getsockname()[1]
+        result = run("--port", str(port), "--stack-file", str(tmp_path / "stack.json"))
+
+    assert result.returncode == 1
+    assert (
+        result.stderr == f"causeway: port {port} is taken; choose another one, for example PORT={port % 65535 + 1}.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"), [(("--port", "eighty"), "PORT must be"), (("--engine", "x"), "ENGINE must be")]
+)
+def test_a_wrong_setting_is_one_sentence(tmp_path: Path, options: tuple[str, ...], sentence: str) -> None:
+    result = run("--port", "0", "--stack-file", str(tmp_path / "stack.json"), *options)
+
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"causeway: {sentence}")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.e2e
+def test_a_stack_answers_and_takes_everything_along_when_it_ends(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("wb") as output, started(environ=CLEAN, output=output, folder=tmp_path) as content:
+        assert requests.get(f"{content['base_url']}/health", timeout=5).status_code == 200
+        assert [bank["api_version"] for bank in content["banks"]] == [1, 2]
+        assert (tmp_path / "stack.json").stat().st_mode & 0o777 == 0o600
+        endpoint = content["environment"]["AWS_ENDPOINT_URL"]
+
+    assert not (tmp_path / "stack.json").exists()
+    assert content["user"]["password"] not in log.read_text()
+    for address in (content["base_url"], endpoint):
+        with pytest.raises(requests.ConnectionError):
+            requests.get(address, timeout=5)
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_signal_leaves_children_behind(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(tmp_path / "stack.json")]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        assert any(line.startswith("ready at http://127.0.0.1:") for line in process.stdout)
+        content = stackfile.running(tmp_path / "stack.json")
+        assert content is not None
+        process.send_signal(number)
+        code = process.wait(20)
+    assert code == (-number if number == signal.SIGKILL else 0)
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline and _answers(content["environment"]["AWS_ENDPOINT_URL"]):
+        time.sleep(0.05)
+    assert not _answers(content["environment"]["AWS_ENDPOINT_URL"])
+
+
+def _answers(address: str) -> bool:
+    try:
+        requests.get(address, timeout=5)
+    except requests.ConnectionError:
+        return False
+    return True
+
+
+def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    content = {
+        "base_url": "http://127.0.0.1:8000",
+        "engine": "emulator",
+        "user": {"email": "tpp@example.com", "password": "pass-word"},
+        "client": {"client_id": "the-id", "client_secret": "hush", "title": "Example TPP"},
+        "banks": [{"bic": "DEMOGB21", "name": "Demo Bank One", "api_version": 1, "domain": "http://bank"}],
+        "environment": {"AWS_ENDPOINT_URL": "http://aws", "AWS_ENDPOINT_URL_DYNAMODB": "http://dynamodb"},
+    }
+    summary.show(content, tmp_path / "stack.json", 2.5, quiet=False)
+    said = capsys.readouterr().out
+    for part in ("tpp@example.com", "pass-word", "the-id", "hush", "DEMOGB21", "http://dynamodb", "stack.json"):
+        assert part in said
+    assert said.endswith("ready at http://127.0.0.1:8000 after 2.5 s\n")
+
+    summary.show(content, tmp_path / "stack.json", 2.5, quiet=True)
+    assert "pass-word" not in capsys.readouterr().out

@@ -1,0 +1,150 @@
+"""The reader of the CloudFormation template, and what the template itself promises."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra import template
+from infra.template import Template, TemplateError
+
+SMALL = """
+Parameters:
+  Stage: {Type: String}
+  Topic: {Type: String, Default: ""}
+Conditions:
+  IsProduction: !Equals [!Ref Stage, prod]
+  HasTopic: !Not [!Equals [!Ref Topic, ""]]
+  Both: !And [!Condition IsProduction, !Condition HasTopic]
+  Either: !Or [!Condition IsProduction, !Condition HasTopic]
+Resources:
+  Table:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: !Sub "causeway-${Stage}-things"
+      Protected: !If [IsProduction, true, false]
+      Notes: !If [HasTopic, [!Ref Topic], !Ref AWS::NoValue]
+      Arn: !Sub ["${Kind}:${AWS::Region}", {Kind: !Ref Stage}]
+      Key: !GetAtt Key.Arn
+  Extra:
+    Type: AWS::DynamoDB::Table
+    Condition: Either
+    Properties: {TableName: extra}
+  Key: {Type: AWS::KMS::Key}
+Outputs:
+  Table: {Value: !Ref Table}
+  TableArn: {Value: !GetAtt Table.Arn}
+  KeyArn: {Value: !GetAtt Key.Arn}
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> dict[str, Any]:
+    file = tmp_path / "template.yaml"
+    file.write_text(SMALL)
+    return template.load(file)
+
+
+def test_functions_are_carried_out_for_a_stage(small: dict[str, Any]) -> None:
+    table = Template(small, Stage="prod", Topic="arn:topic").resources(template.TABLE)["Table"]
+
+    assert table["TableName"] == "causeway-prod-things"
+    assert table["Protected"] is True
+    assert table["Notes"] == ["arn:topic"]
+    assert table["Arn"] == "prod:eu-west-1"
+
+
+def test_no_value_leaves_the_member_out(small: dict[str, Any]) -> None:
+    assert "Notes" not in Template(small, Stage="dev").resources(template.TABLE)["Table"]
+
+
+def test_what_exists_only_once_deployed_is_left_as_it_is(small: dict[str, Any]) -> None:
+    assert Template(small, Stage="dev").resources(template.TABLE)["Table"]["Key"] == {"Fn::GetAtt": ["Key", "Arn"]}
+
+
+@pytest.mark.parametrize(
+    ("stage", "topic", "both", "either"),
+    [("dev", "", False, False), ("dev", "x", False, True), ("prod", "x", True, True)],
+)
+def test_conditions_decide_which_resources_exist(
+    small: dict[str, Any], stage: str, topic: str, both: bool, either: bool
+) -> None:
+    filled = Template(small, Stage=stage, Topic=topic)
+
+    assert filled.condition("Both") is both
+    assert ("Extra" in filled.resources(template.TABLE)) is either
+
+
+def test_missing_and_unknown_names_are_refused(small: dict[str, Any]) -> None:
+    with pytest.raises(TemplateError, match="parameter without a value: Stage"):
+        Template(small)
+    with pytest.raises(TemplateError, match="no such parameter: Colour"):
+        Template(small, Stage="dev", Colour="red")
+    with pytest.raises(TemplateError, match="no such condition: Never"):
+        Template(small, Stage="dev").condition("Never")
+    with pytest.raises(TemplateError, match="Table exists only once it is deployed"):
+        Template(small, Stage="dev").resolve({"Fn::Sub": "${Table}"})
+
+
+def test_removing_a_type_removes_the_outputs_that_name_it(small: dict[str, Any]) -> None:
+    rest = template.without(small, template.TABLE)
+
+    assert set(rest["Resources"]) == {"Key"}
+    assert set(rest["Outputs"]) == {"KeyArn"}
+
+
+TABLES = ["authorizations", "banks", "clients", "consents", "deliveries", "idempotency", "users"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "names"), [("local", [*TABLES, "demo-banks"]), ("dev", [*TABLES, "demo-banks"]), ("prod", TABLES)]
+)
+def test_demonstration_banks_have_a_table_everywhere_but_in_production(stage: str, names: list[str]) -> None:
+    found = [table["TableName"] for table in template.for_stage(stage).tables()]
+
+    assert sorted(found) == sorted(f"causeway-{stage}-{name}" for name in names)
+
+
+@pytest.mark.parametrize("stage", ["local", "dev", "prod"])
+def test_every_table_is_encrypted_recoverable_and_on_demand(stage: str) -> None:
+    for table in template.for_stage(stage).resources(template.TABLE).values():
+        assert table["SSESpecification"] == {"SSEEnabled": True}
+        assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        assert table["BillingMode"] == "PAY_PER_REQUEST"
+
+
+def test_production_tables_cannot_be_deleted_by_accident() -> None:
+    resources = template.load()["Resources"]
+    for name, table in template.for_stage("prod").resources(template.TABLE).items():
+        assert table["DeletionProtectionEnabled"] is True
+        assert resources[name]["DeletionPolicy"] == "RetainExceptOnCreate"
+        assert resources[name]["UpdateReplacePolicy"] == "Retain"
+
+
+def test_records_that_expire_do_so_by_one_attribute() -> None:
+    expiring = template.for_stage("prod").expiring()
+
+    assert set(expiring.values()) == {"expires_at"}
+    assert {name.removeprefix("causeway-prod-") for name in expiring} == {
+        "authorizations",
+        "consents",
+        "deliveries",
+        "idempotency",
+    }
+
+
+def test_messages_stay_invisible_six_times_as_long_as_their_function_may_run() -> None:
+    config = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text())
+    queue = template.for_stage("prod").resources(template.QUEUE)["DeliveriesQueue"]
+
+    assert queue["VisibilityTimeout"] >= 6 * config["lambda_functions"]["deliver"]["lambda_timeout"]
+    assert queue["RedrivePolicy"]["maxReceiveCount"] == 5
+
+
+def test_no_secret_has_a_value_in_the_template() -> None:
+    for secret in template.for_stage("dev").resources(template.SECRET).values():
+        assert "SecretString" not in secret
+        assert "KmsKeyId" in secret
