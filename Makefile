@@ -22,7 +22,7 @@ help: ## List all targets
 environment: ## Make the virtual environment .venv, as every target that needs it does
 	@for version in 3.14 3.13 3.12 3.11 3; do \
 		found=$$(command -v "python$$version") && \
-			"$$found" -c 'import sys; sys.exit(sys.version_info < (3, 11))' && exec "$$found" infra/environment.py $(VENV); \
+			"$$found" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && exec "$$found" infra/environment.py $(VENV); \
 	done; echo "causeway: Python 3.11 or later is needed, and there is none on this machine." >&2; exit 1
 
 run: environment ## Start the whole service on this machine: PORT=8000 ENGINE=dynamodb-local LOCALSTACK=1

@@ -29,21 +29,22 @@ def client(service: str) -> Any:
     return boto3.client(service, config=_CONFIG)
 
 
+_PURPOSE = {"purpose": "causeway-data-key"}
+
+
 class Kms:
     """Data keys wrapped by one KMS key."""
-
-    _CONTEXT = {"purpose": "causeway-data-key"}
 
     def __init__(self, key_id: str) -> None:
         self._key_id = key_id
         self._client: Any = None
 
     def generate_data_key(self) -> tuple[bytes, bytes]:
-        answer = self._kms().generate_data_key(KeyId=self._key_id, KeySpec="AES_256", EncryptionContext=self._CONTEXT)
+        answer = self._kms().generate_data_key(KeyId=self._key_id, KeySpec="AES_256", EncryptionContext=_PURPOSE)
         return answer["Plaintext"], answer["CiphertextBlob"]
 
     def unwrap(self, wrapped: bytes) -> bytes:
-        answer = self._kms().decrypt(CiphertextBlob=wrapped, EncryptionContext=self._CONTEXT)
+        answer = self._kms().decrypt(CiphertextBlob=wrapped, EncryptionContext=_PURPOSE)
         plain: bytes = answer["Plaintext"]
         return plain
 

@@ -218,7 +218,7 @@ class _DeadlineSocket:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
 
-    def makefile(self, mode: str) -> io.BufferedReader:
+    def makefile(self, _mode: str) -> io.BufferedReader:
         return io.BufferedReader(_DeadlineReader(self._sock), _CHUNK)
 
 

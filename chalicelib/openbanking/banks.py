@@ -90,7 +90,7 @@ class Bank:
         return [signatures.load_public_key(pem) for pem in reversed(self.public_keys)]
 
     def accepts_key(self, credential: Credential) -> bool:
-        return any([credential.matches(entry["digest"]) for entry in self.api_keys])
+        return any(credential.matches(entry["digest"]) for entry in self.api_keys)
 
 
 @dataclass(slots=True)

@@ -262,4 +262,3 @@ def _one_code(request: TokenRequest) -> str | None:
 
 def _invalid_request(message: str) -> Refusal:
     return Refusal(Fault.CONTENT, message)
-

@@ -117,6 +117,7 @@ class Handler(ChaliceRequestHandler):
         """Refuse what is not a request at all, in API Gateway's format, and close the connection."""
         self.close_connection = True
         self.command = getattr(self, "command", None) or "GET"
+        self.request_version = self.protocol_version  # an unreadable first line passes for HTTP/0.9, without headers
         status = code if code < 500 else int(HTTPStatus.BAD_REQUEST)
         body = json.dumps({"message": message or HTTPStatus(status).phrase})
         self._send_http_response(status, {"Connection": "close"}, body)

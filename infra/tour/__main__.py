@@ -141,7 +141,7 @@ def run(stack: Mapping[str, Any]) -> None:
 
 def main() -> int:
     """The running stack if there is one, else one of its own."""
-    from infra.local import stack, stackfile
+    from infra.local import background, stackfile
 
     try:
         running = stackfile.running()
@@ -149,7 +149,7 @@ def main() -> int:
             run(running)
             return 0
         print("No stack is running: starting one for the tour.")
-        with stack.started() as own:
+        with background.started() as own:
             run(own)
     except (TourFailed, Stuck, requests.RequestException) as error:
         print(f"The tour ended early: {error}", file=sys.stderr)

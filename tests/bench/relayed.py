@@ -1,4 +1,4 @@
-"""The service's own relayed read, through the handler as API Gateway would call it; run as a program, its cold start."""
+"""The service's own relayed read, through the handler as API Gateway calls it; run as a program, its cold start."""
 
 from __future__ import annotations
 

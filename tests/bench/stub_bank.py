@@ -1,9 +1,8 @@
-"""A bank of version 1 that answers every webhook at once with the same three accounts: ``python -m … PORT``."""
+"""A bank of version 1 that answers every webhook at once with the same three accounts; it prints its port."""
 
 from __future__ import annotations
 
 import json
-import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 _ACCOUNT = {"name": "Everyday Account", "iban": "GB33BUKB20201555555555", "currency": "GBP"}

@@ -44,11 +44,9 @@ def test_authlib_completes_the_flow(stack: dict[str, Any], metadata: Any) -> Non
         url, state = session.create_authorization_url(
             metadata["authorization_endpoint"], code_verifier=verifier, bic="DEMODEF1"
         )
-        token = session.fetch_token(
-            authorization_response=psu(stack, url), code_verifier=verifier, state=state, client_id=client_id
-        )
+        token = session.fetch_token(authorization_response=psu(stack, url), code_verifier=verifier, state=state)
         first = session.get(f"{stack['base_url']}/tpp/accounts", headers={"X-Api-Key": client_id})
-        refreshed = session.refresh_token(metadata["token_endpoint"], token["refresh_token"], client_id=client_id)
+        refreshed = session.refresh_token(metadata["token_endpoint"], token["refresh_token"])
         second = session.get(f"{stack['base_url']}/tpp/accounts", headers={"X-Api-Key": client_id})
         revoked = session.revoke_token(metadata["revocation_endpoint"], token=refreshed["access_token"])
 

@@ -79,9 +79,7 @@ def test_initialising_again_changes_nothing(keyring: Keyring, secrets: FakeSecre
     assert secrets.values == before
 
 
-def test_of_two_initialisers_at_once_the_first_is_right(
-    secrets: FakeSecrets, kms: FakeKms, clock: ManualClock
-) -> None:
+def test_of_two_initialisers_at_once_the_first_is_right(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> None:
     first, second = Keyring(secrets, kms, NAME, clock), Keyring(secrets, kms, NAME, clock)
     secrets.before_put = first.initialise
 

@@ -24,7 +24,7 @@ def port() -> Iterator[int]:
     @app.route("/echo", methods=["GET", "POST"], content_types=["application/json", "text/plain"])
     def echo() -> Response:
         request = app.current_request
-        return Response(request.raw_body or b"nothing", headers={"Content-Type": "application/octet-stream"})
+        return Response(request.raw_body.decode() or "nothing", headers={"Content-Type": "text/plain"})
 
     @app.route("/cookies")
     def cookies() -> Response:

@@ -124,9 +124,7 @@ def test_a_request_that_does_not_fit_is_refused_by_name(
 ) -> None:
     request = {"bic": BIC[1], "scopes": ["account.list"]} | change
 
-    answer = world.tpp(
-        "POST", "/tpp/authorize", {name: value for name, value in request.items() if value is not None}
-    )
+    answer = world.tpp("POST", "/tpp/authorize", {name: value for name, value in request.items() if value is not None})
 
     assert (answer.status, answer.body["code"]) == (status, code)
     assert len(answer.body["requestId"]) == 36
@@ -274,7 +272,9 @@ def test_a_request_that_does_not_fit_leads_back_with_an_error(
     assert query["error_description"][0]
 
 
-@pytest.mark.parametrize("changes", [{"client_id": "unknown"}, {"client_id": None}, {"redirect_uri": "https://evil.example/"}])
+@pytest.mark.parametrize(
+    "changes", [{"client_id": "unknown"}, {"client_id": None}, {"redirect_uri": "https://evil.example/"}]
+)
 def test_nobody_is_sent_to_an_address_that_is_not_registered(world: World, changes: dict[str, str | None]) -> None:
     answer = front_door(world, **changes)
 

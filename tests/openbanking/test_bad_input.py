@@ -78,7 +78,8 @@ def test_the_token_endpoint_answers_anything(world: World, body: Any) -> None:
     answer = world.tpp("POST", "/tpp/token", body)
 
     documented(answer, 2)
-    assert answer.body["error"] and answer.body["error_description"]
+    assert answer.body["error"]
+    assert answer.body["error_description"]
 
 
 @relaxed

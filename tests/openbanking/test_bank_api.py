@@ -169,9 +169,7 @@ def test_a_second_consent_for_one_state_is_not_unique(world: World, version: int
 
     answer = world.bank(version, "/consent", world.consent_body(version, url))
 
-    assert code_of(answer, version) == (
-        (409, 4205) if version == 1 else (400, "AUTHORIZATION_REQUEST_URL_NOT_VALID")
-    )
+    assert code_of(answer, version) == ((409, 4205) if version == 1 else (400, "AUTHORIZATION_REQUEST_URL_NOT_VALID"))
 
 
 @VERSIONS

@@ -181,7 +181,9 @@ def test_a_made_up_refresh_token_of_a_known_consent_ends_nothing(world: World) -
     ids, _, secret = tokens["refresh_token"].partition(".")
 
     assert world.tpp("POST", "/tpp/token", {"refresh_token": f"{ids}.{'A' * 43}"}).status == 400
-    assert world.tpp("POST", "/tpp/token", {"refresh_token": f"{tokens['consent_id']}~{'0' * 22}.{secret}"}).status == 400
+    assert (
+        world.tpp("POST", "/tpp/token", {"refresh_token": f"{tokens['consent_id']}~{'0' * 22}.{secret}"}).status == 400
+    )
     assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
 
 
