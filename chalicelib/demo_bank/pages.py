@@ -110,9 +110,8 @@ def set_cookie(bank: Bank, name: str, value: str, seconds: int, place: str = "")
     return f"{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
 
 
-def static(visit: Visit) -> Response:
+def static(visit: Visit, name: str) -> Response:
     """A style sheet or a picture."""
-    name = visit.incoming.uri.get("file", "")
     if name not in _STATIC_TYPES:
         return message(visit, "Not found", "There is nothing at this address.", status=404)
     return text_answer(_static(name), _STATIC_TYPES[name], headers={"Cache-Control": "public, max-age=3600"})

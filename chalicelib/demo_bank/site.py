@@ -1,0 +1,83 @@
+"""What stands at the addresses of a demonstration bank: the PSU's pages, the style sheets, and the webhooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from chalice.app import Response
+
+from chalicelib.demo_bank import authorize, home, pages, webhooks
+from chalicelib.demo_bank.pages import Visit
+from chalicelib.demo_bank.profiles import BY_NAME, BankName
+from chalicelib.demo_bank.runtime import HubUnreachable, NotInstalled, bank
+from chalicelib.foundation import log
+from chalicelib.foundation.web import Incoming
+
+Page = Callable[[Visit], Response]
+
+PAGES: Mapping[tuple[str, str], Page] = {
+    ("GET", "/"): home.landing,
+    ("GET", "/authorize"): authorize.arrive,
+    ("GET", "/sign-in"): authorize.sign_in,
+    ("POST", "/sign-in"): authorize.sign_in,
+    ("GET", "/choose"): authorize.choose,
+    ("POST", "/choose"): authorize.choose,
+    ("GET", "/confirm"): authorize.confirm,
+    ("POST", "/confirm"): authorize.confirm,
+    ("POST", "/refuse"): authorize.refuse,
+    ("GET", "/consents"): home.consents_page,
+    ("POST", "/consents"): home.sign_in,
+    ("POST", "/consents/revoke"): home.revoke,
+    ("POST", "/consents/sign-out"): home.sign_out,
+}
+"""Method, path below the bank's address, and view of every page."""
+
+_FOREIGN = "A page of another site sent this form, so it was not taken. Please start from this bank's pages."
+
+
+def serve(name: BankName, incoming: Incoming) -> Response:
+    """The answer of one bank at one address."""
+    place = _place(incoming)
+    page = PAGES.get((incoming.method, place))
+    if page is None and incoming.method == "POST":
+        return _webhook(name, place, incoming)
+    visit = Visit(bank(name), incoming)
+    if visit.is_post and visit.is_foreign:
+        return pages.message(visit, "This form came from elsewhere", _FOREIGN, status=403)
+    if page is not None:
+        return page(visit)
+    if place.startswith("/static/"):
+        return pages.static(visit, place.removeprefix("/static/"))
+    return pages.message(visit, "Not found", "There is nothing at this address.", status=404)
+
+
+def failed(name: BankName, incoming: Incoming, error: Exception) -> Response:
+    """The answer when the view raised: to a program in its version's format, to a person as a page."""
+    if incoming.method == "POST" and ("POST", _place(incoming)) not in PAGES:
+        return webhooks.failure(bank(name), incoming, error)
+    return _failed_page(Visit(bank(name), incoming), error)
+
+
+def _place(incoming: Incoming) -> str:
+    return "/" + "/".join(incoming.uri[part] for part in ("first", "second") if part in incoming.uri)
+
+
+def _webhook(name: BankName, place: str, incoming: Incoming) -> Response:
+    at = bank(name)
+    row = next((row for row in webhooks.ROWS[BY_NAME[name].version] if row.path == place), None)
+    return webhooks.answer(at, row, incoming) if row else webhooks.unknown(at, incoming)
+
+
+def _failed_page(visit: Visit, error: Exception) -> Response:
+    """A page for what went wrong; nothing of the error itself reaches the PSU."""
+    log.exception("demo bank: page failed", bank=visit.bank.profile.name)
+    if isinstance(error, HubUnreachable):
+        title, status = "The open banking service does not answer", 502
+        text = "Nothing was shared and nothing has changed. Please wait a moment and load this page again."
+    elif isinstance(error, NotInstalled):
+        title, status = "This bank is not open yet", 503
+        text = "It has not been registered with the open banking service."
+    else:
+        title, status = "Something went wrong here", 500
+        text = "The mistake is ours, not yours. Please load this page again."
+    return pages.message(visit, title, text, status=status)
