@@ -20,12 +20,21 @@ MODULES = sorted(name for name in SOURCES if not name.startswith("infra"))
 PACKAGE = "chalicelib"
 FOUNDATION = f"{PACKAGE}.foundation"
 PROTOCOLS = (f"{PACKAGE}.openbanking.protocol", f"{PACKAGE}.cards.protocol")
-RECORDS = [
-    f"{PACKAGE}.openbanking.{name}" for name in ("clients", "banks", "authorizations", "consents", "replays")
-]
+RECORDS = [f"{PACKAGE}.openbanking.{name}" for name in ("clients", "banks", "authorizations", "consents", "replays")]
 HTTP_NAMES = ("answers", "routes", "pages", "jobs")
 """Modules that speak HTTP or are started by it, besides those that end in ``_api``."""
 FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "aws_lambda_powertools", "jinja2")
+
+
+def reached(module: str) -> set[str]:
+    """Everything that is loaded when a module is: its imports, and what those of this repository import in turn."""
+    found: set[str] = set()
+    pending = [module]
+    while pending:
+        new = imports(pending.pop(), at_load=True) - found
+        found |= new
+        pending += new & SOURCES.keys()
+    return found
 
 
 @cache
@@ -99,7 +108,7 @@ def test_a_protocol_is_data_on_the_foundation(module: str) -> None:
     itself = next(package for package in PROTOCOLS if within(module, package))
 
     assert {name for name in own(module) if not within(name, FOUNDATION, itself)} == set()
-    assert {name for name in imports(module) if within(name, *FRAMEWORKS)} == set()
+    assert {name for name in reached(module) if within(name, *FRAMEWORKS)} == set()
 
 
 @pytest.mark.parametrize("module", RECORDS)
@@ -171,5 +180,4 @@ def test_a_module_says_what_it_is_about_and_fits_its_length(module: str) -> None
     docstring = ast.get_docstring(tree(module))
 
     assert docstring, f"{module} has no docstring"
-    assert docstring.splitlines()[0].rstrip().endswith((".", ":", ";", ",")) or len(docstring.splitlines()) > 1
     assert len(SOURCES[module].read_text(encoding="utf-8").splitlines()) <= LONGEST

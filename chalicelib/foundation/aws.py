@@ -21,6 +21,8 @@ _CONFIG = Config(
     max_pool_connections=64,
     retries={"mode": "standard", "total_max_attempts": 3},
     tcp_keepalive=True,
+    parameter_validation=False,  # the store's own types are stricter, and DynamoDB checks again
+    user_agent="causeway",  # botocore would assemble and clean a long one for every call
 )
 
 

@@ -181,9 +181,9 @@ class AuthorizationFlow:
         }
         approval = self.authorizations.approval(authorization, new.consent.consent_id)
         try:
-            self.store.transact([approval, new.operation, self.replays.keeping(claim, answer)])
+            self.store.transact([approval, self.replays.keeping(claim, answer), *new.operations])
         except ConditionFailed as failure:
-            stored = self._stored(claim, failure.items[2])
+            stored = self._stored(claim, failure.items[1])
             if stored is not None:
                 return stored
             raise _duplicate() if (failure.items[0] or {}).get("status") == "approved" else _url_not_valid() from None

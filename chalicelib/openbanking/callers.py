@@ -52,7 +52,7 @@ class Callers:
 
     def _consent(self, client: Client, token: Credential, item: Item | None, access: Item | None) -> Consent | None:
         now = self._clock.time()
-        if item is None or access is None or not token.matches(access["digest"]) or access["valid_until"] <= now:
+        if item is None or access is None or not token.matches(access["digest"]) or access["expires_at"] <= now:
             return None
         consent = Consent.from_item(item)
         return consent if consent.client_id == client.client_id and consent.is_valid(now) else None

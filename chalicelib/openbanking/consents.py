@@ -1,8 +1,9 @@
 """Consents and their tokens: what a PSU allowed, and the credentials that prove it (decisions: Authorization flow).
 
-One item collection per consent: the item ``consent`` says who may do what until when and which refresh token is
-current; each access and refresh token is an item beside it, written once and only ever recognised by its digest. A
-token counts while its consent is *authorised*, so one write to the consent ends them all.
+One item collection per consent. The item ``consent`` says who may do what until when; a relayed call reads it, so it
+holds nothing else. ``grant`` is the state of its credentials: the code, and which refresh token is current. Each access
+and refresh token is an item of its own, written once and only ever recognised by its digest. A token counts while its
+consent is *authorised*, so one write to the consent ends them all.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import Credential, new_credential, new_id
-from chalicelib.foundation.store import Item, Operation, Put, Update, absent
+from chalicelib.foundation.store import Check, Item, Operation, Put, Update, absent
 from chalicelib.foundation.vault import Vault
 from chalicelib.openbanking.authorizations import Authorization
 from chalicelib.openbanking.protocol.scopes import Version
@@ -45,22 +46,12 @@ class Consent:
     status: Status
     accounts: dict[str, list[str]]
     valid_until: int
-    created_at: int
-    redirect_uri: str
-    code_challenge: str | None
-    code_digest: str
-    code_valid_until: int
-    code_redeemed_at: int | None
     bank_token_digest: str
     bank_token_sealed: bytes
-    refresh_id: str | None
-    previous_refresh_id: str | None
-    rotated_at: int | None
-    pair_sealed: bytes | None
 
     @classmethod
     def from_item(cls, item: Item) -> Consent:
-        members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
+        members: dict[str, Any] = {name: item[name] for name in cls.__dataclass_fields__}
         return cls(**members | {"scopes": tuple(item["scopes"])})
 
     def is_valid(self, now: int) -> bool:
@@ -73,6 +64,27 @@ class Consent:
         """Whether the PSU approved an account; when none of that ``kind`` was named, the bank decides."""
         named = self.accounts.get(kind) or ()
         return not named or identifier in named
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The state of a consent's credentials: its code, its current refresh token, and how the last pair came about."""
+
+    consent_id: str
+    redirect_uri: str
+    code_challenge: str | None
+    code_digest: str
+    code_valid_until: int
+    code_redeemed_at: int | None
+    refresh_id: str | None
+    previous_refresh_id: str | None
+    rotated_at: int | None
+    pair_sealed: bytes | None
+
+    @classmethod
+    def from_item(cls, item: Item) -> Grant:
+        members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
+        return cls(**members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +101,18 @@ class NewConsent:
     """A consent about to be written, with the two credentials that leave the service once."""
 
     consent: Consent
-    operation: Put
+    grant: Grant
+    operations: list[Put]
     code: str
     bank_token: str
 
 
 def consent_key(consent_id: str) -> tuple[str, Item]:
     return TABLE, {"consent_id": consent_id, "part": "consent"}
+
+
+def grant_key(consent_id: str) -> tuple[str, Item]:
+    return TABLE, {"consent_id": consent_id, "part": "grant"}
 
 
 def token_key(kind: Literal["access", "refresh"], credential: Credential) -> tuple[str, Item]:
@@ -128,46 +145,50 @@ class Consents:
             "accounts": {kind: list(identifiers) for kind, identifiers in accounts.items() if identifiers},
             "valid_until": now + days * 24 * 3600,
             "created_at": now,
+            "bank_token_digest": bank_token_digest,
+            "bank_token_sealed": self._vault.seal(bank_token, _context(consent_id, "bank_token")),
+        }
+        grant = {
+            "consent_id": consent_id,
+            "part": "grant",
             "redirect_uri": authorization.redirect_uri,
             "code_challenge": authorization.code_challenge,
             "code_digest": code_digest,
             "code_valid_until": now + self._code_lifetime,
-            "bank_token_digest": bank_token_digest,
-            "bank_token_sealed": self._vault.seal(bank_token, _context(consent_id, "bank_token")),
+            "expires_at": item["valid_until"],
         }
-        operation = Put(TABLE, item, absent("consent_id"))
-        return NewConsent(Consent.from_item(item), operation, code, bank_token)
+        operations = [Put(TABLE, each, absent("consent_id")) for each in (item, grant)]
+        return NewConsent(Consent.from_item(item), Grant.from_item(grant), operations, code, bank_token)
 
     def bank_token(self, consent: Consent) -> str:
         """What the bank knows the PSU by: ``X-Auth-Token``."""
         return self._vault.unseal(consent.bank_token_sealed, _context(consent.consent_id, "bank_token"))
 
     def first_pair(self, consent: Consent) -> tuple[Pair, list[Operation]]:
-        """Tokens for a code that has not been redeemed; the transaction fails for all but one."""
-        unused = Attr("status").eq("authorised") & Attr("code_redeemed_at").not_exists()
-        return self._pair(consent, {"code_redeemed_at": self._clock.time()}, unused)
+        """Tokens for a code that has not been redeemed; the transaction fails for all but one.
+
+        Its first operation is the condition on the consent, its second the change of the grant.
+        """
+        return self._pair(consent, {"code_redeemed_at": self._clock.time()}, Attr("code_redeemed_at").not_exists())
 
     def next_pair(self, consent: Consent, refresh_id: str) -> tuple[Pair, list[Operation]]:
-        """Tokens for the current refresh token; the transaction fails for all but one."""
-        current = Attr("status").eq("authorised") & Attr("refresh_id").eq(refresh_id)
+        """Tokens for the current refresh token; the transaction, of the same form, fails for all but one."""
         rotation = {"previous_refresh_id": refresh_id, "rotated_at": self._clock.time()}
-        return self._pair(consent, rotation, current)
+        return self._pair(consent, rotation, Attr("refresh_id").eq(refresh_id))
 
-    def repeated_pair(self, consent: Consent, refresh_id: str) -> Pair | None:
+    def repeated_pair(self, grant: Grant, refresh_id: str) -> Pair | None:
         """The pair that a rotated refresh token led to, if it may still be fetched again."""
-        if consent.previous_refresh_id != refresh_id or consent.rotated_at is None or consent.pair_sealed is None:
+        if grant.previous_refresh_id != refresh_id or grant.rotated_at is None or grant.pair_sealed is None:
             return None
-        if self._clock.time() - consent.rotated_at > REPEAT_WINDOW:
+        if self._clock.time() - grant.rotated_at > REPEAT_WINDOW:
             return None
-        return Pair(**jsontext.loads(self._vault.unseal(consent.pair_sealed, _context(consent.consent_id, "pair"))))
+        return Pair(**jsontext.loads(self._vault.unseal(grant.pair_sealed, _context(grant.consent_id, "pair"))))
 
     def ending(self, consent: Consent, by: Party, status: Literal["revoked", "spent"] = "revoked") -> Update:
         """The write that ends a consent and every token of it."""
         return Update(
-            TABLE,
-            {"consent_id": consent.consent_id, "part": "consent"},
+            *consent_key(consent.consent_id),
             set={"status": status, "ended_at": self._clock.time(), "ended_by": by},
-            remove=["pair_sealed"],
             condition=Attr("status").eq("authorised"),
         )
 
@@ -181,9 +202,9 @@ class Consents:
         members = {name: getattr(pair, name) for name in Pair.__dataclass_fields__}
         sealed = self._vault.seal(jsontext.dumps(members), _context(consent.consent_id, "pair"))
         return pair, [
+            Check(*consent_key(consent.consent_id), Attr("status").eq("authorised")),
             Update(
-                TABLE,
-                {"consent_id": consent.consent_id, "part": "consent"},
+                *grant_key(consent.consent_id),
                 set={**changes, "refresh_id": refresh_id, "pair_sealed": sealed},
                 condition=condition,
             ),
@@ -197,7 +218,6 @@ def _token(consent: Consent, part: str, token_digest: str, valid_until: int) -> 
         "consent_id": consent.consent_id,
         "part": part,
         "digest": token_digest,
-        "valid_until": valid_until,
         "expires_at": valid_until,
     }
     return Put(TABLE, item)

@@ -20,7 +20,7 @@ from chalicelib.foundation.store import ConditionFailed, Item, Put, Store
 from chalicelib.openbanking.banks import Bank
 from chalicelib.openbanking.callers import active_client, named_client, unknown_client
 from chalicelib.openbanking.clients import Client, client_key
-from chalicelib.openbanking.consents import Consent, Consents, Pair, Party, consent_key, token_key
+from chalicelib.openbanking.consents import Consent, Consents, Grant, Pair, Party, consent_key, grant_key, token_key
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.replays import Claim, OtherBody, Replays
@@ -47,43 +47,54 @@ class TokenFlow:
             Refusal: with an ``oauth_error``; nothing but a second use changes anything.
         """
         credential = Credential.parse(code, parts=1)
-        client, found = self._read(client_id, secret, [consent_key(credential.ids[0])] if credential else [])
-        consent = Consent.from_item(found[0]) if found and found[0] else None
-        if credential is None or consent is None or not credential.matches(consent.code_digest):
+        keys = [consent_key(credential.ids[0]), grant_key(credential.ids[0])] if credential else []
+        client, found = self._read(client_id, secret, keys)
+        consent, grant = _known(found)
+        if credential is None or consent is None or grant is None or not credential.matches(grant.code_digest):
             raise _invalid_grant("the authorization code is not valid")
-        _check_redemption(client, consent, redirect_uri, verifier)
-        if consent.code_redeemed_at is not None:
+        if consent.client_id != client.client_id:
+            raise _invalid_grant("the authorization code is not valid")
+        _check_redemption(grant, redirect_uri, verifier)
+        if grant.code_redeemed_at is not None:
             raise self._misused(consent, "the authorization code was used before: its tokens are revoked")
-        if self.clock.time() >= consent.code_valid_until or not consent.is_valid(self.clock.time()):
+        if self.clock.time() >= grant.code_valid_until or not consent.is_valid(self.clock.time()):
             raise _invalid_grant("the authorization code has expired")
         pair, operations = self.consents.first_pair(consent)
         try:
             self.store.transact(operations)
-        except ConditionFailed as failure:
-            raise self._misused(_current(failure, consent), "the authorization code was used before") from None
+        except ConditionFailed:
+            raise self._misused(consent, "the authorization code was used before: its tokens are revoked") from None
         return self._answer(consent, pair)
 
     def refresh(self, client_id: str | None, secret: str | None, token: str) -> dict[str, Any]:
         """Exchange a refresh token for the next pair; a repeat within 60 s fetches the same pair. Raises: Refusal."""
         credential = Credential.parse(token, parts=2)
-        keys = [consent_key(credential.ids[0]), token_key("refresh", credential)] if credential else []
+        keys: list[tuple[str, Item]] = []
+        if credential is not None:
+            consent_id = credential.ids[0]
+            keys = [consent_key(consent_id), grant_key(consent_id), token_key("refresh", credential)]
         client, found = self._read(client_id, secret, keys)
-        consent = Consent.from_item(found[0]) if found and found[0] and found[1] else None
-        if credential is None or consent is None or not credential.matches((found[1] or {})["digest"]):
+        consent, grant = _known(found)
+        if (
+            credential is None
+            or consent is None
+            or grant is None
+            or not credential.matches((found[2] or {}).get("digest"))
+        ):
             raise _invalid_grant("the refresh token is not valid")
         if consent.client_id != client.client_id or not consent.is_valid(self.clock.time()):
             raise _invalid_grant("the refresh token is not valid")
         refresh_id = credential.ids[1]
-        if consent.refresh_id != refresh_id:
-            return self._answer(consent, self._repeat(consent, refresh_id))
+        if grant.refresh_id != refresh_id:
+            return self._answer(consent, self._repeat(consent, grant, refresh_id))
         pair, operations = self.consents.next_pair(consent, refresh_id)
         try:
             self.store.transact(operations)
         except ConditionFailed as failure:
-            consent = _current(failure, consent)
-            if not consent.is_valid(self.clock.time()):
+            changed = failure.items[1]
+            if changed is None or 0 in failure.failed:  # the consent has ended
                 raise _invalid_grant("the refresh token is not valid") from None
-            return self._answer(consent, self._repeat(consent, refresh_id))
+            return self._answer(consent, self._repeat(consent, Grant.from_item(changed), refresh_id))
         return self._answer(consent, pair)
 
     def revoke_by_tpp(self, client_id: str | None, secret: str | None, token: str) -> None:
@@ -146,8 +157,8 @@ class TokenFlow:
             raise unknown_client()
         return client, found[1:]
 
-    def _repeat(self, consent: Consent, refresh_id: str) -> Pair:
-        pair = self.consents.repeated_pair(consent, refresh_id)
+    def _repeat(self, consent: Consent, grant: Grant, refresh_id: str) -> Pair:
+        pair = self.consents.repeated_pair(grant, refresh_id)
         if pair is None:
             raise self._misused(consent, "the refresh token was used before: the consent is revoked")
         return pair
@@ -183,16 +194,20 @@ def describe(consent: Consent, now: int) -> dict[str, Any]:
     }
 
 
-def _check_redemption(client: Client, consent: Consent, redirect_uri: str | None, verifier: str | None) -> None:
-    """What does not burn a code: another client, another redirect URI, a wrong verifier."""
-    if consent.client_id != client.client_id:
-        raise _invalid_grant("the authorization code is not valid")
-    if redirect_uri is not None and redirect_uri != consent.redirect_uri:
+def _known(found: list[Item | None]) -> tuple[Consent | None, Grant | None]:
+    """The consent and the grant at the head of what was read."""
+    consent, grant = [*found, None, None][:2]
+    return Consent.from_item(consent) if consent else None, Grant.from_item(grant) if grant else None
+
+
+def _check_redemption(grant: Grant, redirect_uri: str | None, verifier: str | None) -> None:
+    """What does not burn a code: another redirect URI, a wrong verifier."""
+    if redirect_uri is not None and redirect_uri != grant.redirect_uri:
         raise _invalid_grant("redirect_uri is not the one that the code was sent to")
-    if (consent.code_challenge is None) != (verifier is None):
+    if (grant.code_challenge is None) != (verifier is None):
         needed = "required: the request had a code_challenge" if verifier is None else "not allowed: no code_challenge"
         raise _invalid_grant(f"code_verifier is {needed}")
-    if verifier is not None and not _verifies(verifier, consent.code_challenge or ""):
+    if verifier is not None and not _verifies(verifier, grant.code_challenge or ""):
         raise _invalid_grant("code_verifier does not match the code_challenge")
 
 
@@ -201,10 +216,6 @@ def _verifies(verifier: str, challenge: str) -> bool:
         return False
     hashed = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
     return hmac.compare_digest(hashed, challenge.encode())
-
-
-def _current(failure: ConditionFailed, consent: Consent) -> Consent:
-    return Consent.from_item(failure.items[0]) if failure.items[0] else consent
 
 
 def _invalid_grant(message: str) -> Refusal:

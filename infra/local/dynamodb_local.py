@@ -44,6 +44,7 @@ def install(folder: Path = INSTALLED) -> Path:
     maven = shutil.which("mvn")
     if maven is None:
         raise EngineFailed("DynamoDB Local is fetched with Maven, and there is no mvn on this machine")
+    print("Fetching DynamoDB Local with Maven, once", file=sys.stderr, flush=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="dynamodb-local-") as place:
         command = [maven, "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", f"-DoutputDirectory={place}/lib"]

@@ -8,6 +8,7 @@ at another address its tables are made there, from the same template.
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +22,11 @@ STAGE = "local"
 STACK = f"causeway-{STAGE}"
 
 _KEY = "AWS::KMS::Key"
-_ADDED_HERE = ("AWS::SecretsManager::Secret", "AWS::CloudWatch::Alarm")
+_UNKNOWN_TO_MOTO = ("AWS::SecretsManager::Secret", "AWS::CloudWatch::Alarm")
+_TRUSTING = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "kms:*", "Resource": "*"}],
+}
 _CONFIG = Config(connect_timeout=2, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 3})
 
 
@@ -38,7 +43,8 @@ def lay(*, emulated: bool, dynamodb_apart: bool) -> None:
     whole = template.load()
     local = template.Template(whole, Stage=STAGE)
     laid = template.without(whole, template.TABLE) if dynamodb_apart else whole
-    stacks.lay(_client("cloudformation"), STACK, _emulable(laid) if emulated else laid, {"Stage": STAGE}, pause=1)
+    understood = _understood(laid, emulated=emulated)
+    stacks.lay(_client("cloudformation"), STACK, understood, {"Stage": STAGE}, pause=1)
     dynamodb = _client("dynamodb")
     if dynamodb_apart:
         make_tables(dynamodb, local)
@@ -76,17 +82,20 @@ def _make_secrets(manager: Any, source: template.Template) -> None:
                 raise
 
 
-def _emulable(source: Mapping[str, Any]) -> dict[str, Any]:
-    """The template as the emulator's CloudFormation understands it.
+def _understood(source: Mapping[str, Any], *, emulated: bool) -> dict[str, Any]:
+    """The template as emulators understand it.
 
-    It knows no secrets and no alarms, and reads a key's tags in another spelling than CloudFormation's.
+    moto reads a key's tags in another spelling than CloudFormation's, and its policy as text; its CloudFormation knows
+    no secrets and no alarms.
     """
     reduced = copy.deepcopy(dict(source))
-    for kind in _ADDED_HERE:
+    for kind in _UNKNOWN_TO_MOTO if emulated else ():
         reduced = template.without(reduced, kind)
     for entry in reduced["Resources"].values():
         if entry["Type"] == _KEY:
             entry["Properties"].pop("Tags", None)
+            if emulated:
+                entry["Properties"]["KeyPolicy"] = json.dumps(_TRUSTING)
     return reduced
 
 

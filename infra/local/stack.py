@@ -91,7 +91,9 @@ class Stack:
                 raise StartFailed("an engine has ended by itself, so the stack ends too")
 
     def end(self) -> None:
-        """Ask for the end, from a signal's handler or another thread."""
+        """Ask for the end, from a signal's handler or another thread; whoever asks twice does not want to wait."""
+        if self._ended.is_set():
+            os._exit(130)
         self._ended.set()
 
     def stop(self) -> None:

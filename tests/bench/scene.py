@@ -57,7 +57,7 @@ def _furnish() -> None:
     wish = Wish(client.client_id, _BIC, 1, ("account.list",), client.callback_url, "reusable", str(uuid.uuid4()), None)
     authorization = hub.authorizations.open(wish, f"{domain}/authorize")
     new = hub.consents.new(authorization, {"ibans": ["GB33BUKB20201555555555"]}, 180)
-    hub.store.transact([new.operation])
+    hub.store.transact(new.operations)
     pair, operations = hub.consents.first_pair(new.consent)
     hub.store.transact(operations)
     os.environ |= {

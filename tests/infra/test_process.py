@@ -13,11 +13,12 @@ import pytest
 from infra.local.process import Child, ChildFailed, guarded
 
 PARENT = """
-import subprocess, sys, time
+import pathlib, time
 from infra.local.process import Child, guarded
 child = Child(guarded("sleep", "60"))
-time.sleep(0.3)
-found = subprocess.run(["pgrep", "-P", str(child.pid)], capture_output=True, text=True).stdout.split()
+children = pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children")
+while not (found := children.read_text().split()):
+    time.sleep(0.01)
 print(child.pid, *found, flush=True)
 time.sleep(60)
 """

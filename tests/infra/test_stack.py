@@ -15,6 +15,7 @@ import requests
 from infra.local import stackfile, summary
 from infra.local.background import started
 from infra.local.server import take_port
+from tests.conftest import DYNAMODB_ENDPOINT
 
 ROOT = stackfile.ROOT
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
@@ -109,3 +110,24 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
 
     summary.show(content, tmp_path / "stack.json", 2.5, quiet=True)
     assert "pass-word" not in capsys.readouterr().out
+
+
+@pytest.mark.dynamodb
+@pytest.mark.skipif(not DYNAMODB_ENDPOINT, reason="DynamoDB Local takes part in `make test-dynamodb`")
+def test_a_stack_that_keeps_its_data_comes_back_with_its_user_and_keys(tmp_path: Path) -> None:
+    before, after = [_kept(tmp_path) for _ in range(2)]
+
+    assert before == after
+    assert stackfile.running(tmp_path / "stack.json") is None
+
+
+def _kept(folder: Path) -> tuple[dict[str, str], str, int]:
+    """What has to be the same after a restart; the call has the service open what it sealed before."""
+    with started(environ=CLEAN, engine="dynamodb-local", folder=folder) as content:
+        base = content["base_url"]
+        public_key = requests.get(f"{base}/bank/public_key", timeout=5).text
+        authorize = {"bic": "DEMOGB21", "scopes": ["account.list"]}
+        caller = {"X-Api-Key": content["client"]["client_id"]}
+        answer = requests.post(f"{base}/tpp/authorize", json=authorize, headers=caller, timeout=20)
+        page = requests.get(answer.json()["redirect_url"], timeout=20)
+        return content["user"], public_key, page.status_code

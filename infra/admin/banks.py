@@ -1,0 +1,319 @@
+"""Commands for banks: who they are, where they are reached, and their keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chalicelib.foundation import signatures
+from chalicelib.foundation.clock import timestamp
+from chalicelib.openbanking.banks import CONSENT_DAYS, Bank, NewBank
+from infra.admin import connection
+from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
+from infra.admin.probe import probe
+
+group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Banks: add, change, test, and their keys.")
+
+BicArgument = Annotated[str, typer.Argument(metavar="BIC", help="The bank's BIC, 8 or 11 characters.")]
+KeyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A PEM file with an RSA public key.", show_default=False)]
+Name = Annotated[str | None, typer.Option(help="What PSUs and TPPs call the bank.", show_default=False)]
+Country = Annotated[str | None, typer.Option(help="Two letters, ISO 3166-1.", show_default=False)]
+ApiVersion = Annotated[
+    int | None, typer.Option("--api-version", help="The protocol it speaks: 1 or 2.", show_default=False)
+]
+Domain = Annotated[
+    str | None, typer.Option(metavar="URL", help="The address below which it answers webhooks.", show_default=False)
+]
+AuthorizationUrl = Annotated[
+    str | None, typer.Option(metavar="URL", help="Its page where PSUs give their consent.", show_default=False)
+]
+Schemes = Annotated[
+    list[str] | None,
+    typer.Option("--scheme", metavar="NAME", help="A payment scheme it offers; repeatable. All when left out."),
+]
+Scopes = Annotated[
+    list[str] | None,
+    typer.Option("--scope", metavar="NAME", help="A scope it can provide; repeatable. All when left out."),
+]
+ConsentDays = Annotated[int | None, typer.Option(help="How many days a consent lasts.", show_default=False)]
+Subject = Annotated[
+    str | None,
+    typer.Option(metavar="DN", help="The client certificate it must come with; an empty text removes it."),
+]
+SignatureRequired = Annotated[
+    bool | None,
+    typer.Option(
+        "--signature-required/--signature-optional",
+        help="Whether a version 1 bank has to sign its calls; version 2 banks always have to.",
+        show_default=False,
+    ),
+]
+
+
+@group.command("add")
+@reporting
+def add(
+    bic: BicArgument,
+    *,
+    name: Annotated[str, typer.Option(help="What PSUs and TPPs call the bank.")],
+    country: Annotated[str, typer.Option(help="Two letters, ISO 3166-1.")],
+    api_version: Annotated[int, typer.Option("--api-version", help="The protocol it speaks: 1 or 2.")],
+    domain: Annotated[str, typer.Option(metavar="URL", help="The address below which it answers webhooks.")],
+    authorization_url: Annotated[str, typer.Option(metavar="URL", help="Its page where PSUs give their consent.")],
+    public_key: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A PEM file with an RSA public key that it signs with; at most two."),
+    ] = None,
+    scheme: Schemes = None,
+    scope: Scopes = None,
+    consent_days: Annotated[int, typer.Option(help="How many days a consent lasts.")] = CONSENT_DAYS,
+    certificate_subject: Subject = None,
+    signature_required: SignatureRequired = None,
+    inactive: Annotated[bool, typer.Option("--inactive", help="Register it without letting anybody use it.")] = False,
+    as_json: AsJson = False,
+) -> Report:
+    """Register a bank and print its API key, once.
+
+    The key goes both ways: the bank shows it to the service, and the service to the bank.
+
+    \b
+    Example:
+      python -m infra.admin banks add DEUTDEFF --name "Example Bank" --country DE --api-version 2
+        --domain https://psd2.example.com --authorization-url https://example.com/consent --public-key bank.pem
+    """
+    new = NewBank(
+        bic=bic,
+        name=name,
+        country=country,
+        api_version=api_version,
+        domain=domain,
+        authorization_url=authorization_url,
+        public_keys=[_public_key(path) for path in public_key or ()],
+        schemes=scheme or (),
+        scopes=scope or (),
+        consent_days=consent_days,
+        certificate_subject=certificate_subject,
+        signature_required=signature_required,
+        active=not inactive,
+    )
+    bank, api_key = connection.connect().banks.add(new)
+    text = f"{_described(bank)}\n\nThe bank's API key: {api_key}\n{ONCE}"
+    return Report({"bank": _members(bank), "api_key": api_key}, text)
+
+
+@group.command("list")
+@reporting
+def list_banks(as_json: AsJson = False) -> Report:
+    """List all banks.
+
+    \b
+    Example:
+      python -m infra.admin banks list --json
+    """
+    banks = [_members(bank) for bank in connection.connect().banks.all()]
+    columns = ("bic", "name", "country", "api_version", "active", "domain")
+    return Report({"banks": banks}, table(banks, columns) if banks else "There are no banks.")
+
+
+@group.command("show")
+@reporting
+def show(bic: BicArgument, as_json: AsJson = False) -> Report:
+    """Show one bank with the ids of its public keys; its API key is never shown again.
+
+    \b
+    Example:
+      python -m infra.admin banks show DEMOGB21
+    """
+    bank = connection.connect().banks.get(bic)
+    return Report({"bank": _members(bank)}, _described(bank))
+
+
+@group.command("change")
+@reporting
+def change(
+    bic: BicArgument,
+    *,
+    name: Name = None,
+    country: Country = None,
+    api_version: ApiVersion = None,
+    domain: Domain = None,
+    authorization_url: AuthorizationUrl = None,
+    scheme: Schemes = None,
+    scope: Scopes = None,
+    consent_days: ConsentDays = None,
+    certificate_subject: Subject = None,
+    signature_required: SignatureRequired = None,
+    active: Annotated[
+        bool | None, typer.Option("--active/--inactive", help="Whether anybody may use it.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> Report:
+    """Change what is given and leave the rest; it holds everywhere within a minute.
+
+    With another API version the bank gets all scopes and schemes of that version, unless they are given.
+
+    \b
+    Examples:
+      python -m infra.admin banks change DEMOGB21 --name "Demo Bank" --consent-days 90
+      python -m infra.admin banks change DEMOGB21 --inactive
+    """
+    given: dict[str, Any] = {
+        "name": name,
+        "country": country,
+        "api_version": api_version,
+        "domain": domain,
+        "authorization_url": authorization_url,
+        "schemes": scheme or None,
+        "scopes": scope or None,
+        "consent_days": consent_days,
+        "certificate_subject": certificate_subject,
+        "signature_required": signature_required,
+        "active": active,
+    }
+    changes = {member: value for member, value in given.items() if value is not None}
+    if not changes:
+        raise Refused("nothing to change was given: see --help for what can be")
+    banks = connection.connect().banks
+    if changes.get("api_version", banks.get(bic).api_version) != banks.get(bic).api_version:
+        changes = {"scopes": (), "schemes": (), **changes}
+    bank = banks.change(bic, **changes)
+    return Report({"bank": _members(bank)}, _described(bank))
+
+
+@group.command("test")
+@reporting
+def probe_bank(bic: BicArgument, as_json: AsJson = False) -> Report:
+    """Send a bank a signed request and report what came back.
+
+    The request is the list of accounts without a consent, which a bank has to refuse. Any answer in the protocol's form
+    counts: it shows that the bank is there and understands the service. The exit code is 1 when there was none.
+
+    \b
+    Example:
+      python -m infra.admin banks test DEMOGB21
+    """
+    hub = connection.connect()
+    outcome = probe(hub, hub.banks.get(bic))
+    verdict = "is reachable" if outcome["reachable"] else "is not reachable, or does not speak the protocol"
+    members = {name: value for name, value in outcome.items() if name not in ("bic", "reachable")}
+    return Report(outcome, f"{outcome['bic']} {verdict}.\n\n{listing(members)}", good=outcome["reachable"])
+
+
+@group.command("rotate-key")
+@reporting
+def rotate_key(bic: BicArgument, as_json: AsJson = False) -> Report:
+    """Make a new API key and print it, once.
+
+    The service shows the new key from now on, so give it to the bank first where that matters; of the bank, the key
+    before this one is accepted until the next rotation.
+
+    \b
+    Example:
+      python -m infra.admin banks rotate-key DEMOGB21
+    """
+    banks = connection.connect().banks
+    api_key = banks.rotate_api_key(bic)
+    shown = banks.get(bic).bic
+    text = f"The new API key of {shown}: {api_key}\n{ONCE}\nThe key before it is accepted until the next rotation."
+    return Report({"bic": shown, "api_key": api_key}, text)
+
+
+@group.command("add-public-key")
+@reporting
+def add_public_key(bic: BicArgument, file: KeyFile, as_json: AsJson = False) -> Report:
+    """Accept signatures of one more key; at most two are active.
+
+    \b
+    Example:
+      python -m infra.admin banks add-public-key DEMOGB21 new-key.pem
+    """
+    return _keys_report(connection.connect().banks.add_public_key(bic, _public_key(file)))
+
+
+@group.command("remove-public-key")
+@reporting
+def remove_public_key(
+    bic: BicArgument,
+    key_id: Annotated[str, typer.Argument(metavar="KEY-ID", help="As `banks show` prints it.")],
+    as_json: AsJson = False,
+) -> Report:
+    """Accept no more signatures of a key.
+
+    \b
+    Example:
+      python -m infra.admin banks remove-public-key DEMOGB21 dde41c952786e949
+    """
+    return _keys_report(connection.connect().banks.remove_public_key(bic, key_id))
+
+
+@group.command("remove")
+@reporting
+def remove(
+    bic: BicArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> Report:
+    """Forget a bank; its consents stay, but no call reaches it any more.
+
+    \b
+    Example:
+      python -m infra.admin banks remove DEMOGB21 --yes
+    """
+    banks = connection.connect().banks
+    bank = banks.get(bic)
+    if not yes:
+        if as_json:
+            raise Refused("with --json a bank is removed only with --yes, since nobody can be asked")
+        if not typer.confirm(f"Remove {bank.name} ({bank.bic}) and its keys?", err=True):
+            raise Refused(f"{bank.bic} was not removed")
+    banks.remove(bank.bic)
+    return Report({"removed": bank.bic}, f"{bank.bic} is removed.")
+
+
+def _public_key(path: Path) -> str:
+    """The text of a PEM file with a usable public key."""
+    try:
+        pem = path.read_text(encoding="ascii")
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Refused(f"{path} is not a PEM file") from None
+    if "PRIVATE KEY-----" in pem:
+        raise Refused(f"{path} holds a private key, which must not leave the bank: give the public one")
+    try:
+        return signatures.public_pem(signatures.load_public_key(pem))
+    except signatures.InvalidKey as error:
+        raise Refused(f"{path}: {error}") from None
+
+
+def _members(bank: Bank) -> dict[str, Any]:
+    """A bank without its credentials."""
+    return {
+        "bic": bank.bic,
+        "name": bank.name,
+        "country": bank.country,
+        "api_version": bank.api_version,
+        "active": bank.active,
+        "domain": bank.domain,
+        "authorization_url": bank.authorization_url,
+        "scopes": list(bank.scope_names),
+        "schemes": list(bank.schemes),
+        "consent_days": bank.consent_days,
+        "certificate_subject": bank.certificate_subject,
+        "signature_required": bank.signature_required,
+        "public_keys": [signatures.key_id(key) for key in reversed(bank.verification_keys())],
+        "api_keys_made_at": [timestamp(entry["created_at"]) for entry in bank.api_keys],
+    }
+
+
+def _described(bank: Bank) -> str:
+    members = _members(bank)
+    return listing(members | {name: ", ".join(members[name]) for name in ("scopes", "schemes")})
+
+
+def _keys_report(bank: Bank) -> Report:
+    ids = _members(bank)["public_keys"]
+    text = f"{bank.bic} may sign with: {', '.join(ids)}." if ids else f"{bank.bic} has no public key."
+    return Report({"bic": bank.bic, "public_keys": ids}, text)

@@ -1,0 +1,60 @@
+"""The program: its groups of commands, its help, and how wrong usage is reported."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from infra.admin import banks, clients, keys, users
+
+_HELP = """The operator's command line of Causeway.
+
+It works on the local stack that `make run` started, or on the stage that the environment names: STAGE, PUBLIC_URL
+and boto3's own variables (AWS_PROFILE, AWS_REGION, …).
+
+Every command explains itself with --help. With --json it prints one JSON document, errors too: {"error": "…"}.
+The exit code is 0 when the command was carried out, 1 when it was refused, 2 when it was not understood.
+
+\b
+Examples:
+  python -m infra.admin banks list
+  python -m infra.admin banks test DEMOGB21
+  STAGE=dev PUBLIC_URL=https://dev.example.com python -m infra.admin clients list --json
+"""
+
+
+class _Program(TyperGroup):
+    """Reports wrong usage as JSON, too, when JSON was asked for."""
+
+    def main(self, args: Sequence[str] | None = None, **options: Any) -> Any:  # type: ignore[override]
+        given = list(sys.argv[1:] if args is None else args)
+        if "--json" not in given or "--help" in given:
+            return super().main(given, **options)
+        try:
+            code = super().main(given, **{**options, "standalone_mode": False})
+        except typer.TyperException as error:
+            typer.echo(json.dumps({"error": error.format_message()}))
+            code = error.exit_code
+        except typer.Abort:
+            code = 1
+        return sys.exit(code if isinstance(code, int) else 0)
+
+
+program = typer.Typer(
+    cls=_Program,
+    help=_HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+program.add_typer(banks.group, name="banks")
+program.add_typer(clients.group, name="clients")
+program.add_typer(keys.group, name="keys")
+program.add_typer(users.group, name="users")

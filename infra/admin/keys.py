@@ -1,0 +1,96 @@
+"""Commands for the service's own keys: what it signs with, and what it seals records with."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from chalicelib.bootstrap import Hub
+from chalicelib.foundation import signatures
+from chalicelib.foundation.clock import timestamp
+from infra.admin import connection
+from infra.admin.output import AsJson, Report, listing, reporting
+
+group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The service's own keys: make, rotate, show.")
+
+OVERLAP = 24 * 3600
+
+
+@group.command("init")
+@reporting
+def init(as_json: AsJson = False) -> Report:
+    """Make the first signing key and the first data key of a stage; keys that are there stay.
+
+    \b
+    Example:
+      STAGE=dev PUBLIC_URL=https://dev.example.com python -m infra.admin keys init
+    """
+    hub = connection.connect()
+    made = hub.keyring.initialise()
+    text = "The first keys are made." if made else "There are keys already: nothing was changed."
+    return Report({"made": made, **_shown(hub)}, text)
+
+
+@group.command("rotate-signing")
+@reporting
+def rotate_signing(
+    overlap: Annotated[
+        int, typer.Option(min=0, metavar="SECONDS", help="How long banks get to fetch the new key before it signs.")
+    ] = OVERLAP,
+    as_json: AsJson = False,
+) -> Report:
+    """Publish a new signing key now, and sign with it when the overlap is over.
+
+    The key that signs until then stays published with it. Take no overlap only when that key is in wrong hands.
+
+    \b
+    Example:
+      python -m infra.admin keys rotate-signing --overlap 86400
+    """
+    hub = connection.connect()
+    key_id = hub.keyring.rotate_signing_key(overlap)
+    signs_from = timestamp(hub.clock.time() + overlap)
+    text = f"The key {key_id} is published and signs from {signs_from}."
+    return Report({"key_id": key_id, "signs_from": signs_from, **_shown(hub)}, text)
+
+
+@group.command("rotate-data")
+@reporting
+def rotate_data(as_json: AsJson = False) -> Report:
+    """Seal records with a new data key from now on; what is sealed already still opens.
+
+    \b
+    Example:
+      python -m infra.admin keys rotate-data
+    """
+    number = connection.connect().keyring.rotate_data_key()
+    return Report({"data_key": number}, f"Records are sealed with data key {number} from now on.")
+
+
+@group.command("show")
+@reporting
+def show(as_json: AsJson = False) -> Report:
+    """Show the public keys that banks verify the service's signatures with, newest first.
+
+    \b
+    Example:
+      python -m infra.admin keys show
+    """
+    hub = connection.connect()
+    shown = _shown(hub)
+    parts = [listing({"key_id": key["key_id"], "signs": key["signs"]}) + f"\n{key['pem']}" for key in shown["keys"]]
+    return Report(shown, "\n".join(parts).rstrip())
+
+
+def _shown(hub: Hub) -> dict[str, Any]:
+    """``{"keys": [{"key_id", "signs", "pem"}]}``; ``signs`` says whether it is the one in use."""
+    current = signatures.key_id(hub.keyring.signing_key().public_key())
+    keys = hub.keyring.public_keys()
+    ids = [signatures.key_id(key) for key in keys]
+    return {
+        "keys": [
+            {"key_id": key_id, "signs": key_id == current, "pem": signatures.public_pem(key)}
+            for key_id, key in zip(ids, keys, strict=True)
+        ]
+    }

@@ -1,0 +1,144 @@
+"""What the commands print: sentences and tables for people, one JSON document for programs."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NoReturn, ParamSpec
+
+import typer
+from botocore.exceptions import BotoCoreError, ClientError
+
+from chalicelib.foundation.keyring import NoKeys, SecretChanged
+from chalicelib.foundation.settings import InvalidSetting
+from chalicelib.foundation.signatures import InvalidKey
+from chalicelib.foundation.store import Conflict, StoreError
+from chalicelib.foundation.vault import Unsealable
+from chalicelib.openbanking.banks import BankExists, InvalidBank, UnknownBank
+from chalicelib.openbanking.clients import InvalidClient, UnknownClient
+from chalicelib.website.users import InvalidUser, UserExists
+from infra.admin.connection import NoStack
+
+P = ParamSpec("P")
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
+ONCE = "It is shown this once only and cannot be read again."
+
+
+class Refused(Exception):
+    """A command that cannot be carried out; the message is one sentence for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A command's outcome: ``data`` for programs, ``text`` for people; not ``good`` ends with exit code 1."""
+
+    data: Mapping[str, Any]
+    text: str
+    good: bool = True
+
+
+def reporting(command: Callable[P, Report]) -> Callable[P, None]:
+    """A decorator for commands: prints their report, and one sentence for whatever is expected to go wrong."""
+
+    @functools.wraps(command)
+    def run(*arguments: P.args, **options: P.kwargs) -> None:
+        as_json = bool(options.get("as_json"))
+        try:
+            report = command(*arguments, **options)
+        except (*_SPOKEN, StoreError, ClientError, BotoCoreError) as error:
+            fail(_sentence(error), as_json)
+        typer.echo(json.dumps(report.data, indent=2, default=str) if as_json else report.text)
+        if not report.good:
+            raise typer.Exit(1)
+
+    return run
+
+
+def fail(sentence: str, as_json: bool) -> NoReturn:
+    """Say what is wrong and end with exit code 1."""
+    if as_json:
+        typer.echo(json.dumps({"error": sentence}))
+    else:
+        typer.echo(f"Error: {sentence}", err=True)
+    raise typer.Exit(1)
+
+
+def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """Rows in columns of equal width under their names."""
+    lines = [[column.replace("_", " ") for column in columns]]
+    lines += [[_cell(row[column]) for column in columns] for row in rows]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+def listing(members: Mapping[str, Any]) -> str:
+    """Members one below the other; lists have one line per entry."""
+    width = max(map(len, members)) + 2
+    lines = []
+    for name, value in members.items():
+        entries = value if isinstance(value, list) and value else [value]
+        titles = [name.replace("_", " "), *[""] * (len(entries) - 1)]
+        lines += [f"{title:<{width}}{_cell(entry)}".rstrip() for title, entry in zip(titles, entries, strict=True)]
+    return "\n".join(lines)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value is None or value == [] else str(value)
+
+
+_SPOKEN = (
+    Refused,
+    NoStack,
+    InvalidSetting,
+    InvalidBank,
+    BankExists,
+    UnknownBank,
+    InvalidClient,
+    UnknownClient,
+    InvalidUser,
+    UserExists,
+    InvalidKey,
+    NoKeys,
+    SecretChanged,
+    Unsealable,
+)
+"""Errors whose message is the sentence."""
+
+_NO_CREDENTIALS = {
+    "AccessDenied",
+    "AccessDeniedException",
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidClientTokenId",
+    "InvalidSignatureException",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+}
+_NOT_FOUND = {"NotFoundException", "ResourceNotFoundException"}
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, Conflict):
+        return "somebody else is changing the same record: try again"
+    if isinstance(error, StoreError) and isinstance(error.__cause__, ClientError | BotoCoreError):
+        error = error.__cause__
+    if isinstance(error, ClientError):
+        return _refusal_of_aws(error)
+    text = " ".join(str(error).split()).rstrip(".")
+    return f"AWS cannot be used: {text}" if isinstance(error, BotoCoreError) else text
+
+
+def _refusal_of_aws(error: ClientError) -> str:
+    code, call = error.response.get("Error", {}).get("Code", ""), error.operation_name
+    if code in _NOT_FOUND:
+        return (
+            f"a resource of this stage does not exist ({call}: {code}): "
+            "lay the resources with `python -m infra.deploy STAGE`, or start the local stack with `make run`"
+        )
+    if code in _NO_CREDENTIALS:
+        return f"AWS refuses these credentials ({call}: {code})"
+    return f"AWS refused {call}: {code}"

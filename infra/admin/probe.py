@@ -1,0 +1,92 @@
+"""The test of a bank: one signed request, and everything that its answer shows."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from typing import Any
+from urllib.parse import urlsplit
+
+import certifi
+
+from chalicelib.bootstrap import Hub
+from chalicelib.foundation import jsontext, signatures
+from chalicelib.foundation.identifiers import digest, new_uuid
+from chalicelib.foundation.outbound import CONNECT_SECONDS, Reply
+from chalicelib.openbanking.banks import Bank
+from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.webhooks import RELAYED
+
+_SHOWN = 16
+_LONGEST = 200
+
+
+def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
+    """Ask a bank for accounts without a consent.
+
+    Answers what was used and what came back: ``reachable``, ``api_key_fingerprint`` (the first digits of the key's
+    SHA-256), ``signed_with`` and ``public_keys`` (key ids), ``certificate_subject`` (of the bank's TLS certificate),
+    ``milliseconds``, ``status`` and ``answer``.
+    """
+    key = hub.banks.outbound_key(bank)
+    path = next(call.webhooks[bank.api_version].path for call in RELAYED if call.name == "accounts")
+    outcome: dict[str, Any] = {
+        "bic": bank.bic,
+        "reachable": False,
+        "url": f"{bank.domain}{path}",
+        "api_key_fingerprint": digest(key)[:_SHOWN],
+        "signed_with": signatures.key_id(hub.keyring.signing_key().public_key()),
+        "public_keys": [signatures.key_id(public) for public in reversed(bank.verification_keys())],
+        "certificate_subject": None,
+        "milliseconds": None,
+        "status": None,
+    }
+    try:
+        reply = hub.bank_link.send(bank, path, {}, request_id=new_uuid(), token=None)
+    except Refusal as refusal:
+        return outcome | {"answer": refusal.details[0].details if refusal.details else refusal.message}
+    reachable, answer = _read(bank.api_version, reply)
+    return outcome | {
+        "reachable": reachable,
+        "certificate_subject": _certificate_subject(bank.domain),
+        "milliseconds": round(reply.seconds * 1000, 1),
+        "status": reply.status,
+        "answer": answer,
+    }
+
+
+def _read(version: Version, reply: Reply) -> tuple[bool, str]:
+    """Whether an answer has the form of the bank's version, and what it says."""
+    try:
+        body = jsontext.loads(reply.body)
+    except jsontext.InvalidJson:
+        return False, "no valid JSON"
+    if not isinstance(body, dict):
+        return False, "no JSON object"
+    code, text = ("error_code", "message") if version == 1 else ("code", "title")
+    if code in body and text in body:
+        return True, _printable(f"{body[code]}: {body[text]}")
+    good = 200 <= reply.status < 300 and (version == 2 or body.get("status") == "success")
+    return good, "success" if good else "neither a success nor an error of the protocol"
+
+
+def _certificate_subject(url: str) -> str | None:
+    """The subject of the certificate at an https address."""
+    parts = urlsplit(url)
+    if parts.scheme != "https" or not parts.hostname:
+        return None
+    context = ssl.create_default_context(cafile=certifi.where())
+    try:
+        with (
+            socket.create_connection((parts.hostname, parts.port or 443), CONNECT_SECONDS) as plain,
+            context.wrap_socket(plain, server_hostname=parts.hostname) as secured,
+        ):
+            certificate: Any = secured.getpeercert() or {}
+    except OSError:
+        return None
+    return ", ".join(f"{name}={value}" for entry in certificate.get("subject", ()) for name, value in entry) or None
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)[:_LONGEST]
