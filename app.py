@@ -1,12 +1,16 @@
 """The Chalice entry point: registers what the rooms offer, and does nothing else."""
 
-from chalicelib.application import Application
-from chalicelib.bootstrap import hub
-from chalicelib.delivery.jobs import job_routes
-from chalicelib.openbanking.bank_api import bank_routes
-from chalicelib.openbanking.oauth_api import oauth_routes
-from chalicelib.openbanking.tpp_api import tpp_routes
-from chalicelib.website.routes import website_routes
+import gc
+
+gc.disable()  # what is imported stays: looking for garbage among it is a tenth of a cold start
+
+from chalicelib.application import Application  # noqa: E402
+from chalicelib.bootstrap import hub  # noqa: E402
+from chalicelib.delivery.jobs import job_routes  # noqa: E402
+from chalicelib.openbanking.bank_api import bank_routes  # noqa: E402
+from chalicelib.openbanking.oauth_api import oauth_routes  # noqa: E402
+from chalicelib.openbanking.tpp_api import tpp_routes  # noqa: E402
+from chalicelib.website.routes import website_routes  # noqa: E402
 
 app = Application(app_name="causeway", configure_logs=False)
 
@@ -17,3 +21,6 @@ if hub().settings.has_demo_banks:
     from chalicelib.demo_bank.routes import bank_routes as demo_bank_routes
 
     app.register_blueprint(demo_bank_routes)
+
+gc.freeze()
+gc.enable()

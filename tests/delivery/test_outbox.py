@@ -13,6 +13,8 @@ from chalicelib.foundation.store import ConditionFailed, Item
 from tests.delivery.conftest import record
 from tests.world import World
 
+pytestmark = pytest.mark.dynamodb
+
 
 def stored(world: World, delivery_id: str) -> Item:
     item = world.hub.store.get("deliveries", {"delivery_id": delivery_id})

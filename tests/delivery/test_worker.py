@@ -11,6 +11,8 @@ from chalicelib.foundation.store import Item
 from tests.delivery.conftest import Receiver, fail, record
 from tests.world import World
 
+pytestmark = pytest.mark.dynamodb
+
 MINUTE, HOUR = 60, 3600
 DECIDED = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR)
 

@@ -26,6 +26,8 @@ from chalicelib.foundation.store import (
     absent,
 )
 
+pytestmark = pytest.mark.dynamodb
+
 PREFIX = "causeway-local"
 CLIENTS = "clients"
 CONSENTS = "consents"
