@@ -45,7 +45,9 @@ def _failed_page(incoming: Incoming, error: Exception) -> Response:
 def authorize(incoming: Incoming) -> Response:
     """Send the browser to the bank; when that cannot be, back to the client, or (client unknown) to a page."""
     pairs = dict(incoming.query)
-    client = hub().callers.client(Credentials(pairs.get("client_id") or None))
+    if not pairs.get("client_id"):
+        raise Refusal(Fault.NOT_AUTHENTICATED, "the address names no client_id")
+    client = hub().callers.client(Credentials(pairs["client_id"]))
     if pairs.get("redirect_uri", client.callback_url) != client.callback_url:
         return error_page(
             "The authorization cannot begin",

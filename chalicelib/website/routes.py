@@ -6,6 +6,7 @@ from chalice.app import Blueprint, Request, Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log
+from chalicelib.foundation.identifiers import Credential
 from chalicelib.foundation.web import Incoming, answering, json_answer, text_answer
 from chalicelib.website.pages import error_page, page, stylesheet
 
@@ -36,11 +37,11 @@ def home(incoming: Incoming) -> Response:
 def callback(incoming: Incoming) -> Response:
     """Where PSUs of clients without a Callback URL of their own come back to: shows what came, exchanges nothing."""
     query = dict(incoming.query)
-    code = query.get("authorization_code") or query.get("code")
+    code = query.get("authorization_code") or query.get("code") or ""
     return page(
         "callback.html",
         base=hub().settings.public_url,
-        code=code,
+        code=code if Credential.parse(code, parts=1) else None,  # anybody can make an address; no quotes get in here
         state=query.get("state"),
         error=query.get("error"),
         description=query.get("error_description"),
