@@ -16,6 +16,7 @@ from infra.tour.browser import Browser, Stuck, approve
 
 _COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "blue": "34", "magenta": "35", "cyan": "36"}
 _SHORT = 24
+_WIDTH = 100
 _SECRETS = ("access_token", "refresh_token", "authorization_code", "token")
 _SCOPES = {1: ["account.list", "account.details"], 2: ["accounts"]}
 
@@ -113,8 +114,23 @@ class Tour:
 
 
 def _indented(body: Any) -> str:
-    text = json.dumps(_masked(body), indent=2, ensure_ascii=False)
-    return "\n".join(f"    {line}" for line in text.splitlines())
+    return "\n".join(f"    {line}" for line in _laid_out(_masked(body)))
+
+
+def _laid_out(value: Any) -> list[str]:
+    """JSON in lines: what fits into one line stays in one."""
+    whole = json.dumps(value, ensure_ascii=False)
+    if len(whole) <= _WIDTH or not isinstance(value, dict | list) or not value:
+        return [whole]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    lines = [opening]
+    names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
+    inner = list(value.values()) if isinstance(value, dict) else value
+    for number, (name, member) in enumerate(zip(names, inner, strict=True), 1):
+        first, *rest = _laid_out(member)
+        lines += [f"  {name}{first}", *(f"  {line}" for line in rest)]
+        lines[-1] += "," if number < len(inner) else ""
+    return [*lines, closing]
 
 
 def _masked(value: Any, name: str = "") -> Any:
@@ -126,7 +142,7 @@ def _masked(value: Any, name: str = "") -> Any:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 110 else f"{text[:109]}…"
+    return text if len(text) <= 88 else f"{text[:87]}…"
 
 
 def run(stack: Mapping[str, Any]) -> None:

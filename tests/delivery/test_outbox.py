@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any
 
@@ -78,11 +79,12 @@ def test_a_claim_counts_the_attempt_and_keeps_others_out(world: World, outbox: O
 
 def test_of_many_workers_one_gets_the_claim(world: World, outbox: Outbox, recorded: str) -> None:
     together, claims = threading.Barrier(8), []
-    lock = threading.Lock()
+    emulated = "amazonaws" in world.hub.store._client.meta.endpoint_url
+    turn = threading.Lock() if emulated else contextlib.nullcontext()  # the emulator is not made for threads
 
     def claim() -> None:
         together.wait()
-        with lock:  # the emulator in this process is not made for threads
+        with turn:
             claims.append(outbox.claim(recorded))
 
     threads = [threading.Thread(target=claim) for _ in range(8)]

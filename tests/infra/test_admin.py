@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -25,6 +26,7 @@ from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.identifiers import Credential, digest, new_id
 from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
 from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.banks import UnknownBank
 from infra.admin import connection, probe
 from infra.admin.commands import program
 from tests.foundation.fakes import FakeKms, FakeSecrets
@@ -95,8 +97,12 @@ def elsewhere(world: World, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
 
 
 @pytest.fixture
-def bic() -> str:
-    return "".join(random.choices(string.ascii_uppercase, k=4)) + "GB21"
+def bic(world: World) -> Iterator[str]:
+    """A BIC of nobody yet; a bank that is registered under it is removed, since other tests count banks."""
+    made = "".join(random.choices(string.ascii_uppercase, k=4)) + "GB21"
+    yield made
+    with contextlib.suppress(UnknownBank):
+        world.hub.banks.remove(made)
 
 
 @pytest.fixture(scope="session")
