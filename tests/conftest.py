@@ -30,7 +30,9 @@ def resources() -> Iterator[None]:
     from infra.local.resources import lay
 
     with mock_aws():
-        lay(emulated=True, dynamodb_apart=False)
+        if DYNAMODB_ENDPOINT:
+            os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = DYNAMODB_ENDPOINT
+        lay(emulated=True, dynamodb_apart=bool(DYNAMODB_ENDPOINT))
         yield
 
 

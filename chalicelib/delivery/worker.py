@@ -41,6 +41,9 @@ class Worker:
             self._senders[delivery.kind](delivery)
         except Undeliverable as error:
             self._after_failure(delivery, error)
+        except Exception as error:
+            self._after_failure(delivery, Undeliverable(f"a defect of this service: {type(error).__name__}"))
+            raise
         else:
             self._outbox.delivered(delivery)
             log.info("delivered", delivery_id=delivery_id, kind=delivery.kind, attempts=delivery.attempts)

@@ -1,7 +1,8 @@
 """JSON without loss: digits stay as they were written, and nothing that is not JSON gets in.
 
-Numbers with a fraction or an exponent become ``Decimal``; ``NaN`` and ``Infinity`` are refused, as are repeated
-members (two readers could take different ones) and nesting deeper than the interpreter can follow.
+Numbers with a fraction or an exponent become a ``Decimal`` that is written again as it was read. ``NaN`` and
+``Infinity`` are refused, as are repeated members (two readers could take different ones) and nesting deeper than the
+interpreter can follow.
 """
 
 from __future__ import annotations
@@ -16,10 +17,24 @@ class InvalidJson(ValueError):
     """The text is not JSON that can be read without loss; the message says why, without quoting it."""
 
 
+class Number(Decimal):
+    """A decimal number that remembers its spelling: ``1e5`` and ``0.0000001`` stay what they were."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Number:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    def __str__(self) -> str:
+        return self.text
+
+
 def loads(text: str | bytes) -> Any:
     """Raises: InvalidJson."""
     try:
-        return simplejson.loads(text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=_members)
+        return simplejson.loads(text, parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_members)
     except InvalidJson:
         raise
     except RecursionError:

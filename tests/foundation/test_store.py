@@ -29,7 +29,7 @@ from chalicelib.foundation.store import (
 pytestmark = pytest.mark.dynamodb
 
 PREFIX = "causeway-local"
-CLIENTS = "clients"
+ROWS = "idempotency"
 CONSENTS = "consents"
 
 
@@ -72,7 +72,7 @@ def store(client: Recorder, pauses: list[float]) -> Store:
 
 @pytest.fixture
 def key() -> Item:
-    return {"client_id": new_id()}
+    return {"claim": new_id()}
 
 
 def refusal(code: str, **members: Any) -> ClientError:
@@ -101,8 +101,8 @@ def test_an_item_comes_back_as_it_was_written(store: Store, key: Item) -> None:
         "list": [1, "a", [b"b"]],
         "map": {"a": {"b": Decimal("0.01")}},
     }
-    store.put(CLIENTS, item)
-    read = store.get(CLIENTS, key)
+    store.put(ROWS, item)
+    read = store.get(ROWS, key)
 
     assert read == item
     assert read is not None
@@ -110,33 +110,33 @@ def test_an_item_comes_back_as_it_was_written(store: Store, key: Item) -> None:
 
 
 def test_what_is_not_there_is_none(store: Store, key: Item) -> None:
-    assert store.get(CLIENTS, key) is None
+    assert store.get(ROWS, key) is None
 
 
 @pytest.mark.parametrize("value", [1.5, {"amount": 1.5}, [1.5]])
 def test_a_float_is_refused(store: Store, client: Recorder, key: Item, value: object) -> None:
     with pytest.raises(TypeError, match="Float types are not supported"):
-        store.put(CLIENTS, {**key, "value": value})
+        store.put(ROWS, {**key, "value": value})
     assert client.calls == []
 
 
 def test_reads_together_keep_their_order_are_one_call_and_strongly_consistent(store: Store, client: Recorder) -> None:
-    first, second, absent_one = ({"client_id": new_id()} for _ in range(3))
+    first, second, absent_one = ({"claim": new_id()} for _ in range(3))
     part = {"consent_id": new_id(), "part": "consent"}
     for item in (first, second):
-        store.put(CLIENTS, {**item, "title": item["client_id"]})
+        store.put(ROWS, {**item, "title": item["claim"]})
     store.put(CONSENTS, {**part, "state": "authorised"})
     client.calls.clear()
 
-    keys = [(CLIENTS, second), (CONSENTS, part), (CLIENTS, absent_one), (CLIENTS, first), (CLIENTS, second)]
+    keys = [(ROWS, second), (CONSENTS, part), (ROWS, absent_one), (ROWS, first), (ROWS, second)]
     found = store.batch_get(keys)
 
     assert [item and item.get("title") for item in found] == [
-        second["client_id"],
+        second["claim"],
         None,
         None,
-        first["client_id"],
-        second["client_id"],
+        first["claim"],
+        second["claim"],
     ]
     assert found[1] == {**part, "state": "authorised"}
     ((name, request),) = client.calls
@@ -155,7 +155,7 @@ def test_items_of_one_partition_are_told_apart_by_their_sort_key(store: Store) -
 
 def test_more_than_a_hundred_reads_together_are_refused(store: Store) -> None:
     with pytest.raises(ValueError, match="at most 100"):
-        store.batch_get([(CLIENTS, {"client_id": str(number)}) for number in range(101)])
+        store.batch_get([(ROWS, {"claim": str(number)}) for number in range(101)])
 
 
 class HalfAnswers:
@@ -176,11 +176,11 @@ class HalfAnswers:
 
 def test_unprocessed_keys_are_asked_for_again(pauses: list[float]) -> None:
     client = HalfAnswers()
-    keys: list[tuple[str, Item]] = [(CLIENTS, {"client_id": name}) for name in ("one", "two", "three")]
+    keys: list[tuple[str, Item]] = [(ROWS, {"claim": name}) for name in ("one", "two", "three")]
 
     found = Store(client, PREFIX, pause=pauses.append).batch_get(keys)
 
-    assert found == [{"client_id": "one"}, {"client_id": "two"}, {"client_id": "three"}]
+    assert found == [{"claim": "one"}, {"claim": "two"}, {"claim": "three"}]
     assert client.asked == [3, 2, 1]
     assert len(pauses) == 2
 
@@ -189,7 +189,7 @@ def test_keys_that_stay_unprocessed_are_an_outage(pauses: list[float]) -> None:
     client = HalfAnswers(stuck=True)
 
     with pytest.raises(StoreUnavailable, match="left keys unprocessed"):
-        Store(client, PREFIX, pause=pauses.append).get(CLIENTS, {"client_id": "one"})
+        Store(client, PREFIX, pause=pauses.append).get(ROWS, {"claim": "one"})
     assert len(client.asked) == ATTEMPTS
 
 
@@ -197,40 +197,40 @@ def test_keys_that_stay_unprocessed_are_an_outage(pauses: list[float]) -> None:
 
 
 def test_a_condition_that_fails_hands_back_what_stood_there_and_writes_nothing(store: Store, key: Item) -> None:
-    store.put(CLIENTS, {**key, "title": "first"}, absent("client_id"))
+    store.put(ROWS, {**key, "title": "first"}, absent("claim"))
 
     for write in (
-        lambda: store.put(CLIENTS, {**key, "title": "second"}, absent("client_id")),
-        lambda: store.update(CLIENTS, key, set={"title": "second"}, condition=Attr("title").eq("other")),
-        lambda: store.delete(CLIENTS, key, Attr("title").eq("other")),
+        lambda: store.put(ROWS, {**key, "title": "second"}, absent("claim")),
+        lambda: store.update(ROWS, key, set={"title": "second"}, condition=Attr("title").eq("other")),
+        lambda: store.delete(ROWS, key, Attr("title").eq("other")),
     ):
         with pytest.raises(ConditionFailed) as caught:
             write()
         assert caught.value.item == {**key, "title": "first"}
         assert caught.value.failed == [0]
-    assert store.get(CLIENTS, key) == {**key, "title": "first"}
+    assert store.get(ROWS, key) == {**key, "title": "first"}
 
 
 def test_a_condition_on_what_is_not_there_hands_back_none(store: Store, key: Item) -> None:
     with pytest.raises(ConditionFailed) as caught:
-        store.update(CLIENTS, key, set={"title": "a"}, condition=Attr("client_id").exists())
+        store.update(ROWS, key, set={"title": "a"}, condition=Attr("claim").exists())
 
     assert caught.value.item is None
-    assert store.get(CLIENTS, key) is None
+    assert store.get(ROWS, key) is None
 
 
 def test_a_put_that_repeats_itself_is_recognised(store: Store, key: Item) -> None:
     item = {**key, "title": "a", "sealed": b"\x01", "list": [Decimal("1.0")]}
-    store.put(CLIENTS, item, absent("client_id"))
+    store.put(ROWS, item, absent("claim"))
 
-    store.put(CLIENTS, item, absent("client_id"))
+    store.put(ROWS, item, absent("claim"))
 
 
 def test_an_update_sets_removes_adds_and_answers_the_new_item(store: Store, key: Item) -> None:
-    store.put(CLIENTS, {**key, "title": "old", "note": "x", "other": "y", "count": 2})
+    store.put(ROWS, {**key, "title": "old", "note": "x", "other": "y", "count": 2})
 
     item = store.update(
-        CLIENTS,
+        ROWS,
         key,
         set={"title": "new", "status": "active"},
         remove=["note", "other"],
@@ -239,48 +239,48 @@ def test_an_update_sets_removes_adds_and_answers_the_new_item(store: Store, key:
     )
 
     assert item == {**key, "title": "new", "status": "active", "count": 5, "visits": 1}
-    assert store.get(CLIENTS, key) == item
+    assert store.get(ROWS, key) == item
 
 
 @pytest.mark.parametrize("changes", [{"set": {"name": "a"}}, {"remove": ["name"]}, {"add": {"size": 1}}])
 def test_an_update_may_do_one_thing_only_also_with_reserved_names(
     store: Store, key: Item, changes: dict[str, Any]
 ) -> None:
-    store.put(CLIENTS, {**key, "name": "b", "size": 1})
+    store.put(ROWS, {**key, "name": "b", "size": 1})
 
-    assert store.update(CLIENTS, key, **changes)["client_id"] == key["client_id"]
+    assert store.update(ROWS, key, **changes)["claim"] == key["claim"]
 
 
 def test_an_update_makes_what_is_not_there(store: Store, key: Item) -> None:
-    assert store.update(CLIENTS, key, add={"count": 1}) == {**key, "count": 1}
+    assert store.update(ROWS, key, add={"count": 1}) == {**key, "count": 1}
 
 
 def test_deleting_what_is_not_there_succeeds(store: Store, key: Item) -> None:
-    store.put(CLIENTS, key)
-    store.delete(CLIENTS, key)
-    store.delete(CLIENTS, key)
+    store.put(ROWS, key)
+    store.delete(ROWS, key)
+    store.delete(ROWS, key)
 
-    assert store.get(CLIENTS, key) is None
+    assert store.get(ROWS, key) is None
 
 
 # -- transactions
 
 
 def test_a_transaction_applies_every_kind_of_operation(store: Store) -> None:
-    made, changed, gone, checked = ({"client_id": new_id()} for _ in range(4))
+    made, changed, gone, checked = ({"claim": new_id()} for _ in range(4))
     for item in (changed, gone, checked):
-        store.put(CLIENTS, item)
+        store.put(ROWS, item)
 
     store.transact(
         [
-            Put(CLIENTS, {**made, "title": "made"}, absent("client_id")),
-            Update(CLIENTS, changed, set={"title": "changed"}, condition=Attr("client_id").exists()),
-            Delete(CLIENTS, gone, Attr("client_id").exists()),
-            Check(CLIENTS, checked, Attr("client_id").exists()),
+            Put(ROWS, {**made, "title": "made"}, absent("claim")),
+            Update(ROWS, changed, set={"title": "changed"}, condition=Attr("claim").exists()),
+            Delete(ROWS, gone, Attr("claim").exists()),
+            Check(ROWS, checked, Attr("claim").exists()),
         ]
     )
 
-    assert store.batch_get([(CLIENTS, item) for item in (made, changed, gone, checked)]) == [
+    assert store.batch_get([(ROWS, item) for item in (made, changed, gone, checked)]) == [
         {**made, "title": "made"},
         {**changed, "title": "changed"},
         None,
@@ -289,24 +289,24 @@ def test_a_transaction_applies_every_kind_of_operation(store: Store) -> None:
 
 
 def test_a_transaction_that_fails_writes_nothing_and_names_every_operation(store: Store) -> None:
-    new, taken, missing, good = ({"client_id": new_id()} for _ in range(4))
-    store.put(CLIENTS, {**taken, "title": "taken"})
-    store.put(CLIENTS, good)
+    new, taken, missing, good = ({"claim": new_id()} for _ in range(4))
+    store.put(ROWS, {**taken, "title": "taken"})
+    store.put(ROWS, good)
 
     with pytest.raises(ConditionFailed) as caught:
         store.transact(
             [
-                Put(CLIENTS, new, absent("client_id")),
-                Put(CLIENTS, taken, absent("client_id")),
-                Check(CLIENTS, good, Attr("client_id").exists()),
-                Update(CLIENTS, missing, set={"title": "x"}, condition=Attr("client_id").exists()),
+                Put(ROWS, new, absent("claim")),
+                Put(ROWS, taken, absent("claim")),
+                Check(ROWS, good, Attr("claim").exists()),
+                Update(ROWS, missing, set={"title": "x"}, condition=Attr("claim").exists()),
             ]
         )
 
     assert caught.value.failed == [1, 3]
     assert caught.value.items == [None, {**taken, "title": "taken"}, None, None]
     assert caught.value.item == {**taken, "title": "taken"}
-    assert store.get(CLIENTS, new) is None
+    assert store.get(ROWS, new) is None
 
 
 # -- conflicts, repeats and outages
@@ -328,9 +328,9 @@ def test_a_conflict_is_tried_again_as_the_same_transaction(
 ) -> None:
     client.failures = [failure] * (ATTEMPTS - 1)
 
-    store.transact([Put(CLIENTS, key, absent("client_id"))])
+    store.transact([Put(ROWS, key, absent("claim"))])
 
-    assert store.get(CLIENTS, key) == key
+    assert store.get(ROWS, key) == key
     tokens = [request["ClientRequestToken"] for name, request in client.calls if name == "transact_write_items"]
     assert len(tokens) == ATTEMPTS
     assert len(set(tokens)) == 1
@@ -340,7 +340,7 @@ def test_a_conflict_is_tried_again_as_the_same_transaction(
 
 def test_each_transaction_has_a_token_of_its_own(store: Store, client: Recorder) -> None:
     for _ in range(2):
-        store.transact([Put(CLIENTS, {"client_id": new_id()})])
+        store.transact([Put(ROWS, {"claim": new_id()})])
 
     assert len({request["ClientRequestToken"] for _, request in client.calls}) == 2
 
@@ -349,21 +349,21 @@ def test_a_conflict_that_stays_is_one_typed_exception(store: Store, client: Reco
     client.failures = [cancelled("TransactionConflict")] * ATTEMPTS
 
     with pytest.raises(Conflict):
-        store.transact([Put(CLIENTS, key)])
+        store.transact([Put(ROWS, key)])
     assert len(client.calls) == ATTEMPTS
 
 
 def test_a_single_write_in_the_way_of_a_transaction_is_tried_again(store: Store, client: Recorder, key: Item) -> None:
     client.failures = [refusal("TransactionConflictException")]
 
-    assert store.update(CLIENTS, key, set={"title": "a"}) == {**key, "title": "a"}
+    assert store.update(ROWS, key, set={"title": "a"}) == {**key, "title": "a"}
 
 
 def test_a_failed_condition_beside_a_conflict_is_a_failed_condition(store: Store, client: Recorder, key: Item) -> None:
     client.failures = [cancelled("TransactionConflict", "ConditionalCheckFailed")]
 
     with pytest.raises(ConditionFailed) as caught:
-        store.transact([Put(CLIENTS, key), Put(CLIENTS, key)])
+        store.transact([Put(ROWS, key), Put(ROWS, key)])
     assert caught.value.failed == [1]
 
 
@@ -383,13 +383,13 @@ def test_whatever_else_goes_wrong_is_an_outage(
 ) -> None:
     client.failures = [failure]
     calls: dict[str, Callable[[], object]] = {
-        "get": lambda: store.get(CLIENTS, key),
-        "put": lambda: store.put(CLIENTS, key),
-        "update": lambda: store.update(CLIENTS, key, set={"title": "a"}),
-        "delete": lambda: store.delete(CLIENTS, key),
-        "transact": lambda: store.transact([Put(CLIENTS, key)]),
-        "query": lambda: store.query(CLIENTS, ("client_id", "a")),
-        "scan": lambda: list(store.scan(CLIENTS)),
+        "get": lambda: store.get(ROWS, key),
+        "put": lambda: store.put(ROWS, key),
+        "update": lambda: store.update(ROWS, key, set={"title": "a"}),
+        "delete": lambda: store.delete(ROWS, key),
+        "transact": lambda: store.transact([Put(ROWS, key)]),
+        "query": lambda: store.query(ROWS, ("claim", "a")),
+        "scan": lambda: list(store.scan(ROWS)),
     }
 
     with pytest.raises(StoreUnavailable) as caught:
@@ -444,13 +444,13 @@ def test_a_query_can_run_backwards_and_by_the_beginning_of_the_sort_key(store: S
 
 
 def test_a_query_of_an_index_finds_by_another_attribute(store: Store) -> None:
-    owner = f"{new_id()}@example.com"
+    shard = new_id()
     for number in range(3):
-        store.put(CLIENTS, {"client_id": f"{owner}-{number}", "owner": owner})
+        store.put("deliveries", {"delivery_id": f"{shard}-{number}", "due_shard": shard, "due_at": number})
 
-    page = store.query(CLIENTS, ("owner", owner), index="owner", limit=2)
-    rest = store.query(CLIENTS, ("owner", owner), index="owner", after=page.next)
-    assert [item["client_id"][-1] for item in page.items + rest.items] == ["0", "1", "2"]
+    page = store.query("deliveries", ("due_shard", shard), index="due", limit=2)
+    rest = store.query("deliveries", ("due_shard", shard), index="due", after=page.next)
+    assert [item["due_at"] for item in page.items + rest.items] == [0, 1, 2]
 
 
 def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:
@@ -473,7 +473,7 @@ def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:
 def test_a_lost_answer_of_a_put_is_recognised_as_its_own(store: Store, client: Recorder, key: Item) -> None:
     client.lost_answers = [refusal("ThrottlingException")]
 
-    store.put(CLIENTS, {**key, "title": "a"}, absent("client_id"))
+    store.put(ROWS, {**key, "title": "a"}, absent("claim"))
 
     assert [name for name, _ in client.calls] == ["put_item", "put_item"]
-    assert store.get(CLIENTS, key) == {**key, "title": "a"}
+    assert store.get(ROWS, key) == {**key, "title": "a"}
