@@ -67,6 +67,11 @@ class Settings:
         return self.stage == "local"
 
     @property
+    def public_path(self) -> str:
+        """The path that all of the service's own addresses begin with: a stage's name, mostly nothing."""
+        return urlsplit(self.public_url).path
+
+    @property
     def has_demo_banks(self) -> bool:
         return self.stage != "prod"
 

@@ -31,8 +31,17 @@ def refused(route: str, refusal: Refusal, request_id: str, now: int) -> Response
         return json_answer(version_1_body(refusal), version_1_status(refusal), _headers(refusal))
     body = version_2_body(refusal, request_id, now)
     if route in _RFC_6749:
-        body |= {"error": _oauth_error(refusal), "error_description": refusal.message}
+        body |= {"error": oauth_error(refusal), "error_description": refusal.message}
     return json_answer(body, version_2_status(refusal), _headers(refusal))
+
+
+def oauth_error(refusal: Refusal) -> str:
+    """The ``error`` of RFC 6749 §5.2 for a refusal that was not given one where it was raised."""
+    if refusal.oauth_error is not None:
+        return refusal.oauth_error
+    if refusal.fault in (Fault.NOT_AUTHENTICATED, Fault.WRONG_CREDENTIALS):
+        return "invalid_client"
+    return "server_error" if refusal.fault is Fault.INTERNAL else "invalid_request"
 
 
 def as_refusal(error: Exception) -> Refusal:
@@ -48,15 +57,6 @@ def as_refusal(error: Exception) -> Refusal:
 def failure(clock: Clock, incoming: Incoming, error: Exception) -> Response:
     """The answer to a request whose view raised."""
     return refused(incoming.route, as_refusal(error), incoming.request_id, clock.time())
-
-
-def _oauth_error(refusal: Refusal) -> str:
-    """The ``error`` of RFC 6749 §5.2 for a refusal that was not given one where it was raised."""
-    if refusal.oauth_error is not None:
-        return refusal.oauth_error
-    if refusal.fault in (Fault.NOT_AUTHENTICATED, Fault.WRONG_CREDENTIALS):
-        return "invalid_client"
-    return "server_error" if refusal.fault is Fault.INTERNAL else "invalid_request"
 
 
 def _headers(refusal: Refusal) -> dict[str, str]:

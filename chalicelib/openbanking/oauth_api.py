@@ -81,7 +81,7 @@ def _request(incoming: Incoming) -> AuthorizeRequest:
 
 def _back(client: Client, state: str | None, refusal: Refusal) -> Response:
     parameters = {
-        "error": refusal.oauth_error or "invalid_request",
+        "error": answers.oauth_error(refusal),
         "error_description": refusal.message,
         "iss": hub().settings.public_url,
     }

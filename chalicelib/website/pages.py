@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from chalice.app import Response
 
+from chalicelib.bootstrap import hub
 from chalicelib.foundation.web import text_answer
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def _environment() -> Environment:
 
 def page(template: str, status: int = 200, **values: Any) -> Response:
     """A page made from a template."""
-    text = _environment().get_template(template).render(**values)
+    text = _environment().get_template(template).render(path=hub().settings.public_path, **values)
     return text_answer(text, "text/html; charset=utf-8", status, _SECURITY)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
@@ -64,3 +65,12 @@ def test_the_style_sheet_is_served(world: World) -> None:
 
 def test_health_tells_the_stage_and_asks_nobody(world: World) -> None:
     assert world.call("GET", "/health").body == {"status": "ok", "stage": "local"}
+
+
+def test_links_keep_the_path_that_the_service_stands_under(world: World) -> None:
+    world.hub.settings = replace(world.hub.settings, public_url="https://api.example.com/stage")
+
+    text = world.call("GET", "/").text
+
+    assert 'href="/stage/static/style.css"' in text
+    assert 'href="/stage/health"' in text
