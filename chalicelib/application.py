@@ -9,7 +9,7 @@ from typing import Any
 from chalice.app import Chalice, Request, Response
 
 from chalicelib.foundation import log
-from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.identifiers import is_uuid, new_uuid
 from chalicelib.openbanking.answers import refused
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 
@@ -34,17 +34,17 @@ class Application(Chalice):
         try:
             answer: dict[str, Any] = super().__call__(event, context)
             if "X-Request-Id" not in answer["headers"]:
-                answer = _own_answer(route, answer["statusCode"])
+                answer = _own_answer(event, route, answer["statusCode"])
         except Exception:
             log.exception("unhandled", route=route)
-            answer = _own_answer(route, 500)
+            answer = _own_answer(event, route, 500)
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
         log.info("request", method=method, route=route, status=answer["statusCode"], milliseconds=milliseconds)
         log.clear()
         return answer
 
 
-def _own_answer(route: str, status: int) -> dict[str, Any]:
+def _own_answer(event: Any, route: str, status: int) -> dict[str, Any]:
     """What Chalice refused before, or outside, a view, in the format of the interface that ``route`` belongs to."""
     if status == 405:
         refusal = Refusal(Fault.NO_SUCH_ACTION, "this method does not exist here")
@@ -52,7 +52,8 @@ def _own_answer(route: str, status: int) -> dict[str, Any]:
         refusal = Refusal(Fault.HEADERS, "the request's headers do not fit this call")
     else:
         refusal = Refusal(Fault.INTERNAL, "the service failed; nothing is known to be wrong with the request")
-    request_id = new_uuid()
+    given = {name.lower(): value for name, value in (event.get("headers") or {}).items()}.get("x-request-id", "")
+    request_id = given if is_uuid(given) else new_uuid()
     response: Response = refused(route, refusal, request_id, int(time.time()))
     response.headers["X-Request-Id"] = request_id
     answer: dict[str, Any] = response.to_dict()

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.worker import Worker
-from chalicelib.foundation import aws
+from chalicelib.foundation import aws, log
 from chalicelib.foundation.clock import Clock, SystemClock
 from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.outbound import Outbound
@@ -58,7 +58,8 @@ class Hub:
 
     @cached_property
     def outbox(self) -> Outbox:
-        return Outbox(self.store, aws.Queue(f"{self.settings.prefix}-deliveries"), self.clock)
+        queue, dead = (aws.Queue(f"{self.settings.prefix}-{name}") for name in ("deliveries", "deliveries-dead"))
+        return Outbox(self.store, queue, dead, self.clock)
 
     @cached_property
     def users(self) -> Users:
@@ -130,6 +131,7 @@ def hub() -> Hub:
     global _hub
     if _hub is None:
         _hub = Hub(Settings.from_environment(os.environ))
+        log.set_level(_hub.settings.log_level)
     return _hub
 
 

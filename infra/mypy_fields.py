@@ -9,6 +9,7 @@ _FIELDS = {
     "chalicelib.foundation.fields.AN": "builtins.str",
     "chalicelib.foundation.fields.A": "builtins.str",
     "chalicelib.foundation.fields.N": "builtins.object",
+    "chalicelib.foundation.fields.Whole": "builtins.int",
 }
 
 

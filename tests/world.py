@@ -18,7 +18,7 @@ from chalicelib.foundation import jsontext, signatures
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.outbound import Outbound, Reply
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.banks import Bank, NewBank
+from chalicelib.openbanking.bank_record import Bank, NewBank
 from chalicelib.openbanking.clients import Client
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

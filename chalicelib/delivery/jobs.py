@@ -14,7 +14,7 @@ job_routes = Blueprint(__name__)
 
 @job_routes.on_sqs_message(queue=f"{hub().settings.prefix}-deliveries", batch_size=1, name="deliver")
 def deliver(event: SQSEvent) -> None:
-    """One delivery per invocation; a failing receiver is data, so only our own defects raise."""
+    """One delivery per invocation; a failing receiver is data, and raises nothing."""
     for record in event:
         hub().worker.attempt(record.body)
 

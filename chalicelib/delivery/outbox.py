@@ -54,9 +54,10 @@ class Delivery:
 class Outbox:
     """The delivery records' table and the queue that hurries them along."""
 
-    def __init__(self, store: Store, queue: Queue, clock: Clock) -> None:
+    def __init__(self, store: Store, queue: Queue, dead: Queue, clock: Clock) -> None:
         self._store = store
         self._queue = queue
+        self._dead = dead
         self._clock = clock
 
     def record(self, kind: Kind, receiver: str, consent_id: str) -> Put:
@@ -83,6 +84,13 @@ class Outbox:
             self._queue.send(delivery_id)
         except (ClientError, BotoCoreError) as error:
             log.warning("delivery not queued", delivery_id=delivery_id, error=type(error).__name__)
+
+    def bury(self, delivery_id: str) -> None:
+        """Put an id into the dead-letter queue, whose alarm calls a person: an attempt met a defect of ours."""
+        try:
+            self._dead.send(delivery_id)
+        except (ClientError, BotoCoreError) as error:
+            log.warning("defect not reported", delivery_id=delivery_id, error=type(error).__name__)
 
     def claim(self, delivery_id: str) -> Delivery | None:
         """Take a due delivery for one attempt; ``None`` when it is not due, or another worker has it."""

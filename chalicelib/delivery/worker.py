@@ -42,8 +42,9 @@ class Worker:
         except Undeliverable as error:
             self._after_failure(delivery, error)
         except Exception as error:
+            log.exception("delivery met a defect", delivery_id=delivery_id)
             self._after_failure(delivery, Undeliverable(f"a defect of this service: {type(error).__name__}"))
-            raise
+            self._outbox.bury(delivery_id)
         else:
             self._outbox.delivered(delivery)
             log.info("delivered", delivery_id=delivery_id, kind=delivery.kind, attempts=delivery.attempts)

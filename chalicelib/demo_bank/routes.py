@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
-from chalice.app import Blueprint, Request, Response
+from chalice.app import Response
 
 from chalicelib.demo_bank.profiles import PROFILES, Profile
-from chalicelib.foundation.web import ANY_CONTENT, Incoming, answering
+from chalicelib.foundation.web import Incoming, Routes
 
 _PLACES = {"": ["GET"], "/{first}": ["GET", "POST"], "/{first}/{second}": ["GET", "POST"]}
 
 
-def build() -> Blueprint:
+def build() -> Routes:
     """The blueprint of both banks."""
-    blueprint = Blueprint(__name__)
-
-    def current() -> Request:
-        return blueprint.current_request
-
+    routes = Routes(__name__, _failed)
     for profile in PROFILES:
-        view = _view(profile, current)
         for place, methods in _PLACES.items():
-            name = f"demo_bank_{profile.name}_{place.count('/')}"
-            path = f"/demo-bank/{profile.name}{place}"
-            blueprint.route(path, methods=methods, name=name, content_types=ANY_CONTENT)(view)
-    return blueprint
+            routes.serve(f"/demo-bank/{profile.name}{place}", methods, _view(profile))
+    return routes
 
 
-def _view(profile: Profile, current: Any) -> Any:
+def _view(profile: Profile) -> Callable[[Incoming], Response]:
     def view(incoming: Incoming) -> Response:
         from chalicelib.demo_bank import site
 
         return site.serve(profile.name, incoming)
 
-    def failed(incoming: Incoming, error: Exception) -> Response:
-        from chalicelib.demo_bank import site
+    return view
 
-        return site.failed(profile.name, incoming, error)
 
-    return answering(current, failed)(view)
+def _failed(incoming: Incoming, error: Exception) -> Response:
+    from chalicelib.demo_bank import site
+
+    return site.failed(incoming, error)
 
 
 bank_routes = build()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from chalicelib.demo_bank.profiles import PROFILES, Profile
 from chalicelib.foundation import signatures
-from chalicelib.openbanking.banks import Bank, NewBank, UnknownBank
+from chalicelib.openbanking.bank_record import Bank, NewBank
+from chalicelib.openbanking.banks import UnknownBank
 
 if TYPE_CHECKING:
     from chalicelib.bootstrap import Hub

@@ -51,8 +51,9 @@ def serve(name: BankName, incoming: Incoming) -> Response:
     return pages.message(visit, "Not found", "There is nothing at this address.", status=404)
 
 
-def failed(name: BankName, incoming: Incoming, error: Exception) -> Response:
+def failed(incoming: Incoming, error: Exception) -> Response:
     """The answer when the view raised: to a program in its version's format, to a person as a page."""
+    name = BY_NAME[incoming.route.split("/")[2]].name
     if incoming.method == "POST" and ("POST", _place(incoming)) not in PAGES:
         return webhooks.failure(bank(name), incoming, error)
     return _failed_page(Visit(bank(name), incoming), error)

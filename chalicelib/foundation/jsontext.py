@@ -12,6 +12,9 @@ from typing import Any, NoReturn
 
 import simplejson
 
+DEPTH = 100
+"""How deep lists and objects may be nested."""
+
 
 class InvalidJson(ValueError):
     """The text is not JSON that can be read without loss; the message says why, without quoting it."""
@@ -34,7 +37,7 @@ class Number(Decimal):
 def loads(text: str | bytes) -> Any:
     """Raises: InvalidJson."""
     try:
-        return simplejson.loads(text, parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_members)
+        value = simplejson.loads(text, parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_members)
     except InvalidJson:
         raise
     except RecursionError:
@@ -45,12 +48,30 @@ def loads(text: str | bytes) -> Any:
         raise InvalidJson(f"{error.msg} at line {error.lineno} column {error.colno}") from None
     except (ValueError, ArithmeticError):
         raise InvalidJson("a number is too long") from None
+    if _brackets(text) > DEPTH and _is_deeper(value, DEPTH):
+        raise InvalidJson("nested too deeply")
+    return value
 
 
 def dumps(value: Any) -> str:
     """Compact JSON; ``Decimal`` keeps its digits."""
     text: str = simplejson.dumps(value, separators=(",", ":"), use_decimal=True)
     return text
+
+
+def _brackets(text: str | bytes) -> int:
+    return text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    """Whether lists and objects are nested deeper than ``depth``; level by level, without recursion."""
+    level = [value]
+    for _ in range(depth + 1):
+        containers = [each for each in level if isinstance(each, dict | list)]
+        if not containers:
+            return False
+        level = [inner for each in containers for inner in (each.values() if isinstance(each, dict) else each)]
+    return True
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -79,7 +79,8 @@ class Keyring:
     def rotate_signing_key(self, overlap: int) -> str:
         """Publish a new signing key now and sign with it after ``overlap`` seconds; answers its key id.
 
-        The key that signs until then stays; one that was still waiting for its time is replaced.
+        The key that signs until then stays; one that was still waiting for its time is replaced. Without an overlap
+        the old key is not even published any more: that is for a key that was stolen.
 
         Raises:
             SecretChanged: by another operator at the same time.
@@ -87,7 +88,8 @@ class Keyring:
         state = self._load()
         pem = signatures.generate_private_pem()
         entry = {"pem": pem, "active_from": self._clock.time() + overlap}
-        self._save({**state, "signing_keys": [self._signing_entry(state), entry]}, replacing=state)
+        kept = [self._signing_entry(state)] if overlap else []
+        self._save({**state, "signing_keys": [*kept, entry]}, replacing=state)
         return signatures.key_id(self._key(pem).public_key())
 
     def rotate_data_key(self) -> int:
@@ -140,12 +142,13 @@ class Keyring:
         return self._private[pem]
 
     def _load(self) -> dict[str, Any]:
-        if not self._state or self._clock.time() - self._loaded_at >= CACHED_SECONDS:
+        state = self._state  # another thread may replace it at any time
+        if not state or self._clock.time() - self._loaded_at >= CACHED_SECONDS:
             state = self._secrets.get(self._name)
             if not state.get("signing_keys"):
                 raise NoKeys(f"the secret {self._name} holds no keys yet: run `python -m infra.admin keys init`")
             self._state, self._loaded_at = state, self._clock.time()
-        return self._state
+        return state
 
     def _save(self, state: dict[str, Any], replacing: dict[str, Any]) -> None:
         self._secrets.put(self._name, state, replacing)

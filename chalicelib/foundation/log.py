@@ -31,7 +31,14 @@ class _Formatter(LambdaPowertoolsFormatter):
 @cache
 def logger() -> Logger:
     formatter = _Formatter(utc=True, serialize_stacktrace=False)
-    return Logger(service="causeway", logger_formatter=formatter, log_uncaught_exceptions=False)
+    made = Logger(service="causeway", logger_formatter=formatter, log_uncaught_exceptions=False)
+    made.remove_keys(["location"])  # it would name this module
+    return made
+
+
+def set_level(level: str) -> None:
+    """Write lines of ``level`` (``INFO``, …) and above."""
+    logger().setLevel(level)
 
 
 def bind(**members: Any) -> None:

@@ -128,7 +128,7 @@ class Outbound:
             answer.release_conn()
         except TooLarge:
             raise
-        except (HTTPError, OSError, http.client.HTTPException) as error:
+        except (HTTPError, OSError, ValueError, http.client.HTTPException) as error:
             raise _translate(error) from error
         return Reply(answer.status, content, answer.headers, time.monotonic() - started)
 

@@ -1,18 +1,18 @@
 """HTTP at the edge: what a request says, and answers made of text that is serialised here.
 
 Chalice would turn ``Decimal`` into binary floating point, so no view answers a dictionary; and it turns unknown
-exceptions into its own 500 before middleware sees them, so every view runs inside ``answering``.
+exceptions into its own 500 before middleware sees them, so every view is registered by ``Routes``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
 from typing import Any
 from urllib.parse import parse_qsl
 
-from chalice.app import Request, Response
+from chalice.app import Blueprint, Request, Response
 
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
@@ -20,8 +20,8 @@ from chalicelib.foundation.identifiers import is_uuid, new_uuid
 BODY_BYTES = 65536
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
-ANY_CONTENT = ["*/*"]
-"""For routes: content types are judged here, in our own words, and not by Chalice."""
+ALL_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_ANY_CONTENT = ["*/*"]  # content types are judged here, in our own words, and not by Chalice
 
 
 class BadContent(ValueError):
@@ -93,8 +93,11 @@ class Incoming:
         try:
             pairs = parse_qsl(self.body.decode("utf-8"), errors="strict", max_num_fields=100)
         except ValueError:
-            raise BadContent("json", "the body is not a form in UTF-8") from None
-        return _once(pairs)
+            raise BadContent("form", "the body is not a form in UTF-8") from None
+        try:
+            return _once(pairs)
+        except BadContent as error:
+            raise BadContent("form", str(error)) from None
 
     def _check_size(self) -> None:
         if len(self.body) > BODY_BYTES:
@@ -135,17 +138,44 @@ def redirect(url: str) -> Response:
 
 
 View = Callable[[Incoming], Response]
+Failed = Callable[[Incoming, Exception], Response]
 
 
-def answering(
-    current: Callable[[], Request], failed: Callable[[Incoming, Exception], Response]
-) -> Callable[[View], Callable[..., Response]]:
-    """A decorator for views: hands them an ``Incoming`` and turns what they raise into an answer by ``failed``."""
+class Routes(Blueprint):
+    """A blueprint whose views take an ``Incoming``, may be sent any content type, and may raise.
 
-    def decorate(view: View) -> Callable[..., Response]:
-        @wraps(view)
-        def answered(**uri: str) -> Response:
-            incoming = Incoming.of(current())
+    Args:
+        import_name: the module's name.
+        failed: turns what a view raised into an answer.
+    """
+
+    def __init__(self, import_name: str, failed: Failed) -> None:
+        super().__init__(import_name)
+        self._failed = failed
+
+    def get(self, path: str, failed: Failed | None = None) -> Callable[[View], View]:
+        return self._decorator(path, ["GET"], failed)
+
+    def post(self, path: str, failed: Failed | None = None) -> Callable[[View], View]:
+        return self._decorator(path, ["POST"], failed)
+
+    def serve(self, path: str, methods: Sequence[str], view: View, failed: Failed | None = None) -> None:
+        """Have ``view`` answer ``methods`` at ``path``."""
+        name = re.sub(r"[^a-z0-9]+", "_", f"{'_'.join(methods)}{path}".lower()).strip("_")
+        self.route(path, methods=list(methods), name=name, content_types=_ANY_CONTENT)(
+            self._answering(view, failed or self._failed)
+        )
+
+    def _decorator(self, path: str, methods: Sequence[str], failed: Failed | None) -> Callable[[View], View]:
+        def register(view: View) -> View:
+            self.serve(path, methods, view, failed)
+            return view
+
+        return register
+
+    def _answering(self, view: View, failed: Failed) -> Callable[..., Response]:
+        def answered(**_uri: str) -> Response:
+            incoming = Incoming.of(self.current_request)
             log.bind(request_id=incoming.request_id)
             try:
                 response = view(incoming)
@@ -155,5 +185,3 @@ def answering(
             return response
 
         return answered
-
-    return decorate

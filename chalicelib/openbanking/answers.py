@@ -6,6 +6,7 @@ from chalice.app import Response
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.store import StoreError
 from chalicelib.foundation.web import BadContent, Incoming, json_answer
 from chalicelib.openbanking.protocol.errors import (
     Fault,
@@ -17,22 +18,28 @@ from chalicelib.openbanking.protocol.errors import (
 )
 
 _RFC_6749 = ("/tpp/token", "/tpp/token/revoke")
-_CONTENT = {"type": Fault.HEADERS, "json": Fault.NOT_JSON, "size": Fault.CONTENT, "repeated": Fault.PARAMETER}
+_CONTENT = {
+    "type": Fault.HEADERS,
+    "json": Fault.NOT_JSON,
+    "form": Fault.CONTENT,
+    "size": Fault.CONTENT,
+    "repeated": Fault.PARAMETER,
+}
 
 
 def speaks_version_1(route: str) -> bool:
     """Whether a route belongs to the bank-facing API of version 1; everything else has version 2's members."""
-    return route.startswith("/bank/") and not route.startswith("/bank/v2/")
+    return route.startswith("/bank/") and not f"{route}/".startswith("/bank/v2/")
 
 
 def refused(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
     """A refusal in the format of ``route``'s interface."""
     if speaks_version_1(route):
-        return json_answer(version_1_body(refusal), version_1_status(refusal), _headers(refusal))
+        return json_answer(version_1_body(refusal), version_1_status(refusal), _headers(route, refusal))
     body = version_2_body(refusal, request_id, now)
     if route in _RFC_6749:
         body |= {"error": oauth_error(refusal), "error_description": refusal.message}
-    return json_answer(body, version_2_status(refusal), _headers(refusal))
+    return json_answer(body, version_2_status(refusal), _headers(route, refusal))
 
 
 def oauth_error(refusal: Refusal) -> str:
@@ -51,7 +58,7 @@ def as_refusal(error: Exception) -> Refusal:
     if isinstance(error, BadContent):
         return Refusal(_CONTENT[error.kind], str(error))
     log.exception("failed")
-    return Refusal(Fault.INTERNAL, "the service failed; the request may be sent again")
+    return Refusal(Fault.INTERNAL, "the service failed", retry_after=1 if isinstance(error, StoreError) else None)
 
 
 def failure(clock: Clock, incoming: Incoming, error: Exception) -> Response:
@@ -59,11 +66,11 @@ def failure(clock: Clock, incoming: Incoming, error: Exception) -> Response:
     return refused(incoming.route, as_refusal(error), incoming.request_id, clock.time())
 
 
-def _headers(refusal: Refusal) -> dict[str, str]:
+def _headers(route: str, refusal: Refusal) -> dict[str, str]:
     headers = {}
     if refusal.challenge:
         headers["WWW-Authenticate"] = 'Bearer realm="causeway", error="invalid_token"'
-    if refusal.oauth_error == "invalid_client":
+    if route in _RFC_6749 and oauth_error(refusal) == "invalid_client":
         headers["WWW-Authenticate"] = 'Basic realm="causeway"'
     if refusal.retry_after is not None:
         headers["Retry-After"] = str(refusal.retry_after)

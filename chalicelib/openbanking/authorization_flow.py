@@ -14,7 +14,7 @@ from typing import Any
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.identifiers import Credential, new_secret
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import ConditionFailed, Item, Store
+from chalicelib.foundation.store import ConditionFailed, Store
 from chalicelib.openbanking.authorizations import (
     LIFETIME,
     Authorization,
@@ -25,14 +25,15 @@ from chalicelib.openbanking.authorizations import (
     identify_url,
     with_query,
 )
-from chalicelib.openbanking.banks import Bank, Banks
+from chalicelib.openbanking.bank_record import Bank
+from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.clients import Client, client_key
 from chalicelib.openbanking.consents import Accounts, Consents
 from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveConsent
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 from chalicelib.openbanking.protocol.scopes import SCOPES, Version
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
-from chalicelib.openbanking.replays import Claim, OtherBody, Replays
+from chalicelib.openbanking.replays import Claim, Replays
 
 _ERROR_CHARACTERS = frozenset(string.ascii_letters + string.digits + string.punctuation + " ") - {'"', "\\"}
 
@@ -78,9 +79,11 @@ class AuthorizationFlow:
         try:
             return self.authorizations.open(wish, bank.authorization_url)
         except StateUsed as used:
-            wanted = with_query(bank.authorization_url, wish.parameters())
-            if repeatable and used.authorization.is_open(self.clock.time()) and used.authorization.was_asked_by(wanted):
-                return used.authorization
+            before, wanted = used.authorization, with_query(bank.authorization_url, wish.parameters())
+            if repeatable and before.bic == bank.bic and before.was_asked_by(wanted):
+                if before.is_open(self.clock.time()):
+                    return before
+                raise _wrong("this request has ended or expired: begin a new one", "invalid_request") from None
             raise _wrong("state was used before: every request needs a new one", "invalid_request") from None
 
     def initiate(self, bank: Bank, request: InitAuthorization, claim: Claim) -> dict[str, Any]:
@@ -121,14 +124,15 @@ class AuthorizationFlow:
         A request that was cancelled before is answered alike; one that was approved keeps its consent.
 
         Raises:
-            UnknownCancellation: the address is not one of ours.
+            UnknownCancellation: the address is not one of ours, or there is no active client to go back to.
         """
         credential = Credential.parse(secret, parts=1)
         item = self.store.get(*authorization_key(credential.ids[0])) if credential else None
         if credential is None or item is None or not credential.matches(item["cancel_digest"]):
             raise UnknownCancellation
         authorization = Authorization.from_item(item)
-        if authorization.api_version != version:
+        client = self.store.get(*client_key(authorization.client_id))
+        if authorization.api_version != version or client is None or not client["active"]:
             raise UnknownCancellation
         if authorization.status == "open":
             chosen = _error_text(error, 64) or "access_denied"
@@ -162,7 +166,7 @@ class AuthorizationFlow:
             raise _url_not_valid()
         keys = [authorization_key(ids[0]), client_key(ids[1]), claim.key]
         item, client_item, kept = self.store.batch_get(keys)
-        stored = self._stored(claim, kept)
+        stored = self.replays.stored(claim, kept)
         authorization = Authorization.from_item(item) if item else None
         if authorization is None or authorization.bic != bank.bic or not authorization.was_asked_by(url):
             raise _url_not_valid()
@@ -183,17 +187,11 @@ class AuthorizationFlow:
         try:
             self.store.transact([approval, self.replays.keeping(claim, answer), *new.operations])
         except ConditionFailed as failure:
-            stored = self._stored(claim, failure.items[1])
+            stored = self.replays.stored(claim, failure.items[1])
             if stored is not None:
                 return stored
             raise _duplicate() if (failure.items[0] or {}).get("status") == "approved" else _url_not_valid() from None
         return answer
-
-    def _stored(self, claim: Claim, item: Item | None) -> dict[str, Any] | None:
-        try:
-            return self.replays.stored(claim, item)
-        except OtherBody:
-            raise Refusal(Fault.HEADERS, "X-Request-Id was used before, with another body") from None
 
     def _cancel_url(self, authorization: Authorization) -> str:
         segment = "" if authorization.api_version == 1 else "/v2"

@@ -181,15 +181,16 @@ class Authorizations:
 
 def with_query(url: str, parameters: dict[str, str]) -> str:
     """``url`` with ``parameters`` added to its query."""
-    return f"{url}{'&' if urlsplit(url).query else '?'}{urlencode(parameters)}"
+    joint = "" if url.endswith(("?", "&")) else "&" if "?" in url else "?"
+    return f"{url}{joint}{urlencode(parameters)}"
 
 
-def _canonical(url: str) -> tuple[str, str, str, list[tuple[str, str]]]:
+def _canonical(url: str) -> tuple[object, ...]:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return "", "", "", []
-    return parts.scheme, parts.netloc.lower(), parts.path, sorted(_query(url))
+        return ()
+    return parts.scheme, parts.netloc.lower(), parts.path, sorted(_query(url)), parts.fragment
 
 
 def _query(url: str) -> list[tuple[str, str]]:

@@ -8,35 +8,39 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chalice.app import Blueprint, Request, Response
+from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.signatures import public_pem
-from chalicelib.foundation.web import ANY_CONTENT, Incoming, answering, json_answer, redirect, text_answer
+from chalicelib.foundation.web import ALL_METHODS, Incoming, Routes, View, json_answer, redirect, text_answer
 from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorization_flow import UnknownCancellation
-from chalicelib.openbanking.banks import Bank
+from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS, BankCall, in_spelling
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.replays import Claim
 from chalicelib.website.pages import error_page
 
-bank_routes = Blueprint(__name__)
-ALL_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 BASES: dict[Version, str] = {1: "/bank", 2: "/bank/v2"}
-
-
-def _current() -> Request:
-    return bank_routes.current_request
 
 
 def _failed(incoming: Incoming, error: Exception) -> Response:
     return answers.failure(hub().clock, incoming, error)
 
 
-view = answering(_current, _failed)
+def _failed_page(incoming: Incoming, error: Exception) -> Response:
+    answers.as_refusal(error)
+    return error_page(
+        "Something went wrong here",
+        "You are on your way back from the bank, and the service failed to take you there.",
+        "Nothing was approved. Load this page again in a moment.",
+        status=500,
+    )
+
+
+bank_routes = Routes(__name__, _failed)
 
 Step = Callable[[Bank, Any, Claim], dict[str, Any]]
 
@@ -50,7 +54,7 @@ def _step(name: str) -> Step:
     return steps[name]()
 
 
-def _answered(call: BankCall, version: Version) -> Any:
+def _answered(call: BankCall, version: Version) -> View:
     def answered(incoming: Incoming) -> Response:
         identity = incoming.context.get("identity") or {}
         bank = hub().bank_gate.admit(version, incoming.headers, identity, incoming.body)
@@ -62,35 +66,27 @@ def _answered(call: BankCall, version: Version) -> Any:
         answer = _step(call.name)(bank, request, claim)
         return json_answer(in_spelling(version, answer))
 
-    return view(answered)
+    return answered
 
 
 for _version, _base in BASES.items():
     for _call in BANK_CALLS:
-        bank_routes.route(
-            f"{_base}{_call.path}",
-            methods=["POST"],
-            name=f"bank_v{_version}_{_call.name}",
-            content_types=ANY_CONTENT,
-        )(_answered(_call, _version))
+        bank_routes.serve(f"{_base}{_call.path}", ["POST"], _answered(_call, _version))
 
 
-@bank_routes.route("/bank/public_key", methods=["GET"])
-@view
+@bank_routes.get("/bank/public_key")
 def public_key(incoming: Incoming) -> Response:
     """The service's public keys as PEM, newest first."""
     keys = "".join(public_pem(key) for key in hub().keyring.public_keys())
     return text_answer(keys, "application/x-pem-file", headers={"Cache-Control": "public, max-age=60"})
 
 
-@bank_routes.route("/bank/cancel/{secret}", methods=["GET"])
-@view
+@bank_routes.get("/bank/cancel/{secret}", _failed_page)
 def cancel(incoming: Incoming) -> Response:
     return _cancel(incoming, 1)
 
 
-@bank_routes.route("/bank/v2/cancel/{secret}", methods=["GET"])
-@view
+@bank_routes.get("/bank/v2/cancel/{secret}", _failed_page)
 def cancel_v2(incoming: Incoming) -> Response:
     return _cancel(incoming, 2)
 
@@ -107,7 +103,7 @@ def _cancel(incoming: Incoming, version: Version) -> Response:
     except UnknownCancellation:
         return error_page(
             "This address does not lead anywhere",
-            "It may be mistyped, or the authorization that it belonged to is long over.",
+            "It may be mistyped, or the authorization or the application that it belonged to is gone.",
             "Go back to the application that you came from and start again.",
             status=404,
         )
@@ -117,6 +113,5 @@ def _unknown(incoming: Incoming) -> Response:
     raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
 
 
-for _place in ("/bank/{first}", "/bank/{first}/{second}", "/bank/v2/{first}", "/bank/v2/{first}/{second}"):
-    _name = "unknown" + _place.replace("/", "_").replace("{", "").replace("}", "")
-    bank_routes.route(_place, methods=ALL_METHODS, name=_name, content_types=ANY_CONTENT)(view(_unknown))
+for _place in ("/bank/{first}", "/bank/{first}/{second}", "/bank/v2", "/bank/v2/{first}", "/bank/v2/{first}/{second}"):
+    bank_routes.serve(_place, ALL_METHODS, _unknown)

@@ -11,7 +11,8 @@ from typing import Any
 
 from chalicelib.foundation.identifiers import Credential, is_uuid
 from chalicelib.foundation.signatures import verify
-from chalicelib.openbanking.banks import Bank, Banks
+from chalicelib.openbanking.bank_record import Bank
+from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.scopes import Version
 

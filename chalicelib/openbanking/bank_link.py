@@ -14,13 +14,14 @@ from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.outbound import Outbound, OutboundError, Reply
 from chalicelib.foundation.signatures import sign
-from chalicelib.openbanking.banks import Bank, Banks
+from chalicelib.openbanking.bank_record import Bank
+from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
 
 _TEXT = 255
-_TOKEN_REFUSED = {"4200", "4201", "4202", "AUTHENTICATION_REQUIRED", "WRONG_CREDENTIALS", "RESOURCE_UNKNOWN"}
+_TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
 _CAMEL_TO_SNAKE: dict[str, str] = {}
 
 
@@ -52,10 +53,23 @@ class BankLink:
     ) -> BankAnswer:
         """Send ``webhook`` and hold the answer against its model. Raises: Refusal (``BANK_FAILED``)."""
         reply = self.send(bank, webhook.path, request, request_id=request_id, token=token, psu_address=psu_address)
-        answer = understand(bank.api_version, reply)
-        answer = webhook.shape(answer)
-        _check(webhook, answer)
+        try:
+            answer = webhook.shape(understand(bank.api_version, reply))
+            _check(webhook, answer)
+        except Refusal as refusal:
+            raise self.without_secrets(refusal, bank, token) from None
         return BankAnswer(answer, reply.seconds)
+
+    def without_secrets(self, refusal: Refusal, bank: Bank, token: str | None) -> Refusal:
+        """A refusal whose details do not repeat what the bank was sent to recognise us or the PSU by."""
+        sent = [secret for key in (token, self.banks.outbound_key(bank)) if key for secret in (key, key.split(".")[-1])]
+        details = []
+        for detail in refusal.details:
+            text = detail.details
+            for secret in sent:
+                text = text.replace(secret, "***")
+            details.append(Detail(detail.fault, text))
+        return Refusal(refusal.fault, refusal.message, details)
 
     def send(
         self,
@@ -97,15 +111,19 @@ def understand(version: Version, reply: Reply) -> dict[str, Any]:
     try:
         answer = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
-        raise bank_failed(f"the bank answered with status {reply.status} and no valid JSON") from None
+        raise _nonsense(reply, "no valid JSON") from None
     if not isinstance(answer, dict):
-        raise bank_failed(f"the bank answered with status {reply.status} and no JSON object")
+        raise _nonsense(reply, "no JSON object")
     good = 200 <= reply.status < 300
     if version == 1:
         return _version_1(answer, reply.status, good)
     if not good or ("code" in answer and "title" in answer):
         raise _bank_error(answer, reply.status, "code", "title")
     return {in_snake_case(name): _snake(value) for name, value in answer.items()}
+
+
+def _nonsense(reply: Reply, what: str) -> Refusal:
+    return bank_failed(f"the bank answered with status {reply.status} and {what}", authorize_again=reply.status == 401)
 
 
 def _version_1(answer: dict[str, Any], status: int, good: bool) -> dict[str, Any]:
@@ -118,7 +136,7 @@ def _version_1(answer: dict[str, Any], status: int, good: bool) -> dict[str, Any
 
 def _bank_error(answer: dict[str, Any], status: int, code_member: str, text_member: str) -> Refusal:
     code, text = answer.get(code_member), answer.get(text_member)
-    again = status == 401 or str(code) in _TOKEN_REFUSED
+    again = str(code) in _TOKEN_REFUSED if code else status == 401
     return bank_failed(
         str(text) if text else f"the bank answered with status {status}",
         str(code) if code else None,

@@ -1,8 +1,8 @@
-"""Banks (ASPSPs): who they are, where they are reached, and the keys that both sides know each other by."""
+"""The banks' table: what requests ask of it, cached for at most a minute, and what the operator does with it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -10,28 +10,15 @@ from boto3.dynamodb.conditions import Attr
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.foundation import signatures
-from chalicelib.foundation.addresses import InvalidAddress, check_address
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.fields import Bic, InvalidMessage, Message
-from chalicelib.foundation.identifiers import Credential, new_credential
+from chalicelib.foundation.identifiers import new_credential
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import ConditionFailed, Item, Store, absent
 from chalicelib.foundation.vault import Vault
-from chalicelib.openbanking.protocol.scopes import SCOPES, Scope, Version
+from chalicelib.openbanking.bank_record import DIRECTORY, KEYS_KEPT, Bank, InvalidBank, NewBank, validated
 
 TABLE = "banks"
 CACHED_SECONDS = 60
-KEYS_KEPT = 2
-SCHEMES: dict[Version, tuple[str, ...]] = {
-    1: ("FPS", "BACS", "CHAPS", "SCTI", "SCT"),
-    2: ("FPS", "BACS", "CHAPS", "SCTI", "SCT", "SWIFT"),
-}
-CONSENT_DAYS = 180
-_DIRECTORY = "all"
-
-
-class InvalidBank(ValueError):
-    """A bank's member that cannot be accepted; the message says which and why."""
 
 
 class UnknownBank(LookupError):
@@ -42,67 +29,18 @@ class BankExists(Exception):
     """A bank of that BIC is registered already."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewBank:
-    """What an operator says of a bank. ``public_keys`` are PEM; ``scopes`` and ``schemes`` default to all."""
-
-    bic: str
-    name: str
-    country: str
-    api_version: int
-    domain: str
-    authorization_url: str
-    public_keys: Sequence[str] = ()
-    schemes: Sequence[str] = ()
-    scopes: Sequence[str] = ()
-    consent_days: int = CONSENT_DAYS
-    certificate_subject: str | None = None
-    signature_required: bool | None = None
-    active: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Bank:
-    """A registered bank; ``api_keys`` and ``public_keys`` run from oldest to newest."""
-
-    bic: str
-    name: str
-    country: str
-    api_version: Version
-    domain: str
-    authorization_url: str
-    public_keys: tuple[str, ...]
-    schemes: tuple[str, ...]
-    scope_names: tuple[str, ...]
-    consent_days: int
-    certificate_subject: str | None
-    signature_required: bool
-    active: bool
-    api_keys: tuple[Item, ...] = field(repr=False)
-
-    @property
-    def scopes(self) -> list[Scope]:
-        """The scopes that the bank can provide, in the specification's order."""
-        return [scope for name, scope in SCOPES[self.api_version].items() if name in self.scope_names]
-
-    def verification_keys(self) -> list[RSAPublicKey]:
-        """The keys that the bank may sign with, newest first."""
-        return [signatures.load_public_key(pem) for pem in reversed(self.public_keys)]
-
-    def accepts_key(self, credential: Credential) -> bool:
-        return any(credential.matches(entry["digest"]) for entry in self.api_keys)
-
-
 @dataclass(slots=True)
 class _Cached:
-    bank: Bank | None
+    """A bank as it was read, with what was made of it: opened API keys by their digests, loaded public keys."""
+
+    bank: Bank
     read_at: int
-    api_key: str | None = None
+    opened: dict[str, str] = field(default_factory=dict)
     keys: list[RSAPublicKey] | None = None
 
 
 class Banks:
-    """The banks' table, with a cache of at most a minute: what an operator changes holds everywhere after that."""
+    """The banks. What an operator changes holds everywhere after a minute at the latest."""
 
     def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings) -> None:
         self._store = store
@@ -114,25 +52,24 @@ class Banks:
 
     # -- what requests need
 
-    def find(self, bic: str) -> Bank | None:
-        """An active bank by its BIC; an 8-character BIC also means the head office, ``XXX``."""
-        for candidate in _spellings(bic):
-            bank = self._cached(candidate).bank
-            if bank is not None:
-                return bank if bank.active else None
-        return None
+    def find(self, bic: str, *, active: bool = True) -> Bank | None:
+        """A bank by its BIC, switched on unless ``active`` is false; 8 characters also mean the head office, XXX."""
+        cached = self._cached(bic)
+        return cached.bank if cached and (cached.bank.active or not active) else None
 
     def outbound_key(self, bank: Bank) -> str:
-        """The API key that the service shows the bank: the newest."""
-        cached = self._cached(bank.bic)
-        if cached.api_key is None:
-            cached.api_key = self._vault.unseal(bank.api_keys[-1]["sealed"], _context(bank.bic))
-        return cached.api_key
+        """The API key that the service shows the bank."""
+        cached = self._cached(bank.bic) or _Cached(bank, self._clock.time())
+        entry = cached.bank.api_key(self._clock.time())
+        if entry["digest"] not in cached.opened:
+            cached.opened[entry["digest"]] = self._vault.unseal(entry["sealed"], _context(bank.bic))
+        return cached.opened[entry["digest"]]
 
     def verification_keys(self, bank: Bank) -> list[RSAPublicKey]:
-        cached = self._cached(bank.bic)
+        """The keys that the bank may sign with."""
+        cached = self._cached(bank.bic) or _Cached(bank, self._clock.time())
         if cached.keys is None:
-            cached.keys = bank.verification_keys()
+            cached.keys = cached.bank.verification_keys()
         return cached.keys
 
     def directory(self) -> list[Item]:
@@ -151,11 +88,10 @@ class Banks:
         Raises:
             InvalidBank, BankExists.
         """
-        bank = self._validated(new)
-        entry, key = self._new_api_key(bank.bic)
-        item = _item(replace(bank, api_keys=(entry,)))
+        bank = validated(new, local=self._settings.is_local)
+        entry, key = self._new_api_key(bank.bic, 0)
         try:
-            self._store.put(TABLE, item, absent("bic"))
+            self._store.put(TABLE, replace(bank, api_keys=(entry,)).to_item(), absent("bic"))
         except ConditionFailed:
             raise BankExists(f"{bank.bic} is registered already") from None
         return self._read_again(bank.bic), key
@@ -164,152 +100,113 @@ class Banks:
         """Raises: UnknownBank."""
         item = self._store.get(*bank_key(bic.upper()))
         if item is None:
-            raise UnknownBank(f"no bank has the BIC {bic}")
-        return _bank(item)
+            raise _unknown(bic)
+        return Bank.from_item(item)
 
     def all(self) -> list[Bank]:
-        return sorted((_bank(item) for item in self._store.scan(TABLE)), key=lambda bank: bank.bic)
+        return sorted((Bank.from_item(item) for item in self._store.scan(TABLE)), key=lambda bank: bank.bic)
 
     def change(self, bic: str, **changes: Any) -> Bank:
         """Change members of a bank, named as in ``NewBank``. Raises: InvalidBank, UnknownBank."""
-        bank = self.get(bic)
-        known = {member.name for member in fields(NewBank)} - {"bic"}
-        if unknown := set(changes) - known:
-            raise InvalidBank(f"{', '.join(sorted(unknown))} cannot be changed")
-        new = NewBank(**{"bic": bank.bic, **_as_new(bank), **changes})
-        item = _item(replace(self._validated(new), api_keys=bank.api_keys))
-        members = {name: value for name, value in item.items() if name not in ("bic", "api_keys")}
-        removed = [] if "certificate_subject" in members else ["certificate_subject"]
-        self._update(bank.bic, set=members, remove=removed)
-        return self._read_again(bank.bic)
+        return self._change(self.get(bic), changes)
 
-    def rotate_api_key(self, bic: str) -> str:
-        """Make a new API key, used at once; the one before it stays accepted until the next rotation."""
+    def rotate_api_key(self, bic: str, overlap: int = 0) -> str:
+        """Make a new API key: accepted from the bank at once, shown to it after ``overlap`` seconds.
+
+        The one before it stays accepted until the next rotation.
+        """
         bank = self.get(bic)
-        entry, key = self._new_api_key(bank.bic)
-        kept = [*bank.api_keys, entry][-KEYS_KEPT:]
-        self._update(bank.bic, condition=Attr("api_keys").eq(list(bank.api_keys)), set={"api_keys": kept})
-        self._read_again(bank.bic)
+        entry, key = self._new_api_key(bank.bic, overlap)
+        kept = [bank.api_key(self._clock.time()), entry][-KEYS_KEPT:]
+        self._update(bank, {"api_keys": kept})
         return key
 
     def add_public_key(self, bic: str, pem: str) -> Bank:
         """Accept signatures of one more key; at most two are active. Raises: InvalidBank."""
         bank = self.get(bic)
-        return self.change(bic, public_keys=[*bank.public_keys, pem])
+        return self._change(bank, {"public_keys": [*bank.public_keys, pem]})
 
     def remove_public_key(self, bic: str, kid: str) -> Bank:
+        """Accept signatures of a key no more. Raises: InvalidBank."""
         bank = self.get(bic)
         left = [pem for pem in bank.public_keys if signatures.key_id(signatures.load_public_key(pem)) != kid]
         if len(left) == len(bank.public_keys):
             raise InvalidBank(f"{bank.bic} has no key {kid}")
-        return self.change(bic, public_keys=left)
+        return self._change(bank, {"public_keys": left})
 
     def remove(self, bic: str) -> None:
         """Forget a bank. Its consents stay, and no call of theirs reaches it any more. Raises: UnknownBank."""
         try:
             self._store.delete(TABLE, {"bic": bic.upper()}, Attr("bic").exists())
         except ConditionFailed:
-            raise UnknownBank(f"no bank has the BIC {bic}") from None
-        self._forget(bic.upper())
+            raise _unknown(bic) from None
+        self._forget()
 
     # -- inside
 
-    def _cached(self, bic: str) -> _Cached:
+    def _cached(self, bic: str) -> _Cached | None:
         cached = self._cache.get(bic)
         if cached is None or self._clock.time() - cached.read_at >= CACHED_SECONDS:
-            item = self._store.get(*bank_key(bic))
-            cached = _Cached(_bank(item) if item else None, self._clock.time())
-            if item:  # strangers' guesses must not fill the memory
-                self._cache[bic] = cached
+            self._cache.pop(bic, None)
+            found = self._store.batch_get([bank_key(spelling) for spelling in _spellings(bic)])
+            item = next((item for item in found if item), None)
+            if item is None:  # strangers' guesses must not fill the memory
+                return None
+            cached = _Cached(Bank.from_item(item), self._clock.time())
+            self._cache[bic] = self._cache[cached.bank.bic] = cached
         return cached
 
     def _rows(self) -> list[Item]:
         rows: list[Item] = []
         after: Item | None = None
         while True:
-            page = self._store.query(TABLE, ("directory", _DIRECTORY), index="directory", after=after)
+            page = self._store.query(TABLE, ("directory", DIRECTORY), index="directory", after=after)
             rows += page.items
             after = page.next
             if after is None:
                 return rows
 
     def _read_again(self, bic: str) -> Bank:
-        self._forget(bic)
+        self._forget()
         return self.get(bic)
 
-    def _forget(self, bic: str) -> None:
-        self._cache.pop(bic, None)
+    def _forget(self) -> None:
+        self._cache.clear()
         self._directory = (0, [])
 
-    def _update(self, bic: str, **changes: Any) -> None:
-        condition = changes.pop("condition", None)
-        exists = Attr("bic").exists()
+    def _change(self, bank: Bank, changes: Mapping[str, Any]) -> Bank:
+        if unknown := set(changes) - {member.name for member in fields(NewBank)} | set(changes) & {"bic"}:
+            raise InvalidBank(f"{', '.join(sorted(unknown))} cannot be changed")
+        new = NewBank(**{"bic": bank.bic, **bank.as_new(), **changes})
+        item = validated(new, local=self._settings.is_local).to_item()
+        members = {name: value for name, value in item.items() if name not in ("bic", "api_keys", "revision")}
+        return self._update(bank, members, [] if "certificate_subject" in members else ["certificate_subject"])
+
+    def _update(self, bank: Bank, members: Mapping[str, Any], removed: list[str] | None = None) -> Bank:
+        """Write a change of ``bank`` as it was read. Raises: UnknownBank, InvalidBank."""
         try:
-            self._store.update(TABLE, {"bic": bic}, condition=exists & condition if condition else exists, **changes)
+            self._store.update(
+                TABLE,
+                {"bic": bank.bic},
+                set={**members, "revision": bank.revision + 1},
+                remove=removed or [],
+                condition=Attr("revision").eq(bank.revision),
+            )
         except ConditionFailed as failure:
             if failure.item is None:
-                raise UnknownBank(f"no bank has the BIC {bic}") from None
+                raise _unknown(bank.bic) from None
             raise InvalidBank("somebody else changed the bank at the same time: try again") from None
+        return self._read_again(bank.bic)
 
-    def _new_api_key(self, bic: str) -> tuple[Item, str]:
+    def _new_api_key(self, bic: str, overlap: int) -> tuple[Item, str]:
         key, key_digest = new_credential(bic)
+        now = self._clock.time()
         sealed = self._vault.seal(key, _context(bic))
-        return {"digest": key_digest, "sealed": sealed, "created_at": self._clock.time()}, key
-
-    def _validated(self, new: NewBank) -> Bank:
-        bic = _bic(new.bic)
-        if new.api_version not in (1, 2):
-            raise InvalidBank("api_version must be 1 or 2")
-        version: Version = 1 if new.api_version == 1 else 2
-        if len(new.country) != 2 or not new.country.isalpha() or not new.country.isascii():
-            raise InvalidBank("country must be a code of two letters (ISO 3166-1)")
-        if not 1 <= len(new.name.strip()) <= 128 or not new.name.isprintable():
-            raise InvalidBank("name must be 1 to 128 printable characters")
-        if not 1 <= new.consent_days <= 3650:
-            raise InvalidBank("consent_days must be from 1 to 3650")
-        keys = tuple(_public_key(pem) for pem in new.public_keys)
-        required = version == 2 if new.signature_required is None else new.signature_required or version == 2
-        if len(keys) > KEYS_KEPT:
-            raise InvalidBank(f"at most {KEYS_KEPT} public keys can be active: remove one first")
-        if required and not keys:
-            raise InvalidBank("a bank that has to sign needs a public key")
-        return Bank(
-            bic=bic,
-            name=new.name.strip(),
-            country=new.country.upper(),
-            api_version=version,
-            domain=self._address("domain", new.domain).rstrip("/"),
-            authorization_url=self._address("authorization_url", new.authorization_url),
-            public_keys=keys,
-            schemes=_subset("schemes", new.schemes, SCHEMES[version]),
-            scope_names=_subset("scopes", new.scopes, tuple(SCOPES[version])),
-            consent_days=new.consent_days,
-            certificate_subject=new.certificate_subject or None,
-            signature_required=required,
-            active=new.active,
-            api_keys=(),
-        )
-
-    def _address(self, member: str, url: str) -> str:
-        try:
-            return check_address(url, local=self._settings.is_local)
-        except InvalidAddress as error:
-            raise InvalidBank(f"{member} {error}") from None
+        return {"digest": key_digest, "sealed": sealed, "created_at": now, "active_from": now + overlap}, key
 
 
 def bank_key(bic: str) -> tuple[str, Item]:
     return TABLE, {"bic": bic}
-
-
-class _BicField(Message):
-    bic: Bic
-
-
-def _bic(text: str) -> str:
-    try:
-        return _BicField.read({"bic": text}).bic
-    except InvalidMessage as error:
-        raise InvalidBank(str(error)) from None
 
 
 def _spellings(bic: str) -> tuple[str, ...]:
@@ -318,36 +215,9 @@ def _spellings(bic: str) -> tuple[str, ...]:
     return (bic, bic[:8]) if bic.endswith("XXX") else (bic,)
 
 
-def _public_key(pem: str) -> str:
-    try:
-        return signatures.public_pem(signatures.load_public_key(pem))
-    except signatures.InvalidKey as error:
-        raise InvalidBank(str(error)) from None
-
-
-def _subset(member: str, chosen: Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
-    if unknown := set(chosen) - set(known):
-        raise InvalidBank(f"{member}: {', '.join(sorted(unknown))} does not exist in the bank's version")
-    return tuple(name for name in known if not chosen or name in chosen)
+def _unknown(bic: str) -> UnknownBank:
+    return UnknownBank(f"no bank has the BIC {bic}")
 
 
 def _context(bic: str) -> str:
     return f"{TABLE}/{bic}/api_key"
-
-
-def _as_new(bank: Bank) -> dict[str, Any]:
-    members = {name: getattr(bank, name) for name in Bank.__dataclass_fields__}
-    members["scopes"] = members.pop("scope_names")
-    return {name: value for name, value in members.items() if name not in ("bic", "api_keys")}
-
-
-def _item(bank: Bank) -> Item:
-    item = {name: getattr(bank, name) for name in Bank.__dataclass_fields__}
-    item = {name: list(value) if isinstance(value, tuple) else value for name, value in item.items()}
-    return {name: value for name, value in item.items() if value is not None} | {"directory": _DIRECTORY}
-
-
-def _bank(item: Item) -> Bank:
-    members: dict[str, Any] = {name: item.get(name) for name in Bank.__dataclass_fields__}
-    members = {name: tuple(value) if isinstance(value, list) else value for name, value in members.items()}
-    return Bank(**members)

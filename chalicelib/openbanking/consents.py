@@ -57,9 +57,6 @@ class Consent:
     def is_valid(self, now: int) -> bool:
         return self.status == "authorised" and now < self.valid_until
 
-    def shown_status(self, now: int) -> str:
-        return "expired" if self.status == "authorised" and now >= self.valid_until else self.status
-
     def allows_account(self, kind: str, identifier: str) -> bool:
         """Whether the PSU approved an account; when none of that ``kind`` was named, the bank decides."""
         named = self.accounts.get(kind) or ()

@@ -31,9 +31,11 @@ class Notices:
             Undeliverable: with the bank's reason.
         """
         item = self.store.get(*consent_key(delivery.consent_id))
-        bank = self.banks.find(delivery.receiver)
+        bank = self.banks.find(delivery.receiver, active=False)
         if item is None or bank is None:
             raise Undeliverable("the consent or its bank is gone", final=True)
+        if not bank.active:
+            raise Undeliverable("the bank is switched off")
         token = self.consents.bank_token(Consent.from_item(item))
         try:
             reply = self.link.send(
@@ -42,5 +44,6 @@ class Notices:
             if reply.status in _GONE:
                 raise Undeliverable(f"the bank answered with status {reply.status}", final=True)
             understand(1, reply)
-        except Refusal as refusal:
+        except Refusal as failure:
+            refusal = self.link.without_secrets(failure, bank, token)
             raise Undeliverable(refusal.details[0].details if refusal.details else refusal.message) from None

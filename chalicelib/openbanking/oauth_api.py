@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalice.app import Blueprint, Request, Response
+from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.signatures import jwk
-from chalicelib.foundation.web import BadContent, Incoming, answering, json_answer, redirect
+from chalicelib.foundation.web import BadContent, Incoming, Routes, json_answer, redirect
 from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorizations import with_query
 from chalicelib.openbanking.callers import Credentials
 from chalicelib.openbanking.clients import Client
-from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, version_2_status
 from chalicelib.openbanking.protocol.scopes import SCOPES
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 from chalicelib.website.pages import error_page
-
-oauth_routes = Blueprint(__name__)
-
-
-def _current() -> Request:
-    return oauth_routes.current_request
 
 
 def _failed(incoming: Incoming, error: Exception) -> Response:
@@ -32,23 +26,26 @@ def _failed(incoming: Incoming, error: Exception) -> Response:
 
 def _failed_page(incoming: Incoming, error: Exception) -> Response:
     refusal = answers.as_refusal(error)
+    status = version_2_status(refusal)
     return error_page(
         "The authorization cannot begin",
         refusal.message[:1].upper() + refusal.message[1:] + ".",
         "Go back to the application that you came from; its makers need to know what this page says.",
-        status=400,
+        status=status if status >= 500 else 400,
     )
 
 
-@oauth_routes.route("/oauth/authorize", methods=["GET"])
-@answering(_current, _failed_page)
+oauth_routes = Routes(__name__, _failed)
+
+
+@oauth_routes.get("/oauth/authorize", _failed_page)
 def authorize(incoming: Incoming) -> Response:
     """Send the browser to the bank; when that cannot be, back to the client, or (client unknown) to a page."""
     pairs = dict(incoming.query)
     if not pairs.get("client_id"):
         raise Refusal(Fault.NOT_AUTHENTICATED, "the address names no client_id")
     client = hub().callers.client(Credentials(pairs["client_id"]))
-    if pairs.get("redirect_uri", client.callback_url) != client.callback_url:
+    if pairs.get("redirect_uri") not in (None, "", client.callback_url):
         return error_page(
             "The authorization cannot begin",
             "The redirect_uri is not the Callback URL that this client is registered with.",
@@ -88,8 +85,7 @@ def _back(client: Client, state: str | None, refusal: Refusal) -> Response:
     return redirect(with_query(client.callback_url, parameters | ({"state": state} if state else {})))
 
 
-@oauth_routes.route("/.well-known/oauth-authorization-server", methods=["GET"])
-@answering(_current, _failed)
+@oauth_routes.get("/.well-known/oauth-authorization-server")
 def metadata(incoming: Incoming) -> Response:
     """RFC 8414."""
     base, stage = hub().settings.public_url, hub().settings.stage
@@ -114,8 +110,7 @@ def metadata(incoming: Incoming) -> Response:
     )
 
 
-@oauth_routes.route("/.well-known/jwks.json", methods=["GET"])
-@answering(_current, _failed)
+@oauth_routes.get("/.well-known/jwks.json")
 def keys(incoming: Incoming) -> Response:
     """The public keys that the service signs webhooks with (RFC 7517)."""
     published = [jwk(key) for key in hub().keyring.public_keys()]

@@ -12,13 +12,10 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.store import ConditionFailed, Item, Put, Store, absent
 from chalicelib.foundation.vault import Vault
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
 
 TABLE = "idempotency"
 KEPT = 24 * 3600
-
-
-class OtherBody(Exception):
-    """The request id was used with another body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +43,11 @@ class Replays:
         self._clock = clock
 
     def stored(self, claim: Claim, item: Item | None) -> dict[str, Any] | None:
-        """The answer that ``item`` keeps. Raises: OtherBody."""
+        """The answer that ``item`` keeps. Raises: Refusal, when the request id was used with another body."""
         if item is None or item["expires_at"] <= self._clock.time():
             return None
         if item["body_digest"] != claim.body_digest:
-            raise OtherBody
+            raise Refusal(Fault.HEADERS, "X-Request-Id was used before, with another body")
         answer: dict[str, Any] = jsontext.loads(self._vault.unseal(item["answer"], claim.name))
         return answer
 
@@ -66,7 +63,7 @@ class Replays:
         return Put(TABLE, item, absent("claim") | Attr("expires_at").lte(now))
 
     def keep(self, claim: Claim, answer: dict[str, Any]) -> dict[str, Any]:
-        """Keep an answer by itself; answers the one that is kept, which may be a parallel request's."""
+        """Keep an answer by itself; answers the one that is kept, maybe a parallel request's. Raises: Refusal."""
         operation = self.keeping(claim, answer)
         try:
             self._store.put(TABLE, operation.item, operation.condition)

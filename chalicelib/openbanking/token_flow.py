@@ -16,14 +16,14 @@ from typing import Any
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.foundation.store import ConditionFailed, Item, Put, Store
-from chalicelib.openbanking.banks import Bank
+from chalicelib.foundation.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
+from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.callers import active_client, named_client, unknown_client
 from chalicelib.openbanking.clients import Client, client_key
 from chalicelib.openbanking.consents import Consent, Consents, Grant, Pair, Party, consent_key, grant_key, token_key
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.replays import Claim, OtherBody, Replays
+from chalicelib.openbanking.replays import Claim, Replays
 
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
@@ -61,7 +61,7 @@ class TokenFlow:
             raise _invalid_grant("the authorization code has expired")
         pair, operations = self.consents.first_pair(consent)
         try:
-            self.store.transact(operations)
+            self._write(operations)
         except ConditionFailed:
             raise self._misused(consent, "the authorization code was used before: its tokens are revoked") from None
         return self._answer(consent, pair)
@@ -89,7 +89,7 @@ class TokenFlow:
             return self._answer(consent, self._repeat(consent, grant, refresh_id))
         pair, operations = self.consents.next_pair(consent, refresh_id)
         try:
-            self.store.transact(operations)
+            self._write(operations)
         except ConditionFailed as failure:
             changed = failure.items[1]
             if changed is None or 0 in failure.failed:  # the consent has ended
@@ -117,33 +117,35 @@ class TokenFlow:
         if credential is None:
             raise Refusal(Fault.MALFORMED_TOKEN, "the access token has not the form of a token of this service")
         item, kept = self.store.batch_get([consent_key(credential.ids[0]), claim.key])
-        try:
-            stored = self.replays.stored(claim, kept)
-        except OtherBody:
-            raise Refusal(Fault.HEADERS, "X-Request-Id was used before, with another body") from None
+        stored = self.replays.stored(claim, kept)
         if stored is not None:
             return stored
         consent = Consent.from_item(item) if item else None
         if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
             raise Refusal(Fault.UNKNOWN_TOKEN, "the access token is not known")
         answer = {"status": "success"}
-        if consent.status == "authorised":
-            self.end(consent, "bank", self.replays.keeping(claim, answer))
+        if consent.status != "authorised":
+            return self.replays.keep(claim, answer)
+        try:
+            self.store.transact([self.consents.ending(consent, "bank"), self.replays.keeping(claim, answer)])
+        except ConditionFailed as failure:
+            if 1 in failure.failed:
+                return self.replays.stored(claim, failure.items[1]) or answer
+            return self.replays.keep(claim, answer)
         return answer
 
-    def end(self, consent: Consent, by: Party, *together: Put) -> None:
-        """End a consent, effective on the very next call, and have the bank told unless it was the bank.
-
-        A consent that has ended already stays as it is. ``together`` is written in the same transaction.
-        """
+    def end(self, consent: Consent, by: Party) -> None:
+        """End a consent, effective on the very next call, and have the bank told; one that has ended stays so."""
         notice = self.outbox.record("revoke_token", consent.bic, consent.consent_id)
-        notices = [] if by == "bank" else [notice]
         try:
-            self.store.transact([self.consents.ending(consent, by), *notices, *together])
+            self.store.transact([self.consents.ending(consent, by), notice])
         except ConditionFailed:
             return
-        for recorded in notices:
-            self.outbox.dispatch(recorded.item["delivery_id"])
+        self.outbox.dispatch(notice.item["delivery_id"])
+
+    def authenticate(self, client_id: str | None, secret: str | None) -> None:
+        """Judge a client by itself, where its request is refused anyway. Raises: Refusal, when it is not known."""
+        self._read(client_id, secret, [])
 
     # -- inside
 
@@ -156,6 +158,18 @@ class TokenFlow:
         if not client.accepts_secret(secret):
             raise unknown_client()
         return client, found[1:]
+
+    def _write(self, operations: list[Operation]) -> None:
+        """Apply the writes of a new pair; when the answer was lost, find out whether they were applied.
+
+        A TPP told to try again would use its code a second time, and that is an attack.
+        """
+        try:
+            self.store.transact(operations)
+        except StoreUnavailable:
+            token = next(operation for operation in operations if isinstance(operation, Put))
+            if self.store.get(token.table, {name: token.item[name] for name in ("consent_id", "part")}) is None:
+                raise
 
     def _repeat(self, consent: Consent, grant: Grant, refresh_id: str) -> Pair:
         pair = self.consents.repeated_pair(grant, refresh_id)
@@ -179,11 +193,11 @@ class TokenFlow:
         }
 
 
-def describe(consent: Consent, now: int) -> dict[str, Any]:
+def describe(consent: Consent) -> dict[str, Any]:
     """A consent as its TPP sees it (``GET /tpp/consent``)."""
     return {
         "consent_id": consent.consent_id,
-        "status": consent.shown_status(now),
+        "status": consent.status,
         "consent_type": consent.consent_type,
         "scopes": list(consent.scopes),
         "bic": consent.bic,

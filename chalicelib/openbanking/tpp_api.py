@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
 
-from chalice.app import Blueprint, Request, Response
+from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.fields import InvalidMessage
-from chalicelib.foundation.web import ANY_CONTENT, FORM, BadContent, Incoming, answering, json_answer
+from chalicelib.foundation.web import ALL_METHODS, FORM, BadContent, Incoming, Routes, View, json_answer
 from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorization_flow import lifetime
 from chalicelib.openbanking.callers import Credentials, unknown_client
@@ -29,23 +29,15 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 from chalicelib.openbanking.protocol.webhooks import RELAYED, RelayedCall
 from chalicelib.openbanking.token_flow import describe
 
-tpp_routes = Blueprint(__name__)
-ALL_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-
-
-def _current() -> Request:
-    return tpp_routes.current_request
-
 
 def _failed(incoming: Incoming, error: Exception) -> Response:
     return answers.failure(hub().clock, incoming, error)
 
 
-view = answering(_current, _failed)
+tpp_routes = Routes(__name__, _failed)
 
 
-@tpp_routes.route("/tpp/authorize", methods=["POST"], content_types=ANY_CONTENT)
-@view
+@tpp_routes.post("/tpp/authorize")
 def authorize(incoming: Incoming) -> Response:
     client = hub().callers.client(_credentials(incoming))
     try:
@@ -62,33 +54,24 @@ def authorize(incoming: Incoming) -> Response:
     )
 
 
-@tpp_routes.route("/tpp/token", methods=["POST"], content_types=ANY_CONTENT)
-@view
+@tpp_routes.post("/tpp/token")
 def token(incoming: Incoming) -> Response:
     request, client = _token_endpoint(incoming, TokenRequest)
     flow = hub().token_flow
-    code = _one_code(request)
-    if (code is None) == (request.refresh_token is None):
-        raise _invalid_request("one of authorization_code and refresh_token is required")
-    if request.grant_type not in (None, "authorization_code" if code else "refresh_token"):
-        raise _invalid_request("grant_type does not fit the credential that was sent")
-    if code is not None:
-        return json_answer(
-            flow.redeem(client.client_id, client.secret, code, request.redirect_uri, request.code_verifier)
-        )
-    return json_answer(flow.refresh(client.client_id, client.secret, request.refresh_token or ""))
+    if request.refresh_token is not None:
+        return json_answer(flow.refresh(client.client_id, client.secret, request.refresh_token))
+    code = request.authorization_code or request.code or ""
+    return json_answer(flow.redeem(client.client_id, client.secret, code, request.redirect_uri, request.code_verifier))
 
 
-@tpp_routes.route("/tpp/token/revoke", methods=["POST"], content_types=ANY_CONTENT)
-@view
+@tpp_routes.post("/tpp/token/revoke")
 def revoke(incoming: Incoming) -> Response:
     request, client = _token_endpoint(incoming, RevokeRequest)
     hub().token_flow.revoke_by_tpp(client.client_id, client.secret, request.token)
     return json_answer({})
 
 
-@tpp_routes.route("/tpp/scope", methods=["GET"])
-@view
+@tpp_routes.get("/tpp/scope")
 def scope(incoming: Incoming) -> Response:
     hub().callers.client(_credentials(incoming))
     query = _query(incoming, ScopeQuery)
@@ -99,8 +82,7 @@ def scope(incoming: Incoming) -> Response:
     return json_answer({"bic": bank.bic, "scopes": scopes})
 
 
-@tpp_routes.route("/tpp/banks", methods=["GET"])
-@view
+@tpp_routes.get("/tpp/banks")
 def banks(incoming: Incoming) -> Response:
     hub().callers.client(_credentials(incoming))
     query = _query(incoming, BanksQuery)
@@ -110,20 +92,19 @@ def banks(incoming: Incoming) -> Response:
     return json_answer({"banks": rows[first : first + query.limit], **page})
 
 
-@tpp_routes.route("/tpp/consent", methods=["GET"])
-@view
+@tpp_routes.get("/tpp/consent")
 def consent(incoming: Incoming) -> Response:
     _, found = hub().callers.bearer(_credentials(incoming))
     _no_parameters(incoming)
-    return json_answer(describe(found, hub().clock.time()))
+    return json_answer(describe(found))
 
 
-def _relayed(call: RelayedCall) -> Any:
+def _relayed(call: RelayedCall) -> View:
     def relayed(incoming: Incoming) -> Response:
         started = hub().clock.monotonic()
-        answer = hub().relay.get(
-            call,
-            _credentials(incoming),
+        admitted = hub().relay.admit(call, _credentials(incoming))
+        answer = hub().relay.ask(
+            admitted,
             incoming.parameters(),
             request_id=incoming.request_id,
             psu_address=_psu_address(incoming),
@@ -132,24 +113,19 @@ def _relayed(call: RelayedCall) -> Any:
         timing = f"bank;dur={answer.seconds * 1000:.1f}, hub;dur={max(own, 0) * 1000:.1f}"
         return json_answer(answer.body, headers={"Server-Timing": timing})
 
-    relayed.__name__ = f"relay_{call.name}"
-    return view(relayed)
+    return relayed
 
 
 for _call in RELAYED:
-    tpp_routes.route(_call.path, methods=[_call.method], name=f"relay_{_call.name}")(_relayed(_call))
+    tpp_routes.serve(_call.path, [_call.method], _relayed(_call))
 
 
-@tpp_routes.route("/tpp/{first}", methods=ALL_METHODS, content_types=ANY_CONTENT)
-@view
-def unknown(incoming: Incoming) -> Response:
+def _unknown(incoming: Incoming) -> Response:
     raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
 
 
-@tpp_routes.route("/tpp/{first}/{second}", methods=ALL_METHODS, content_types=ANY_CONTENT)
-@view
-def unknown_below(incoming: Incoming) -> Response:
-    raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
+for _place in ("/tpp/{first}", "/tpp/{first}/{second}"):
+    tpp_routes.serve(_place, ALL_METHODS, _unknown)
 
 
 def _credentials(incoming: Incoming) -> Credentials:
@@ -177,10 +153,14 @@ def _psu_address(incoming: Incoming) -> str | None:
     given = incoming.headers.get("psu-ip-address")
     if given is None:
         return None
+    refusal = Refusal(Fault.HEADERS, "header PSU-IP-Address must be an IP address")
     try:
-        return str(ipaddress.ip_address(given.strip()))
+        address = ipaddress.ip_address(given.strip())
     except ValueError:
-        raise Refusal(Fault.HEADERS, "header PSU-IP-Address must be an IP address") from None
+        raise refusal from None
+    if getattr(address, "scope_id", None) is not None:  # the name of a network interface: free text
+        raise refusal
+    return str(address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,26 +174,26 @@ class _NamedClient:
 def _token_endpoint(incoming: Incoming, model: Any) -> tuple[Any, _NamedClient]:
     """The body and the client of a request at the token or the revocation endpoint.
 
-    The client is judged before the body, so a body that cannot be read is reported to known clients only.
+    The client is judged first, so what is wrong with a body is told to known clients only.
     """
+    members: Any = {}
+    request, refusal = None, None
     try:
-        members, problem = _members(incoming, model), None
+        members = _members(incoming, model)
+        request = model.read(members)
     except BadContent as error:
-        members, problem = {}, error
-    client = _named_client(incoming, members)
-    known = Credentials(client.client_id, None, _good_request_id(incoming))
-    if problem is not None or not known.good_request_id:
-        hub().callers.client(known)
-    if problem is not None:
-        raise problem
-    try:
-        return model.read(members), client
+        refusal = answers.as_refusal(error)
     except InvalidMessage as error:
-        hub().callers.client(known)
         refusal = refuse_fields(error)
-        if any(found.field == "grant_type" for found in error.problems):
+        if any(problem.field == "grant_type" for problem in error.problems):
             refusal.oauth_error = "unsupported_grant_type"
-        raise refusal from None
+    client = _named_client(incoming, members)
+    if not _good_request_id(incoming):
+        refusal = Refusal(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
+    if refusal is not None:
+        hub().token_flow.authenticate(client.client_id, client.secret)
+        raise refusal
+    return request, client
 
 
 def _members(incoming: Incoming, model: Any) -> Any:
@@ -252,13 +232,3 @@ def _basic(header: str) -> tuple[str | None, str | None]:
     except (binascii.Error, ValueError):
         raise unknown_client() from None
     return unquote_plus(user), unquote_plus(password)
-
-
-def _one_code(request: TokenRequest) -> str | None:
-    if request.authorization_code and request.code and request.authorization_code != request.code:
-        raise _invalid_request("authorization_code and code are two names of one value")
-    return request.authorization_code or request.code
-
-
-def _invalid_request(message: str) -> Refusal:
-    return Refusal(Fault.CONTENT, message)

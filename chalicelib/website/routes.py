@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from chalice.app import Blueprint, Request, Response
+from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.foundation.web import Incoming, answering, json_answer, text_answer
+from chalicelib.foundation.web import Incoming, Routes, json_answer, text_answer
 from chalicelib.website.pages import error_page, page, stylesheet
-
-website_routes = Blueprint(__name__)
-
-
-def _current() -> Request:
-    return website_routes.current_request
 
 
 def _failed(incoming: Incoming, error: Exception) -> Response:
@@ -22,18 +16,16 @@ def _failed(incoming: Incoming, error: Exception) -> Response:
     return error_page("Something went wrong here", "The service failed.", "Please try again.", status=500)
 
 
-view = answering(_current, _failed)
+website_routes = Routes(__name__, _failed)
 
 
-@website_routes.route("/", methods=["GET"])
-@view
+@website_routes.get("/")
 def home(incoming: Incoming) -> Response:
     settings = hub().settings
     return page("home.html", base=settings.public_url, stage=settings.stage, banks=hub().banks.directory())
 
 
-@website_routes.route("/authorize/callback", methods=["GET"])
-@view
+@website_routes.get("/authorize/callback")
 def callback(incoming: Incoming) -> Response:
     """Where PSUs of clients without a Callback URL of their own come back to: shows what came, exchanges nothing."""
     query = dict(incoming.query)
@@ -49,14 +41,12 @@ def callback(incoming: Incoming) -> Response:
     )
 
 
-@website_routes.route("/static/style.css", methods=["GET"])
-@view
+@website_routes.get("/static/style.css")
 def style(incoming: Incoming) -> Response:
     return text_answer(stylesheet(), "text/css; charset=utf-8", headers={"Cache-Control": "public, max-age=3600"})
 
 
-@website_routes.route("/health", methods=["GET"])
-@view
+@website_routes.get("/health")
 def health(incoming: Incoming) -> Response:
     """Whether the service answers, and which stage it is; asks no other service."""
     return json_answer({"status": "ok", "stage": hub().settings.stage})

@@ -9,7 +9,7 @@ import typer
 
 from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import timestamp
-from chalicelib.openbanking.banks import CONSENT_DAYS, Bank, NewBank
+from chalicelib.openbanking.bank_record import CONSENT_DAYS, Bank, NewBank
 from infra.admin import connection
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
 from infra.admin.probe import probe

@@ -16,7 +16,8 @@ from chalicelib.foundation.settings import InvalidSetting
 from chalicelib.foundation.signatures import InvalidKey
 from chalicelib.foundation.store import Conflict, StoreError
 from chalicelib.foundation.vault import Unsealable
-from chalicelib.openbanking.banks import BankExists, InvalidBank, UnknownBank
+from chalicelib.openbanking.bank_record import InvalidBank
+from chalicelib.openbanking.banks import BankExists, UnknownBank
 from chalicelib.openbanking.clients import InvalidClient, UnknownClient
 from chalicelib.website.users import InvalidUser, UserExists
 from infra.admin.connection import NoStack

@@ -13,7 +13,7 @@ from chalicelib.bootstrap import Hub
 from chalicelib.foundation import jsontext, signatures
 from chalicelib.foundation.identifiers import digest, new_uuid
 from chalicelib.foundation.outbound import CONNECT_SECONDS, Reply
-from chalicelib.openbanking.banks import Bank
+from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import RELAYED

@@ -45,7 +45,7 @@ def _furnish() -> None:
     from chalicelib.foundation import signatures
     from chalicelib.foundation.settings import Settings
     from chalicelib.openbanking.authorizations import Wish
-    from chalicelib.openbanking.banks import NewBank
+    from chalicelib.openbanking.bank_record import NewBank
     from infra.local.resources import lay
 
     lay(emulated=True, dynamodb_apart=False)

@@ -10,7 +10,7 @@ import requests
 
 from chalicelib import bootstrap
 from chalicelib.foundation import jsontext, signatures
-from chalicelib.openbanking.banks import NewBank
+from chalicelib.openbanking.bank_record import NewBank
 from tests.e2e.parties import Tpp, at_once
 
 pytestmark = pytest.mark.e2e

@@ -19,14 +19,14 @@ Identifiers = Annotated[list[AN[128]], Field(max_length=1000)]
 class InitAuthorization(Message):
     """``/bank/init_authorization``: the bank has received the PSU with an OAuth2 authorization URL."""
 
-    request_url: AN[8192]
+    request_url: AN[16384]
 
 
 class SaveConsent(Message):
     """``/bank/consent``: the PSU approved; which accounts it concerns."""
 
-    scopes: list[AN[64]]
-    request_url: AN[8192]
+    scopes: Annotated[list[AN[64]], Field(max_length=64)]
+    request_url: AN[16384]
     ibans: Annotated[list[Iban], Field(max_length=1000)] | None = None
     account_ids: Identifiers | None = None
     account_numbers: Identifiers | None = None

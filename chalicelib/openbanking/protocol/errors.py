@@ -91,12 +91,10 @@ class FaultRow:
 class Fault(Enum):
     """Every reason to refuse a request, with its codes (decisions of this project pair the two tables)."""
 
-    UNKNOWN_ERROR = FaultRow(4000, "INTERNAL_SERVER_ERROR")
     INTERNAL = FaultRow(4002, "INTERNAL_SERVER_ERROR")
     CONTENT = FaultRow(4001, "FORMAT_ERROR")
     FIELD = FaultRow(4001, "FORMAT_ERROR", "INVALID_MODEL_TYPE")
     NOT_JSON = FaultRow(4003, "FORMAT_ERROR")
-    DATE = FaultRow(4001, "FORMAT_ERROR", "INVALID_DATE_FORMAT")
     UNKNOWN_FIELD = FaultRow(4001, "FORMAT_ERROR", "EXTRA_FIELDS_PROVIDED")
     HEADERS = FaultRow(4001, "HEADERS_ERROR")
     PARAMETER = FaultRow(4001, "PARAMETER_NOT_CONSISTENT")
@@ -220,8 +218,3 @@ def _additional(detail: Detail) -> dict[str, str]:
     code = detail.fault.value.additional or detail.fault.value.v2
     title = ADDITIONAL[code] if code in ADDITIONAL else VERSION_2[code].meaning
     return {"code": code, "title": title, "details": detail.details}
-
-
-def with_oauth_error(refusal: Refusal, error: str) -> Refusal:
-    """The same refusal, for an endpoint of RFC 6749."""
-    return Refusal(refusal.fault, refusal.message, refusal.details, oauth_error=refusal.oauth_error or error)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from chalicelib.foundation.fields import AN, Bic, Message, fault
+from chalicelib.foundation.fields import AN, Bic, Message, Whole, fault
 from chalicelib.openbanking.protocol.errors import Fault
 
 ConsentType = Literal["reusable", "one_time"]
@@ -20,7 +20,7 @@ class AuthorizeRequest(Message):
     """``POST /tpp/authorize``: which bank, which rights, and where the PSU comes back to."""
 
     bic: Bic
-    scopes: list[AN[64]]
+    scopes: Annotated[list[AN[64]], Field(max_length=64)]
     redirect_uri: AN[2048] | None = None
     state: AN[512] | None = None
     code_challenge: AN[128] | None = None
@@ -49,6 +49,17 @@ class TokenRequest(Message):
     client_secret: AN[128] | None = None
     scope: AN[1024] | None = None
 
+    @model_validator(mode="after")
+    def one_credential(self) -> TokenRequest:
+        code = self.authorization_code or self.code
+        if self.authorization_code and self.code and self.authorization_code != self.code:
+            fault("value", "authorization_code and code are two names of one value")
+        if (code is None) == (self.refresh_token is None):
+            fault("value", "one of authorization_code and refresh_token is required")
+        if self.grant_type not in (None, "authorization_code" if code else "refresh_token"):
+            fault("value", "grant_type does not fit the credential that was sent")
+        return self
+
 
 class RevokeRequest(Message):
     """``POST /tpp/token/revoke`` (RFC 7009)."""
@@ -68,8 +79,8 @@ class ScopeQuery(Message):
 class BanksQuery(Message):
     """``GET /tpp/banks``."""
 
-    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    page: Whole[1_000_000] = 1
+    limit: Whole[100] = 20
 
 
 FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {
