@@ -39,6 +39,8 @@ class Application(Chalice):
             log.exception("unhandled", route=route)
             answer = _own_answer(event, route, 500)
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
+        if route.startswith("/tpp/"):
+            answer["headers"].setdefault("Server-Timing", f"hub;dur={milliseconds}")
         log.info("request", method=method, route=route, status=answer["statusCode"], milliseconds=milliseconds)
         log.clear()
         return answer

@@ -44,6 +44,7 @@ class BankLink:
     def call(
         self,
         bank: Bank,
+        version: Version,
         webhook: Webhook,
         request: Mapping[str, Any],
         *,
@@ -51,10 +52,16 @@ class BankLink:
         token: str | None,
         psu_address: str | None = None,
     ) -> BankAnswer:
-        """Send ``webhook`` and hold the answer against its model. Raises: Refusal (``BANK_FAILED``)."""
+        """Send ``webhook`` and hold the answer against its model.
+
+        ``version`` is the consent's: a bank that has moved on answers old consents in their own version.
+
+        Raises:
+            Refusal: ``BANK_FAILED``.
+        """
         reply = self.send(bank, webhook.path, request, request_id=request_id, token=token, psu_address=psu_address)
         try:
-            answer = webhook.shape(understand(bank.api_version, reply))
+            answer = webhook.shape(understand(version, reply))
             _check(webhook, answer)
         except Refusal as refusal:
             raise self.without_secrets(refusal, bank, token) from None

@@ -56,7 +56,9 @@ class Relay:
         _check_account(consent, request)
         bank = self._bank(consent)
         token = self.consents.bank_token(consent)
-        return self.link.call(bank, webhook, request, request_id=request_id, token=token, psu_address=psu_address)
+        return self.link.call(
+            bank, consent.api_version, webhook, request, request_id=request_id, token=token, psu_address=psu_address
+        )
 
     def _bank(self, consent: Consent) -> Bank:
         bank = self.banks.find(consent.bic)
