@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 from collections.abc import Iterator
+from io import StringIO
+from typing import Any
 
 import pytest
 
@@ -19,7 +23,22 @@ DYNAMODB_ENDPOINT = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB")
 for variable in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "PORT", "PUBLIC_URL", "BANK_API_URL", "AWS_PROFILE"):
     os.environ.pop(variable, None)
 
+from chalicelib.foundation import log  # noqa: E402
 from tests.world import World  # noqa: E402
+
+
+class Lines:
+    """What was logged, line by line."""
+
+    def __init__(self, stream: StringIO) -> None:
+        self._stream = stream
+
+    @property
+    def text(self) -> str:
+        return self._stream.getvalue()
+
+    def all(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.text.splitlines()]
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +67,16 @@ def world(shared_world: World) -> Iterator[World]:
     fresh = shared_world.again()
     with fresh.installed():
         yield fresh
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    handler = log.logger()._logger.handlers[0]
+    assert isinstance(handler, logging.StreamHandler)
+    stream = StringIO()
+    before = handler.setStream(stream)
+    try:
+        yield Lines(stream)
+    finally:
+        log.clear()
+        handler.setStream(before)

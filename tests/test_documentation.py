@@ -14,8 +14,13 @@ import pytest
 
 from app import app
 from chalicelib.delivery.worker import SCHEDULE
-from chalicelib.foundation import signatures
+from chalicelib.foundation import fields, signatures
+from chalicelib.foundation.fields import InvalidMessage, Message
+from chalicelib.foundation.jsontext import DEPTH
 from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.web import ALL_METHODS, BODY_BYTES
+from chalicelib.openbanking.bank_record import LONGEST_CONSENT_DAYS
+from chalicelib.openbanking.protocol.bank_calls import SaveConsent
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2, Fault
 from chalicelib.openbanking.protocol.scopes import SCOPES
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, TokenRequest
@@ -53,6 +58,14 @@ def section(text: str, heading: str) -> str:
     )
     assert found, f"there is no heading {heading}"
     return found[1]
+
+
+def longest(model: type[Message], member: str, value: Any) -> int:
+    """How much a member of a message may hold, as the refusal of ``value``, which is too long, says it."""
+    with pytest.raises(InvalidMessage) as refused:
+        model.read({member: value})
+    (reason,) = [problem.reason for problem in refused.value.problems if problem.field == member]
+    return int(re.findall("[0-9]+", reason)[0])
 
 
 def named(text: str, name: str) -> bool:
@@ -121,7 +134,7 @@ def test_both_scope_tables_are_complete() -> None:
 def documented_routes() -> Iterator[tuple[str, str]]:
     """Methods and paths of the service, without catch-alls, the demonstration banks, and files."""
     for path, methods in app.routes.items():
-        if not path.startswith(("/demo-bank", "/static")) and not re.search(r"\{(first|second)\}", path):
+        if not path.startswith(("/demo-bank", "/static")) and methods.keys() != set(ALL_METHODS):
             yield from ((method, path) for method in methods)
 
 
@@ -181,6 +194,35 @@ def test_every_setting_is_documented_and_no_other() -> None:
     Settings.from_environment(environ)
 
     assert {row[0] for row in rows(section(OPERATIONS, "## Settings")) if row[0].isupper()} == environ.asked
+
+
+@pytest.mark.parametrize(
+    ("row", "value"),
+    [
+        ("Request body", BODY_BYTES),
+        ("JSON, of requests and of banks' answers", DEPTH),
+        ("Address that a PSU came by (request_url)", longest(SaveConsent, "request_url", "a" * 99999)),
+        ("Scopes of a request or a consent", longest(SaveConsent, "scopes", ["a"] * 9999)),
+        ("Scopes of a request or a consent", longest(AuthorizeRequest, "scopes", ["a"] * 9999)),
+        ("Account identifiers in a consent", longest(SaveConsent, "account_ids", ["a"] * 9999)),
+        ("Length of a consent", LONGEST_CONSENT_DAYS),
+        ("Problems told in one answer", fields._PROBLEMS),
+    ],
+)
+def test_the_limits_are_the_codes(row: str, value: int) -> None:
+    limits = {cells[0]: cells[1] for cells in rows(section(OPERATIONS, "## Limits"))}
+
+    assert re.findall(r"[0-9]+", limits[row])[0] == str(value)
+
+
+def test_every_log_line_is_documented_and_no_other() -> None:
+    sources = [path.read_text("utf-8") for path in (ROOT / "chalicelib").rglob("*.py")]
+    written = {event for source in sources for event in re.findall(r"log\.\w+\(\s*\"([^\"]+)\"", source)}
+    cells = [row[0] for row in rows(section(OPERATIONS, "## Logs"))[2:]]
+
+    assert {re.sub("^demo bank: .*", "demo bank: …", event) for event in written} == {
+        event for cell in cells for event in cell.split(", ")
+    }
 
 
 def test_every_make_target_is_documented_and_no_other() -> None:

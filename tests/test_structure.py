@@ -20,7 +20,10 @@ MODULES = sorted(name for name in SOURCES if not name.startswith("infra"))
 PACKAGE = "chalicelib"
 FOUNDATION = f"{PACKAGE}.foundation"
 PROTOCOLS = (f"{PACKAGE}.openbanking.protocol", f"{PACKAGE}.cards.protocol")
-RECORDS = [f"{PACKAGE}.openbanking.{name}" for name in ("clients", "banks", "authorizations", "consents", "replays")]
+OPEN_BANKING = f"{PACKAGE}.openbanking"
+PAGES = f"{PACKAGE}.website.pages"
+RECORD_NAMES = ("clients", "bank_record", "banks", "authorizations", "consents", "replays")
+RECORDS = [f"{OPEN_BANKING}.{name}" for name in RECORD_NAMES]
 HTTP_NAMES = ("answers", "routes", "pages", "jobs")
 """Modules that speak HTTP or are started by it, besides those that end in ``_api``."""
 FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "aws_lambda_powertools", "jinja2")
@@ -135,12 +138,20 @@ def test_open_banking_and_cards_do_not_know_each_other(one: str, other: str) -> 
         assert {name for name in own(module) if within(name, f"{PACKAGE}.{other}")} == set()
 
 
+@pytest.mark.parametrize("module", modules_of(OPEN_BANKING))
+def test_open_banking_shows_pages_and_knows_nothing_else_of_the_website(module: str) -> None:
+    """Only what speaks HTTP does: a PSU's browser comes by, and a mistake gets a page."""
+    allowed = {PAGES} if module.endswith("_api") else set()
+
+    assert {name for name in own(module) if within(name, f"{PACKAGE}.website")} <= allowed
+
+
 @pytest.mark.parametrize("module", modules_of(f"{PACKAGE}.demo_bank"))
 def test_a_demonstration_bank_knows_the_protocol_and_its_host_only(module: str) -> None:
     """``setup`` is the operator's part: it registers the banks as the command line would."""
     allowed = [FOUNDATION, PROTOCOLS[0], f"{PACKAGE}.bootstrap", f"{PACKAGE}.demo_bank"]
     if module == f"{PACKAGE}.demo_bank.setup":
-        allowed.append(f"{PACKAGE}.openbanking.banks")
+        allowed += [f"{OPEN_BANKING}.banks", f"{OPEN_BANKING}.bank_record"]
 
     assert {name for name in own(module) if not within(name, *allowed)} == set()
 

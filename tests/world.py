@@ -18,6 +18,7 @@ from chalicelib.foundation import jsontext, signatures
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.outbound import Outbound, Reply
 from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.store import StoreUnavailable
 from chalicelib.openbanking.bank_record import Bank, NewBank
 from chalicelib.openbanking.clients import Client
 
@@ -88,6 +89,7 @@ class World:
         self.clock: ManualClock = hub.clock  # type: ignore[assignment]
         self.banks = banks
         self.client: Client = None  # type: ignore[assignment]
+        self.client_secret: str | None = None
         hub.__dict__["outbound"] = ScriptedOutbound(banks)
 
     @classmethod
@@ -111,16 +113,20 @@ class World:
             banks[version] = BankSide(bank, api_key, key)
         return cls(hub, banks)
 
-    def again(self) -> World:
+    def again(self, settings: Settings | None = None) -> World:
         """The same resources and banks, with nothing remembered, the clock set back, and a new client."""
-        hub = bootstrap.Hub(self.hub.settings, ManualClock(START))
         banks = {version: BankSide(side.bank, side.api_key, side.key) for version, side in self.banks.items()}
+        world = World(self.another_process(settings, ManualClock(START)), banks)
+        world.client, world.client_secret = world.hub.clients.create(owner="tpp@example.com", title="Budget Friend")
+        return world
+
+    def another_process(self, settings: Settings | None = None, clock: ManualClock | None = None) -> bootstrap.Hub:
+        """The service's parts in another process: the same resources, with nothing remembered."""
+        hub = bootstrap.Hub(settings or self.hub.settings, clock or self.clock)
         for name in ("store", "secrets"):
             hub.__dict__[name] = getattr(self.hub, name)
-        world = World(hub, banks)
-        world.hub.keyring._private = self.hub.keyring._private
-        world.client, _ = hub.clients.create(owner="tpp@example.com", title="Budget Friend")
-        return world
+        hub.keyring._private = self.hub.keyring._private
+        return hub
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
@@ -129,6 +135,47 @@ class World:
             yield
         finally:
             bootstrap.use(None)
+
+    # -- storage that is slow, lossy or gone
+
+    @contextlib.contextmanager
+    def _instead(self, name: str, call: Callable[..., Any]) -> Iterator[None]:
+        store = self.hub.store
+        real = getattr(store, name)
+        setattr(store, name, lambda *arguments, **options: call(real, *arguments, **options))
+        try:
+            yield
+        finally:
+            vars(store).pop(name, None)
+
+    def meanwhile(self, name: str, intrude: Callable[[], object]) -> contextlib.AbstractContextManager[None]:
+        """Has ``intrude`` happen once, just before the next call of the store's method ``name``."""
+
+        def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+            vars(self.hub.store).pop(name, None)
+            intrude()
+            return real(*arguments, **options)
+
+        return self._instead(name, call)
+
+    def answer_lost(self, name: str, *, applied: bool) -> contextlib.AbstractContextManager[None]:
+        """Has the answer to the next call of the store's method ``name`` get lost, or the call itself."""
+
+        def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+            vars(self.hub.store).pop(name, None)
+            if applied:
+                real(*arguments, **options)
+            raise StoreUnavailable("the connection broke")
+
+        return self._instead(name, call)
+
+    def storage_gone(self, name: str) -> contextlib.AbstractContextManager[None]:
+        """Has every call of the store's method ``name`` fail."""
+
+        def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+            raise StoreUnavailable("DynamoDB cannot be reached")
+
+        return self._instead(name, call)
 
     # -- calls
 
@@ -238,12 +285,12 @@ class World:
         assert answer.status == 200, answer
         return answer.body
 
-    def queued(self) -> list[str]:
-        """The ids of the deliveries that wait in the queue; they are taken out."""
+    def queued(self, queue: str = "deliveries") -> list[str]:
+        """The ids of the deliveries that wait in a queue; they are taken out."""
         import boto3
 
         sqs = boto3.client("sqs")
-        url = sqs.get_queue_url(QueueName=f"{self.hub.settings.prefix}-deliveries")["QueueUrl"]
+        url = sqs.get_queue_url(QueueName=f"{self.hub.settings.prefix}-{queue}")["QueueUrl"]
         ids = []
         while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
             for message in messages:

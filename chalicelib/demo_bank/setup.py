@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from chalicelib.demo_bank.profiles import PROFILES, Profile
 from chalicelib.foundation import signatures
+from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.bank_record import Bank, NewBank
 from chalicelib.openbanking.banks import UnknownBank
 
@@ -19,7 +20,7 @@ _STORAGE_KEY_BYTES = 32
 def install(hub: Hub) -> list[Bank]:
     """Register both banks with the service and store their credentials in the banks' own secret.
 
-    Repeating it changes nothing, except that lost credentials are replaced and moved addresses are put right.
+    Repeating it changes nothing, except that lost or rotated keys are replaced and moved addresses are put right.
 
     Raises:
         InvalidBank: an address or key that the service does not accept.
@@ -35,7 +36,7 @@ def _install(hub: Hub, profile: Profile) -> Bank:
         bank: Bank | None = hub.banks.get(profile.bic)
     except UnknownBank:
         bank = None
-    if bank is not None and credentials:
+    if bank is not None and credentials and _knows_its_key(hub, bank, credentials["api_key"]):
         return _at_its_address(hub, profile, bank)
     credentials.setdefault("bic", profile.bic)
     credentials.setdefault("signing_key", signatures.generate_private_pem())
@@ -49,6 +50,12 @@ def _install(hub: Hub, profile: Profile) -> Bank:
         credentials["api_key"] = hub.banks.rotate_api_key(profile.bic)
     hub.secrets.put(name, {**hub.secrets.get(name), profile.name: credentials})
     return bank
+
+
+def _knows_its_key(hub: Hub, bank: Bank, api_key: str) -> bool:
+    """Whether the key that a bank has kept is the one that the service shows it: an operator may have rotated it."""
+    credential = Credential.parse(api_key, parts=1)
+    return credential is not None and credential.matches(bank.api_key(hub.clock.time())["digest"])
 
 
 def _new(hub: Hub, profile: Profile, public_key: str) -> NewBank:

@@ -20,7 +20,7 @@ from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
 
-_TEXT = 255
+_TEXT = 510
 _TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
 _CAMEL_TO_SNAKE: dict[str, str] = {}
 
@@ -68,14 +68,17 @@ class BankLink:
         return BankAnswer(answer, reply.seconds)
 
     def without_secrets(self, refusal: Refusal, bank: Bank, token: str | None) -> Refusal:
-        """A refusal whose details do not repeat what the bank was sent to recognise us or the PSU by."""
+        """A refusal whose details do not repeat what the bank was sent to recognise us or the PSU by.
+
+        They are cut only then: half a secret would not be recognised.
+        """
         sent = [secret for key in (token, self.banks.outbound_key(bank)) if key for secret in (key, key.split(".")[-1])]
         details = []
         for detail in refusal.details:
             text = detail.details
             for secret in sent:
                 text = text.replace(secret, "***")
-            details.append(Detail(detail.fault, text))
+            details.append(Detail(detail.fault, text[:_TEXT]))
         return Refusal(refusal.fault, refusal.message, details)
 
     def send(
@@ -105,7 +108,7 @@ class BankLink:
 
 
 def bank_failed(reason: str, code: str | None = None, *, authorize_again: bool = False) -> Refusal:
-    """The refusal for a bank that failed; ``reason`` and ``code`` are the bank's, cut and freed of control signs."""
+    """The refusal for a bank that failed; ``reason`` and ``code`` are the bank's, freed of control signs."""
     message = "the request to the bank failed"
     if authorize_again:
         message += ": the bank does not accept the PSU's token any more, the PSU must authorize again"
@@ -180,4 +183,4 @@ def _snake(value: Any) -> Any:
 
 
 def _printable(text: str | None) -> str:
-    return "".join(character if character.isprintable() else " " for character in text or "")[:_TEXT]
+    return "".join(character if character.isprintable() else " " for character in text or "")

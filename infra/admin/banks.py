@@ -7,12 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
+from chalicelib.demo_bank.setup import install
 from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import timestamp
-from chalicelib.openbanking.bank_record import CONSENT_DAYS, Bank, NewBank
+from chalicelib.openbanking.bank_record import CONSENT_DAYS, LONGEST_CONSENT_DAYS, Bank, NewBank
 from infra.admin import connection
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
 from infra.admin.probe import probe
+
+OVERLAP = 24 * 3600
+LONGEST_OVERLAP = 30 * OVERLAP
+
+_COLUMNS = ("bic", "name", "country", "api_version", "active", "domain")
+_DAYS = f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}."
 
 group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Banks: add, change, test, and their keys.")
 
@@ -37,7 +44,7 @@ Scopes = Annotated[
     list[str] | None,
     typer.Option("--scope", metavar="NAME", help="A scope it can provide; repeatable. All when left out."),
 ]
-ConsentDays = Annotated[int | None, typer.Option(help="How many days a consent lasts.", show_default=False)]
+ConsentDays = Annotated[int | None, typer.Option(help=_DAYS, show_default=False)]
 Subject = Annotated[
     str | None,
     typer.Option(metavar="DN", help="The client certificate it must come with; an empty text removes it."),
@@ -68,7 +75,7 @@ def add(
     ] = None,
     scheme: Schemes = None,
     scope: Scopes = None,
-    consent_days: Annotated[int, typer.Option(help="How many days a consent lasts.")] = CONSENT_DAYS,
+    consent_days: Annotated[int, typer.Option(help=_DAYS)] = CONSENT_DAYS,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
     inactive: Annotated[bool, typer.Option("--inactive", help="Register it without letting anybody use it.")] = False,
@@ -113,8 +120,7 @@ def list_banks(as_json: AsJson = False) -> Report:
       python -m infra.admin banks list --json
     """
     banks = [_members(bank) for bank in connection.connect().banks.all()]
-    columns = ("bic", "name", "country", "api_version", "active", "domain")
-    return Report({"banks": banks}, table(banks, columns) if banks else "There are no banks.")
+    return Report({"banks": banks}, table(banks, _COLUMNS) if banks else "There are no banks.")
 
 
 @group.command("show")
@@ -203,21 +209,68 @@ def probe_bank(bic: BicArgument, as_json: AsJson = False) -> Report:
 
 @group.command("rotate-key")
 @reporting
-def rotate_key(bic: BicArgument, as_json: AsJson = False) -> Report:
+def rotate_key(
+    bic: BicArgument,
+    overlap: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=LONGEST_OVERLAP,
+            metavar="SECONDS",
+            help="How long the bank gets to accept the new key before the service shows it.",
+        ),
+    ] = OVERLAP,
+    as_json: AsJson = False,
+) -> Report:
     """Make a new API key and print it, once.
 
-    The service shows the new key from now on, so give it to the bank first where that matters; of the bank, the key
-    before this one is accepted until the next rotation.
+    \b
+    How to proceed:
+      1. Rotate, and hand the printed key to the bank at once.
+      2. The bank accepts both keys from the service, and may show the new one to it from now on.
+      3. When the overlap is over, the service shows the new key; the bank may then refuse the old one.
+
+    From the bank, the key before it is accepted until the next rotation. A new key that is not shown yet is replaced by
+    another rotation. When each key was made and is shown is in `banks show`; `banks test` tries the one that is shown.
+
+    \b
+    If the key is in wrong hands: rotate twice with --overlap 0, which shuts it out, and hand over the second key. Until
+    the bank has that key it refuses the service, and the service the bank.
+
+    \b
+    Examples:
+      python -m infra.admin banks rotate-key EXAMGB2L
+      python -m infra.admin banks rotate-key EXAMGB2L --overlap 0
+    """
+    banks = connection.connect().banks
+    api_key = banks.rotate_api_key(bic, overlap)
+    bank = banks.get(bic)
+    shown_from = timestamp(bank.api_keys[-1]["active_from"])
+    text = (
+        f"The new API key of {bank.bic}: {api_key}\n{ONCE}\n"
+        f"Hand it to the bank: the service shows it from {shown_from if overlap else 'now'} on.\n"
+        "From the bank it is accepted at once, and the key before it until the next rotation."
+    )
+    return Report({"bic": bank.bic, "api_key": api_key, "shown_from": shown_from}, text)
+
+
+@group.command("install-demo")
+@reporting
+def install_demo(as_json: AsJson = False) -> Report:
+    """Register both demonstration banks, on a stage that has them.
+
+    Repeating it changes nothing, except that lost credentials are replaced, and that the banks follow a PUBLIC_URL that
+    has changed. The stage needs its keys first (`keys init`).
 
     \b
     Example:
-      python -m infra.admin banks rotate-key DEMOGB21
+      STAGE=dev PUBLIC_URL=https://dev.example.com python -m infra.admin banks install-demo
     """
-    banks = connection.connect().banks
-    api_key = banks.rotate_api_key(bic)
-    shown = banks.get(bic).bic
-    text = f"The new API key of {shown}: {api_key}\n{ONCE}\nThe key before it is accepted until the next rotation."
-    return Report({"bic": shown, "api_key": api_key}, text)
+    hub = connection.connect()
+    if not hub.settings.has_demo_banks:
+        raise Refused(f"the stage {hub.settings.stage} has no demonstration banks")
+    banks = [_members(bank) for bank in install(hub)]
+    return Report({"banks": banks}, table(banks, _COLUMNS))
 
 
 @group.command("add-public-key")
@@ -305,6 +358,7 @@ def _members(bank: Bank) -> dict[str, Any]:
         "signature_required": bank.signature_required,
         "public_keys": [signatures.key_id(key) for key in reversed(bank.verification_keys())],
         "api_keys_made_at": [timestamp(entry["created_at"]) for entry in bank.api_keys],
+        "api_keys_shown_from": [timestamp(entry["active_from"]) for entry in bank.api_keys],
     }
 
 

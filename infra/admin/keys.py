@@ -15,6 +15,7 @@ from infra.admin.output import AsJson, Report, listing, reporting
 group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The service's own keys: make, rotate, show.")
 
 OVERLAP = 24 * 3600
+LONGEST_OVERLAP = 30 * OVERLAP
 
 
 @group.command("init")
@@ -36,22 +37,34 @@ def init(as_json: AsJson = False) -> Report:
 @reporting
 def rotate_signing(
     overlap: Annotated[
-        int, typer.Option(min=0, metavar="SECONDS", help="How long banks get to fetch the new key before it signs.")
+        int,
+        typer.Option(
+            min=0,
+            max=LONGEST_OVERLAP,
+            metavar="SECONDS",
+            help="How long banks get to fetch the new key before it signs; 0 drops the old key at once.",
+        ),
     ] = OVERLAP,
     as_json: AsJson = False,
 ) -> Report:
     """Publish a new signing key now, and sign with it when the overlap is over.
 
-    The key that signs until then stays published with it. Take no overlap only when that key is in wrong hands.
+    The key that signs until then stays published with it. A new key that still waits for its time is replaced.
+
+    Without an overlap the old key is not published any more: that is for a key in wrong hands. Banks refuse the service
+    until they have fetched the new key, and for up to a minute parts of the service may still sign with the old one.
 
     \b
-    Example:
+    Examples:
       python -m infra.admin keys rotate-signing --overlap 86400
+      python -m infra.admin keys rotate-signing --overlap 0
     """
     hub = connection.connect()
     key_id = hub.keyring.rotate_signing_key(overlap)
     signs_from = timestamp(hub.clock.time() + overlap)
     text = f"The key {key_id} is published and signs from {signs_from}."
+    if not overlap:
+        text = f"The key {key_id} is published and signs from now on; the key before it is published no more."
     return Report({"key_id": key_id, "signs_from": signs_from, **_shown(hub)}, text)
 
 

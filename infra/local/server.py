@@ -1,8 +1,8 @@
 """The HTTP server of the one-machine stack: Chalice's local gateway on a server that holds up.
 
 Chalice's own handler trusts ``Content-Length``, leaves Nagle's algorithm on (40 ms per kept-alive request), answers
-``HEAD`` with a body, and has a backlog of five. Routes, events and answers stay Chalice's, as does the 403 that API
-Gateway gives for a path that no route matches.
+``HEAD`` with a body and ``OPTIONS`` by itself, and has a backlog of five. Routes, events and answers stay Chalice's, as
+does the 403 that API Gateway gives for a path that no route matches.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Handler(ChaliceRequestHandler):
 
 
 class Gateway(LocalGateway):
-    """Chalice's local gateway, whose own 403 fails on a header that is not ASCII."""
+    """Chalice's local gateway, whose own 403 fails on a header that is not ASCII, and which answers OPTIONS itself."""
 
     def handle_request(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> dict[str, Any]:
         try:
@@ -147,6 +147,10 @@ class Gateway(LocalGateway):
         except UnicodeEncodeError:
             raise ForbiddenError({}, _NO_ROUTE) from None
         return response
+
+    def _has_user_defined_options_method(self, lambda_event: Any) -> bool:
+        """Whether OPTIONS is the application's: it is a method like any other, since no route allows other origins."""
+        return True
 
 
 class Server(ThreadingMixIn, HTTPServer):

@@ -34,7 +34,8 @@ class Receiver:
 
 @pytest.fixture
 def outbox(world: World) -> Outbox:
-    world.queued()  # what other tests left behind
+    for queue in ("deliveries", "deliveries-dead"):
+        world.queued(queue)  # what other tests left behind
     return world.hub.outbox
 
 
@@ -59,6 +60,11 @@ def record(world: World, outbox: Outbox) -> str:
     world.hub.store.transact([put])
     delivery_id: str = put.item["delivery_id"]
     return delivery_id
+
+
+def buried(world: World) -> list[str]:
+    """The ids in the dead-letter queue; they are taken out."""
+    return world.queued("deliveries-dead")
 
 
 def fail(reason: str = "the bank answered with status 503", *, final: bool = False) -> Undeliverable:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.delivery import worker as module
 from chalicelib.delivery.outbox import CLAIMED_SECONDS, Outbox
 from chalicelib.delivery.worker import SCHEDULE, Worker
 from chalicelib.foundation.store import Item
-from tests.delivery.conftest import Receiver, fail, record
+from tests.delivery.conftest import Receiver, buried, fail, record
 from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
@@ -126,16 +127,60 @@ def test_a_failure_that_nothing_can_mend_ends_it_at_once(
     assert item["last_error"] == "the bank answered with status 404"
 
 
-def test_a_defect_of_ours_is_raised_for_the_queue_and_the_record_stays_due(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+def test_a_defect_of_ours_counts_as_an_attempt_and_is_reported_to_people(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    receiver.failures = [ZeroDivisionError()]
+    receiver.failures = [ZeroDivisionError("hunter2")]
 
-    with pytest.raises(ZeroDivisionError):
-        worker.attempt(recorded)
+    worker.attempt(recorded)
+
+    item = stored(world, recorded)
+    assert (item["state"], item["attempts"]) == ("due", 1)
+    assert item["last_error"] == "a defect of this service: ZeroDivisionError"
+    assert "delivery met a defect" in caplog.messages
+    assert buried(world) == [recorded]
+    assert recorded not in world.queued()
     world.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
     assert stored(world, recorded)["state"] == "delivered"
+    assert buried(world) == []
+
+
+def test_a_receiver_that_fails_is_data_and_is_not_reported(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    receiver.failures = [fail(final=True)]
+
+    worker.attempt(recorded)
+
+    assert buried(world) == []
+
+
+def test_a_defect_that_lasts_ends_in_a_failure(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Outbox, "bury", lambda *_: None)
+    receiver.always = ZeroDivisionError()
+
+    for _ in range(12):
+        worker.attempt(recorded)
+        world.clock.advance(48 * HOUR)
+
+    assert (stored(world, recorded)["state"], len(receiver.got)) == ("failed", 10)
+
+
+def test_a_dead_letter_queue_that_fails_does_not_keep_the_outcome_from_being_written(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def send(*arguments: object, **options: object) -> None:
+        raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
+
+    receiver.failures = [ZeroDivisionError()]
+    with monkeypatch.context() as patch:
+        patch.setattr("chalicelib.foundation.aws.Queue.send", send)
+        worker.attempt(recorded)
+
+    assert (stored(world, recorded)["state"], stored(world, recorded)["attempts"]) == ("due", 1)
 
 
 def test_an_attempt_that_was_overtaken_leaves_the_later_outcome_alone(

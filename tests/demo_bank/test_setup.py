@@ -67,3 +67,10 @@ def test_a_service_that_moved_has_the_banks_move_with_it(opened: World) -> None:
     opened.hub.banks.change("DEMOGB21", domain="http://127.0.0.1:9999/demo-bank/one")
     install(opened.hub)
     assert opened.hub.banks.get("DEMOGB21").domain == f"{opened.hub.settings.public_url}/demo-bank/one"
+
+
+def test_a_key_that_the_operator_rotated_is_replaced(opened: World) -> None:
+    opened.hub.banks.rotate_api_key("DEMOGB21")
+    install(opened.hub)
+    kept = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)["one"]["api_key"]
+    assert opened.hub.banks.outbound_key(opened.hub.banks.get("DEMOGB21")) == kept

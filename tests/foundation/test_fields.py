@@ -10,7 +10,6 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import Field
 
 from chalicelib.foundation.fields import (
     AN,
@@ -23,6 +22,7 @@ from chalicelib.foundation.fields import (
     N,
     OpenMessage,
     Problem,
+    Whole,
     currencies,
     fault,
 )
@@ -38,6 +38,10 @@ class Letters(Message):
 
 class Number(Message):
     value: N[8]
+
+
+class Pages(Message):
+    value: Whole[10]
 
 
 class Account(Message):
@@ -60,7 +64,7 @@ class Entry(OpenMessage):
 class Book(Message):
     title: AN[10]
     kind: Literal["paper", "digital"]
-    pages: int = Field(ge=1, le=10)
+    pages: Whole[10]
     entries: list[Entry]
     extra: list[Any] | dict[str, Any] | None = None
 
@@ -212,13 +216,57 @@ def test_every_problem_is_named_in_the_order_of_the_members() -> None:
     assert [(problem.field, problem.kind, problem.reason) for problem in problems(Book, value)] == [
         ("title", "length", "must not be empty"),
         ("kind", "value", "must be 'paper' or 'digital'"),
-        ("pages", "value", "must be at most 10"),
+        ("pages", "value", "must be a whole number from 1 to 10"),
         ("entries.1.name", "length", "must have at most 5 characters"),
         ("entries.1.note", "type", "must be a string"),
         ("entries.2", "type", "must be an object"),
         ("extra", "type", "must be a list"),
         ("colour", "unknown", "is not known here"),
     ]
+
+
+def test_no_answer_tells_more_than_50_problems() -> None:
+    few, many = ({"title": "a"} | {f"colour{number}": 1 for number in range(count)} for count in (40, 5000))
+
+    assert len(problems(Book, few)) == 43
+    assert len(problems(Book, many)) == 50
+
+
+@pytest.mark.parametrize("value", [1, 10, "1", "10", "07"])
+def test_a_whole_number_is_taken_as_a_number(value: object) -> None:
+    taken = Pages.read({"value": value}).value
+
+    assert type(taken) is int
+    assert taken == int(str(value))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        0,
+        11,
+        -1,
+        "0",
+        "11",
+        "",
+        " 1",
+        "1 ",
+        "+1",
+        "1.0",
+        "1_0",
+        "1e0",
+        "\u0661",
+        "1\n",
+        True,
+        None,
+        1.0,
+        "9" * 400,
+        ["1"],
+        {},
+    ],
+)
+def test_a_whole_number_is_written_with_nothing_but_digits(value: object) -> None:
+    assert refused(Pages, value) == ("value", "must be a whole number from 1 to 10")
 
 
 def test_missing_members_are_required() -> None:

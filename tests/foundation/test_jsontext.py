@@ -74,6 +74,24 @@ def test_what_is_not_json_is_refused_with_the_reason(text: str | bytes, reason: 
         jsontext.loads(text)
 
 
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
+def test_a_hundred_levels_are_read_and_one_more_is_refused(opening: str, closing: str) -> None:
+    levels = 2 if opening.startswith("[{") else 1
+    deepest = opening * (100 // levels) + "1" + closing * (100 // levels)
+
+    assert jsontext.dumps(jsontext.loads(deepest)) == deepest
+    assert jsontext.loads(deepest.encode()) == jsontext.loads(deepest)
+    for text in (f"[{deepest}]", f'{{"a":{deepest}}}', f"[[],{deepest}]"):
+        for content in (text, text.encode()):
+            with pytest.raises(jsontext.InvalidJson, match="nested too deeply"):
+                jsontext.loads(content)
+
+
+@pytest.mark.parametrize("text", ["[" + "[]," * 500 + "1]", '["' + "[" * 500 + '"]', "[" + "{}," * 500 + "[]]"])
+def test_what_is_wide_is_not_deep(text: str) -> None:
+    assert jsontext.dumps(jsontext.loads(text)) == text
+
+
 def test_a_refusal_does_not_quote_the_text() -> None:
     with pytest.raises(jsontext.InvalidJson) as caught:
         jsontext.loads('{"password": hunter2}')

@@ -108,11 +108,20 @@ def test_a_new_signing_key_is_published_before_it_signs(keyring: Keyring, clock:
 
 
 def test_at_most_two_signing_keys_are_published(keyring: Keyring, clock: ManualClock) -> None:
-    keyring.rotate_signing_key(overlap=0)
-    second = signing(keyring)
-    third = keyring.rotate_signing_key(overlap=0)
+    second = keyring.rotate_signing_key(overlap=HOUR)
+    clock.advance(HOUR)
+    third = keyring.rotate_signing_key(overlap=HOUR)
 
     assert ids(keyring) == [third, second]
+    assert signing(keyring) == second
+
+
+def test_a_key_that_was_replaced_without_an_overlap_is_not_published_any_more(keyring: Keyring) -> None:
+    new = keyring.rotate_signing_key(overlap=0)
+
+    assert ids(keyring) == [new]
+    assert signing(keyring) == new
+    assert ids(another(keyring)) == [new]
 
 
 def test_rotating_again_before_the_time_replaces_the_waiting_key(keyring: Keyring, clock: ManualClock) -> None:

@@ -2,43 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import logging
 import threading
-from collections.abc import Iterator
-from io import StringIO
-from typing import Any
-
-import pytest
 
 from chalicelib.foundation import log
-
-
-class Lines:
-    """What was logged, line by line."""
-
-    def __init__(self, stream: StringIO) -> None:
-        self._stream = stream
-
-    @property
-    def text(self) -> str:
-        return self._stream.getvalue()
-
-    def all(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.text.splitlines()]
-
-
-@pytest.fixture
-def lines() -> Iterator[Lines]:
-    handler = log.logger()._logger.handlers[0]
-    assert isinstance(handler, logging.StreamHandler)
-    stream = StringIO()
-    before = handler.setStream(stream)
-    try:
-        yield Lines(stream)
-    finally:
-        log.clear()
-        handler.setStream(before)
+from tests.conftest import Lines
 
 
 def test_a_line_is_one_json_object_with_its_members(lines: Lines) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import socket
 import ssl
@@ -330,6 +331,46 @@ def test_of_several_addresses_the_first_that_works_is_taken(monkeypatch: pytest.
 
     with serving(good) as server:
         assert post(f"http://bank.example.com:{server.port}/bank").status == 200
+
+
+NONSENSE = [b"-5", b"-0x5", b"zz", b"", b" ", b"\xff", b"5 5", b"1.0", b"9" * 30, b"1" * 70_000, b";a=b", b"\x00"]
+
+
+@pytest.mark.parametrize("size", NONSENSE)
+@pytest.mark.parametrize("position", ["first", "second"])
+def test_a_chunk_of_no_size_is_a_broken_connection(size: bytes, position: str) -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        before = b"" if position == "first" else b"2\r\n{}\r\n"
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.send(head + before + size + b"\r\n{}\r\n0\r\n\r\n")
+
+    with serving(serve) as server, pytest.raises(Dropped):
+        post(server.url)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Length: -5",
+        b"Content-Length: five",
+        b"Content-Length: 2, 3",
+        b"Content-Length: 2\r\nContent-Length: 3",
+        b"Transfer-Encoding: nonsense\r\nContent-Length: 5",
+        b"nonsense",
+        b": nothing",
+        b"\xff\xff: \xff",
+        b"A" * 70_000,
+        b"\r\n".join(b"X-%d: 1" % number for number in range(200)),
+    ],
+)
+def test_headers_that_make_no_sense_never_raise_anything_of_another_kind(head: bytes) -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.send(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n{}")
+
+    with serving(serve) as server, contextlib.suppress(OutboundError):
+        assert len(post(server.url, total=1).body) <= 2
 
 
 BREAKS = [hang_up, reset, half_an_answer, half_a_chunk, half_a_status_line]

@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from chalice.app import Request, Response
+from chalice.app import Chalice, Request, Response
 
 from chalicelib.foundation import log, web
-from chalicelib.foundation.web import BODY_BYTES, FORM, BadContent, Incoming
+from chalicelib.foundation.web import ALL_METHODS, BODY_BYTES, FORM, BadContent, Incoming, Routes
 
 ID = "99391c7e-ad88-49ec-a2ad-99ddcb1f7721"
 
@@ -132,16 +132,16 @@ def test_a_form_is_read_and_members_without_a_value_count_as_absent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "kind"),
+    ("body", "reason"),
     [
-        (b"a=1&a=2", "repeated"),
-        (b"a=\xff", "json"),
-        (b"a=%ff", "json"),
-        (b"&".join(b"a%d=1" % number for number in range(101)), "json"),
+        (b"a=1&a=2", "a parameter is given twice"),
+        (b"a=\xff", "the body is not a form in UTF-8"),
+        (b"a=%ff", "the body is not a form in UTF-8"),
+        (b"&".join(b"a%d=1" % number for number in range(101)), "the body is not a form in UTF-8"),
     ],
 )
-def test_a_form_that_cannot_be_read_in_one_way_is_refused(body: bytes, kind: str) -> None:
-    assert refused(incoming(body, {"content-type": FORM}).form)[0] == kind
+def test_a_form_that_cannot_be_read_in_one_way_is_refused(body: bytes, reason: str) -> None:
+    assert refused(incoming(body, {"content-type": FORM}).form) == ("form", reason)
 
 
 def test_a_body_of_the_largest_size_is_read_and_a_larger_one_refused() -> None:
@@ -174,31 +174,89 @@ def test_a_redirect_makes_the_browser_go_on_with_get_and_tells_nobody_where_it_c
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def view_of(view: web.View, sent: Request) -> Response:
-    decorate = web.answering(lambda: sent, lambda _, error: web.json_answer({"error": type(error).__name__}, 500))
-    response = decorate(view)(secret="abc")
+def failed(found: Incoming, error: Exception) -> Response:
+    return web.json_answer({"error": type(error).__name__}, 500)
+
+
+def site(routes: Routes) -> Chalice:
+    chalice = Chalice("site", configure_logs=False)
+    chalice.register_blueprint(routes)
+    return chalice
+
+
+def sent(
+    chalice: Chalice, method: str, path: str, headers: dict[str, str] | None = None, body: str | None = None
+) -> dict[str, Any]:
+    event = request(body, headers, pathParameters={"secret": "abc"} if "{secret}" in path else None)._event_dict
+    event["requestContext"] |= {"httpMethod": method, "resourcePath": path}
+    answer: dict[str, Any] = chalice(event, None)
     log.clear()
-    return response
+    return answer
 
 
 def test_a_view_gets_the_request_and_its_answer_carries_the_request_id() -> None:
+    routes, bound = Routes(__name__, failed), []
+
+    @routes.get("/cancel/{secret}")
     def view(found: Incoming) -> Response:
         bound.append(log.logger().thread_safe_get_current_keys()["request_id"])
         return web.json_answer({"uri": found.uri})
 
-    bound: list[str] = []
-    response = view_of(view, request(b"", {"X-Request-Id": ID}))
+    answer = sent(site(routes), "GET", "/cancel/{secret}", {"X-Request-Id": ID})
 
-    assert response.body == '{"uri":{"secret":"abc"}}'
-    assert response.headers["X-Request-Id"] == ID
+    assert (answer["statusCode"], answer["body"]) == (200, '{"uri":{"secret":"abc"}}')
+    assert answer["headers"]["X-Request-Id"] == ID
     assert bound == [ID]
 
 
 def test_what_a_view_raises_becomes_an_answer_with_the_request_id() -> None:
+    routes = Routes(__name__, failed)
+
+    @routes.post("/one")
     def view(found: Incoming) -> Response:
         raise LookupError("hidden")
 
-    response = view_of(view, request(b"", {"X-Request-Id": ID}))
+    answer = sent(site(routes), "POST", "/one", {"X-Request-Id": ID})
 
-    assert (response.status_code, response.body) == (500, '{"error":"LookupError"}')
-    assert response.headers["X-Request-Id"] == ID
+    assert (answer["statusCode"], answer["body"]) == (500, '{"error":"LookupError"}')
+    assert answer["headers"]["X-Request-Id"] == ID
+
+
+def test_a_route_may_have_its_own_way_to_fail() -> None:
+    def view(found: Incoming) -> Response:
+        raise LookupError("hidden")
+
+    def failed_page(found: Incoming, error: Exception) -> Response:
+        return web.text_answer("sorry", "text/html", 500)
+
+    routes = Routes(__name__, failed)
+    routes.get("/page", failed_page)(view)
+    routes.get("/data")(view)
+
+    assert sent(site(routes), "GET", "/page")["body"] == "sorry"
+    assert sent(site(routes), "GET", "/data")["body"] == '{"error":"LookupError"}'
+
+
+def test_one_view_may_serve_many_methods_and_places() -> None:
+    routes = Routes(__name__, failed)
+    for place in ("/a", "/a/{secret}", "/a/b-c"):
+        routes.serve(place, ALL_METHODS, lambda found: web.json_answer([found.method, found.route]))
+    chalice = site(routes)
+
+    for method in ALL_METHODS:
+        for place in ("/a", "/a/{secret}", "/a/b-c"):
+            assert sent(chalice, method, place)["body"] == f'["{method}","{place}"]'
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    "content_type", [None, "", "text/plain", FORM, "application/json", "a/b;c", "nonsense", "\xe4"]
+)
+def test_a_view_may_be_sent_any_content_type(method: str, content_type: str | None) -> None:
+    routes = Routes(__name__, failed)
+    routes.serve("/one", [method], lambda found: web.json_answer(found.content_type))
+    headers = {} if content_type is None else {"Content-Type": content_type}
+
+    answer = sent(site(routes), method, "/one", headers, "body")
+
+    assert answer["statusCode"] == 200

@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from typer.testing import CliRunner, Result
 
 from chalicelib import bootstrap
+from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.identifiers import Credential, digest, new_id
@@ -43,6 +44,7 @@ GROUPS = {
         "change",
         "test",
         "rotate-key",
+        "install-demo",
         "add-public-key",
         "remove-public-key",
         "remove",
@@ -229,15 +231,85 @@ def test_a_bank_that_moves_to_the_other_version_gets_its_scopes(bic: str, key_fi
     assert "account.list" not in bank["scopes"]
 
 
-def test_after_a_rotation_both_keys_are_accepted_until_the_next(world: World, bic: str) -> None:
-    keys = [done(*new_bank(bic))["api_key"]]
-    keys += [done("banks", "rotate-key", bic.lower())["api_key"] for _ in range(2)]
-
+def accepted(world: World, bic: str, keys: list[str]) -> list[bool]:
+    """Which of a bank's keys are accepted from it."""
     bank = world.hub.banks.get(bic)
-    accepted = [bank.accepts_key(credential) for key in keys if (credential := Credential.parse(key, 1))]
-    assert accepted == [False, True, True]
-    assert world.hub.banks.outbound_key(bank) == keys[-1]
-    assert "It is shown this once only" in run("banks", "rotate-key", bic).stdout
+    return [bank.accepts_key(credential) for key in keys if (credential := Credential.parse(key, 1))]
+
+
+def test_after_a_rotation_both_keys_are_accepted_and_the_new_one_is_shown_a_day_later(world: World, bic: str) -> None:
+    old = done(*new_bank(bic))["api_key"]
+    rotated = done("banks", "rotate-key", bic.lower())
+
+    assert (rotated["bic"], rotated["shown_from"]) == (bic, "2026-03-03T09:00:00+00:00")
+    assert accepted(world, bic, [old, rotated["api_key"]]) == [True, True]
+    assert done("banks", "show", bic)["bank"]["api_keys_shown_from"] == [
+        "2026-03-02T09:00:00+00:00",
+        "2026-03-03T09:00:00+00:00",
+    ]
+    bank = world.hub.banks.get(bic)
+    assert world.hub.banks.outbound_key(bank) == old
+    world.clock.advance(86399)
+    assert world.hub.banks.outbound_key(bank) == old
+    world.clock.advance(1)
+    assert world.hub.banks.outbound_key(bank) == rotated["api_key"]
+
+
+def test_rotating_twice_without_an_overlap_shuts_a_key_out(world: World, bic: str) -> None:
+    keys = [done(*new_bank(bic))["api_key"], done("banks", "rotate-key", bic)["api_key"]]
+    keys += [done("banks", "rotate-key", bic, "--overlap", "0")["api_key"] for _ in range(2)]
+
+    assert accepted(world, bic, keys) == [False, False, True, True]
+    assert world.hub.banks.outbound_key(world.hub.banks.get(bic)) == keys[-1]
+
+
+def test_a_person_is_told_what_to_do_with_a_new_key(bic: str) -> None:
+    done(*new_bank(bic))
+    later, at_once = (run("banks", "rotate-key", bic, "--overlap", seconds).stdout for seconds in ("3600", "0"))
+
+    for text in (later, at_once):
+        assert re.match(rf"The new API key of {bic}: {bic}\.[\w-]{{43}}\nIt is shown this once only", text)
+    assert "Hand it to the bank: the service shows it from 2026-03-02T10:00:00+00:00 on." in later
+    assert "Hand it to the bank: the service shows it from now on." in at_once
+
+
+@pytest.mark.parametrize("command", [("banks", "rotate-key", "ZZZZGB99"), ("keys", "rotate-signing")])
+@pytest.mark.parametrize("seconds", ["-1", "2592001", "a day"])
+def test_an_overlap_is_at_most_a_month(command: tuple[str, ...], seconds: str) -> None:
+    assert run(*command, "--overlap", seconds).exit_code == 2
+
+
+@pytest.fixture
+def forgetting(world: World) -> Iterator[None]:
+    """The demonstration banks are forgotten afterwards, since other tests count banks."""
+    yield
+    for profile in PROFILES:
+        with contextlib.suppress(UnknownBank):
+            world.hub.banks.remove(profile.bic)
+    world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
+
+
+@pytest.mark.usefixtures("forgetting")
+def test_the_demonstration_banks_are_installed_once(elsewhere: bootstrap.Hub) -> None:
+    banks = done("banks", "install-demo")["banks"]
+
+    assert [(bank["bic"], bank["domain"]) for bank in banks] == [
+        ("DEMOGB21", "https://dev.example.com/demo-bank/one"),
+        ("DEMODEF1", "https://dev.example.com/demo-bank/two"),
+    ]
+    secret = elsewhere.secrets.get(elsewhere.settings.demo_banks_secret)
+    assert done("banks", "install-demo")["banks"] == banks
+    assert elsewhere.secrets.get(elsewhere.settings.demo_banks_secret) == secret
+    said = run("banks", "install-demo").stdout
+    assert [line.split()[0] for line in said.splitlines()] == ["bic", "DEMOGB21", "DEMODEF1"]
+    assert not [kept for kept in secret.values() if kept["api_key"] in said or kept["storage_key"] in said]
+
+
+def test_in_production_there_are_no_demonstration_banks(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings.from_environment({"STAGE": "prod", "PUBLIC_URL": "https://example.com"})
+    monkeypatch.setattr(connection, "connect", lambda: bootstrap.Hub(settings))
+
+    assert refused("banks", "install-demo") == "the stage prod has no demonstration banks"
 
 
 def test_public_keys_are_added_and_removed(bic: str, key_file: Path, tmp_path: Path) -> None:
@@ -295,7 +367,8 @@ def test_an_unknown_bank_is_refused(arguments: tuple[str, ...]) -> None:
         (["--authorization-url", "https://user@bank.example.com"], "authorization_url must have neither user"),
         (["--scheme", "CASH"], "schemes: CASH does not exist in the bank's version"),
         (["--scope", "everything"], "scopes: everything does not exist in the bank's version"),
-        (["--consent-days", "0"], "consent_days must be from 1 to 3650"),
+        (["--consent-days", "0"], "consent_days must be from 1 to 365"),
+        (["--consent-days", "366"], "consent_days must be from 1 to 365"),
         (["--signature-required"], "a bank that has to sign needs a public key"),
         (["--api-version", "2"], "a bank that has to sign needs a public key"),
         (["--public-key", "no-such-file.pem"], "no-such-file.pem cannot be read: No such file or directory"),
@@ -593,7 +666,16 @@ def test_a_signing_key_is_rotated_with_an_overlap(fresh: bootstrap.Hub) -> None:
     assert [(key["key_id"], key["signs"]) for key in rotated["keys"]] == [(rotated["key_id"], False), (first, True)]
     fresh.clock.advance(3600)  # type: ignore[attr-defined]
     assert [key["signs"] for key in done("keys", "show")["keys"]] == [True, False]
-    assert "is published and signs from" in run("keys", "rotate-signing", "--overlap", "0").stdout
+    assert "is published and signs from" in run("keys", "rotate-signing").stdout
+
+
+@pytest.mark.usefixtures("fresh")
+def test_without_an_overlap_the_old_signing_key_is_dropped_at_once() -> None:
+    done("keys", "init")
+    rotated = done("keys", "rotate-signing", "--overlap", "0")
+
+    assert [(key["key_id"], key["signs"]) for key in rotated["keys"]] == [(rotated["key_id"], True)]
+    assert "the key before it is published no more" in run("keys", "rotate-signing", "--overlap", "0").stdout
 
 
 def test_a_data_key_is_rotated(fresh: bootstrap.Hub) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from infra import template
+from infra.local import events
 
 FOLDER = Path(__file__).parents[2] / ".chalice"
 CONFIG: dict[str, Any] = json.loads((FOLDER / "config.json").read_text())
@@ -92,10 +93,25 @@ def test_nobody_reads_whole_tables_or_changes_keys_and_secrets(file: Path) -> No
 def test_only_the_consumer_takes_messages_and_only_the_others_send_them(stage: str) -> None:
     queue = f"arn:aws:sqs:*:*:causeway-{stage}-deliveries"
     sending = {("sqs:GetQueueUrl", queue), ("sqs:SendMessage", queue)}
+    consumer = granted(FOLDER / f"policy-{stage}-deliver.json", "sqs:")
 
     assert granted(FOLDER / f"policy-{stage}.json", "sqs:") == sending
     assert granted(FOLDER / f"policy-{stage}-sweep.json", "sqs:") == sending
-    assert ("sqs:ReceiveMessage", queue) in granted(FOLDER / f"policy-{stage}-deliver.json", "sqs:")
+    assert ("sqs:ReceiveMessage", queue) in consumer
+    assert not sending & consumer
+
+
+@each_stage
+def test_the_consumer_reports_defects_to_a_queue_that_nobody_consumes(stage: str) -> None:
+    from app import app
+
+    dead = f"arn:aws:sqs:*:*:causeway-{stage}-deliveries-dead"
+    using = {(file.stem, action) for file in POLICIES for action, queue in granted(file, "sqs:") if queue == dead}
+
+    assert using == {(f"policy-{stage}-deliver", "sqs:GetQueueUrl"), (f"policy-{stage}-deliver", "sqs:SendMessage")}
+    assert [events.queue_name(source) for source in events.EventRunner(app, timeouts={}, region="").consumers] == [
+        "causeway-local-deliveries"
+    ]
 
 
 def test_production_has_nothing_of_the_demonstration_banks() -> None:

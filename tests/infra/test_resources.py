@@ -8,20 +8,35 @@ from typing import Any
 
 import boto3
 import pytest
+import requests
 
 from infra.local import resources
 from infra.local.process import Child, python
 
 
+@pytest.fixture(scope="module")
+def addresses() -> Iterator[list[str]]:
+    """The addresses of two emulators, which start beside each other."""
+    children = [Child(python("infra.local.emulator"), output=subprocess.PIPE) for _ in range(2)]
+    yield [child.first_line() for child in children]
+    for child in children:
+        child.stop()
+
+
+@pytest.fixture
+def emulators(addresses: list[str]) -> list[str]:
+    """Two emulators that hold nothing."""
+    for address in addresses:
+        requests.post(f"{address}/moto-api/reset", timeout=5).raise_for_status()
+    return addresses
+
+
 @pytest.fixture(params=["the own emulator", "another endpoint"])
-def laid(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def laid(request: pytest.FixtureRequest, emulators: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Resources that were laid, and laid again as a restart does."""
-    child = Child(python("infra.local.emulator"), output=subprocess.PIPE)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", child.first_line())
+    monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
     for _ in range(2):
         resources.lay(emulated=request.param == "the own emulator", dynamodb_apart=False)
-    yield
-    child.stop()
 
 
 def client(service: str) -> Any:
@@ -44,15 +59,12 @@ def test_everything_that_the_service_needs_is_there(laid: None) -> None:
     assert "causeway-local-deliveries-dead" in attributes["RedrivePolicy"]
 
 
-def test_tables_are_left_out_where_dynamodb_is_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    emulator, engine = (Child(python("infra.local.emulator"), output=subprocess.PIPE) for _ in range(2))
-    monkeypatch.setenv("AWS_ENDPOINT_URL", emulator.first_line())
-    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.first_line())
+def test_tables_are_left_out_where_dynamodb_is_apart(emulators: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", emulators[1])
     for _ in range(2):
         resources.lay(emulated=True, dynamodb_apart=True)
 
     assert len(client("dynamodb").list_tables()["TableNames"]) == 8
     monkeypatch.delenv("AWS_ENDPOINT_URL_DYNAMODB")
     assert client("dynamodb").list_tables()["TableNames"] == []
-    emulator.stop()
-    engine.stop()

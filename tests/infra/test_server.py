@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -14,6 +16,21 @@ from chalice.config import Config
 
 from infra.local import server
 from infra.local.server import LARGEST_BODY
+
+
+@contextlib.contextmanager
+def serving(app: Chalice) -> Iterator[int]:
+    """Serve an application; gives the port."""
+    config = Config(chalice_stage="local", user_provided_params={"chalice_app": app, "lambda_memory_size": 128})
+    running = server.build(app, config, server.take_port(0))
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield running.server_port
+    finally:
+        running.shutdown()
+        running.server_close()
+        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +47,8 @@ def port() -> Iterator[int]:
     def cookies() -> Response:
         return Response("ok", headers={"Set-Cookie": ["a=1", "b=2"]})
 
-    config = Config(chalice_stage="local", user_provided_params={"chalice_app": app, "lambda_memory_size": 128})
-    running = server.build(app, config, server.take_port(0))
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield running.server_port
-    running.shutdown()
-    running.server_close()
-    thread.join()
+    with serving(app) as port:
+        yield port
 
 
 @pytest.fixture
@@ -81,10 +92,29 @@ def test_head_has_no_body(connection: http.client.HTTPConnection) -> None:
     assert connection.getresponse().read() == b"still in step"
 
 
-@pytest.mark.parametrize("method", ["FOO", "PROPFIND", "TRACE"])
+@pytest.mark.parametrize("path", ["/echo", "/nowhere"])
+def test_nothing_follows_the_headers_of_an_answer_to_head(port: int, path: str) -> None:
+    head, body = raw(port, f"HEAD {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    assert head.startswith(b"HTTP/1.1 4")
+    assert re.search(rb"\r\nContent-Length: [1-9]", head)
+    assert body == b""
+
+
+@pytest.mark.parametrize("method", ["FOO", "PROPFIND", "TRACE", "OPTIONS"])
 def test_unusual_methods_reach_the_application(connection: http.client.HTTPConnection, method: str) -> None:
     connection.request(method, "/echo")
     assert connection.getresponse().status == 405
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize("method", ["OPTIONS", "HEAD", "GET", "TRACE"])
+def test_the_service_refuses_another_method_in_its_own_words(method: str) -> None:
+    import app
+
+    with serving(app.app) as port:
+        head, body = raw(port, f"{method} /tpp/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    assert head.startswith(b"HTTP/1.1 401")
+    assert method == "HEAD" or json.loads(body)["code"] == "API_ACTION_DOES_NOT_EXIST"
 
 
 def test_an_unknown_route_gets_api_gateways_answer(connection: http.client.HTTPConnection) -> None:

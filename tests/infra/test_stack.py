@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,20 +65,38 @@ def test_a_stack_answers_and_takes_everything_along_when_it_ends(tmp_path: Path)
             requests.get(address, timeout=5)
 
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def stacks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, tuple[subprocess.Popen[str], Path]]]:
+    """A stack for each signal and the place of its file; they start beside each other, which takes less time."""
+    made = {}
+    for number in SIGNALS:
+        file = tmp_path_factory.mktemp("stack") / "stack.json"
+        command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(file)]
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        made[int(number)] = process, file
+    yield made
+    for process, _ in made.values():
+        with process:  # closes its output and waits
+            process.kill()
+
+
 @pytest.mark.e2e
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_signal_leaves_children_behind(tmp_path: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(tmp_path / "stack.json")]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+@pytest.mark.parametrize("number", SIGNALS)
+def test_no_signal_leaves_children_behind(
+    stacks: dict[int, tuple[subprocess.Popen[str], Path]], number: signal.Signals
+) -> None:
+    process, file = stacks[number]
     assert process.stdout is not None
-    with process.stdout:
-        assert any(line.startswith("ready at http://127.0.0.1:") for line in process.stdout)
-        content = stackfile.running(tmp_path / "stack.json")
-        assert content is not None
-        process.send_signal(number)
-        code = process.wait(20)
+    assert any(line.startswith("ready at http://127.0.0.1:") for line in process.stdout)
+    content = stackfile.running(file)
+    assert content is not None
+    process.send_signal(number)
+    code = process.wait(20)
     assert code == (-number if number == signal.SIGKILL else 0)
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline and _answers(content["environment"]["AWS_ENDPOINT_URL"]):

@@ -10,22 +10,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from chalicelib.foundation import signatures
-from tests.world import Answer, World
+from tests.openbanking.spelling import TOKEN, URL, code_of
+from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
-TOKEN = {1: "access_token", 2: "accessToken"}
-URL = {1: "request_url", 2: "requestUrl"}
-
-
-def code_of(answer: Answer, version: int) -> tuple[int, Any]:
-    """The HTTP status and the code; of version 2, the additional error's where there is one."""
-    if version == 1:
-        assert set(answer.body) == {"error_code", "message"}
-        return answer.status, answer.body["error_code"]
-    assert set(answer.body) - {"additionalErrors"} == {"code", "title", "timestamp", "requestId"}
-    assert len(answer.body["timestamp"]) == 25
-    additional = answer.body.get("additionalErrors")
-    return answer.status, additional[0]["code"] if additional else answer.body["code"]
 
 
 # -- init_authorization
@@ -61,9 +49,47 @@ def test_a_url_whose_query_is_escaped_or_ordered_otherwise_is_the_same_url(world
     assert world.bank(version, "/init_authorization", {URL[version]: other}).status == 200
 
 
+@VERSIONS
+def test_the_longest_url_that_can_be_given_out_is_accepted_back(world: World, version: int) -> None:
+    callback = "https://tpp.example.com/cb?" + "&" * (2048 - 27)
+    world.client, _ = world.hub.clients.create(owner="a@example.com", title="Long", callback_url=callback)
+    asked = world.authorize(
+        version, state="\U0001f600" * 512, code_challenge="c" * 43, code_challenge_method="S256", redirect_uri=callback
+    )
+
+    assert len(asked["redirect_url"]) > 12_000
+    assert world.bank(version, "/init_authorization", {URL[version]: asked["redirect_url"]}).status == 200
+    saved = world.bank(version, "/consent", world.consent_body(version, asked["redirect_url"]))
+    back = saved.body.get("callback_url") or saved.body["callbackUrl"]
+    assert dict(parse_qsl(urlsplit(back).query))["state"] == "\U0001f600" * 512
+
+
+CALLBACKS = {
+    "plain": ("https://tpp.example.com/cb", "https://tpp.example.com/cb?authorization_code="),
+    "a query": ("https://tpp.example.com/cb?a=1", "https://tpp.example.com/cb?a=1&authorization_code="),
+    "an empty query": ("https://tpp.example.com/cb?", "https://tpp.example.com/cb?authorization_code="),
+    "an open query": ("https://tpp.example.com/cb?a=1&", "https://tpp.example.com/cb?a=1&authorization_code="),
+}
+
+
+@pytest.mark.parametrize(("callback", "beginning"), CALLBACKS.values(), ids=CALLBACKS)
+def test_a_callback_url_may_have_a_query_of_its_own(world: World, callback: str, beginning: str) -> None:
+    world.client, _ = world.hub.clients.create(owner="a@example.com", title="Own", callback_url=callback)
+
+    consented = world.approve(1, state="s")
+    path = cancel_path(world, 1, world.authorize(1)["redirect_url"])
+
+    assert consented.callback_url.startswith(beginning)
+    assert consented.query["state"] == "s"
+    left = world.call("GET", path).headers["location"]
+    assert left.startswith(beginning.replace("authorization_code", "error"))
+
+
 ALTERATIONS: dict[str, Callable[[str], str]] = {
     "another scope": lambda url: url.replace("scope=account", "scope=payment"),
     "a parameter more": lambda url: url + "&x=1",
+    "a parameter twice": lambda url: url + "&state=0",
+    "a fragment": lambda url: url + "#top",
     "another client": lambda url: url.replace("client_id=", "client_id=0"),
     "another state": lambda url: url.replace("state=", "state=0"),
     "another path": lambda url: url.replace("/authorize?", "/authorise?"),
@@ -273,6 +299,19 @@ def test_version_1_may_leave_the_signature_out_and_version_2_may_not(world: Worl
     assert code_of(refused, 2) == (400, "HEADERS_ERROR")
 
 
+def test_a_version_1_bank_may_be_made_to_sign(world: World) -> None:
+    url = world.authorize(1)["redirect_url"]
+    world.hub.banks.change("ALPHGB21", signature_required=True)
+    try:
+        unsigned = world.bank(1, "/init_authorization", {"request_url": url}, headers={"x-signature": None})
+        signed = world.bank(1, "/init_authorization", {"request_url": url})
+    finally:
+        world.hub.banks.change("ALPHGB21", signature_required=False)
+
+    assert code_of(unsigned, 1) == (401, 4200)
+    assert signed.status == 200
+
+
 @VERSIONS
 def test_a_bank_registered_for_the_other_version_is_refused(world: World, version: int) -> None:
     other = {"x-api-key": world.banks[3 - version].api_key}
@@ -417,6 +456,41 @@ def test_an_expired_request_can_still_be_left_by_its_cancel_address(world: World
     world.clock.advance(seconds=3600)
 
     assert world.call("GET", path).status == 303
+
+
+@VERSIONS
+def test_nobody_is_sent_back_to_a_client_that_is_not_active(world: World, version: int) -> None:
+    path = cancel_path(world, version, world.authorize(version)["redirect_url"])
+    world.hub.clients.deactivate(world.client.client_id)
+
+    answer = world.call("GET", path)
+
+    assert answer.status == 404
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "location" not in answer.headers
+
+
+@VERSIONS
+@pytest.mark.parametrize("method", ["batch_get", "update"])
+def test_a_psu_on_the_way_back_gets_a_page_when_storage_fails(world: World, version: int, method: str) -> None:
+    path = cancel_path(world, version, world.authorize(version)["redirect_url"])
+
+    with world.storage_gone(method):
+        failed = world.call("GET", path)
+
+    assert failed.status == 500
+    assert failed.headers["content-type"].startswith("text/html")
+    assert "again" in failed.text
+    assert "location" not in failed.headers
+    assert world.call("GET", path).status == 303
+
+
+@VERSIONS
+def test_a_cancel_address_of_the_other_version_leads_nowhere(world: World, version: int) -> None:
+    path = cancel_path(world, version, world.authorize(version)["redirect_url"])
+    other = path.replace("/bank/", "/bank/v2/") if version == 1 else path.replace("/v2", "")
+
+    assert world.call("GET", other).status == 404
 
 
 @pytest.mark.parametrize("path", ["/bank/cancel/nonsense", f"/bank/v2/cancel/{'0' * 64}.{'A' * 43}"])

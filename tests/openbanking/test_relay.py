@@ -173,6 +173,73 @@ def test_a_caller_that_does_not_prove_itself_is_refused(
         assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
+ORDER: dict[str, tuple[str, dict[str, str], tuple[int, str]]] = {
+    "no client, a repeated parameter": ("a=1&a=1", {"x-api-key": ""}, (401, "AUTHENTICATION_REQUIRED")),
+    "no client, a bad address": ("", {"x-api-key": "", "psu-ip-address": "x"}, (401, "AUTHENTICATION_REQUIRED")),
+    "an unknown client": ("a=1&a=1", {"x-api-key": "x", "psu-ip-address": "x"}, (401, "WRONG_CREDENTIALS")),
+    "an unknown client and a bad request id": ("", {"x-api-key": "x", "x-request-id": "1"}, (401, "WRONG_CREDENTIALS")),
+    "a bad request id, a repeated parameter": ("a=1&a=1", {"x-request-id": "1"}, (401, "REQUEST_ID_NOT_UUID")),
+    "a bad request id, a bad address": (
+        "",
+        {"x-request-id": "1", "psu-ip-address": "x"},
+        (401, "REQUEST_ID_NOT_UUID"),
+    ),
+    "a bad request id, no bearer": ("", {"x-request-id": "1", "authorization": ""}, (401, "REQUEST_ID_NOT_UUID")),
+    "no bearer, a repeated parameter": ("a=1&a=1", {"authorization": ""}, (401, "AUTHENTICATION_REQUIRED")),
+    "a bad bearer, a bad address": (
+        "",
+        {"authorization": "Bearer x", "psu-ip-address": "x"},
+        (401, "AUTHENTICATION_REQUIRED"),
+    ),
+    "another scope, a repeated parameter": ("a=1&a=1", {}, (403, "SERVICE_BLOCKED")),
+    "another scope, an unknown parameter": ("colour=red", {}, (403, "SERVICE_BLOCKED")),
+    "another scope, a bad address": ("", {"psu-ip-address": "x"}, (403, "SERVICE_BLOCKED")),
+}
+
+
+@VERSIONS
+@pytest.mark.parametrize("path", ["/tpp/accounts", "/tpp/account"])
+@pytest.mark.parametrize(("query", "headers", "refused"), ORDER.values(), ids=ORDER)
+def test_what_is_wrong_is_told_in_the_decided_order(
+    world: World, version: int, path: str, query: str, headers: dict[str, str], refused: tuple[int, str]
+) -> None:
+    scope = "payment.init" if version == 1 else "payments.single"
+    bearer = world.tokens(version, scopes=[scope])["access_token"]
+
+    answer = world.tpp("GET", f"{path}?{query}", bearer=bearer, headers=headers)
+
+    assert (answer.status, answer.body["code"]) == refused
+
+
+@pytest.mark.parametrize("query", ["a=1&a=1", "colour=red"])
+def test_parameters_are_judged_before_the_account(world: World, query: str) -> None:
+    bearer = world.tokens(1)["access_token"]
+
+    answer = world.tpp("GET", f"/tpp/account?iban=DE89370400440532013000&{query}", bearer=bearer)
+
+    assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
+
+
+@VERSIONS
+@pytest.mark.parametrize("content_type", [None, "", "text/plain", "application/x-www-form-urlencoded", "a/b;c", "x"])
+def test_a_get_may_carry_any_content_type(world: World, version: int, content_type: str | None) -> None:
+    headers = {"x-request-id": "0f8fad5b-d9cb-469f-a165-70867728950e"}
+    headers |= {} if content_type is None else {"content-type": content_type}
+
+    answer = accounts(world, version, good(version, accounts=[]), **headers)
+
+    assert answer.status == 200
+    assert answer.headers["x-request-id"] == headers["x-request-id"]
+
+
+@pytest.mark.parametrize("address", ["fe80::1%eth0", "fe80::1%\u00e9", "1.2.3.4, 5.6.7.8", "1.2.3", "", " "])
+def test_an_address_of_the_psu_is_an_address_and_nothing_else(world: World, address: str) -> None:
+    answer = accounts(world, 1, good(1, accounts=[]), **{"psu-ip-address": address})
+
+    assert (answer.status, answer.body["code"]) == (400, "HEADERS_ERROR")
+    assert world.banks[1].received == []
+
+
 def test_another_clients_bearer_is_no_bearer(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
     other, _ = world.hub.clients.create(owner="other@example.com", title="Other")
@@ -215,6 +282,33 @@ def test_a_bank_that_fails_is_a_502_with_the_reason(world: World, version: int, 
     assert answer.body["additionalErrors"][0]["code"] == "ASPSP_ERROR_DESC"
     assert reason in answer.body["additionalErrors"][0]["details"]
     assert "Traceback" not in answer.text
+
+
+def nested(version: int, depth: int, opening: bytes) -> bytes:
+    """An answer that is good but for a member that makes it nest so deep."""
+    closing = b"]" if opening == b"[" else b"}"
+    inner = opening * (depth - 2) + (b"" if opening == b"[" else b"1") + closing * (depth - 2)
+    return b'{"status":"success","accounts":[],"deep":{"inner":%s}}' % inner
+
+
+@VERSIONS
+@pytest.mark.parametrize("opening", [b"[", b'{"aB":'])
+@pytest.mark.parametrize("depth", [101, 200, 300, 330, 500, 900, 1000, 3000])
+def test_an_answer_that_is_nested_too_deeply_is_a_failure_of_the_bank(
+    world: World, version: int, depth: int, opening: bytes
+) -> None:
+    answer = accounts(world, version, Reply(200, nested(version, depth, opening), {}, 0))
+
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+
+
+@VERSIONS
+@pytest.mark.parametrize("opening", [b"[", b'{"aB":'])
+def test_an_answer_that_is_nested_as_deeply_as_may_be_is_handed_on(world: World, version: int, opening: bytes) -> None:
+    answer = accounts(world, version, Reply(200, nested(version, 100, opening), {}, 0))
+
+    assert answer.status == 200
+    assert answer.text.count("[" if opening == b"[" else ":") > 95
 
 
 @pytest.mark.parametrize(

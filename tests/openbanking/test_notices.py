@@ -1,0 +1,157 @@
+"""Notices to banks: what is sent, what counts as arrived, and what is not tried again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import signatures
+from chalicelib.foundation.outbound import NotReached, Reply
+from chalicelib.foundation.store import Item
+from tests.conftest import Lines
+from tests.world import Consented, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+
+
+def ended(world: World, version: int) -> tuple[Consented, str]:
+    """A consent that its TPP has ended, and the id of the delivery that its bank is to get."""
+    world.queued()
+    consented = world.approve(version)
+    tokens = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    assert world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status == 200
+    (delivery_id,) = world.queued()
+    return consented, delivery_id
+
+
+def told(world: World, version: int, answer: Any) -> Item:
+    """The delivery record after one attempt at a bank that gives ``answer``."""
+    _, delivery_id = ended(world, version)
+    world.banks[version].answers["/revoke_token"] = lambda sent: answer
+    world.hub.worker.attempt(delivery_id)
+    return stored(world, delivery_id)
+
+
+def stored(world: World, delivery_id: str) -> Item:
+    item = world.hub.store.get("deliveries", {"delivery_id": delivery_id})
+    assert item is not None
+    return item
+
+
+@VERSIONS
+def test_a_bank_is_sent_the_token_signed_and_with_all_headers(world: World, version: int) -> None:
+    consented, delivery_id = ended(world, version)
+    world.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
+
+    world.hub.worker.attempt(delivery_id)
+
+    (sent,) = world.banks[version].received
+    assert (sent.path, sent.body) == ("/revoke_token", b'{"access_token":"%s"}' % consented.bank_token.encode())
+    assert dict(sent.headers) | {"X-Signature": ""} == {
+        "Content-Type": "application/json",
+        "X-Api-Key": world.banks[version].api_key,
+        "X-Auth-Token": consented.bank_token,
+        "X-Request-Id": stored(world, delivery_id)["request_id"],
+        "X-Signature": "",
+    }
+    assert signatures.verify(world.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
+    assert stored(world, delivery_id)["state"] == "delivered"
+
+
+GOOD = {"the status": b'{"status":"success"}', "more than that": b'{"status":"success","revoked_at":1.50}'}
+
+
+@VERSIONS
+@pytest.mark.parametrize("body", GOOD.values(), ids=GOOD)
+def test_a_bank_that_answers_success_knows(world: World, version: int, body: bytes) -> None:
+    assert told(world, version, Reply(200, body, {}, 0))["state"] == "delivered"
+
+
+NOT_SUCCESS: dict[str, tuple[Any, str]] = {
+    "an error in version 1": (
+        Reply(200, b'{"status":"error","error_code":4202,"message":"No such token"}', {}, 0),
+        "4202: No such token",
+    ),
+    "no status": (Reply(200, b"{}", {}, 0), "the bank's answer has no status"),
+    "another status": (Reply(200, b'{"status":"ok"}', {}, 0), "the bank's answer has no status"),
+    "nothing": (Reply(204, b"", {}, 0), "the bank answered with status 204 and no valid JSON"),
+    "a page": (Reply(200, b"<html>", {}, 0), "the bank answered with status 200 and no valid JSON"),
+    "success with an error's status": (Reply(500, b'{"status":"success"}', {}, 0), "the bank answered with status 500"),
+    "a redirect": (Reply(307, b"", {"Location": "/x"}, 0), "the bank answered with status 307 and no valid JSON"),
+    "too many requests": (Reply(429, b"{}", {}, 0), "the bank answered with status 429"),
+    "not reached": (NotReached("no connection could be made"), "no connection could be made"),
+}
+
+
+@VERSIONS
+@pytest.mark.parametrize(("answer", "reason"), NOT_SUCCESS.values(), ids=NOT_SUCCESS)
+def test_whatever_is_not_success_is_tried_again(world: World, version: int, answer: Any, reason: str) -> None:
+    item = told(world, version, answer)
+
+    assert (item["state"], item["attempts"], item["last_error"]) == ("due", 1, reason)
+
+
+@VERSIONS
+@pytest.mark.parametrize("status", [404, 410])
+@pytest.mark.parametrize("body", [b"", b"{}", b'{"status":"success"}', b'{"code":"RESOURCE_UNKNOWN","title":"x"}'])
+def test_a_bank_that_does_not_know_the_token_is_not_asked_again(
+    world: World, version: int, status: int, body: bytes
+) -> None:
+    item = told(world, version, Reply(status, body, {}, 0))
+
+    assert (item["state"], item["last_error"]) == ("failed", f"the bank answered with status {status}")
+
+
+@VERSIONS
+def test_a_bank_that_is_switched_off_is_told_when_it_is_back(world: World, version: int) -> None:
+    _, delivery_id = ended(world, version)
+    bic = world.banks[version].bank.bic
+    world.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
+    world.hub.banks.change(bic, active=False)
+    try:
+        world.hub.worker.attempt(delivery_id)
+    finally:
+        world.hub.banks.change(bic, active=True)
+
+    item = stored(world, delivery_id)
+    assert (item["state"], item["last_error"]) == ("due", "the bank is switched off")
+    assert world.banks[version].received == []
+    world.clock.advance(60)
+    world.hub.worker.attempt(delivery_id)
+    assert stored(world, delivery_id)["state"] == "delivered"
+
+
+def test_a_notice_to_a_bank_that_was_removed_is_over(world: World) -> None:
+    put = world.hub.outbox.record("revoke_token", "GONEGB21", ended(world, 1)[1])
+    world.hub.store.transact([put])
+
+    world.hub.worker.attempt(put.item["delivery_id"])
+
+    item = stored(world, put.item["delivery_id"])
+    assert (item["state"], item["last_error"]) == ("failed", "the consent or its bank is gone")
+
+
+@VERSIONS
+@pytest.mark.parametrize("padding", [0, 220, 440, 455, 470, 495])
+def test_a_bank_that_repeats_what_it_was_sent_does_not_get_it_into_records_or_logs(
+    world: World, version: int, padding: int, lines: Lines
+) -> None:
+    consented, delivery_id = ended(world, version)
+    secrets = [secret.rpartition(".")[2] for secret in (consented.bank_token, world.banks[version].api_key)]
+    for echoed in (consented.bank_token, world.banks[version].api_key, *secrets):
+        world.banks[version].answers["/revoke_token"] = lambda sent, echoed=echoed: {
+            "status": "error",
+            "error_code": echoed,
+            "message": f"{'x' * padding}{echoed} is unknown",
+        }
+        world.hub.worker.attempt(delivery_id)
+
+        kept = stored(world, delivery_id)["last_error"]
+        assert "x" * padding in kept
+        for secret in secrets:
+            for place in (kept, lines.text):
+                assert secret[:20] not in place
+                assert secret[-20:] not in place
+        world.clock.advance(24 * 3600)
+    assert stored(world, delivery_id)["attempts"] == 4
