@@ -248,9 +248,12 @@ def _finished(visit: Visit, journey: Journey) -> Response:
 
 
 def _hub_refused(visit: Visit, code: str, reason: str, *, link: str, label: str) -> Response:
-    text = "The open banking service did not accept this request, so nothing was shared and nothing has changed."
-    text = f"{text} It says: {reason}" if reason else text
-    return message(visit, "This request cannot be completed", text, status=400, code=code, link=link, label=label)
+    text = (
+        "The open banking service does not know this request, or not any more: links like this one work once, and for "
+        "half an hour. Nothing was shared by opening it. Go back to the application that you came from and start again."
+    )
+    code = f"{code}: {reason}" if reason else code
+    return message(visit, "This link has been used or has expired", text, status=400, code=code, link=link, label=label)
 
 
 def _over(visit: Visit) -> Response:

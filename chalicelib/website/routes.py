@@ -22,7 +22,13 @@ website_routes = Routes(__name__, _failed)
 @website_routes.get("/")
 def home(incoming: Incoming) -> Response:
     settings = hub().settings
-    return page("home.html", base=settings.public_url, stage=settings.stage, banks=hub().banks.directory())
+    return page(
+        "home.html",
+        base=settings.public_url,
+        stage=settings.stage,
+        sandbox=settings.has_demo_banks,
+        banks=hub().banks.directory(),
+    )
 
 
 @website_routes.get("/authorize/callback")
