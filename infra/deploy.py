@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
@@ -11,6 +14,17 @@ from botocore.exceptions import BotoCoreError, ClientError
 from infra import stacks, template
 
 STAGES = ("dev", "prod")
+CONFIG = Path(__file__).resolve().parents[1] / ".chalice" / "config.json"
+_PLACEHOLDER = "causeway.example"
+
+
+def unfinished(stage: str) -> str | None:
+    """What is wrong with the stage's address in ``.chalice/config.json``, as a sentence without its end."""
+    stages = json.loads(CONFIG.read_text(encoding="utf-8"))["stages"]
+    address = stages[stage]["environment_variables"]["PUBLIC_URL"]
+    if not f".{urlsplit(address).hostname}".endswith(f".{_PLACEHOLDER}"):
+        return None
+    return f"PUBLIC_URL of the stage {stage} in .chalice/config.json is still the placeholder {address}"
 
 
 def deploy(stage: str, alarm_topic: str = "") -> dict[str, str]:
@@ -27,6 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("stage", choices=STAGES)
     parser.add_argument("--alarm-topic", default="", metavar="ARN", help="the SNS topic that alarms are sent to")
     options = parser.parse_args(arguments)
+    if problem := unfinished(options.stage):
+        print(f"causeway: {problem}: put the stage's address there first.", file=sys.stderr)
+        return 1
     try:
         found = deploy(options.stage, options.alarm_topic)
     except (stacks.StackFailed, ClientError, BotoCoreError) as error:

@@ -39,7 +39,11 @@ def make(folder: Path) -> bool:
     with _alone(folder):
         if stamp.exists() and stamp.read_text() == wanted:
             return False
-        print(f"Making {folder.name} with Python {sys.version.split()[0]}", flush=True)
+        version = sys.version.split()[0]
+        print(
+            f"Making {folder.name} with Python {version} and installing the packages: about a minute, this once",
+            flush=True,
+        )
         shutil.rmtree(folder, ignore_errors=True)
         _run([sys.executable, "-m", "venv", str(folder)], "this Python lacks venv: install python3-venv")
         python = str(folder / "bin" / "python")

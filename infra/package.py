@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from infra.deploy import STAGES
+from infra.deploy import STAGES, unfinished
 
 ROOT = Path(__file__).resolve().parents[1]
 REGION = "eu-west-1"
@@ -99,6 +99,12 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     for file in written:
         print(f"{file}  {file.stat().st_size / 1e6:.1f} MB")
+    if problem := unfinished(options.stage):
+        print(
+            f"causeway: warning: {problem}; all addresses that leave the service are built from it. "
+            "Put the stage's address there, and package again, before you deploy.",
+            file=sys.stderr,
+        )
     return 0
 
 

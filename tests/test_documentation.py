@@ -256,6 +256,14 @@ def test_links_lead_somewhere(name: str) -> None:
         assert not anchor or anchor in anchors(file.read_text("utf-8")), target
 
 
+def test_no_placeholder_is_left() -> None:
+    folders = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
+    files = [*ROOT.glob("*.md"), *(file for folder in folders for file in folder.rglob("*.md"))]
+
+    assert {"README.md", "CHANGELOG.md"} <= {file.name for file in files}
+    assert [file.name for file in files if "@@" in file.read_text("utf-8")] == []
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_examples_can_be_read(name: str) -> None:
     for example in blocks(DOCUMENTS[name], "json"):

@@ -116,9 +116,20 @@ class World:
     def again(self, settings: Settings | None = None) -> World:
         """The same resources and banks, with nothing remembered, the clock set back, and a new client."""
         banks = {version: BankSide(side.bank, side.api_key, side.key) for version, side in self.banks.items()}
+        self.forget_journeys()
         world = World(self.another_process(settings, ManualClock(START)), banks)
         world.client, world.client_secret = world.hub.clients.create(owner="tpp@example.com", title="Budget Friend")
         return world
+
+    def forget_journeys(self) -> None:
+        """Empty the tables that grow with every test: the emulator copies whole tables for every transaction."""
+        from moto.dynamodb.models import dynamodb_backends
+
+        client = self.hub.store._client
+        tables = dynamodb_backends["123456789012"][client.meta.region_name].tables
+        for name in ("authorizations", "consents", "idempotency", "deliveries"):
+            if found := tables.get(f"{self.hub.settings.prefix}-{name}"):
+                found.items.clear()
 
     def another_process(self, settings: Settings | None = None, clock: ManualClock | None = None) -> bootstrap.Hub:
         """The service's parts in another process: the same resources, with nothing remembered."""

@@ -194,7 +194,8 @@ def probe_bank(bic: BicArgument, as_json: AsJson = False) -> Report:
     """Send a bank a signed request and report what came back.
 
     The request is the list of accounts without a consent, which a bank has to refuse. Any answer in the protocol's form
-    counts: it shows that the bank is there and understands the service. The exit code is 1 when there was none.
+    counts: it shows that the bank is there and understands the service. The exit code is 1 when there was none, or when
+    the bank says that it does not accept the service's API key or signature.
 
     \b
     Example:
@@ -202,9 +203,14 @@ def probe_bank(bic: BicArgument, as_json: AsJson = False) -> Report:
     """
     hub = connection.connect()
     outcome = probe(hub, hub.banks.get(bic))
-    verdict = "is reachable" if outcome["reachable"] else "is not reachable, or does not speak the protocol"
-    members = {name: value for name, value in outcome.items() if name not in ("bic", "reachable")}
-    return Report(outcome, f"{outcome['bic']} {verdict}.\n\n{listing(members)}", good=outcome["reachable"])
+    if outcome["accepted"]:
+        verdict = "answers. The probe carries no consent, so a refusal is the expected answer"
+    elif outcome["reachable"]:
+        verdict = "answers, but does not accept the API key or the signature"
+    else:
+        verdict = "is not reachable, or does not speak the protocol"
+    members = {name: value for name, value in outcome.items() if name not in ("bic", "reachable", "accepted")}
+    return Report(outcome, f"{outcome['bic']} {verdict}.\n\n{listing(members)}", good=outcome["accepted"])
 
 
 @group.command("rotate-key")

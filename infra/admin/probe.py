@@ -20,12 +20,15 @@ from chalicelib.openbanking.protocol.webhooks import RELAYED
 
 _SHOWN = 16
 _LONGEST = 200
+_NOT_ACCEPTED: dict[Version, set[str]] = {1: {"4200"}, 2: {"WRONG_CREDENTIALS", "HEADERS_ERROR"}}
+"""What a bank answers that knows another API key, or another signing key, of the service."""
 
 
 def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
     """Ask a bank for accounts without a consent.
 
-    Answers what was used and what came back: ``reachable``, ``api_key_fingerprint`` (the first digits of the key's
+    Answers what was used and what came back: ``reachable``, ``accepted`` (the answer does not say that the bank refuses
+    the API key or the signature), ``api_key_fingerprint`` (the first digits of the key's
     SHA-256), ``signed_with`` and ``public_keys`` (key ids), ``certificate_subject`` (of the bank's TLS certificate),
     ``milliseconds``, ``status`` and ``answer``.
     """
@@ -34,6 +37,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
     outcome: dict[str, Any] = {
         "bic": bank.bic,
         "reachable": False,
+        "accepted": False,
         "url": f"{bank.domain}{path}",
         "api_key_fingerprint": digest(key)[:_SHOWN],
         "signed_with": signatures.key_id(hub.keyring.signing_key().public_key()),
@@ -46,9 +50,10 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
         reply = hub.bank_link.send(bank, path, {}, request_id=new_uuid(), token=None)
     except Refusal as refusal:
         return outcome | {"answer": refusal.details[0].details if refusal.details else refusal.message}
-    reachable, answer = _read(bank.api_version, reply)
+    reachable, code, answer = _read(bank.api_version, reply)
     return outcome | {
         "reachable": reachable,
+        "accepted": reachable and code not in _NOT_ACCEPTED[bank.api_version],
         "certificate_subject": _certificate_subject(bank.domain),
         "milliseconds": round(reply.seconds * 1000, 1),
         "status": reply.status,
@@ -56,19 +61,19 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
     }
 
 
-def _read(version: Version, reply: Reply) -> tuple[bool, str]:
-    """Whether an answer has the form of the bank's version, and what it says."""
+def _read(version: Version, reply: Reply) -> tuple[bool, str | None, str]:
+    """Whether an answer has the form of the bank's version, its code if it is an error, and what it says."""
     try:
         body = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
-        return False, "no valid JSON"
+        return False, None, "no valid JSON"
     if not isinstance(body, dict):
-        return False, "no JSON object"
+        return False, None, "no JSON object"
     code, text = ("error_code", "message") if version == 1 else ("code", "title")
     if code in body and text in body:
-        return True, _printable(f"{body[code]}: {body[text]}")
+        return True, str(body[code]), _printable(f"{body[code]}: {body[text]}")
     good = 200 <= reply.status < 300 and (version == 2 or body.get("status") == "success")
-    return good, "success" if good else "neither a success nor an error of the protocol"
+    return good, None, "success" if good else "neither a success nor an error of the protocol"
 
 
 def _certificate_subject(url: str) -> str | None:

@@ -6,14 +6,17 @@ operator's command line and the tests reach it without knowing which it is.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
 import subprocess
 from collections.abc import MutableMapping
 from pathlib import Path
+from typing import IO
 
 from infra.local.dynamodb_local import DynamoDBLocal, EngineFailed
 from infra.local.process import Child, ChildFailed, python
-from infra.local.stackfile import ROOT
+from infra.local.stackfile import ROOT, shown
 
 REGION = "eu-west-1"
 ENGINES = ("emulator", "dynamodb-local")
@@ -36,12 +39,12 @@ class Engines:
     """
 
     def __init__(self, environ: MutableMapping[str, str], engine: str, folder: Path) -> None:
-        if engine not in ENGINES:
-            raise EngineFailed(f"ENGINE must be one of {', '.join(ENGINES)}, not {engine!r}")
+        check(engine)
         self._environ = environ
         self._keeps_data = engine == "dynamodb-local"
         self._emulator: Child | None = None
         self._dynamodb: DynamoDBLocal | None = None
+        self._lock: IO[str] | None = None
         if environ.get("LOCALSTACK") == "1":
             environ.setdefault("AWS_ENDPOINT_URL", _localstack())
         self.kind = _kind(environ, engine)
@@ -50,16 +53,28 @@ class Engines:
         _bypass_proxies(environ)
         self.emulated = "AWS_ENDPOINT_URL" not in environ
         self._use_credentials()
+        self._data = folder / "dynamodb"
+        self.seed_file = self._seed_file(folder)
         self._start(folder)
-
-    @property
-    def keeps_data(self) -> bool:
-        """Whether records outlive this process."""
-        return self._keeps_data or not self.emulated or self.dynamodb_apart
 
     @property
     def dynamodb_apart(self) -> bool:
         return self._dynamodb is not None or "AWS_ENDPOINT_URL_DYNAMODB" in self._environ
+
+    @property
+    def dynamodb_engine(self) -> str | None:
+        """What DynamoDB runs on when it is apart."""
+        if self._keeps_data:
+            return "dynamodb-local"
+        return "endpoint" if self.dynamodb_apart else None
+
+    def silence(self, address: str) -> str:
+        """The sentence for a person when nothing answers at ``address``, one of these engines'."""
+        if address == self._environ.get("AWS_ENDPOINT_URL_DYNAMODB", "").rstrip("/"):
+            return f"nothing answers at {address} (AWS_ENDPOINT_URL_DYNAMODB): is DynamoDB running there?"
+        if self.kind == "localstack":
+            return f"nothing answers at {address} (LOCALSTACK=1): is LocalStack running?"
+        return f"nothing answers at {address} (AWS_ENDPOINT_URL): is the engine running there?"
 
     def wait(self) -> None:
         """Wait until all answer, and complete the environment. Raises: EngineFailed."""
@@ -85,6 +100,29 @@ class Engines:
         for engine in (self._emulator, self._dynamodb):
             if engine:
                 engine.stop()
+        if self._lock:
+            self._lock.close()
+
+    def _seed_file(self, folder: Path) -> Path | None:
+        """Where to keep what a restart on the same records needs: a file for each place that keeps records."""
+        if self._keeps_data:
+            return self._data / "seed.json"
+        address = self._environ.get("AWS_ENDPOINT_URL_DYNAMODB") or self._environ.get("AWS_ENDPOINT_URL")
+        return folder / f"seed-{re.sub('[^A-Za-z0-9]+', '-', address).strip('-')}.json" if address else None
+
+    def _take_data(self) -> None:
+        """Two engines on the same files would damage them. The lock ends with this process, whatever ends it."""
+        self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = (self._data / "lock").open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            raise EngineFailed(
+                f"another stack works on the data in {shown(self._data)}; "
+                "end it first, or give this one its own folder: CAUSEWAY_STACK_FILE=.local/second/stack.json"
+            ) from None
+        self._lock = lock
 
     def _use_credentials(self) -> None:
         """Made-up credentials for our own emulator, so that no real ones ever sign a local call."""
@@ -97,6 +135,8 @@ class Engines:
                 self._environ.setdefault(name, value)
 
     def _start(self, folder: Path) -> None:
+        if self._keeps_data:
+            self._take_data()
         if self.emulated:
             # Records that outlive the emulator were sealed with its key, so that key has to come back with them.
             apart = self._keeps_data or "AWS_ENDPOINT_URL_DYNAMODB" in self._environ
@@ -105,10 +145,16 @@ class Engines:
             self._emulator = Child(command, environ=self._environ, output=subprocess.PIPE, folder=ROOT)
         if self._keeps_data:
             try:
-                self._dynamodb = DynamoDBLocal(folder / "dynamodb")
+                self._dynamodb = DynamoDBLocal(self._data)
             except EngineFailed:
                 self.stop()
                 raise
+
+
+def check(engine: str) -> None:
+    """Raises: EngineFailed, when there is no such engine."""
+    if engine not in ENGINES:
+        raise EngineFailed(f"ENGINE must be one of {', '.join(ENGINES)}, not {engine!r}")
 
 
 def _kind(environ: MutableMapping[str, str], engine: str) -> str:

@@ -18,7 +18,8 @@ def sow(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
 
     Args:
         hub: the wired service.
-        previous: what the file of an earlier stack says; its user and client are used again if they are still there.
+        previous: what an earlier stack on the same records kept; its user and client are used again if they are
+            still there.
     """
     from chalicelib.demo_bank.setup import install
 

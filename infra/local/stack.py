@@ -7,6 +7,7 @@ is sown, and the server, the consumers and the schedules start. Whatever ends th
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import json
 import os
@@ -14,7 +15,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from infra.local import stackfile
 from infra.local.dynamodb_local import EngineFailed
-from infra.local.engines import ENGINES, Engines, default_engine
+from infra.local.engines import ENGINES, Engines, check, default_engine
 
 if TYPE_CHECKING:
     from chalice.app import Chalice
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8000
 STAGE = "local"
+
+_SECOND = {"emulator": ".local/second.json", "dynamodb-local": ".local/second/stack.json"}
+"""Files for a second stack; where engines keep data beside the file, in a folder of its own."""
 
 
 class StartFailed(Exception):
@@ -60,11 +63,11 @@ class Stack:
         self._runner: EventRunner | None = None
 
     def start(self) -> dict[str, Any]:
-        """Start everything; answers what the stack's file says. Raises: StartFailed."""
+        """Start everything; answers what the stack's file says. Raises: StartFailed, EngineFailed."""
         from infra.local.server import build, take_port
 
-        previous = stackfile.read(self._options.file)
-        self._refuse_a_second(previous)
+        check(self._options.engine)
+        self._refuse_a_second()
         try:
             taken = take_port(self._options.port)
         except OSError as error:
@@ -76,7 +79,7 @@ class Stack:
             laid = beside.submit(self._lay, engines)
             application, config = _application()
             laid.result()
-        content = self._content(port, engines, previous)
+        content = self._content(port, engines)
         self._server = build(application, config, taken)
         threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
         self._runner = _runner(application, config)
@@ -95,9 +98,11 @@ class Stack:
         if self._ended.is_set():
             os._exit(130)
         self._ended.set()
+        if not self._options.quiet:
+            _say_at_once("ending…")
 
     def stop(self) -> None:
-        """End everything, the children last, and take the file along unless a restart needs it."""
+        """End everything, the children last, and take the file along."""
         if self._server:
             self._server.shutdown()
         if self._runner:
@@ -106,17 +111,25 @@ class Stack:
             self._server.server_close()
         if self._engines:
             self._engines.stop()
-            stackfile.leave(self._options.file, keep=self._engines.keeps_data)
+            stackfile.leave(self._options.file)
+        if self._ended.is_set() and not self._options.quiet:
+            kept = self._options.engine == "dynamodb-local"
+            print(f"ended, data kept in {stackfile.shown(self._options.file.parent)}/" if kept else "ended", flush=True)
 
-    def _refuse_a_second(self, previous: Mapping[str, Any] | None) -> None:
-        """Two stacks cannot share the data of one engine."""
-        if self._options.engine != ENGINES[0] and stackfile.running(self._options.file):
-            where = previous["base_url"] if previous else "another port"
-            raise StartFailed(f"a stack with the same data is running already at {where}")
+    def _refuse_a_second(self) -> None:
+        """A second stack would take the file away from the first, and everything that finds it by this file."""
+        file = self._options.file
+        other = stackfile.running(file)
+        if other and other["pid"] != os.getpid():  # a container may give each start the same number
+            raise StartFailed(
+                f"a stack is running already at {other.get('base_url')}, and the tour and the command line find it by "
+                f"{stackfile.shown(file)}; end it first, or give the second one its own file: "
+                f"{stackfile.VARIABLE}={_SECOND[self._options.engine]} make run PORT=8080"
+            )
 
     @staticmethod
     def _lay(engines: Engines) -> None:
-        from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
 
         from infra.local import resources
         from infra.stacks import StackFailed
@@ -124,19 +137,26 @@ class Stack:
         engines.wait()
         try:
             resources.lay(emulated=engines.emulated, dynamodb_apart=engines.dynamodb_apart)
+        except (EndpointConnectionError, ConnectTimeoutError) as error:
+            raise StartFailed(engines.silence(str(error.kwargs["endpoint_url"]).rstrip("/"))) from None
         except (StackFailed, BotoCoreError, ClientError) as error:
             raise StartFailed(f"the resources could not be made: {error}") from None
 
     @staticmethod
-    def _content(port: int, engines: Engines, previous: Mapping[str, Any] | None) -> dict[str, Any]:
+    def _content(port: int, engines: Engines) -> dict[str, Any]:
         from chalicelib.bootstrap import hub
         from infra.local import seed
 
+        kept = engines.seed_file
+        seeded = seed.sow(hub(), stackfile.read(kept) if kept else None)
+        if kept:
+            stackfile.write(kept, {name: seeded[name] for name in ("user", "client")})
         return {
             "pid": os.getpid(),
             "engine": engines.kind,
+            "dynamodb_engine": engines.dynamodb_engine,
             "base_url": hub().settings.public_url,
-            **seed.sow(hub(), previous),
+            **seeded,
             "environment": {"STAGE": STAGE, "PORT": str(port), **engines.environment()},
         }
 
@@ -164,6 +184,13 @@ def _runner(application: Chalice, config: Config) -> EventRunner:
 
     timeouts = {name: config.scope(STAGE, name).lambda_timeout for name in application.handler_map}
     return EventRunner(application, timeouts=timeouts, region=os.environ["AWS_DEFAULT_REGION"])
+
+
+def _say_at_once(text: str) -> None:
+    """Print from a signal's handler, where the ordinary way may be in use already."""
+    line = f"\n{text}\n" if sys.stdout.isatty() else f"{text}\n"
+    with contextlib.suppress(OSError):
+        os.write(sys.stdout.fileno(), line.encode(sys.stdout.encoding, "replace"))
 
 
 def _no_port(port: int, error: OSError) -> str:
@@ -212,7 +239,7 @@ def main(arguments: list[str] | None = None) -> int:
         summary.show(content, options.file, time.monotonic() - started, quiet=options.quiet)
         stack.wait()
     except (StartFailed, EngineFailed) as error:
-        print(f"causeway: {error}.", file=sys.stderr)
+        print(f"causeway: {error}" + ("" if str(error).endswith("?") else "."), file=sys.stderr)
         return 1
     finally:
         if stack:

@@ -1,9 +1,10 @@
-"""``.local/stack.json``: what a running one-machine stack tells the tools beside it, and keeps for its own restart.
+"""``.local/stack.json``: what a running one-machine stack tells the tools beside it, while it runs.
 
 The file holds a password and is readable by its owner only. Its members:
 
-``pid``             the stack's process; ``null`` once a stack that keeps its data has ended
+``pid``             the stack's process
 ``engine``          ``emulator``, ``dynamodb-local``, ``localstack`` or ``endpoint``
+``dynamodb_engine`` ``dynamodb-local`` or ``endpoint`` when DynamoDB is apart from the other services, else ``null``
 ``base_url``        where the service answers
 ``user``            ``email`` and ``password`` of the seeded user
 ``client``          ``client_id``, ``client_secret`` (``null`` when it has none), ``title`` and ``callback_url``
@@ -58,15 +59,16 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
     write_private(path, json.dumps(content, indent=2) + "\n")
 
 
-def leave(path: Path, *, keep: bool) -> None:
-    """What a stack does with its own file when it ends: keep it for a restart, or remove it."""
+def leave(path: Path) -> None:
+    """What a stack does with its file when it ends: remove it, unless it is another stack's."""
     content = read(path)
-    if not content or content.get("pid") != os.getpid():
-        return
-    if keep:
-        write(path, {**content, "pid": None})
-    else:
+    if content and content.get("pid") == os.getpid():
         path.unlink(missing_ok=True)
+
+
+def shown(path: Path) -> str:
+    """A path as a person in the repository writes it."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def _alive(pid: Any) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from infra.local.engines import ENGINES
+
 _BOLD, _DIM, _GREEN, _RESET = "\033[1m", "\033[2m", "\033[32m", "\033[0m"
 
 
@@ -15,7 +17,10 @@ def lines(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
     user, client = content["user"], content["client"]
     rows = [
         ("Service", content["base_url"]),
-        ("User", f"{user['email']}  password {user['password']}"),
+        (
+            "Owner",
+            f"{user['email']}  password {user['password']}  (owns the client; the web pages have no sign-in yet)",
+        ),
         ("Client", f"{client['client_id']}  {client['title']}"),
     ]
     if client["client_secret"]:
@@ -24,12 +29,27 @@ def lines(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
         ("Bank", f"{bank['bic']}  {bank['name']}, version {bank['api_version']}  {bank['domain']}")
         for bank in content["banks"]
     ]
+    rows += _psus(content)
     environment = content["environment"]
-    rows.append(("AWS", f"{environment.get('AWS_ENDPOINT_URL', '')}  {content['engine']}"))
+    aws = ENGINES[0] if content["engine"] in ENGINES else content["engine"]
+    rows.append(("AWS", f"{environment.get('AWS_ENDPOINT_URL', '')}  {aws}"))
     if "AWS_ENDPOINT_URL_DYNAMODB" in environment:
-        rows.append(("DynamoDB", environment["AWS_ENDPOINT_URL_DYNAMODB"]))
+        rows.append(("DynamoDB", f"{environment['AWS_ENDPOINT_URL_DYNAMODB']}  {content['dynamodb_engine']}"))
     rows.append(("Written to", str(file)))
     return rows
+
+
+def _psus(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Who can sign in at the demonstration banks; the passwords are public, the banks' own pages show them."""
+    from chalicelib.demo_bank.customers import customers
+    from chalicelib.demo_bank.profiles import PROFILES
+
+    there = {bank["bic"] for bank in content["banks"]}
+    return [
+        ("PSUs", f"{profile.bic}  {', '.join(f'{one.username} / {one.password}' for one in people.values())}")
+        for profile in PROFILES
+        if profile.bic in there and (people := customers(profile.name))
+    ]
 
 
 def show(content: Mapping[str, Any], file: Path, seconds: float, *, quiet: bool) -> None:

@@ -36,7 +36,14 @@ class OwnBank:
         )
 
     def consent(self, url: str, request_id: str | None = None) -> requests.Response:
-        body = jsontext.dumps({"request_url": url, "scopes": ["account.list"], "account_ids": ["1"]}).encode()
+        members = {"request_url": url, "scopes": ["account.list"], "account_ids": ["1"]}
+        return self._call("/consent", members, request_id)
+
+    def revoke(self, token: str, request_id: str) -> requests.Response:
+        return self._call("/token/revoke", {"access_token": token}, request_id)
+
+    def _call(self, path: str, members: dict[str, Any], request_id: str | None) -> requests.Response:
+        body = jsontext.dumps(members).encode()
         headers = {
             "Content-Type": "application/json",
             "X-Api-Key": self._api_key,
@@ -45,7 +52,7 @@ class OwnBank:
         }
         with requests.Session() as session:
             session.trust_env = False
-            return session.post(f"{self._base}/bank/consent", data=body, headers=headers, timeout=60)
+            return session.post(f"{self._base}/bank{path}", data=body, headers=headers, timeout=60)
 
 
 @pytest.fixture
@@ -72,6 +79,20 @@ def test_50_parallel_repeats_of_one_request_all_get_its_one_answer(tpp: Tpp, ban
 
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.text for answer in answers}) == 1
+
+
+def test_of_parallel_revocations_with_one_request_id_one_consent_ends(
+    tpp: Tpp, bank: OwnBank, operator: bootstrap.Hub
+) -> None:
+    request, request_id = {"bic": bank.bic, "scopes": ["account.list"]}, str(uuid.uuid4())
+    urls = [tpp.call("POST", "/tpp/authorize", request).json()["redirect_url"] for _ in range(20)]
+    tokens = [bank.consent(url).json()["access_token"] for url in urls]
+
+    answers = at_once(20, lambda: bank.revoke(tokens.pop(), request_id))
+
+    assert sorted(answer.status_code for answer in answers) == [200] + [400] * 19
+    saved = [item["status"] for item in operator.store.scan("consents") if item.get("bic") == bank.bic]
+    assert sorted(saved) == ["authorised"] * 19 + ["revoked"]
 
 
 def test_of_50_parallel_authorizations_with_one_state_one_is_stored(tpp: Tpp, bank: OwnBank) -> None:

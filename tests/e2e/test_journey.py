@@ -7,16 +7,26 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import requests
 
 from chalicelib import bootstrap
+from chalicelib.openbanking.authorizations import Authorization, authorization_key, identify
+from infra import template
 from infra.tour.__main__ import run
-from tests.e2e.parties import Journey, Tpp, at_once
+from tests.e2e.parties import SCOPES, Journey, Tpp, at_once
 
 pytestmark = pytest.mark.e2e
 
-TABLES = ("clients", "banks", "authorizations", "consents", "idempotency", "deliveries", "users", "demo-banks")
+
+def tables(operator: bootstrap.Hub) -> list[str]:
+    """The short names of all tables that the template has."""
+    prefix = f"{operator.settings.prefix}-"
+    names = [table["TableName"] for table in template.for_stage(operator.settings.stage).tables()]
+    assert all(name.startswith(prefix) for name in names)
+    return [name.removeprefix(prefix) for name in names]
 
 
 def test_the_tour_passes_both_banks(stack: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,18 +92,45 @@ def test_nothing_that_is_stored_or_logged_holds_a_usable_credential(
     keys = operator.secrets.get(operator.settings.keys_secret)
     consent = operator.consents.bank_token(_consent(operator, second["consent_id"]))
     secrets = [journey.code, consent, stack["user"]["password"]]
+    secrets += [_client_secret_in_use(stack, operator), *_cancel_secrets_in_use(tpp, journey, operator)]
     secrets += [pair[name] for pair in (first, second) for name in ("access_token", "refresh_token")]
     secrets += [bank["api_key"] for bank in banks.values()]
     secrets += [line for pem in _pems(banks, keys) for line in pem.splitlines() if not line.startswith("-----")]
     needles = {needle for secret in secrets for needle in _forms(secret)}
 
-    dump = b"\n".join(repr(item).encode() for table in TABLES for item in operator.store.scan(table))
+    dump = b"\n".join(repr(item).encode() for table in tables(operator) for item in operator.store.scan(table))
     logs = stack_log.read_bytes()
 
     assert first["consent_id"].encode() in dump
     assert b'"request"' in logs
     found = {where for needle in needles for where, text in (("tables", dump), ("logs", logs)) if needle in text}
     assert found == set()
+
+
+def _client_secret_in_use(stack: dict[str, Any], operator: bootstrap.Hub) -> str:
+    client, secret = operator.clients.create(owner="careful@example.com", title="Careful", secret=True)
+    assert secret is not None
+    for shown, status in ((secret, 400), (f"{secret}x", 401)):
+        form = {"code": "x", "client_id": client.client_id, "client_secret": shown}
+        answer = requests.post(f"{stack['base_url']}/tpp/token", data=form, timeout=60)
+        assert answer.status_code == status
+    return secret
+
+
+def _cancel_secrets_in_use(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) -> list[str]:
+    """Of a request that was approved, of one that is open, and of one that was left by its cancel address."""
+    request = {"bic": journey.bank["bic"], "scopes": SCOPES[journey.bank["api_version"]]}
+    states = [parse_qs(urlsplit(journey.callback).query)["state"][0]]
+    states += [tpp.call("POST", "/tpp/authorize", request).json()["state"] for _ in range(2)]
+    found = []
+    for state in states:
+        item = operator.store.get(*authorization_key(identify(tpp.client_id, state)))
+        assert item is not None
+        found.append(operator.authorizations.cancel_credential(Authorization.from_item(item)))
+    segment = "" if journey.bank["api_version"] == 1 else "/v2"
+    for secret in (found[0], found[2], f"{found[1]}x"):
+        requests.get(f"{tpp.base}/bank{segment}/cancel/{secret}", allow_redirects=False, timeout=60)
+    return found
 
 
 def _forms(secret: str) -> Iterator[bytes]:

@@ -460,6 +460,7 @@ def test_a_bank_that_refuses_in_its_protocol_is_reachable(world: World, version:
     assert found == {
         "bic": side.bank.bic,
         "reachable": True,
+        "accepted": True,
         "url": f"{side.bank.domain}{WEBHOOKS[version]}",
         "api_key_fingerprint": digest(side.api_key)[:16],
         "signed_with": signatures.key_id(world.hub.keyring.signing_key().public_key()),
@@ -478,8 +479,31 @@ def test_a_bank_that_answers_with_success_is_reachable(world: World, version: in
 
     result = run("banks", "test", side.bank.bic)
     assert result.exit_code == 0
-    assert result.stdout.startswith(f"{side.bank.bic} is reachable.\n")
+    verdict, *_ = result.stdout.splitlines()
+    assert verdict == f"{side.bank.bic} answers. The probe carries no consent, so a refusal is the expected answer."
     assert side.api_key not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("version", "body"),
+    [
+        (1, {"error_code": 4200, "message": "Wrong credentials"}),
+        (1, {"error_code": "4200", "message": "Wrong credentials"}),
+        (2, {"code": "WRONG_CREDENTIALS", "title": "X-Api-Key"}),
+        (2, {"code": "HEADERS_ERROR", "title": "X-Signature"}),
+    ],
+)
+def test_a_bank_that_does_not_accept_the_key_or_the_signature_ends_with_1(
+    world: World, version: int, body: dict[str, Any]
+) -> None:
+    side = world.banks[version]
+    side.answers[WEBHOOKS[version]] = lambda sent: Reply(401, json.dumps(body).encode(), {}, 0.01)
+
+    spoken, printed = run("banks", "test", side.bank.bic), run("banks", "test", side.bank.bic, "--json")
+    found = json.loads(printed.stdout)
+    assert (spoken.exit_code, printed.exit_code) == (1, 1)
+    assert (found["reachable"], found["accepted"]) == (True, False)
+    assert f"{side.bank.bic} answers, but does not accept the API key or the signature.\n" in spoken.stdout
 
 
 @pytest.mark.parametrize(
@@ -500,7 +524,7 @@ def test_a_bank_that_does_not_speak_the_protocol_ends_with_1(world: World, answe
     spoken, printed = run("banks", "test", side.bank.bic), run("banks", "test", side.bank.bic, "--json")
     found = json.loads(printed.stdout)
     assert (spoken.exit_code, printed.exit_code) == (1, 1)
-    assert (found["reachable"], found["answer"]) == (False, said)
+    assert (found["reachable"], found["accepted"], found["answer"]) == (False, False, said)
     assert "is not reachable, or does not speak the protocol" in spoken.stdout
     assert said in spoken.stdout
 

@@ -45,7 +45,7 @@ def test_without_settings_the_own_emulator_is_used_with_made_up_credentials(
     assert "AWS_PROFILE" not in environ
     assert "AWS_SESSION_TOKEN" not in environ
     assert environ["AWS_DEFAULT_REGION"] == environ["AWS_REGION"] == "eu-west-1"
-    assert (started.kind, started.keeps_data) == ("emulator", False)
+    assert (started.kind, started.dynamodb_engine, started.seed_file) == ("emulator", None, None)
     assert started.environment()["AWS_ACCESS_KEY_ID"] == "local"
 
 
@@ -56,7 +56,8 @@ def test_another_endpoint_is_used_as_it_is(tmp_path: Path, commands: list[list[s
 
     assert commands == []
     assert environ["AWS_ENDPOINT_URL"] == "http://elsewhere:4566"
-    assert (started.kind, started.emulated, started.keeps_data) == ("endpoint", False, True)
+    assert (started.kind, started.emulated, started.dynamodb_engine) == ("endpoint", False, None)
+    assert started.seed_file == tmp_path / "seed-http-elsewhere-4566.json"
     assert "AWS_ACCESS_KEY_ID" not in started.environment(), "credentials of others are not written down"
 
 
@@ -74,6 +75,35 @@ def test_with_dynamodb_elsewhere_the_emulator_keeps_its_keys(tmp_path: Path, com
 
     assert commands[0][-2:] == ["--state", str(tmp_path / "emulator.json")]
     assert started.dynamodb_apart
+
+
+def test_two_stacks_do_not_work_on_the_same_files(
+    tmp_path: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "DynamoDBLocal", lambda data: NoChild([]))
+    monkeypatch.setattr(NoChild, "stop", lambda self: None, raising=False)
+    first = Engines({}, "dynamodb-local", tmp_path)
+
+    assert (first.dynamodb_engine, first.seed_file) == ("dynamodb-local", tmp_path / "dynamodb" / "seed.json")
+    with pytest.raises(EngineFailed, match="another stack works on the data in"):
+        Engines({}, "dynamodb-local", tmp_path)
+    first.stop()
+    Engines({}, "dynamodb-local", tmp_path).stop()
+
+
+@pytest.mark.parametrize(
+    ("environ", "sentence"),
+    [
+        ({"LOCALSTACK": "1", "AWS_ENDPOINT_URL": "http://x"}, "http://x (LOCALSTACK=1): is LocalStack running?"),
+        ({"AWS_ENDPOINT_URL": "http://x"}, "http://x (AWS_ENDPOINT_URL): is the engine running there?"),
+        (
+            {"AWS_ENDPOINT_URL_DYNAMODB": "http://x/"},
+            "http://x (AWS_ENDPOINT_URL_DYNAMODB): is DynamoDB running there?",
+        ),
+    ],
+)
+def test_an_engine_that_does_not_answer_is_named(tmp_path: Path, environ: dict[str, str], sentence: str) -> None:
+    assert Engines(environ, "emulator", tmp_path).silence("http://x") == f"nothing answers at {sentence}"
 
 
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:

@@ -23,8 +23,11 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return ran
 
 
-def test_a_second_time_there_is_nothing_to_do(tmp_path: Path, commands: list[list[str]]) -> None:
+def test_a_second_time_there_is_nothing_to_do(
+    tmp_path: Path, commands: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert environment.make(tmp_path / "venv") is True
+    assert capsys.readouterr().out.endswith(" and installing the packages: about a minute, this once\n")
     assert environment.make(tmp_path / "venv") is False
     assert len(commands) == 2
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from infra import package
+from infra import deploy, package
 from infra.package import PackagingFailed
 
 TEMPLATE = {
@@ -56,6 +56,32 @@ def test_the_package_is_written_with_functions_named_for_their_policies(
     assert resources["Deliver"]["Properties"]["FunctionName"] == "causeway-dev-deliver"
     assert "policy-dev.json" in chalice["copied"]
     assert not chalice["copied"] & {"__pycache__", "tests", "infra"}
+
+
+@pytest.mark.parametrize(
+    ("address", "finished"),
+    [
+        ("https://dev.causeway.example", False),
+        ("https://causeway.example/api", False),
+        ("https://hub.example.com", True),
+        ("https://notcauseway.example", True),
+    ],
+)
+def test_a_package_with_the_placeholder_for_its_address_ends_with_a_warning(
+    tmp_path: Path,
+    chalice: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    address: str,
+    finished: bool,
+) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"stages": {"dev": {"environment_variables": {"PUBLIC_URL": address}}}}))
+    monkeypatch.setattr(deploy, "CONFIG", config)
+
+    assert package.main(["dev", str(tmp_path / "build")]) == 0
+    said = capsys.readouterr().err
+    assert said == "" if finished else said.startswith("causeway: warning: PUBLIC_URL of the stage dev in .chalice/")
 
 
 @pytest.mark.parametrize(

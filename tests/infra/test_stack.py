@@ -65,6 +65,42 @@ def test_a_stack_answers_and_takes_everything_along_when_it_ends(tmp_path: Path)
             requests.get(address, timeout=5)
 
 
+@pytest.mark.parametrize("engine", ["emulator", "dynamodb-local"])
+def test_a_second_stack_leaves_the_first_ones_file_alone(tmp_path: Path, engine: str) -> None:
+    file = tmp_path / "stack.json"
+    stackfile.write(file, {"pid": os.getpid(), "base_url": "http://127.0.0.1:8000"})
+    before = file.read_text()
+
+    result = run("--port", "0", "--stack-file", str(file), "--engine", engine)
+
+    assert result.returncode == 1
+    assert file.read_text() == before
+    second = {"emulator": "second.json", "dynamodb-local": "second/stack.json"}[engine]
+    assert result.stderr == (
+        "causeway: a stack is running already at http://127.0.0.1:8000, and the tour and the command line find it by "
+        f"{file}; end it first, or give the second one its own file: "
+        f"CAUSEWAY_STACK_FILE=.local/{second} make run PORT=8080.\n"
+    )
+
+
+def test_a_wrong_engine_is_told_before_a_running_stack(tmp_path: Path) -> None:
+    file = tmp_path / "stack.json"
+    stackfile.write(file, {"pid": os.getpid(), "base_url": "http://127.0.0.1:8000"})
+
+    assert run("--stack-file", str(file), "--engine", "x").stderr.startswith("causeway: ENGINE must be one of")
+
+
+def test_an_endpoint_where_nobody_answers_is_one_sentence(tmp_path: Path) -> None:
+    with take_port(0) as taken:
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(tmp_path / "stack.json")]
+    environ = {**CLEAN, "AWS_ENDPOINT_URL": address, "LOCALSTACK": "1"}
+    result = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+
+    assert result.returncode == 1
+    assert result.stderr == f"causeway: nothing answers at {address} (LOCALSTACK=1): is LocalStack running?\n"
+
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
@@ -102,6 +138,8 @@ def test_no_signal_leaves_children_behind(
     while time.monotonic() < deadline and _answers(content["environment"]["AWS_ENDPOINT_URL"]):
         time.sleep(0.05)
     assert not _answers(content["environment"]["AWS_ENDPOINT_URL"])
+    if number != signal.SIGKILL:
+        assert process.stdout.read().endswith("ending…\nended\n")
 
 
 def _answers(address: str) -> bool:
@@ -115,7 +153,8 @@ def _answers(address: str) -> bool:
 def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     content = {
         "base_url": "http://127.0.0.1:8000",
-        "engine": "emulator",
+        "engine": "dynamodb-local",
+        "dynamodb_engine": "dynamodb-local",
         "user": {"email": "tpp@example.com", "password": "pass-word"},
         "client": {"client_id": "the-id", "client_secret": "hush", "title": "Example TPP"},
         "banks": [{"bic": "DEMOGB21", "name": "Demo Bank One", "api_version": 1, "domain": "http://bank"}],
@@ -123,8 +162,10 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
     }
     summary.show(content, tmp_path / "stack.json", 2.5, quiet=False)
     said = capsys.readouterr().out
-    for part in ("tpp@example.com", "pass-word", "the-id", "hush", "DEMOGB21", "http://dynamodb", "stack.json"):
+    for part in ("tpp@example.com", "pass-word", "the-id", "hush", "DEMOGB21", "stack.json", "ada / sandbox-ada, "):
         assert part in said
+    assert "http://aws  emulator\n" in said
+    assert "http://dynamodb  dynamodb-local\n" in said
     assert said.endswith("ready at http://127.0.0.1:8000 after 2.5 s\n")
 
     summary.show(content, tmp_path / "stack.json", 2.5, quiet=True)
@@ -134,10 +175,14 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
 @pytest.mark.dynamodb
 @pytest.mark.skipif(not DYNAMODB_ENDPOINT, reason="DynamoDB Local takes part in `make test-dynamodb`")
 def test_a_stack_that_keeps_its_data_comes_back_with_its_user_and_keys(tmp_path: Path) -> None:
-    before, after = [_kept(tmp_path) for _ in range(2)]
+    before = _kept(tmp_path)
+    with started(environ=CLEAN, folder=tmp_path) as between:
+        assert between["user"] != before[0]
+    after = _kept(tmp_path)
 
     assert before == after
-    assert stackfile.running(tmp_path / "stack.json") is None
+    assert not (tmp_path / "stack.json").exists()
+    assert (tmp_path / "dynamodb" / "seed.json").stat().st_mode & 0o777 == 0o600
 
 
 def _kept(folder: Path) -> tuple[dict[str, str], str, int]:

@@ -26,15 +26,13 @@ def test_a_stack_that_has_ended_is_not_running(tmp_path: Path) -> None:
     assert stackfile.running(file) is None
 
 
-def test_a_stack_takes_its_file_along_unless_a_restart_needs_it(tmp_path: Path) -> None:
+def test_a_stack_takes_its_own_file_along(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
-    stackfile.write(file, {"pid": os.getpid(), "user": "x"})
-    stackfile.leave(file, keep=True)
-    assert stackfile.read(file) == {"pid": None, "user": "x"}
-    stackfile.leave(file, keep=False)
+    stackfile.write(file, {"pid": os.getppid()})
+    stackfile.leave(file)
     assert file.exists(), "a file of another stack is not touched"
     stackfile.write(file, {"pid": os.getpid()})
-    stackfile.leave(file, keep=False)
+    stackfile.leave(file)
     assert not file.exists()
 
 

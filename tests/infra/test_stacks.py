@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,6 +84,13 @@ def test_a_failed_stack_names_the_resource_that_failed_first() -> None:
         lay(CloudFormation(False, events=events))
 
 
+@pytest.fixture
+def finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stage's address has been put in place."""
+    monkeypatch.setattr(deploy, "unfinished", lambda stage: None)
+
+
+@pytest.mark.usefixtures("finished")
 def test_a_deployment_prints_the_outputs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     client = CloudFormation(False)
     monkeypatch.setattr(deploy.boto3, "client", lambda service: client)
@@ -92,6 +100,24 @@ def test_a_deployment_prints_the_outputs(monkeypatch: pytest.MonkeyPatch, capsys
     assert capsys.readouterr().out == "KeyArn  arn\n"
 
 
+def test_a_deployment_with_the_placeholder_for_its_address_touches_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    client = CloudFormation(False)
+    config = tmp_path / "config.json"
+    config.write_text('{"stages": {"dev": {"environment_variables": {"PUBLIC_URL": "https://dev.causeway.example"}}}}')
+    monkeypatch.setattr(deploy, "CONFIG", config)
+    monkeypatch.setattr(deploy.boto3, "client", lambda service: client)
+
+    assert deploy.main(["dev"]) == 1
+    assert client.calls == []
+    assert capsys.readouterr().err == (
+        "causeway: PUBLIC_URL of the stage dev in .chalice/config.json is still the placeholder "
+        "https://dev.causeway.example: put the stage's address there first.\n"
+    )
+
+
+@pytest.mark.usefixtures("finished")
 def test_a_failed_deployment_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

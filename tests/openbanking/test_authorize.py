@@ -159,6 +159,17 @@ def test_the_callers_request_id_comes_back_and_an_unusable_one_is_replaced(world
     assert bad.body["requestId"] == bad.headers["x-request-id"]
 
 
+def test_a_long_list_of_nonsense_is_refused_in_few_words(world: World) -> None:
+    for scopes in (["\u00e9"] * 7_000, [5] * 20_000, ["s" * 65] * 900, [str(number) for number in range(7_000)]):
+        for size in (len(scopes), 64):
+            answer = world.tpp("POST", "/tpp/authorize", {"bic": BIC[1], "scopes": scopes[:size]})
+
+            assert answer.status == 400
+            assert len(answer.text) < 20_000
+    answer = world.tpp("POST", "/tpp/authorize", {f"m{number}": number for number in range(4_500)})
+    assert (answer.status, len(answer.text) < 20_000) == (400, True)
+
+
 # -- directories
 
 
@@ -173,7 +184,11 @@ def test_banks_come_in_pages(world: World) -> None:
     assert beyond["banks"] == []
 
 
-@pytest.mark.parametrize("query", ["page=0", "page=x", "limit=101", "limit=0", "limit=1&limit=2", "size=3", "page=1.5"])
+BAD_PAGES = ["page=0", "page=x", "page=1.5", "page=1.0", "page=1_0", "page=+1", "page=%2B1", "page=-1", "page=1%0A"]
+BAD_PAGES += ["page=%D9%A1", "page=1000001", f"page={'1' * 5000}", "limit=101", "limit=0", "limit=1&limit=2", "size=3"]
+
+
+@pytest.mark.parametrize("query", BAD_PAGES)
 def test_a_bad_page_is_not_consistent(world: World, query: str) -> None:
     answer = world.tpp("GET", f"/tpp/banks?{query}")
 
@@ -281,6 +296,85 @@ def test_nobody_is_sent_to_an_address_that_is_not_registered(world: World, chang
     assert answer.status == 400
     assert answer.headers["content-type"].startswith("text/html")
     assert "location" not in answer.headers
+
+
+def test_an_empty_redirect_uri_counts_as_left_out(world: World) -> None:
+    answer = front_door(world, redirect_uri="")
+
+    assert answer.status == 303
+    assert answer.headers["location"].startswith(world.banks[1].bank.authorization_url)
+
+
+@pytest.mark.parametrize("state", [None, ""])
+def test_a_front_door_without_a_state_makes_one(world: World, state: str | None) -> None:
+    (made,) = parse_qs(urlsplit(front_door(world, state=state).headers["location"]).query)["state"]
+
+    assert len(made) == 43
+
+
+def test_a_storage_failure_leads_back_as_a_server_error(world: World) -> None:
+    with world.storage_gone("put"):
+        answer = front_door(world)
+
+    assert answer.status == 303
+    assert answer.headers["location"].startswith(f"{world.client.callback_url}?")
+    query = parse_qs(urlsplit(answer.headers["location"]).query)
+    assert (query["error"], query["state"], query["iss"]) == (["server_error"], ["s"], ["http://127.0.0.1:8000"])
+    assert front_door(world).headers["location"].startswith(world.banks[1].bank.authorization_url)
+
+
+def test_a_storage_failure_before_the_client_is_known_is_a_page(world: World) -> None:
+    with world.storage_gone("batch_get"):
+        answer = front_door(world)
+
+    assert answer.status == 500
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "location" not in answer.headers
+
+
+@pytest.mark.parametrize("ended", ["expired", "cancelled", "approved"])
+def test_an_identical_request_that_has_ended_says_so(world: World, ended: str) -> None:
+    url = front_door(world).headers["location"]
+    if ended == "expired":
+        world.clock.advance(30 * 60)
+    elif ended == "approved":
+        world.bank(1, "/consent", world.consent_body(1, url))
+    else:
+        path = urlsplit(world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
+        world.call("GET", path)
+
+    again, other = front_door(world), front_door(world, scope="account.list")
+
+    said, used = (parse_qs(urlsplit(answer.headers["location"]).query) for answer in (again, other))
+    assert (said["error"], used["error"]) == (["invalid_request"], ["invalid_request"])
+    assert "has ended or expired" in said["error_description"][0]
+    assert "used before" in used["error_description"][0]
+
+
+@pytest.mark.parametrize(
+    ("client_id", "said"),
+    [
+        ("unknown", "no active client has this Client ID"),
+        ("x" * 65, "no active client has this Client ID"),
+        (None, "The address names no client_id"),
+        ("", "The address names no client_id"),
+    ],
+)
+def test_a_front_door_without_a_client_is_a_page_that_says_why(world: World, client_id: str | None, said: str) -> None:
+    answer = front_door(world, client_id=client_id)
+
+    assert answer.status == 400
+    assert answer.headers["content-type"].startswith("text/html")
+    assert said.lower() in answer.text.lower()
+    assert "location" not in answer.headers
+
+
+def test_a_front_door_of_an_inactive_client_is_a_page(world: World) -> None:
+    world.hub.clients.deactivate(world.client.client_id)
+
+    answer = front_door(world)
+
+    assert (answer.status, "location" in answer.headers) == (400, False)
 
 
 def test_unknown_parameters_are_ignored_as_rfc_6749_has_it(world: World) -> None:

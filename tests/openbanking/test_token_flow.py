@@ -210,7 +210,161 @@ def test_an_access_token_lives_an_hour(world: World) -> None:
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
+# -- answers that get lost
+
+
+@VERSIONS
+def test_a_redemption_whose_answer_from_storage_was_lost_still_brings_its_tokens(world: World, version: int) -> None:
+    code = world.approve(version).query["code"]
+
+    with world.answer_lost("transact", applied=True):
+        answer = world.tpp("POST", "/tpp/token", {"code": code})
+
+    assert answer.status == 200
+    assert world.tpp("GET", "/tpp/consent", bearer=answer.body["access_token"]).status == 200
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": answer.body["refresh_token"]}).status == 200
+
+
+@VERSIONS
+def test_a_redemption_that_was_not_written_may_be_repeated(world: World, version: int) -> None:
+    code = world.approve(version).query["code"]
+
+    with world.answer_lost("transact", applied=False):
+        failed = world.tpp("POST", "/tpp/token", {"code": code})
+
+    assert (failed.status, failed.body["error"], failed.headers["retry-after"]) == (500, "server_error", "1")
+    assert world.tpp("POST", "/tpp/token", {"code": code}).status == 200
+
+
+@VERSIONS
+def test_a_refresh_whose_answer_from_storage_was_lost_still_brings_its_tokens(world: World, version: int) -> None:
+    first = world.tokens(version)
+
+    with world.answer_lost("transact", applied=True):
+        answer = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+
+    assert answer.status == 200
+    assert world.tpp("GET", "/tpp/consent", bearer=answer.body["access_token"]).status == 200
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body == answer.body
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": answer.body["refresh_token"]}).status == 200
+
+
+@VERSIONS
+def test_a_refresh_that_was_not_written_may_be_repeated(world: World, version: int) -> None:
+    first = world.tokens(version)
+
+    with world.answer_lost("transact", applied=False):
+        failed = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+
+    assert (failed.status, failed.body["error"]) == (500, "server_error")
+    assert world.tpp("GET", "/tpp/consent", bearer=first["access_token"]).status == 200
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).status == 200
+
+
+def test_of_two_redemptions_at_once_one_succeeds_and_its_tokens_are_dead(world: World) -> None:
+    code, done = world.approve(1).query["code"], []
+
+    with world.meanwhile("transact", lambda: done.append(world.tpp("POST", "/tpp/token", {"code": code}))):
+        late = world.tpp("POST", "/tpp/token", {"code": code})
+
+    assert [done[0].status, late.status] == [200, 400]
+    assert world.tpp("GET", "/tpp/consent", bearer=done[0].body["access_token"]).status == 401
+
+
+def test_two_refreshes_at_once_fetch_one_pair(world: World) -> None:
+    first, done = world.tokens(1), []
+    refresh = {"refresh_token": first["refresh_token"]}
+
+    with world.meanwhile("transact", lambda: done.append(world.tpp("POST", "/tpp/token", refresh))):
+        late = world.tpp("POST", "/tpp/token", refresh)
+
+    assert late.status == 200
+    assert late.body == done[0].body
+
+
+def test_a_refresh_that_is_overtaken_by_a_revocation_brings_nothing(world: World) -> None:
+    first = world.tokens(1)
+
+    def revoke() -> None:
+        world.tpp("POST", "/tpp/token/revoke", {"token": first["access_token"]})
+
+    with world.meanwhile("transact", revoke):
+        late = world.tpp("POST", "/tpp/token", {"refresh_token": first["refresh_token"]})
+
+    assert (late.status, late.body["error"]) == (400, "invalid_grant")
+
+
 # -- client authentication
+
+
+BAD_BODIES: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "application/json"),
+    "no JSON": (b"{", "application/json"),
+    "no object": (b"[]", "application/json"),
+    "nothing in it": (b"{}", "application/json"),
+    "an unknown member": (b'{"code":"a","colour":"red"}', "application/json"),
+    "another type": (b'{"code":5,"token":5}', "application/json"),
+    "another grant": (b'{"grant_type":"password"}', "application/json"),
+    "too large": (b'{"code":"' + b"a" * 70_000 + b'"}', "application/json"),
+    "deep": (b"[" * 5000, "application/json"),
+    "another content type": (b"<a/>", "text/xml"),
+    "a form with a member twice": (b"code=a&code=b&token=a&token=b", "application/x-www-form-urlencoded"),
+    "a form that is no text": (b"code=%ff", "application/x-www-form-urlencoded"),
+    "an empty form": (b"", "application/x-www-form-urlencoded"),
+}
+
+
+@pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
+@pytest.mark.parametrize(("body", "content_type"), BAD_BODIES.values(), ids=BAD_BODIES)
+@pytest.mark.parametrize("who", ["nobody", "unknown", "inactive", "without its secret", "with a wrong secret"])
+def test_what_is_wrong_with_a_body_is_told_to_clients_only(
+    world: World, path: str, body: bytes, content_type: str, who: str
+) -> None:
+    headers = {"content-type": content_type}
+    if who == "unknown":
+        headers["x-api-key"] = "unknown"
+    elif who == "inactive":
+        headers["x-api-key"] = world.client.client_id
+        world.hub.clients.deactivate(world.client.client_id)
+    elif who != "nobody":
+        careful, _ = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True)
+        headers["x-api-key"] = careful.client_id
+        if who == "with a wrong secret":
+            headers["authorization"] = "Basic " + base64.b64encode(f"{careful.client_id}:x".encode()).decode()
+
+    answer = world.call("POST", path, body, headers)
+
+    assert (answer.status, answer.body["error"]) == (401, "invalid_client")
+    assert answer.headers["www-authenticate"].startswith("Basic")
+    assert "additionalErrors" not in answer.body
+
+
+@pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
+@pytest.mark.parametrize(("body", "content_type"), BAD_BODIES.values(), ids=BAD_BODIES)
+def test_a_client_is_told_what_is_wrong_with_its_body(world: World, path: str, body: bytes, content_type: str) -> None:
+    answer = world.call("POST", path, body, {"content-type": content_type, "x-api-key": world.client.client_id})
+
+    assert answer.status == 400
+    assert answer.body["error"] in ("invalid_request", "unsupported_grant_type")
+    assert "www-authenticate" not in answer.headers
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\x00b", "\r\n", "x" * 65, "Ω" * 64])
+def test_a_client_id_that_cannot_be_one_is_an_unknown_client(world: World, name: str) -> None:
+    answer = world.tpp("POST", "/tpp/token", {"code": "x", "client_id": name}, client_id="")
+
+    assert (answer.status, answer.body["error"]) == (401, "invalid_client")
+
+
+@pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
+def test_a_bad_request_id_is_told_to_clients_only(world: World, path: str) -> None:
+    body, headers = {"code" if path == "/tpp/token" else "token": "x"}, {"x-request-id": "1"}
+
+    known = world.tpp("POST", path, body, headers=headers)
+    unknown = world.tpp("POST", path, body, headers=headers, client_id="unknown")
+
+    assert (known.status, known.body["code"]) == (401, "REQUEST_ID_NOT_UUID")
+    assert (unknown.status, unknown.body["code"]) == (401, "WRONG_CREDENTIALS")
 
 
 def test_a_client_with_a_secret_has_to_show_it(world: World) -> None:

@@ -1,0 +1,103 @@
+"""What is stricter in production: secrets and PKCE."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from chalicelib.foundation.settings import Settings
+from tests.world import World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+VERIFIER = "v" * 43
+CHALLENGE = {
+    "code_challenge": base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode(),
+    "code_challenge_method": "S256",
+}
+
+
+@pytest.fixture
+def prod(shared_world: World) -> Iterator[World]:
+    """The service of the stage prod, on the resources that all tests have."""
+    of = shared_world.hub.settings
+    settings = Settings.from_environment(
+        {
+            "STAGE": "prod",
+            "PUBLIC_URL": "https://hub.example.com",
+            "RESOURCE_PREFIX": of.prefix,
+            "KEYS_SECRET": of.keys_secret,
+            "KMS_KEY_ID": of.kms_key_id,
+        }
+    )
+    world = shared_world.again(settings)
+    with world.installed():
+        yield world
+
+
+def authorize(world: World, version: int, **members: Any) -> Any:
+    request = {"bic": world.banks[version].bank.bic, "scopes": world.scopes(version)} | members
+    return world.tpp("POST", "/tpp/authorize", request)
+
+
+@VERSIONS
+def test_pkce_is_mandatory(prod: World, version: int) -> None:
+    without = authorize(prod, version)
+
+    assert (without.status, without.body["code"]) == (400, "FORMAT_ERROR")
+    assert "PKCE" in without.body["title"]
+    assert authorize(prod, version, **CHALLENGE).status == 200
+
+
+def test_pkce_is_mandatory_at_the_front_door(prod: World) -> None:
+    query = {"response_type": "code", "client_id": prod.client.client_id, "scope": "account.list", "bic": "ALPHGB21"}
+
+    without = prod.call("GET", f"/oauth/authorize?{urlencode(query)}").headers["location"]
+    with_it = prod.call("GET", f"/oauth/authorize?{urlencode(query | CHALLENGE)}").headers["location"]
+
+    assert without.startswith("https://hub.example.com/authorize/callback?")
+    assert parse_qs(urlsplit(without).query)["error"] == ["invalid_request"]
+    assert with_it.startswith(prod.banks[1].bank.authorization_url)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_every_client_gets_a_secret(prod: World, asked: bool) -> None:
+    client, secret = prod.hub.clients.create(owner="a@example.com", title="New", secret=asked)
+
+    assert secret is not None
+    assert client.accepts_secret(secret)
+    assert not client.accepts_secret(None)
+    assert secret not in repr(client)
+
+
+@VERSIONS
+def test_tokens_are_for_who_shows_the_secret_and_the_verifier(prod: World, version: int) -> None:
+    code = prod.approve(version, **CHALLENGE).query["code"]
+    good = {"code": code, "code_verifier": VERIFIER, "client_secret": prod.client_secret}
+
+    for left_out, error in (("client_secret", "invalid_client"), ("code_verifier", "invalid_grant")):
+        answer = prod.tpp("POST", "/tpp/token", {name: value for name, value in good.items() if name != left_out})
+        assert answer.body["error"] == error
+    assert prod.tpp("POST", "/tpp/token", good).status == 200
+
+
+def test_a_code_lives_a_minute(prod: World) -> None:
+    code = prod.approve(1, **CHALLENGE).query["code"]
+    prod.clock.advance(60)
+
+    answer = prod.tpp(
+        "POST", "/tpp/token", {"code": code, "code_verifier": VERIFIER, "client_secret": prod.client_secret}
+    )
+
+    assert answer.body["error"] == "invalid_grant"
+
+
+def test_the_metadata_document_offers_no_client_without_a_secret(prod: World) -> None:
+    body = prod.call("GET", "/.well-known/oauth-authorization-server").body
+
+    assert "none" not in body["token_endpoint_auth_methods_supported"]
+    assert body["issuer"] == "https://hub.example.com"

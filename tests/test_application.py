@@ -1,0 +1,124 @@
+"""The application around all views: what Chalice itself answers speaks the language of its interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.world import World
+
+ID = "0F8FAD5B-D9CB-469F-A165-70867728950E"
+ELSEWHERE = {
+    "GET /bank/consent": 1,
+    "DELETE /bank/token/revoke": 1,
+    "POST /bank/public_key": 1,
+    "POST /bank/cancel/x": 1,
+    "POST /bank/nothing": 1,
+    "GET /bank/v2x": 1,
+    "GET /bank/v2": 2,
+    "POST /bank/v2": 2,
+    "DELETE /bank/v2": 2,
+    "GET /bank/v2/consent": 2,
+    "PUT /bank/v2/token/revoke": 2,
+    "POST /bank/v2/cancel/x": 2,
+    "POST /bank/v2/no/thing": 2,
+    "POST /tpp/accounts": 2,
+    "GET /tpp/token/revoke": 2,
+    "PATCH /tpp/nothing": 2,
+}
+
+
+@pytest.mark.parametrize(("call", "version"), ELSEWHERE.items(), ids=ELSEWHERE)
+@pytest.mark.parametrize("content_type", ["application/json", "text/plain"])
+def test_an_action_that_does_not_exist_is_told_in_the_format_of_its_interface(
+    world: World, call: str, version: int, content_type: str
+) -> None:
+    method, path = call.split()
+    answer = world.call(method, path, b"{}", {"x-request-id": ID, "content-type": content_type})
+
+    assert answer.status == 401
+    assert answer.headers["x-request-id"] == ID
+    assert answer.headers["content-type"] == "application/json"
+    if version == 1:
+        assert (set(answer.body), answer.body["error_code"]) == ({"error_code", "message"}, 4202)
+    else:
+        assert (answer.body["code"], answer.body["requestId"]) == ("API_ACTION_DOES_NOT_EXIST", ID)
+
+
+@pytest.mark.parametrize("given", [None, "", "1", f"{ID} "])
+@pytest.mark.parametrize("call", ["GET /bank/consent", "POST /bank/v2", "GET /tpp/token", "POST /tpp/nothing"])
+def test_an_unusable_request_id_is_replaced(world: World, call: str, given: str | None) -> None:
+    method, path = call.split()
+    answer = world.call(method, path, b"", {} if given is None else {"x-request-id": given})
+
+    assert len(answer.headers["x-request-id"]) == 36
+    assert answer.headers["x-request-id"] != ID
+
+
+GETS = [
+    "/health",
+    "/",
+    "/authorize/callback",
+    "/static/style.css",
+    "/bank/public_key",
+    "/bank/cancel/x",
+    "/bank/v2/cancel/x",
+    "/oauth/authorize",
+    "/.well-known/jwks.json",
+    "/.well-known/oauth-authorization-server",
+    "/tpp/banks",
+    "/tpp/scope?bic=ALPHGB21",
+]
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", "application/x-www-form-urlencoded", "nonsense"])
+@pytest.mark.parametrize("path", GETS)
+def test_a_get_may_carry_any_content_type(world: World, path: str, content_type: str) -> None:
+    usual = world.tpp("GET", path, headers={"x-request-id": ID})
+    answer = world.tpp("GET", path, headers={"x-request-id": ID, "content-type": content_type})
+
+    assert answer.status == usual.status
+    assert answer.headers["content-type"] == usual.headers["content-type"]
+    assert answer.headers["x-request-id"] == usual.headers["x-request-id"] == ID
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_a_cancelling_browser_may_send_any_content_type(world: World, content_type: str) -> None:
+    from urllib.parse import urlsplit
+
+    url = world.authorize(1)["redirect_url"]
+    path = urlsplit(world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
+
+    answer = world.call("GET", path, headers={"content-type": content_type, "x-request-id": ID})
+
+    assert (answer.status, answer.headers["x-request-id"]) == (303, ID)
+
+
+@pytest.mark.parametrize("path", ["/tpp/banks", "/tpp/nothing", "/tpp/token"])
+def test_every_tpp_answer_tells_the_hubs_time(world: World, path: str) -> None:
+    assert "hub;dur=" in world.tpp("GET", path).headers["server-timing"]
+
+
+@pytest.mark.parametrize(
+    ("route", "members"),
+    [
+        ("/bank/consent", {"error_code", "message"}),
+        ("/bank/v2/consent", {"code", "title", "timestamp", "requestId"}),
+        ("/tpp/token", {"code", "title", "timestamp", "requestId", "error", "error_description"}),
+    ],
+)
+def test_a_failure_outside_every_view_is_answered_as_well(
+    world: World, route: str, members: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from chalicelib.foundation.web import Incoming
+
+    def broken(*_: Any) -> Any:
+        raise LookupError("hunter2")
+
+    monkeypatch.setattr(Incoming, "of", broken)
+    answer = world.call("POST", route, b"{}", {"x-request-id": ID})
+
+    assert (answer.status, set(answer.body)) == (500, members)
+    assert answer.headers["x-request-id"] == ID
+    assert "hunter2" not in answer.text
