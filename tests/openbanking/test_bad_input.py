@@ -27,8 +27,12 @@ json_value = st.recursive(
     max_leaves=12,
 )
 relaxed = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
+
+
+costly = settings(relaxed, max_examples=20)
+"""For examples that begin with a whole journey."""
 
 
 @st.composite
@@ -88,7 +92,7 @@ def test_authorize_answers_anything_and_a_refusal_uses_no_state_up(world: World,
     assert world.tpp("POST", "/tpp/authorize", valid).status == (400 if used else 200)
 
 
-@relaxed
+@costly
 @given(data=st.data())
 def test_the_token_endpoint_answers_anything_and_a_refusal_burns_no_code(world: World, data: st.DataObject) -> None:
     world.forget_journeys()
@@ -106,7 +110,7 @@ def test_the_token_endpoint_answers_anything_and_a_refusal_burns_no_code(world: 
     assert lives(world, answer.body["access_token"])
 
 
-@relaxed
+@costly
 @given(data=st.data())
 def test_the_token_endpoint_answers_anything_and_a_refusal_burns_no_refresh_token(
     world: World, data: st.DataObject
@@ -124,7 +128,7 @@ def test_the_token_endpoint_answers_anything_and_a_refusal_burns_no_refresh_toke
     assert lives(world, answer.body["access_token"])
 
 
-@relaxed
+@costly
 @given(data=st.data())
 def test_the_revocation_endpoint_answers_anything_and_ends_what_was_named_only(
     world: World, data: st.DataObject
@@ -174,7 +178,7 @@ def test_consent_answers_anything_and_a_refusal_saves_nothing(world: World, vers
 
 
 @VERSIONS
-@relaxed
+@costly
 @given(data=st.data())
 def test_a_banks_revocation_answers_anything_and_a_refusal_ends_nothing(
     world: World, version: int, data: st.DataObject

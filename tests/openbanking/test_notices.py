@@ -84,17 +84,16 @@ NOT_SUCCESS: dict[str, tuple[Any, str]] = {
 }
 
 
-@VERSIONS
 @pytest.mark.parametrize(("answer", "reason"), NOT_SUCCESS.values(), ids=NOT_SUCCESS)
-def test_whatever_is_not_success_is_tried_again(world: World, version: int, answer: Any, reason: str) -> None:
-    item = told(world, version, answer)
+def test_whatever_is_not_success_is_tried_again(world: World, answer: Any, reason: str) -> None:
+    item = told(world, 2, answer)  # this webhook is answered alike in both versions
 
     assert (item["state"], item["attempts"], item["last_error"]) == ("due", 1, reason)
 
 
 @VERSIONS
 @pytest.mark.parametrize("status", [404, 410])
-@pytest.mark.parametrize("body", [b"", b"{}", b'{"status":"success"}', b'{"code":"RESOURCE_UNKNOWN","title":"x"}'])
+@pytest.mark.parametrize("body", [b"", b'{"status":"success"}'])
 def test_a_bank_that_does_not_know_the_token_is_not_asked_again(
     world: World, version: int, status: int, body: bytes
 ) -> None:
@@ -133,18 +132,15 @@ def test_a_notice_to_a_bank_that_was_removed_is_over(world: World) -> None:
 
 
 @VERSIONS
-@pytest.mark.parametrize("padding", [0, 220, 440, 455, 470, 495])
 def test_a_bank_that_repeats_what_it_was_sent_does_not_get_it_into_records_or_logs(
-    world: World, version: int, padding: int, lines: Lines
+    world: World, version: int, lines: Lines
 ) -> None:
     consented, delivery_id = ended(world, version)
-    secrets = [secret.rpartition(".")[2] for secret in (consented.bank_token, world.banks[version].api_key)]
-    for echoed in (consented.bank_token, world.banks[version].api_key, *secrets):
-        world.banks[version].answers["/revoke_token"] = lambda sent, echoed=echoed: {
-            "status": "error",
-            "error_code": echoed,
-            "message": f"{'x' * padding}{echoed} is unknown",
-        }
+    keys = [consented.bank_token, world.banks[version].api_key]
+    secrets = [key.rpartition(".")[2] for key in keys]
+    for padding, echoed in zip((0, 220, 440, 455, 455, 470, 470, 495), (*keys, *secrets) * 2, strict=True):
+        wrong = {"status": "error", "error_code": echoed, "message": f"{'x' * padding}{echoed} is unknown"}
+        world.banks[version].answers["/revoke_token"] = lambda sent, wrong=wrong: wrong
         world.hub.worker.attempt(delivery_id)
 
         kept = stored(world, delivery_id)["last_error"]
@@ -153,5 +149,5 @@ def test_a_bank_that_repeats_what_it_was_sent_does_not_get_it_into_records_or_lo
             for place in (kept, lines.text):
                 assert secret[:20] not in place
                 assert secret[-20:] not in place
-        world.clock.advance(24 * 3600)
-    assert stored(world, delivery_id)["attempts"] == 4
+        world.clock.advance(48 * 3600)
+    assert stored(world, delivery_id)["attempts"] == 8
