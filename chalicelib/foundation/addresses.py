@@ -55,9 +55,3 @@ def is_public(address: str) -> bool:
         embedded = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
     judged = embedded or parsed
     return judged.is_global and not judged.is_multicast
-
-
-def origin(url: str) -> str:
-    """Scheme, host and port of an address."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"

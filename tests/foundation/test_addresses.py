@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.foundation.addresses import InvalidAddress, check_address, is_private_host, is_public, origin
+from chalicelib.foundation.addresses import InvalidAddress, check_address, is_private_host, is_public
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,3 @@ def test_an_address_inside_another_is_judged_by_itself(address: str, public: boo
 
 def test_a_name_with_a_dot_is_taken_for_public_until_it_is_resolved() -> None:
     assert not is_private_host("bank.example.com")
-
-
-def test_an_origin_is_scheme_host_and_port() -> None:
-    assert origin("https://tpp.example.com:8443/callback?state=1") == "https://tpp.example.com:8443"
