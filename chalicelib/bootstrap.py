@@ -22,10 +22,16 @@ from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.callers import Callers
 from chalicelib.openbanking.clients import Clients
 from chalicelib.openbanking.consents import Consents
+from chalicelib.openbanking.idempotency import IdempotencyKeys
 from chalicelib.openbanking.notices import Notices
+from chalicelib.openbanking.payment_flow import PaymentFlow
+from chalicelib.openbanking.payment_status import PaymentStatus
+from chalicelib.openbanking.payments import Payments
+from chalicelib.openbanking.performance_flow import PerformanceFlow
 from chalicelib.openbanking.relay import Relay
 from chalicelib.openbanking.replays import Replays
 from chalicelib.openbanking.token_flow import TokenFlow
+from chalicelib.statistics.daily_reports import DailyReports
 from chalicelib.website.users import Users
 
 
@@ -116,6 +122,40 @@ class Hub:
     @cached_property
     def relay(self) -> Relay:
         return Relay(self.callers, self.banks, self.consents, self.bank_link)
+
+    @cached_property
+    def payments(self) -> Payments:
+        return Payments(self.clock)
+
+    @cached_property
+    def payment_flow(self) -> PaymentFlow:
+        return PaymentFlow(
+            self.store,
+            self.clock,
+            self.callers,
+            self.banks,
+            self.consents,
+            self.payments,
+            IdempotencyKeys(self.vault, self.clock),
+            self.bank_link,
+        )
+
+    @cached_property
+    def payment_status(self) -> PaymentStatus:
+        return PaymentStatus(
+            self.store,
+            self.clock,
+            self.callers,
+            self.banks,
+            self.consents,
+            self.payments,
+            self.replays,
+            self.bank_link,
+        )
+
+    @cached_property
+    def performance_flow(self) -> PerformanceFlow:
+        return PerformanceFlow(self.store, self.replays, DailyReports(self.clock))
 
     @cached_property
     def worker(self) -> Worker:

@@ -9,6 +9,10 @@ _FIELDS = {
     "chalicelib.foundation.fields.AN": "builtins.str",
     "chalicelib.foundation.fields.A": "builtins.str",
     "chalicelib.foundation.fields.N": "builtins.object",
+    "chalicelib.foundation.fields.Name": "builtins.str",
+    "chalicelib.foundation.fields.Digits": "builtins.object",
+    "chalicelib.foundation.fields.Amount": "builtins.object",
+    "chalicelib.foundation.fields.Country": "builtins.str",
     "chalicelib.foundation.fields.Whole": "builtins.int",
 }
 

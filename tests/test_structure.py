@@ -22,8 +22,17 @@ FOUNDATION = f"{PACKAGE}.foundation"
 PROTOCOLS = (f"{PACKAGE}.openbanking.protocol", f"{PACKAGE}.cards.protocol")
 OPEN_BANKING = f"{PACKAGE}.openbanking"
 PAGES = f"{PACKAGE}.website.pages"
-RECORD_NAMES = ("clients", "bank_record", "banks", "authorizations", "consents", "replays")
-RECORDS = [f"{OPEN_BANKING}.{name}" for name in RECORD_NAMES]
+RECORD_NAMES = (
+    "clients",
+    "bank_record",
+    "banks",
+    "authorizations",
+    "consents",
+    "idempotency",
+    "payments",
+    "replays",
+)
+RECORDS = [*(f"{OPEN_BANKING}.{name}" for name in RECORD_NAMES), f"{PACKAGE}.statistics.daily_reports"]
 HTTP_NAMES = ("answers", "routes", "pages", "jobs")
 """Modules that speak HTTP or are started by it, besides those that end in ``_api``."""
 FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "aws_lambda_powertools", "jinja2")

@@ -74,7 +74,7 @@ class ScriptedOutbound(Outbound):
     def __init__(self, banks: Mapping[int, BankSide]) -> None:
         self._banks = banks
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool) -> Reply:
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
         for side in self._banks.values():
             if url.startswith(side.bank.domain + "/"):
                 return side.answer(Sent(url.removeprefix(side.bank.domain), dict(headers), body))
@@ -127,7 +127,7 @@ class World:
 
         client = self.hub.store._client
         tables = dynamodb_backends["123456789012"][client.meta.region_name].tables
-        for name in ("authorizations", "consents", "idempotency", "deliveries"):
+        for name in ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries"):
             if found := tables.get(f"{self.hub.settings.prefix}-{name}"):
                 found.items.clear()
 

@@ -1,53 +1,71 @@
 """The field vocabulary: the specification's types as types, so that a message reads like its table.
 
 ``AN[18]`` is printable text of 1 to 18 characters, ``A[3]`` letters, ``N[20]`` up to 20 digits (a JSON number or a
-string of digits), ``Whole[100]`` a number from 1 to 100; ``Iban``, ``Bic`` and ``Currency`` what their names say.
+string of digits), ``Whole[100]`` a number from 1 to 100. Where the specification's letters and numbers mean something,
+the type says what: ``Name[40]`` of a person or town, ``Digits[8]`` of an account number, ``Amount[10]`` of money,
+``Country[2]``; ``Iban``, ``Bic``, ``Currency``, ``Day`` and ``WebAddress`` what their names say.
 A ``Message`` refuses unknown members; an ``OpenMessage``, for what a bank answers, lets them through.
 
-Values are never quoted in a problem: it names the member and the rule.
+Every type also tells JSON Schema what it takes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Iterable
+from datetime import date
+from decimal import Context, Decimal, Inexact
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from unicodedata import category
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic import BaseModel, ConfigDict, ValidationError
+from typing_extensions import TypeAliasType
+
+from chalicelib.foundation.addresses import InvalidAddress, check_address
+from chalicelib.foundation.field_rules import (
+    NO_LETTERS,
+    NUMERIC,
+    UNPRINTABLE,
+    AmountRule,
+    DigitsRule,
+    Json,
+    NumberRule,
+    TextRule,
+    WholeRule,
+)
+from chalicelib.foundation.ibans import is_iban
+from chalicelib.foundation.problems import InvalidMessage, Kind, Problem, fault, problems_of
+from chalicelib.foundation.registries import countries, currencies
+
+__all__ = [
+    "AN",
+    "A",
+    "Amount",
+    "Bic",
+    "Country",
+    "Currency",
+    "Day",
+    "Digits",
+    "Iban",
+    "InvalidMessage",
+    "Kind",
+    "Message",
+    "N",
+    "Name",
+    "OpenMessage",
+    "Problem",
+    "WebAddress",
+    "Whole",
+    "currencies",
+    "decimal",
+    "exact_sum",
+    "fault",
+]
 
 _PROBLEMS = 50  # as many as one answer tells
-Kind = Literal["missing", "unknown", "type", "length", "characters", "value"]
 M = TypeVar("M", bound="Message")
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with one member: where (``payments.3.amount``), which kind of fault, and a sentence."""
-
-    field: str
-    kind: Kind
-    reason: str
-    mandatory: bool = True
-
-    def __str__(self) -> str:
-        return f"{self.field} {self.reason}" if self.field else self.reason
-
-
-class InvalidMessage(ValueError):
-    """A message does not fit its model; ``problems`` has every fault, in the order of the model's members."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        self.problems = problems
-        super().__init__("; ".join(map(str, problems)))
-
-
-def fault(kind: Kind, reason: str) -> NoReturn:
-    """Refuse a value from inside a validator."""
-    raise PydanticCustomError(kind, "{reason}", {"reason": reason})
 
 
 class Message(BaseModel):
@@ -63,7 +81,7 @@ class Message(BaseModel):
         try:
             return cls.model_validate(value)
         except ValidationError as error:
-            raise InvalidMessage(list(islice(_problems(cls, error), _PROBLEMS))) from None
+            raise InvalidMessage(list(islice(problems_of(cls, error), _PROBLEMS))) from None
 
 
 class OpenMessage(Message):
@@ -75,212 +93,236 @@ class OpenMessage(Message):
 class _Text:
     """A constrained string; subclasses say which characters are allowed."""
 
-    @classmethod
-    def check(cls, value: str) -> str:
+    pattern: str
+    example: str
+    description: str
+
+    @staticmethod
+    def check(value: str) -> str:
         raise NotImplementedError
 
+    @classmethod
+    def described(cls, length: int) -> Json:
+        example = cls.example[:length].strip()
+        return {"pattern": cls.pattern, "description": cls.description, "examples": [example]}
+
     def __class_getitem__(cls, length: int) -> Any:
-        return Annotated[str, _Rule(cls.check, length)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """Tells pydantic to check a string's length, then its characters."""
-
-    check: Callable[[str], str]
-    length: int
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        text = core_schema.str_schema(strict=True, min_length=1, max_length=self.length)
-        return core_schema.no_info_after_validator_function(self.check, text)
+        return Annotated[str, TextRule(cls.check, length, partial(cls.described, length))]
 
 
 class AN(_Text):
     """Printable text (the specification's letters, digits and ``. ! @`` would refuse addresses and names)."""
 
-    @classmethod
-    def check(cls, value: str) -> str:
+    pattern = f"^[^{UNPRINTABLE}]*$"
+    example = "Invoice 17"
+    description = "Printable text"
+
+    @staticmethod
+    def check(value: str) -> str:
         return value if value.isprintable() else fault("characters", "must be printable text")
 
 
 class A(_Text):
     """Letters."""
 
-    @classmethod
-    def check(cls, value: str) -> str:
+    pattern = rf"^[^\u0020-@\[-`{{-~{NO_LETTERS}{UNPRINTABLE}]*$"
+    example = "EUR"
+    description = "Letters"
+
+    @staticmethod
+    def check(value: str) -> str:
         return value if value.isalpha() else fault("characters", "must be letters only")
+
+
+class Name(_Text):
+    """The name of a person or town, where the specification says letters: also combining marks, spaces, punctuation."""
+
+    pattern = r"^ *[^ {0}][^{0}]*$".format(rf"!-%*+0-@\[-`{{-~{NO_LETTERS}{UNPRINTABLE}")
+    example = "Zoë O'Brien"
+    description = "A name: letters, spaces and ' \u2019 - . , & / ( ), without digits"
+
+    @staticmethod
+    def check(value: str) -> str:
+        if not _USUAL_NAME.fullmatch(value) and not all(map(_is_in_names, value)):
+            fault("characters", "must be letters, spaces and the punctuation of names")
+        return value if value.strip() else fault("characters", "must not be blank")
+
+
+_USUAL_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-ÿ '\u2019.,&/()-]+")
+
+
+def _is_in_names(character: str) -> bool:
+    return character.isalpha() or character in " '\u2019-.,&/()" or category(character).startswith("M")
 
 
 class N:
     """A number of at most so many digits: a JSON number, or a string of digits with an optional decimal dot."""
 
     def __class_getitem__(cls, length: int) -> Any:
-        return Annotated[Any, _Digits(length)]
+        return Annotated[Any, NumberRule(length)]
+
+
+class Digits:
+    """An account number or sort code: a string of digits, or a whole JSON number; it is kept as it came."""
+
+    def __class_getitem__(cls, length: int) -> Any:
+        return Annotated[Any, DigitsRule(length)]
+
+
+class Amount:
+    """An amount of money greater than zero: a JSON number or a string, written as digits with an optional decimal dot.
+
+    It is kept exactly as it came; ``decimal`` tells its value.
+    """
+
+    def __class_getitem__(cls, length: int) -> Any:
+        return Annotated[Any, AmountRule(length)]
+
+
+def decimal(value: object) -> Decimal:
+    """The exact value of an accepted ``N`` or ``Amount``."""
+    assert isinstance(value, NUMERIC)
+    return Decimal(value)
+
+
+def exact_sum(values: Iterable[object]) -> Decimal:
+    """What accepted ``Amount`` values come to; unlike ``sum``, without rounding to 28 digits."""
+    total = Decimal()
+    for value in values:
+        total = _EXACT.add(total, decimal(value))
+    return total
+
+
+_EXACT = Context(prec=1000, traps=[Inexact])
 
 
 class Whole:
     """A whole number from 1 to the length in brackets, as a query has it: nothing but digits."""
 
     def __class_getitem__(cls, highest: int) -> Any:
-        return Annotated[int, _WholeUpTo(highest)]
+        return Annotated[int, WholeRule(highest)]
 
 
-@dataclass(frozen=True, slots=True)
-class _WholeUpTo:
-    highest: int
+class Country:
+    """A country code of ISO 3166-1 in capitals: ``Country[2]`` is alpha-2, ``Country[3]`` alpha-3."""
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.check)
-
-    def check(self, value: object) -> int:
-        text = str(value)
-        if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= self.highest:
-            fault("value", f"must be a whole number from 1 to {self.highest}")
-        return int(text)
+    def __class_getitem__(cls, letters: Literal[2, 3]) -> Any:
+        return _COUNTRIES[letters]
 
 
-_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class _Digits:
-    length: int
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.check)
-
-    def check(self, value: object) -> object:
-        if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
-            fault("type", "must be a number")
-        if isinstance(value, Decimal) and _digits(value) > self.length:  # before 1e999999999 is written out
-            fault("length", f"must have at most {self.length} digits")
-        text = f"{value:f}" if isinstance(value, Decimal) else str(value)
-        if not _NUMBER.fullmatch(text):
-            fault("type", "must be a number")
-        if sum(map(str.isdigit, text)) > self.length:
-            fault("length", f"must have at most {self.length} digits")
+def _country(letters: Literal[2, 3], example: str) -> Any:
+    def check(value: str) -> str:
+        if value not in countries(letters):
+            fault("value", f"is not a country code of ISO 3166-1 alpha-{letters}")
         return value
 
+    def described() -> Json:
+        description = f"A country code of ISO 3166-1 alpha-{letters}"
+        return {"enum": sorted(countries(letters)), "description": description, "examples": [example]}
 
-def _digits(value: Decimal) -> int:
-    """A lower bound of how many digits a number has when it is written without an exponent."""
-    _, digits, exponent = value.as_tuple()
-    return max(len(digits) + exponent, -exponent) if isinstance(exponent, int) else 0
+    return TypeAliasType(f"CountryAlpha{letters}", Annotated[str, TextRule(check, letters, described)])
+
+
+_COUNTRIES = {2: _country(2, "DE"), 3: _country(3, "DEU")}
 
 
 def _iban(value: str) -> str:
-    from stdnum import iban  # the registry is large and few requests need it
-
     compact = value.replace(" ", "").upper()
-    return compact if compact.isascii() and iban.is_valid(compact) else fault("value", "is not a valid IBAN")
+    return compact if value.isascii() and is_iban(compact) else fault("value", "is not a valid IBAN")
+
+
+def _iban_described() -> Json:
+    return {
+        "minLength": 15,
+        "pattern": "^ *[A-Za-z] *[A-Za-z] *[0-9] *[0-9][A-Za-z0-9 ]*$",
+        "description": "An IBAN: its length, structure and check digits are those of its country; small letters and "
+        "spaces are taken too",
+        "examples": ["GB33BUKB20201555555555"],
+    }
+
+
+_BIC = re.compile(r"[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?")
 
 
 def _bic(value: str) -> str:
     upper = value.upper()
-    return upper if _BIC.fullmatch(upper) else fault("value", "is not a BIC of 8 or 11 characters")
+    return upper if value.isascii() and _BIC.fullmatch(upper) else fault("value", "is not a BIC of 8 or 11 characters")
 
 
-_BIC = re.compile(r"[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?")
+def _bic_described() -> Json:
+    return {
+        "minLength": 8,
+        "pattern": "^[A-Za-z0-9]{4}[A-Za-z]{2}[A-Za-z0-9]{2}(?:[A-Za-z0-9]{3})?$",
+        "description": "A BIC of 8 or 11 characters",
+        "examples": ["DEUTDEFF"],
+    }
 
 
 def _currency(value: str) -> str:
     return value if value in currencies() else fault("value", "is not a currency code of ISO 4217")
 
 
-def currencies() -> frozenset[str]:
-    """The alphabetic codes of ISO 4217."""
-    global _currencies
-    if not _currencies:
-        import pycountry  # the registry is large and few requests need it
-
-        _currencies = frozenset(currency.alpha_3 for currency in pycountry.currencies)
-    return _currencies
+def _currency_described() -> Json:
+    return {"enum": sorted(currencies()), "description": "A currency code of ISO 4217", "examples": ["EUR"]}
 
 
-_currencies: frozenset[str] = frozenset()
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def _day(value: str) -> str:
+    if not _DAY.fullmatch(value):
+        fault("date", "must be a date, YYYY-MM-DD")
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        fault("date", "must be a date, YYYY-MM-DD")
+    return value
+
+
+def _day_described() -> Json:
+    return {
+        "format": "date",
+        "minLength": 10,
+        "maxLength": 10,
+        "pattern": f"^{_DAY.pattern}$",
+        "description": "A date, YYYY-MM-DD",
+        "examples": ["2026-01-31"],
+    }
+
+
+_WEB_ADDRESS = re.compile(
+    r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"  # host and port
+    r"(?:[/?][!-\"$-~]*)?"  # path and query: what ASCII can print, but no fragment
+)
+
+
+def _web_address(value: str) -> str:
+    try:
+        if _WEB_ADDRESS.fullmatch(value):
+            return check_address(value, local=True)
+    except InvalidAddress:
+        pass
+    return fault("value", "must be an http or https address with a host, without user information and fragment")
+
+
+def _web_address_described() -> Json:
+    return {
+        "format": "uri",
+        "pattern": f"^{_WEB_ADDRESS.pattern}$",
+        "description": "An absolute http or https address without user information and fragment",
+        "examples": ["https://tpp.example.com/callback"],
+    }
+
 
 if TYPE_CHECKING:
     Iban = str
     Bic = str
     Currency = str
+    Day = str
+    WebAddress = str
 else:
-    Iban = Annotated[str, _Rule(_iban, 42)]
-    Bic = Annotated[str, _Rule(_bic, 11)]
-    Currency = Annotated[str, _Rule(_currency, 3)]
-
-
-_REASONS: dict[str, tuple[Kind, str]] = {
-    "missing": ("missing", "is required"),
-    "extra_forbidden": ("unknown", "is not known here"),
-    "string_type": ("type", "must be a string"),
-    "bool_type": ("type", "must be true or false"),
-    "list_type": ("type", "must be a list"),
-    "model_type": ("type", "must be an object"),
-    "model_attributes_type": ("type", "must be an object"),
-    "dict_type": ("type", "must be an object"),
-    "string_too_short": ("length", "must not be empty"),
-    "string_unicode": ("characters", "must be printable text"),
-    "recursion_loop": ("type", "is nested too deeply"),
-}
-
-
-def _problems(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
-    seen = set()
-    for entry in error.errors(include_url=False, include_input=False):
-        place = _place(entry)
-        kind, reason = _describe(entry)
-        if (place, kind) not in seen:
-            seen.add((place, kind))
-            yield Problem(_shown(place), kind, reason, _is_mandatory(model, entry["loc"]))
-
-
-def _describe(entry: Any) -> tuple[Kind, str]:
-    name, context = entry["type"], entry.get("ctx", {})
-    if "reason" in context:
-        return name, context["reason"]
-    if name == "string_too_long":
-        return "length", f"must have at most {context['max_length']} characters"
-    if name == "too_long":
-        return "length", f"must have at most {context['max_length']} entries"
-    if name == "too_short":
-        return "length", f"must have at least {context['min_length']} entry"
-    if name in ("literal_error", "enum"):
-        return "value", f"must be {context['expected']}"
-    return _REASONS.get(name, ("type", "is not of the right type"))
-
-
-_BRANCH = re.compile(r"str|int|bool|none|constrained-str|(?:function-\w+|list|dict)\[.*\]", re.DOTALL)
-
-
-def _place(entry: Any) -> str:
-    """The path to a member. Pydantic puts the names of a union's branches into a location; they are no members."""
-    *way, last = entry["loc"] or ("",)
-    members = [part for part in way if isinstance(part, int) or not _BRANCH.fullmatch(part)]
-    if entry["type"] == "extra_forbidden" or isinstance(last, int) or not _BRANCH.fullmatch(last):
-        members.append(last)
-    return ".".join(map(str, members))
-
-
-def _shown(place: str) -> str:
-    """A member's name as the caller wrote it, shortened and freed of what cannot be printed."""
-    return "".join(character if character.isprintable() else "?" for character in place)[:128]
-
-
-def _is_mandatory(model: type[BaseModel], location: tuple[int | str, ...]) -> bool:
-    """Whether every member on the way to ``location`` is required by the model it belongs to."""
-    current: Any = model
-    for part in location:
-        if isinstance(part, int):
-            continue
-        described = getattr(current, "model_fields", {}).get(part)
-        if described is None:
-            return True
-        if not described.is_required():
-            return False
-        current = _inner_model(described.annotation)
-    return True
-
-
-def _inner_model(annotation: Any) -> Any:
-    arguments = getattr(annotation, "__args__", ())
-    return _inner_model(arguments[0]) if arguments else annotation
+    Iban = Annotated[str, TextRule(_iban, 42, _iban_described)]
+    Bic = Annotated[str, TextRule(_bic, 11, _bic_described)]
+    Currency = TypeAliasType("Currency", Annotated[str, TextRule(_currency, 3, _currency_described)])
+    Day = Annotated[str, TextRule(_day, None, _day_described)]
+    WebAddress = Annotated[str, TextRule(_web_address, 2048, _web_address_described)]

@@ -8,6 +8,7 @@ interpreter can follow.
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import chain
 from typing import Any, NoReturn
 
 import simplejson
@@ -23,10 +24,11 @@ class InvalidJson(ValueError):
 class Number(Decimal):
     """A decimal number that remembers its spelling: ``1e5`` and ``0.0000001`` stay what they were."""
 
+    __slots__ = ("text",)
     text: str
 
     def __new__(cls, text: str) -> Number:
-        number = super().__new__(cls, text)
+        number = Decimal.__new__(cls, text)
         number.text = text
         return number
 
@@ -48,7 +50,7 @@ def loads(text: str | bytes) -> Any:
         raise InvalidJson(f"{error.msg} at line {error.lineno} column {error.colno}") from None
     except (ValueError, ArithmeticError):
         raise InvalidJson("a number is too long") from None
-    if _brackets(text) > DEPTH and _is_deeper(value, DEPTH):
+    if _is_deeper(value, DEPTH):
         raise InvalidJson("nested too deeply")
     return value
 
@@ -59,18 +61,17 @@ def dumps(value: Any) -> str:
     return text
 
 
-def _brackets(text: str | bytes) -> int:
-    return text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
-
-
 def _is_deeper(value: Any, depth: int) -> bool:
     """Whether lists and objects are nested deeper than ``depth``; level by level, without recursion."""
-    level = [value]
+    level: list[Any] = [[value]]
     for _ in range(depth + 1):
-        containers = [each for each in level if isinstance(each, dict | list)]
-        if not containers:
+        level = [
+            inner.values() if type(inner) is dict else inner
+            for inner in chain.from_iterable(level)
+            if type(inner) is dict or type(inner) is list
+        ]
+        if not level:
             return False
-        level = [inner for each in containers for inner in (each.values() if isinstance(each, dict) else each)]
     return True
 
 

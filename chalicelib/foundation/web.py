@@ -77,9 +77,9 @@ class Incoming:
         """The query. Raises: BadContent, for a name that is given twice."""
         return _once(self.query)
 
-    def json(self) -> Any:
+    def json(self, limit: int = BODY_BYTES) -> Any:
         """The body as JSON. Raises: BadContent with the kind ``type``, ``size`` or ``json``."""
-        self._check_size()
+        self._check_size(limit)
         if self.content_type != JSON:
             raise BadContent("type", f"Content-Type must be {JSON}")
         try:
@@ -89,7 +89,7 @@ class Incoming:
 
     def form(self) -> dict[str, str]:
         """The body as a form; members without a value count as absent (RFC 6749 §3.1). Raises: BadContent."""
-        self._check_size()
+        self._check_size(BODY_BYTES)
         try:
             pairs = parse_qsl(self.body.decode("utf-8"), errors="strict", max_num_fields=100)
         except ValueError:
@@ -99,9 +99,9 @@ class Incoming:
         except BadContent as error:
             raise BadContent("form", str(error)) from None
 
-    def _check_size(self) -> None:
-        if len(self.body) > BODY_BYTES:
-            raise BadContent("size", f"the body is larger than {BODY_BYTES} bytes")
+    def _check_size(self, limit: int) -> None:
+        if len(self.body) > limit:
+            raise BadContent("size", f"the body is larger than {limit} bytes")
 
 
 def _once(pairs: Any) -> dict[str, str]:

@@ -36,7 +36,7 @@ def refused(route: str, refusal: Refusal, request_id: str, now: int) -> Response
     """A refusal in the format of ``route``'s interface."""
     if speaks_version_1(route):
         return json_answer(version_1_body(refusal), version_1_status(refusal), _headers(route, refusal))
-    body = version_2_body(refusal, request_id, now)
+    body = version_2_body(refusal, *(refusal.first or (request_id, now)))
     if route in _RFC_6749:
         body |= {"error": oauth_error(refusal), "error_description": refusal.message}
     return json_answer(body, version_2_status(refusal), _headers(route, refusal))
@@ -48,7 +48,7 @@ def oauth_error(refusal: Refusal) -> str:
         return refusal.oauth_error
     if refusal.fault in (Fault.NOT_AUTHENTICATED, Fault.WRONG_CREDENTIALS):
         return "invalid_client"
-    return "server_error" if refusal.fault is Fault.INTERNAL else "invalid_request"
+    return "server_error" if refusal.fault in (Fault.INTERNAL, Fault.UNKNOWN) else "invalid_request"
 
 
 def as_refusal(error: Exception) -> Refusal:
@@ -58,7 +58,9 @@ def as_refusal(error: Exception) -> Refusal:
     if isinstance(error, BadContent):
         return Refusal(_CONTENT[error.kind], str(error))
     log.exception("failed")
-    return Refusal(Fault.INTERNAL, "the service failed", retry_after=1 if isinstance(error, StoreError) else None)
+    if isinstance(error, StoreError):
+        return Refusal(Fault.UNKNOWN, "the storage did not answer: repeat the request as it was", retry_after=1)
+    return Refusal(Fault.INTERNAL, "the service failed")
 
 
 def failure(clock: Clock, incoming: Incoming, error: Exception) -> Response:

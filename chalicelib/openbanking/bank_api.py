@@ -50,6 +50,8 @@ def _step(name: str) -> Step:
         "initiate": lambda: hub().authorization_flow.initiate,
         "save_consent": lambda: hub().authorization_flow.save_consent,
         "revoke_token": lambda: hub().token_flow.revoke_by_bank,
+        "report_status": lambda: hub().payment_status.report,
+        "report_day": lambda: hub().performance_flow.report,
     }
     return steps[name]()
 
@@ -71,7 +73,8 @@ def _answered(call: BankCall, version: Version) -> View:
 
 for _version, _base in BASES.items():
     for _call in BANK_CALLS:
-        bank_routes.serve(f"{_base}{_call.path}", ["POST"], _answered(_call, _version))
+        if _version in _call.models:
+            bank_routes.serve(f"{_base}{_call.path}", ["POST"], _answered(_call, _version))
 
 
 @bank_routes.get("/bank/public_key")

@@ -7,22 +7,49 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.fields import InvalidMessage, Problem
 from chalicelib.foundation.keyring import Keyring
-from chalicelib.foundation.outbound import Outbound, OutboundError, Reply
+from chalicelib.foundation.outbound import NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.signatures import sign
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.v1 import Unusable
 from chalicelib.openbanking.protocol.webhooks import Webhook
 
 _TEXT = 510
+_MESSAGE = "the request to the bank failed"
+_AGAIN = ": the bank does not accept the PSU's token any more, the PSU must authorize again"
 _TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
 _CAMEL_TO_SNAKE: dict[str, str] = {}
+
+
+Reach = Literal["never", "refused", "unknown"]
+"""How far a request came: it never left, the bank said no, or nobody knows what the bank made of it."""
+
+
+class BankFailed(Refusal):
+    """A bank that could not be reached, refused, or answered with nonsense.
+
+    Attributes:
+        reach: how far the request came.
+        authorize_again: whether the bank does not accept the PSU's token any more.
+    """
+
+    def __init__(self, detail: str, reach: Reach = "unknown", *, authorize_again: bool = False) -> None:
+        self.reach: Reach = reach
+        self.authorize_again = authorize_again
+        message = _MESSAGE + _AGAIN if authorize_again else _MESSAGE
+        super().__init__(Fault.BANK_FAILED, message, [Detail(Fault.BANK_FAILED, _printable(detail))])
+
+    @property
+    def detail(self) -> str:
+        """The bank's own words, or what went wrong on the way."""
+        return self.details[0].details
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +78,39 @@ class BankLink:
         request_id: str,
         token: str | None,
         psu_address: str | None = None,
+        once: bool = False,
     ) -> BankAnswer:
-        """Send ``webhook`` and hold the answer against its model.
+        """Send ``webhook``, hold the answer against its model and bring it into its one shape.
 
-        ``version`` is the consent's: a bank that has moved on answers old consents in their own version.
+        ``version`` is the consent's: a bank that has moved on answers old consents in their own version. ``once`` is
+        for payments, see ``send``.
 
         Raises:
-            Refusal: ``BANK_FAILED``.
+            BankFailed: in whatever way.
         """
-        reply = self.send(bank, webhook.path, request, request_id=request_id, token=token, psu_address=psu_address)
+        token = token if webhook.sends_token else None
+        reply = self.send(
+            bank, webhook.path, request, request_id=request_id, token=token, psu_address=psu_address, once=once
+        )
         try:
             answer = webhook.shape(understand(version, reply))
             _check(webhook, answer)
-        except Refusal as refusal:
-            raise self.without_secrets(refusal, bank, token) from None
-        return BankAnswer(answer, reply.seconds)
+            return BankAnswer(webhook.conclude(request, answer), reply.seconds)
+        except Unusable as error:
+            raise BankFailed(str(error)) from None
+        except BankFailed as failure:
+            raise self.without_secrets(failure, bank, token) from None
 
-    def without_secrets(self, refusal: Refusal, bank: Bank, token: str | None) -> Refusal:
-        """A refusal whose details do not repeat what the bank was sent to recognise us or the PSU by.
+    def without_secrets(self, failure: BankFailed, bank: Bank, token: str | None) -> BankFailed:
+        """A failure whose details do not repeat what the bank was sent to recognise us or the PSU by.
 
         They are cut only then: half a secret would not be recognised.
         """
-        sent = [secret for key in (token, self.banks.outbound_key(bank)) if key for secret in (key, key.split(".")[-1])]
-        details = []
-        for detail in refusal.details:
-            text = detail.details
-            for secret in sent:
+        text = failure.detail
+        for key in (token, self.banks.outbound_key(bank)):
+            for secret in (key, key.split(".")[-1]) if key else ():
                 text = text.replace(secret, "***")
-            details.append(Detail(detail.fault, text[:_TEXT]))
-        return Refusal(refusal.fault, refusal.message, details)
+        return BankFailed(text[:_TEXT], failure.reach, authorize_again=failure.authorize_again)
 
     def send(
         self,
@@ -90,8 +121,15 @@ class BankLink:
         request_id: str,
         token: str | None,
         psu_address: str | None = None,
+        once: bool = False,
     ) -> Reply:
-        """Sign and post one request; a refused or dropped connection is tried once more. Raises: Refusal."""
+        """Sign and post one request; a refused or dropped connection is tried once more.
+
+        Not so with ``once``: then it travels on a connection of its own and is never repeated.
+
+        Raises:
+            BankFailed: there was no whole answer.
+        """
         body = jsontext.dumps(request).encode()
         headers = {
             "Content-Type": "application/json",
@@ -102,22 +140,13 @@ class BankLink:
         headers |= {"X-Auth-Token": token} if token else {}
         headers |= {"PSU-IP-Address": psu_address} if psu_address else {}
         try:
-            return self.outbound.post(f"{bank.domain}{path}", body, headers, repeat=True)
+            return self.outbound.post(f"{bank.domain}{path}", body, headers, repeat=not once, fresh=once)
         except OutboundError as error:
-            raise bank_failed(str(error)) from error
-
-
-def bank_failed(reason: str, code: str | None = None, *, authorize_again: bool = False) -> Refusal:
-    """The refusal for a bank that failed; ``reason`` and ``code`` are the bank's, freed of control signs."""
-    message = "the request to the bank failed"
-    if authorize_again:
-        message += ": the bank does not accept the PSU's token any more, the PSU must authorize again"
-    details = f"{_printable(code)}: {_printable(reason)}" if code else _printable(reason)
-    return Refusal(Fault.BANK_FAILED, message, [Detail(Fault.BANK_FAILED, details)])
+            raise BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown") from error
 
 
 def understand(version: Version, reply: Reply) -> dict[str, Any]:
-    """The members of a good answer: version 1 without its ``status``, version 2 in snake_case. Raises: Refusal."""
+    """The members of a good answer: version 1 without its ``status``, version 2 in snake_case. Raises: BankFailed."""
     try:
         answer = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
@@ -132,25 +161,27 @@ def understand(version: Version, reply: Reply) -> dict[str, Any]:
     return {in_snake_case(name): _snake(value) for name, value in answer.items()}
 
 
-def _nonsense(reply: Reply, what: str) -> Refusal:
-    return bank_failed(f"the bank answered with status {reply.status} and {what}", authorize_again=reply.status == 401)
+def _nonsense(reply: Reply, what: str) -> BankFailed:
+    return BankFailed(f"the bank answered with status {reply.status} and {what}", authorize_again=reply.status == 401)
 
 
 def _version_1(answer: dict[str, Any], status: int, good: bool) -> dict[str, Any]:
     if not good or answer.get("status") == "error":
         raise _bank_error(answer, status, "error_code", "message")
     if answer.get("status") != "success":
-        raise bank_failed("the bank's answer has no status")
+        raise BankFailed("the bank's answer has no status")
     return {name: value for name, value in answer.items() if name != "status"}
 
 
-def _bank_error(answer: dict[str, Any], status: int, code_member: str, text_member: str) -> Refusal:
+def _bank_error(answer: dict[str, Any], status: int, code_member: str, text_member: str) -> BankFailed:
+    """A bank's own error; one below 500 that has a code, or says that it is an error, is a plain no."""
     code, text = answer.get(code_member), answer.get(text_member)
-    again = str(code) in _TOKEN_REFUSED if code else status == 401
-    return bank_failed(
-        str(text) if text else f"the bank answered with status {status}",
-        str(code) if code else None,
-        authorize_again=again,
+    said = str(text) if text else f"the bank answered with status {status}"
+    is_no = status < 500 and (code is not None or answer.get("status") == "error")
+    return BankFailed(
+        f"{code}: {said}" if code else said,
+        "refused" if is_no else "unknown",
+        authorize_again=str(code) in _TOKEN_REFUSED if code else status == 401,
     )
 
 
@@ -159,10 +190,14 @@ def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
     try:
         webhook.answer.read(answer)
     except InvalidMessage as error:
-        fatal = [problem for problem in error.problems if problem.mandatory and problem.kind in ("missing", "type")]
+        fatal = [problem for problem in error.problems if problem.mandatory and _is_fatal(problem)]
         if fatal:
-            raise bank_failed(f"the bank's answer is not of its form: {'; '.join(map(str, fatal))}") from None
+            raise BankFailed(f"the bank's answer is not of its form: {'; '.join(map(str, fatal))}") from None
         log.warning("odd bank answer", webhook=webhook.path, problems=[str(problem) for problem in error.problems])
+
+
+def _is_fatal(problem: Problem) -> bool:
+    return problem.kind in ("missing", "type") or problem.reason == "must not be empty"
 
 
 def in_snake_case(name: str) -> str:

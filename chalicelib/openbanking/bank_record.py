@@ -13,13 +13,10 @@ from chalicelib.foundation.addresses import InvalidAddress, check_address
 from chalicelib.foundation.fields import Bic, InvalidMessage, Message
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.foundation.store import Item
+from chalicelib.openbanking.protocol.payments import SCHEMES
 from chalicelib.openbanking.protocol.scopes import SCOPES, Scope, Version
 
 KEYS_KEPT = 2
-SCHEMES: dict[Version, tuple[str, ...]] = {
-    1: ("FPS", "BACS", "CHAPS", "SCTI", "SCT"),
-    2: ("FPS", "BACS", "CHAPS", "SCTI", "SCT", "SWIFT"),
-}
 CONSENT_DAYS = 180
 LONGEST_CONSENT_DAYS = 365
 DIRECTORY = "all"

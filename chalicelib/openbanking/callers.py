@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chalicelib.foundation.clock import Clock
@@ -12,6 +13,7 @@ from chalicelib.openbanking.consents import Consent, consent_key, token_key
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 
 _CLIENT_ID = 64
+Key = tuple[str, Item]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,22 @@ class Credentials:
     client_id: str | None
     bearer: str | None = None
     good_request_id: bool = True
+
+    @property
+    def bic(self) -> str | None:
+        """The bank that the bearer names; whether the bearer is worth anything is another question."""
+        token = Credential.parse(self.bearer or "", parts=3)
+        return token.ids[2] if token else None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A client with the consent of its bearer, the bearer's record, and what else was asked for in the same read."""
+
+    client: Client
+    consent: Consent
+    token: Item
+    found: list[Item | None]
 
 
 class Callers:
@@ -32,30 +50,40 @@ class Callers:
 
     def client(self, credentials: Credentials) -> Client:
         """The active client that calls. Raises: Refusal."""
-        client_id = named_client(credentials.client_id)
-        return _check(credentials, self._store.get(*client_key(client_id)))
+        return self.client_and(credentials, [])[0]
 
-    def bearer(self, credentials: Credentials) -> tuple[Client, Consent]:
-        """The active client that calls and the valid consent of its bearer. Raises: Refusal."""
-        keys = [client_key(named_client(credentials.client_id))]
-        token = Credential.parse(credentials.bearer or "", parts=2)
-        if token is not None:
-            keys += [consent_key(token.ids[0]), token_key("access", token)]
-        found = self._store.batch_get(keys)
-        client = _check(credentials, found[0])
+    def client_and(self, credentials: Credentials, keys: Sequence[Key]) -> tuple[Client, list[Item | None]]:
+        """The active client that calls, and the items under ``keys``. Raises: Refusal."""
+        found = self._store.batch_get([client_key(named_client(credentials.client_id)), *keys])
+        return _check(credentials, found[0]), found[1:]
+
+    def bearer(self, credentials: Credentials, keys: Sequence[Key] = (), *, or_spent: bool = False) -> Caller:
+        """The active client that calls, the valid consent of its bearer, and the items under ``keys``.
+
+        ``or_spent`` lets the bearer of a spent one-time consent pass.
+
+        Raises:
+            Refusal: no client, no bearer, or one that is not valid.
+        """
+        token = Credential.parse(credentials.bearer or "", parts=3)
+        own = [consent_key(token.ids[0]), token_key("access", token)] if token else []
+        client, found = self.client_and(credentials, [*own, *keys])
         if credentials.bearer is None:
-            raise _no_bearer("a bearer token is required")
-        consent = self._consent(client, token, *found[1:]) if token is not None else None
-        if consent is None:
-            raise _no_bearer("the bearer token is not valid: refresh it, or ask the PSU to authorize again")
-        return client, consent
+            raise no_bearer("a bearer token is required")
+        consent = self._consent(client, token, found[0], found[1]) if token else None
+        if token is None or consent is None or not (consent.is_valid(self._clock.time()) or or_spent):
+            raise invalid_bearer()
+        return Caller(client, consent, found[1] or {}, found[2:])
 
     def _consent(self, client: Client, token: Credential, item: Item | None, access: Item | None) -> Consent | None:
+        """The consent in force, or spent, that a bearer of this client stands for."""
         now = self._clock.time()
         if item is None or access is None or not token.matches(access["digest"]) or access["expires_at"] <= now:
             return None
         consent = Consent.from_item(item)
-        return consent if consent.client_id == client.client_id and consent.is_valid(now) else None
+        if (consent.client_id, consent.bic) != (client.client_id, token.ids[2]):
+            return None
+        return consent if consent.is_valid(now) or consent.is_spent(now) else None
 
 
 def named_client(client_id: str | None) -> str:
@@ -86,5 +114,9 @@ def _check(credentials: Credentials, item: Item | None) -> Client:
     return client
 
 
-def _no_bearer(message: str) -> Refusal:
+def invalid_bearer() -> Refusal:
+    return no_bearer("the bearer token is not valid: refresh it, or ask the PSU to authorize again")
+
+
+def no_bearer(message: str) -> Refusal:
     return Refusal(Fault.NOT_AUTHENTICATED, message, challenge=True)

@@ -2,8 +2,9 @@
 
 One item collection per consent. The item ``consent`` says who may do what until when; a relayed call reads it, so it
 holds nothing else. ``grant`` is the state of its credentials: the code, and which refresh token is current. Each access
-and refresh token is an item of its own, written once and only ever recognised by its digest. A token counts while its
-consent is *authorised*, so one write to the consent ends them all.
+and refresh token is an item of its own, only ever recognised by its digest. A token counts while its consent is
+*authorised*, so one write to the consent ends them all; a *spent* one-time consent still lets its bearer read the
+status of the payment that it was spent on.
 """
 
 from __future__ import annotations
@@ -57,10 +58,8 @@ class Consent:
     def is_valid(self, now: int) -> bool:
         return self.status == "authorised" and now < self.valid_until
 
-    def allows_account(self, kind: str, identifier: str) -> bool:
-        """Whether the PSU approved an account; when none of that ``kind`` was named, the bank decides."""
-        named = self.accounts.get(kind) or ()
-        return not named or identifier in named
+    def is_spent(self, now: int) -> bool:
+        return self.status == "spent" and now < self.valid_until
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ def grant_key(consent_id: str) -> tuple[str, Item]:
 
 
 def token_key(kind: Literal["access", "refresh"], credential: Credential) -> tuple[str, Item]:
-    """Where the token of a two-part credential stands."""
+    """Where a token stands. A refresh token names consent and token; a bearer names the bank as well."""
     return TABLE, {"consent_id": credential.ids[0], "part": f"{kind}#{credential.ids[1]}"}
 
 
@@ -181,19 +180,45 @@ class Consents:
             return None
         return Pair(**jsontext.loads(self._vault.unseal(grant.pair_sealed, _context(grant.consent_id, "pair"))))
 
-    def ending(self, consent: Consent, by: Party, status: Literal["revoked", "spent"] = "revoked") -> Update:
-        """The write that ends a consent and every token of it."""
+    def ending(self, consent: Consent, by: Party) -> Update:
+        """The write that revokes a consent and with it every token of it."""
         return Update(
             *consent_key(consent.consent_id),
-            set={"status": status, "ended_at": self._clock.time(), "ended_by": by},
-            condition=Attr("status").eq("authorised"),
+            set={"status": "revoked", "ended_at": self._clock.time(), "ended_by": by},
+            condition=Attr("status").is_in(["authorised", "spent"]),
         )
+
+    def spending(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
+        """The writes by which one ``attempt`` at a payment uses a one-time consent up; they fail for all but one.
+
+        The bearer that it came with lives on until the consent's end, to read its own payment's status.
+        """
+        return [
+            Update(
+                *consent_key(consent.consent_id),
+                set={"status": "spent", "spent_by": attempt, "spent_at": self._clock.time()},
+                condition=Attr("status").eq("authorised"),
+            ),
+            _lifetime(access, consent.valid_until),
+        ]
+
+    def giving_back(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
+        """The writes that undo ``spending``: the bank was provably never reached."""
+        return [
+            Update(
+                *consent_key(consent.consent_id),
+                set={"status": "authorised"},
+                remove=("spent_by", "spent_at"),
+                condition=Attr("status").eq("spent") & Attr("spent_by").eq(attempt),
+            ),
+            _lifetime(access, access["expires_at"]),
+        ]
 
     def _pair(
         self, consent: Consent, changes: Mapping[str, Any], condition: ConditionBase
     ) -> tuple[Pair, list[Operation]]:
         access_id, refresh_id, now = new_id(), new_id(), self._clock.time()
-        access, access_digest = new_credential(consent.consent_id, access_id)
+        access, access_digest = new_credential(consent.consent_id, access_id, consent.bic)
         refresh, refresh_digest = new_credential(consent.consent_id, refresh_id)
         pair = Pair(access, min(now + ACCESS_LIFETIME, consent.valid_until), refresh)
         members = {name: getattr(pair, name) for name in Pair.__dataclass_fields__}
@@ -218,6 +243,11 @@ def _token(consent: Consent, part: str, token_digest: str, valid_until: int) -> 
         "expires_at": valid_until,
     }
     return Put(TABLE, item)
+
+
+def _lifetime(token: Item, expires_at: int) -> Update:
+    key = {name: token[name] for name in ("consent_id", "part")}
+    return Update(TABLE, key, set={"expires_at": expires_at}, condition=Attr("consent_id").exists())
 
 
 def _context(consent_id: str, member: str) -> str:

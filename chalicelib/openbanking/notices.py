@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from chalicelib.delivery.outbox import Delivery
 from chalicelib.delivery.worker import Undeliverable
 from chalicelib.foundation.store import Store
-from chalicelib.openbanking.bank_link import BankLink, understand
+from chalicelib.openbanking.bank_link import BankFailed, BankLink, understand
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.consents import Consent, Consents, consent_key
-from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN
 
 _GONE = (404, 410)
 
@@ -39,11 +39,10 @@ class Notices:
         token = self.consents.bank_token(Consent.from_item(item))
         try:
             reply = self.link.send(
-                bank, "/revoke_token", {"access_token": token}, request_id=delivery.request_id, token=token
+                bank, REVOKE_TOKEN.path, {"access_token": token}, request_id=delivery.request_id, token=token
             )
             if reply.status in _GONE:
                 raise Undeliverable(f"the bank answered with status {reply.status}", final=True)
             understand(1, reply)
-        except Refusal as failure:
-            refusal = self.link.without_secrets(failure, bank, token)
-            raise Undeliverable(refusal.details[0].details if refusal.details else refusal.message) from None
+        except BankFailed as failure:
+            raise Undeliverable(self.link.without_secrets(failure, bank, token).detail) from None

@@ -99,7 +99,7 @@ class TokenFlow:
 
     def revoke_by_tpp(self, client_id: str | None, secret: str | None, token: str) -> None:
         """End the consent of any token of the caller's; other tokens change nothing (RFC 7009 §2.2)."""
-        credential = Credential.parse(token, parts=2)
+        credential = Credential.parse(token, parts=2) or Credential.parse(token, parts=3)
         keys = []
         if credential is not None:
             keys = [consent_key(credential.ids[0]), token_key("access", credential), token_key("refresh", credential)]
@@ -124,7 +124,7 @@ class TokenFlow:
         if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
             raise Refusal(Fault.UNKNOWN_TOKEN, "the access token is not known")
         answer = {"status": "success"}
-        if consent.status != "authorised":
+        if consent.status == "revoked":
             return self.replays.keep(claim, answer)
         try:
             self.store.transact([self.consents.ending(consent, "bank"), self.replays.keeping(claim, answer)])

@@ -16,7 +16,9 @@ from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.web import ALL_METHODS, FORM, BadContent, Incoming, Routes, View, json_answer
 from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorization_flow import lifetime
+from chalicelib.openbanking.bank_link import BankAnswer
 from chalicelib.openbanking.callers import Credentials, unknown_client
+from chalicelib.openbanking.idempotency import Claim
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
@@ -26,8 +28,10 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     ScopeQuery,
     TokenRequest,
 )
-from chalicelib.openbanking.protocol.webhooks import RELAYED, RelayedCall
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.token_flow import describe
+
+_KEY_LENGTH = 255
 
 
 def _failed(incoming: Incoming, error: Exception) -> Response:
@@ -94,30 +98,71 @@ def banks(incoming: Incoming) -> Response:
 
 @tpp_routes.get("/tpp/consent")
 def consent(incoming: Incoming) -> Response:
-    _, found = hub().callers.bearer(_credentials(incoming))
+    caller = hub().callers.bearer(_credentials(incoming))
     _no_parameters(incoming)
-    return json_answer(describe(found))
+    return json_answer(describe(caller.consent))
 
 
 def _relayed(call: RelayedCall) -> View:
     def relayed(incoming: Incoming) -> Response:
         started = hub().clock.monotonic()
         admitted = hub().relay.admit(call, _credentials(incoming))
+        in_query = call.method == "GET"
+        if not in_query:
+            _no_parameters(incoming)
         answer = hub().relay.ask(
             admitted,
-            incoming.parameters(),
+            incoming.parameters() if in_query else incoming.json(),
+            in_query=in_query,
             request_id=incoming.request_id,
             psu_address=_psu_address(incoming),
         )
-        own = hub().clock.monotonic() - started - answer.seconds
-        timing = f"bank;dur={answer.seconds * 1000:.1f}, hub;dur={max(own, 0) * 1000:.1f}"
-        return json_answer(answer.body, headers={"Server-Timing": timing})
+        return _timed(answer, started)
 
     return relayed
 
 
+def _payment(call: PaymentCall) -> View:
+    def initiated(incoming: Incoming) -> Response:
+        started = hub().clock.monotonic()
+        flow, credentials, claim = hub().payment_flow, _credentials(incoming), _claim(call, incoming)
+        if call.kind == "direct":
+            order = flow.admit_direct(call, credentials, claim, lambda: _direct_bic(incoming.json()))
+        else:
+            order = flow.admit(call, credentials, claim)
+        _no_parameters(incoming)
+        _check_idempotency_key(incoming)
+        members = incoming.json(call.body_bytes)
+        if call.kind == "direct":
+            members = {name: value for name, value in members.items() if name != "bic"}
+        answer = flow.initiate(order, members, request_id=incoming.request_id, psu_address=_psu_address(incoming))
+        return _timed(answer, started)
+
+    return initiated
+
+
+@tpp_routes.get(STATUS_PATH)
+def payment_status(incoming: Incoming) -> Response:
+    started = hub().clock.monotonic()
+    answer = hub().payment_status.ask(
+        _credentials(incoming),
+        incoming.parameters(),
+        request_id=incoming.request_id,
+        psu_address=_psu_address(incoming),
+    )
+    return _timed(answer, started)
+
+
+def _timed(answer: BankAnswer, started: float) -> Response:
+    own = hub().clock.monotonic() - started - answer.seconds
+    timing = f"bank;dur={answer.seconds * 1000:.1f}, hub;dur={max(own, 0) * 1000:.1f}"
+    return json_answer(answer.body, headers={"Server-Timing": timing})
+
+
 for _call in RELAYED:
     tpp_routes.serve(_call.path, [_call.method], _relayed(_call))
+for _order in PAYMENTS:
+    tpp_routes.serve(_order.path, ["POST"], _payment(_order))
 
 
 def _unknown(incoming: Incoming) -> Response:
@@ -147,6 +192,31 @@ def _query(incoming: Incoming, model: Any) -> Any:
 def _no_parameters(incoming: Incoming) -> None:
     if incoming.query:
         raise Refusal(Fault.PARAMETER, "this call takes no parameters")
+
+
+def _claim(call: PaymentCall, incoming: Incoming) -> Claim | None:
+    """What an Idempotency-Key stands for; a bad one is refused later, when it is the headers' turn."""
+    key, client_id = incoming.headers.get("idempotency-key"), incoming.headers.get("x-api-key", "")
+    return Claim.of(client_id, call.path, key, incoming.body) if key and _is_key(key) else None
+
+
+def _check_idempotency_key(incoming: Incoming) -> None:
+    key = incoming.headers.get("idempotency-key")
+    if key is not None and not _is_key(key):
+        raise Refusal(Fault.HEADERS, f"header Idempotency-Key must have 1 to {_KEY_LENGTH} printable characters")
+
+
+def _is_key(key: str) -> bool:
+    return 1 <= len(key) <= _KEY_LENGTH and key.isprintable()
+
+
+def _direct_bic(members: Any) -> str:
+    """The bank of a direct payment's body. Raises: Refusal."""
+    named = {name: value for name, value in members.items() if name == "bic"} if isinstance(members, dict) else members
+    try:
+        return ScopeQuery.read(named).bic
+    except InvalidMessage as error:
+        raise refuse_fields(error) from None
 
 
 def _psu_address(incoming: Incoming) -> str | None:

@@ -8,6 +8,7 @@ from chalicelib.bootstrap import hub
 from chalicelib.foundation import log
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.foundation.web import Incoming, Routes, json_answer, text_answer
+from chalicelib.openbanking.protocol.payments import STATUSES
 from chalicelib.website.pages import error_page, page, stylesheet
 
 
@@ -45,6 +46,33 @@ def callback(incoming: Incoming) -> Response:
         description=query.get("error_description"),
         lifetime=hub().settings.code_lifetime,
     )
+
+
+@website_routes.get("/payments/callback")
+def payment_callback(incoming: Incoming) -> Response:
+    """Where PSUs come back to after a payment: what the address says and, since it can be forged, what the bank says.
+
+    The bank is asked when the payment's callback_url had its ``bic`` in the query.
+    """
+    query = dict(incoming.query)
+    bic, payment_id = query.get("bic", ""), query.get("payment_id", "")
+    known = hub().payment_status.look(bic, payment_id, hub().clients.default_callback) if bic and payment_id else None
+    return page(
+        "payment.html",
+        payment_id=payment_id,
+        told=query.get("status"),
+        told_meaning=_meaning(query.get("status")),
+        message=query.get("message"),
+        bic=bic,
+        known=known.body if known else None,
+        known_meaning=_meaning(known.body["status"]) if known else "",
+    )
+
+
+def _meaning(status: object) -> str:
+    """A payment status of either version in words."""
+    names = {str(code): meaning for version in STATUSES.values() for code, meaning in version.items()}
+    return names.get(str(status), "")
 
 
 @website_routes.get("/static/style.css")

@@ -50,6 +50,7 @@ GROUPS = {
         "remove",
     ),
     "clients": ("add", "list", "show", "activate", "deactivate"),
+    "consents": ("show", "revoke"),
     "keys": ("init", "rotate-signing", "rotate-data", "show"),
     "users": ("add",),
 }
@@ -665,6 +666,25 @@ def fresh(world: World, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
     hub.keyring._kms = FakeKms()
     monkeypatch.setattr(connection, "connect", lambda: hub)
     return hub
+
+
+def test_a_consent_is_shown_and_revoked_from_the_next_call_on(world: World) -> None:
+    tokens, _ = world.tokens(1), world.queued()
+    consent_id, bearer = tokens["consent_id"], tokens["access_token"]
+    shown = done("consents", "show", consent_id)["consent"]
+    assert (shown["status"], shown["client_id"]) == ("authorised", world.client.client_id)
+
+    assert done("consents", "revoke", consent_id)["consent"] == {"consent_id": consent_id, "status": "revoked"}
+
+    assert world.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
+    assert len(world.queued()) == 1  # the bank is told
+    assert "is revoked" in run("consents", "revoke", consent_id).stdout
+    assert world.queued() == []
+
+
+@pytest.mark.parametrize("command", ["show", "revoke"])
+def test_an_unknown_consent_is_refused(command: str) -> None:
+    assert refused("consents", command, "nobody") == "there is no consent nobody"
 
 
 @pytest.mark.usefixtures("fresh")

@@ -96,7 +96,17 @@ def test_removing_a_type_removes_the_outputs_that_name_it(small: dict[str, Any])
     assert set(rest["Outputs"]) == {"KeyArn"}
 
 
-TABLES = ["authorizations", "banks", "clients", "consents", "deliveries", "idempotency", "users"]
+TABLES = [
+    "authorizations",
+    "banks",
+    "clients",
+    "consents",
+    "deliveries",
+    "idempotency",
+    "payments",
+    "statistics",
+    "users",
+]
 
 
 @pytest.mark.parametrize(
@@ -133,6 +143,7 @@ def test_records_that_expire_do_so_by_one_attribute() -> None:
         "consents",
         "deliveries",
         "idempotency",
+        "payments",
     }
 
 

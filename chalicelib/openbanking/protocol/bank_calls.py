@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from chalicelib.foundation.fields import AN, Iban, Message
+from chalicelib.foundation.fields import AN, Day, Digits, Iban, Message, fault
 from chalicelib.openbanking.protocol.errors import Fault
+from chalicelib.openbanking.protocol.payments import STATUSES, status_from
 from chalicelib.openbanking.protocol.scopes import Version
 
 Identifiers = Annotated[list[AN[128]], Field(max_length=1000)]
@@ -38,6 +39,18 @@ class RevokeToken(Message):
     access_token: AN[512]
 
 
+def _a_status(version: Version, value: object) -> object:
+    known = ", ".join(map(str, STATUSES[version]))
+    return fault("value", f"must be one of {known}") if status_from(version, value) is None else value
+
+
+class PaymentsStatus(Message):
+    """``/bank/payments/status``: where a payment stands now."""
+
+    payment_id: AN[255]
+    payment_status: Annotated[int | str, BeforeValidator(lambda value: _a_status(1, value))]
+
+
 class _Camel(Message):
     model_config = ConfigDict(alias_generator=to_camel)
 
@@ -54,6 +67,20 @@ class RevokeTokenV2(_Camel, RevokeToken):
     """``/bank/v2/token/revoke``."""
 
 
+class PaymentsStatusV2(_Camel, PaymentsStatus):
+    """``/bank/v2/payments/status``; takes the codes and, since its table says N, the numbers."""
+
+    payment_status: Annotated[int | str, BeforeValidator(lambda value: _a_status(2, value))]
+
+
+class DailyPerformance(_Camel):
+    """``/bank/v2/daily_performance``: average durations of one day, in milliseconds."""
+
+    date: Day
+    consent_duration: Digits[10] | None = None
+    payment_duration: Digits[10] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class BankCall:
     """One call of the bank-facing API.
@@ -61,7 +88,7 @@ class BankCall:
     Attributes:
         name: of the flow's step that answers it.
         path: below ``/bank`` or ``/bank/v2``.
-        models: the request per version.
+        models: the request per version; a version that is missing has no such call.
     """
 
     name: str
@@ -73,6 +100,8 @@ BANK_CALLS: tuple[BankCall, ...] = (
     BankCall("initiate", "/init_authorization", {1: InitAuthorization, 2: InitAuthorizationV2}),
     BankCall("save_consent", "/consent", {1: SaveConsent, 2: SaveConsentV2}),
     BankCall("revoke_token", "/token/revoke", {1: RevokeToken, 2: RevokeTokenV2}),
+    BankCall("report_status", "/payments/status", {1: PaymentsStatus, 2: PaymentsStatusV2}),
+    BankCall("report_day", "/daily_performance", {2: DailyPerformance}),
 )
 
 FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {
@@ -82,6 +111,10 @@ FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {
     "ibans": (Fault.FIELD, Fault.IBAN_NOT_VALID),
     "access_token": (Fault.FIELD, Fault.MALFORMED_TOKEN),
     "accessToken": (Fault.FIELD, Fault.MALFORMED_TOKEN),
+    "payment_id": (Fault.FIELD, Fault.PAYMENT_ID),
+    "paymentId": (Fault.FIELD, Fault.PAYMENT_ID),
+    "payment_status": (Fault.FIELD, Fault.PAYMENT_STATUS),
+    "paymentStatus": (Fault.FIELD, Fault.PAYMENT_STATUS),
 }
 """Members whose absence, or wrong value, has a code of its own."""
 

@@ -81,22 +81,32 @@ ADDITIONAL: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FaultRow:
-    """What one fault is called in version 1 and in version 2, there perhaps with an additional error."""
+    """What one fault is called in version 1 and in version 2, there perhaps with an additional error.
+
+    ``status`` stands where the version 2 code goes with another HTTP status than in its table.
+    """
 
     v1: int
     v2: str
     additional: str | None = None
+    status: int | None = None
 
 
 class Fault(Enum):
     """Every reason to refuse a request, with its codes (decisions of this project pair the two tables)."""
 
     INTERNAL = FaultRow(4002, "INTERNAL_SERVER_ERROR")
+    UNKNOWN = FaultRow(4000, "INTERNAL_SERVER_ERROR")
     CONTENT = FaultRow(4001, "FORMAT_ERROR")
     FIELD = FaultRow(4001, "FORMAT_ERROR", "INVALID_MODEL_TYPE")
+    DATE = FaultRow(4001, "FORMAT_ERROR", "INVALID_DATE_FORMAT")
+    PAYMENT_ID = FaultRow(4001, "FORMAT_ERROR", "INVALID_PAYMENT_ID_FORMAT")
+    PAYMENT_STATUS = FaultRow(4001, "FORMAT_ERROR", "INVALID_PAYMENT_STATUS_FORMAT")
+    SCHEME = FaultRow(4001, "PAYMENT_SCHEME_INVALID")
     NOT_JSON = FaultRow(4003, "FORMAT_ERROR")
     UNKNOWN_FIELD = FaultRow(4001, "FORMAT_ERROR", "EXTRA_FIELDS_PROVIDED")
     HEADERS = FaultRow(4001, "HEADERS_ERROR")
+    STILL_RUNNING = FaultRow(4001, "HEADERS_ERROR", status=409)
     PARAMETER = FaultRow(4001, "PARAMETER_NOT_CONSISTENT")
     OTHER_VERSION = FaultRow(4004, "SERVICE_BLOCKED")
     TPP_GONE = FaultRow(4005, "SERVICE_BLOCKED")
@@ -139,6 +149,8 @@ class Refusal(Exception):
         oauth_error: the ``error`` of RFC 6749, where the token endpoint refuses.
         retry_after: seconds after which another try may succeed.
         challenge: whether the answer asks for a bearer (``WWW-Authenticate``).
+        first: request id and time, in Unix seconds, of the request that this refusal first answered; a repeat gets it
+            unchanged.
     """
 
     def __init__(
@@ -150,6 +162,7 @@ class Refusal(Exception):
         oauth_error: str | None = None,
         retry_after: int | None = None,
         challenge: bool = False,
+        first: tuple[str, int] | None = None,
     ) -> None:
         self.fault = fault
         self.message = message
@@ -157,6 +170,7 @@ class Refusal(Exception):
         self.oauth_error = oauth_error
         self.retry_after = retry_after
         self.challenge = challenge
+        self.first = first
         super().__init__(f"{fault.name}: {message}")
 
 
@@ -176,9 +190,12 @@ def refuse_parameters(error: InvalidMessage) -> Refusal:
 
 
 def _fault_of(problem: Problem, special: Mapping[str, tuple[Fault, Fault]]) -> Fault:
-    missing, wrong = special.get(problem.field.split(".")[0], (Fault.FIELD, Fault.FIELD))
     if problem.kind == "unknown":
         return Fault.UNKNOWN_FIELD
+    if problem.kind == "date":
+        return Fault.DATE
+    named = (special[part] for part in problem.field.split(".") if part in special)
+    missing, wrong = next(named, (Fault.FIELD, Fault.FIELD))
     return missing if problem.kind == "missing" else wrong
 
 
@@ -197,7 +214,7 @@ def version_1_body(refusal: Refusal) -> dict[str, Any]:
 
 
 def version_2_status(refusal: Refusal) -> int:
-    return VERSION_2[refusal.fault.value.v2].status
+    return refusal.fault.value.status or VERSION_2[refusal.fault.value.v2].status
 
 
 def version_2_body(refusal: Refusal, request_id: str, now: int) -> dict[str, Any]:

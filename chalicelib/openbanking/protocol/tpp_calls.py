@@ -76,6 +76,13 @@ class ScopeQuery(Message):
     bic: Bic
 
 
+class PaymentStatusQuery(Message):
+    """``GET /tpp/payment_status``; ``bic`` names the bank of a direct payment, which has no bearer."""
+
+    payment_id: AN[255]
+    bic: Bic | None = None
+
+
 class BanksQuery(Message):
     """``GET /tpp/banks``."""
 

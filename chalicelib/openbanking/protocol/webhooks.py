@@ -1,7 +1,8 @@
 """What the service calls at a bank, and the TPP calls that lead there (specification, Service to bank).
 
-A row of ``RELAYED`` is one call of a TPP; per bank version it names the webhook, the scope it needs, the model of its
-request and the model that the bank's answer is held against. Adding a call is adding a row and its models.
+A row of ``RELAYED`` is a question about a PSU's data, a row of ``PAYMENTS`` a payment to be initiated. Per bank version
+a row names the webhook, the scope it needs, the model of its request and the model that the bank's answer is held
+against. Adding a call is adding a row and its models.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import model_validator
-
-from chalicelib.foundation.fields import AN, A, Iban, Message, N, OpenMessage, fault
+from chalicelib.foundation.fields import Message, OpenMessage
+from chalicelib.openbanking.protocol import v1, v2
+from chalicelib.openbanking.protocol.bank_calls import RevokeToken
+from chalicelib.openbanking.protocol.payments import Kind
 from chalicelib.openbanking.protocol.scopes import Version
 
 
@@ -20,63 +22,11 @@ class Nothing(Message):
     """A request without members."""
 
 
-class AccountRequestV1(Message):
-    iban: Iban | None = None
-    account_id: AN[34] | None = None
-
-    @model_validator(mode="after")
-    def one_of(self) -> AccountRequestV1:
-        if (self.iban is None) == (self.account_id is None):
-            fault("value", "one of iban and account_id is required")
-        return self
-
-
-class AccountV1(OpenMessage):
-    id: N[20]
-    name: AN[50]
-    iban: AN[34]
-    currency: A[3]
-    additional_data: list[Any] | dict[str, Any] | None = None
-
-
-class AccountsAnswerV1(OpenMessage):
-    accounts: list[AccountV1]
-
-
-class AccountAnswerV1(OpenMessage):
-    account: AccountV1
-
-
-class AccountRequestV2(Message):
-    account_id: AN[255]
-
-
-class AccountReference(OpenMessage):
-    resource_id: AN[255]
-    iban: AN[34] | None = None
-    bban: AN[30] | None = None
-    account_number: N[8] | None = None
-    sort_code: N[6] | None = None
-    currency: A[3]
-    name: AN[255] | None = None
-    payment_schemes: list[AN[5]] | None = None
-
-
-class AccountsAnswerV2(OpenMessage):
-    accounts: list[AccountReference]
-
-
-class AccountAnswerV2(OpenMessage):
-    account: AccountReference
-
-
-def account_as_object(answer: dict[str, Any]) -> dict[str, Any]:
-    """A version 2 account may come as a list of one; it is answered as an object."""
-    account = answer.get("account")
-    return {**answer, "account": account[0]} if isinstance(account, list) and len(account) == 1 else answer
-
-
 def unchanged(answer: dict[str, Any]) -> dict[str, Any]:
+    return answer
+
+
+def as_answered(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
@@ -86,27 +36,41 @@ class Webhook:
 
     Attributes:
         path: at the bank's own address.
-        scope: that the consent must have.
+        scope: that the consent must have; ``None`` where no scope is asked for.
         request: model of the body that is sent.
         answer: model that the bank's answer is held against; the answer itself is handed on.
         shape: brings the quirks that the specification admits into one shape.
+        conclude: makes the TPP's answer of request and answer. Raises: v1.Unusable.
+        sends_token: whether ``X-Auth-Token`` goes along.
     """
 
     path: str
-    scope: str
+    scope: str | None
     request: type[Message]
     answer: type[OpenMessage]
     shape: Callable[[dict[str, Any]], dict[str, Any]] = unchanged
+    conclude: Callable[[Mapping[str, Any], dict[str, Any]], dict[str, Any]] = as_answered
+    sends_token: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class RelayedCall:
-    """One call of a TPP that is answered by a bank."""
+    """One question of a TPP that is answered by a bank."""
 
     name: str
     method: Literal["GET", "POST"]
     path: str
     webhooks: Mapping[Version, Webhook]
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentCall:
+    """One way to initiate a payment; ``body_bytes`` is the longest body that it takes."""
+
+    kind: Kind
+    path: str
+    webhooks: Mapping[Version, Webhook]
+    body_bytes: int = 65_536
 
 
 RELAYED: tuple[RelayedCall, ...] = (
@@ -115,8 +79,8 @@ RELAYED: tuple[RelayedCall, ...] = (
         "GET",
         "/tpp/accounts",
         {
-            1: Webhook("/accounts", "account.list", Nothing, AccountsAnswerV1),
-            2: Webhook("/v2_accounts", "accounts", Nothing, AccountsAnswerV2),
+            1: Webhook("/accounts", "account.list", Nothing, v1.AccountsAnswer),
+            2: Webhook("/v2_accounts", "accounts", Nothing, v2.AccountsAnswer),
         },
     ),
     RelayedCall(
@@ -124,8 +88,117 @@ RELAYED: tuple[RelayedCall, ...] = (
         "GET",
         "/tpp/account",
         {
-            1: Webhook("/account", "account.details", AccountRequestV1, AccountAnswerV1),
-            2: Webhook("/v2_account", "accounts", AccountRequestV2, AccountAnswerV2, account_as_object),
+            1: Webhook("/account", "account.details", v1.AccountRequest, v1.AccountAnswer),
+            2: Webhook("/v2_account", "accounts", v2.AccountRequest, v2.AccountAnswer, v2.account_as_object),
+        },
+    ),
+    RelayedCall(
+        "account_balance",
+        "GET",
+        "/tpp/account_balance",
+        {
+            1: Webhook(
+                "/account_balance", "account.balance", v1.AccountRequest, v1.BalancesAnswer, v1.balances_as_list
+            ),
+            2: Webhook("/v2_account_balances", "accounts.balances", v2.AccountRequest, v2.BalancesAnswer),
+        },
+    ),
+    RelayedCall(
+        "account_payments",
+        "GET",
+        "/tpp/account_payments",
+        {
+            1: Webhook(
+                "/account_payments", "account.payments", v1.PaymentsRequest, v1.PaymentsAnswer, v1.paginator_as_object
+            ),
+        },
+    ),
+    RelayedCall(
+        "account_payment",
+        "GET",
+        "/tpp/account_payment",
+        {1: Webhook("/account_payment", "account.payment", v1.PaymentRequest, v1.PaymentAnswer)},
+    ),
+    RelayedCall(
+        "account_transactions",
+        "GET",
+        "/tpp/account_transactions",
+        {
+            2: Webhook(
+                "/v2_account_transactions", "accounts.transactions", v2.TransactionsRequest, v2.TransactionsAnswer
+            ),
+        },
+    ),
+    RelayedCall(
+        "funds_confirmations",
+        "POST",
+        "/tpp/funds_confirmations",
+        {
+            1: Webhook(
+                "/funds_confirmations",
+                "card_based.funds_confirmations",
+                v1.FundsRequest,
+                v1.FundsAnswer,
+                conclude=v1.funds_available,
+            ),
+            2: Webhook(
+                "/v2_funds_confirmations",
+                "funds_confirmations",
+                v2.FundsRequest,
+                v2.FundsAnswer,
+                conclude=v2.funds_available,
+            ),
         },
     ),
 )
+
+PAYMENTS: tuple[PaymentCall, ...] = (
+    PaymentCall(
+        "single",
+        "/tpp/payment_initiation",
+        {
+            1: Webhook("/payment_initiation", "payment.init", v1.SinglePayment, v1.InitiationAnswer),
+            2: Webhook("/v2_payment_single", "payments.single", v2.SinglePayment, v2.InitiationAnswer),
+        },
+    ),
+    PaymentCall(
+        "bulk",
+        "/tpp/bulk_payment_initiation",
+        {
+            1: Webhook("/bulk_payment_initiation", "payment.init", v1.BulkPayment, v1.InitiationAnswer),
+            2: Webhook("/v2_payment_bulk", "payments.bulk", v2.BulkPayment, v2.InitiationAnswer),
+        },
+        body_bytes=4_000_000,
+    ),
+    PaymentCall(
+        "direct",
+        "/tpp/direct_payment_initiation",
+        {
+            1: Webhook("/direct_payment_initiation", None, v1.DirectPayment, v1.InitiationAnswer, sends_token=False),
+            2: Webhook("/v2_payment_direct_single", None, v2.DirectPayment, v2.InitiationAnswer, sends_token=False),
+        },
+    ),
+)
+
+_SINGLE_STATUS = Webhook("/v2_payment_single_status", None, v2.StatusRequest, v2.StatusAnswer)
+STATUS_PATH = "/tpp/payment_status"
+STATUS: Mapping[Kind, Webhook] = {
+    "single": _SINGLE_STATUS,
+    "bulk": Webhook("/v2_payment_bulk_status", None, v2.StatusRequest, v2.StatusAnswer),
+    "direct": _SINGLE_STATUS,
+}
+"""Where a version 2 bank is asked for a payment's status; version 1 banks report it and are not asked."""
+
+REVOKE_TOKEN = Webhook("/revoke_token", None, RevokeToken, v1.Acknowledgement)
+"""Both versions: the consent behind a token has ended."""
+
+
+def _webhooks(version: Version) -> tuple[Webhook, ...]:
+    tables = [call.webhooks for call in RELAYED] + [call.webhooks for call in PAYMENTS]
+    rows = [webhooks[version] for webhooks in tables if version in webhooks]
+    asked = dict.fromkeys(STATUS.values()) if version == 2 else ()
+    return (*rows, *asked, REVOKE_TOKEN)
+
+
+WEBHOOKS: Mapping[Version, tuple[Webhook, ...]] = {1: _webhooks(1), 2: _webhooks(2)}
+"""Every webhook of a version."""

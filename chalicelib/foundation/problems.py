@@ -1,0 +1,117 @@
+"""What is wrong with a message: problems that name the member and the rule, and never quote the value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticCustomError
+
+Kind = Literal["missing", "unknown", "type", "length", "characters", "value", "date"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with one member: where (``payments.3.amount``), which kind of fault, and a sentence."""
+
+    field: str
+    kind: Kind
+    reason: str
+    mandatory: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.field} {self.reason}" if self.field else self.reason
+
+
+class InvalidMessage(ValueError):
+    """A message does not fit its model; ``problems`` has every fault, in the order of the model's members."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(map(str, problems)))
+
+
+def fault(kind: Kind, reason: str) -> NoReturn:
+    """Refuse a value from inside a validator."""
+    raise PydanticCustomError(kind, "{reason}", {"reason": reason})
+
+
+def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
+    """Pydantic's findings in our words, each place and kind once."""
+    seen = set()
+    for entry in error.errors(include_url=False, include_input=False):
+        place = _place(entry)
+        kind, reason = _describe(entry)
+        if (place, kind) not in seen:
+            seen.add((place, kind))
+            yield Problem(_shown(place), kind, reason, _is_mandatory(model, entry["loc"]))
+
+
+_REASONS: dict[str, tuple[Kind, str]] = {
+    "missing": ("missing", "is required"),
+    "extra_forbidden": ("unknown", "is not known here"),
+    "string_type": ("type", "must be a string"),
+    "bool_type": ("type", "must be true or false"),
+    "list_type": ("type", "must be a list"),
+    "model_type": ("type", "must be an object"),
+    "model_attributes_type": ("type", "must be an object"),
+    "dict_type": ("type", "must be an object"),
+    "string_too_short": ("length", "must not be empty"),
+    "string_unicode": ("characters", "must be printable text"),
+    "recursion_loop": ("type", "is nested too deeply"),
+}
+
+
+def _describe(entry: Any) -> tuple[Kind, str]:
+    name, context = entry["type"], entry.get("ctx", {})
+    if "reason" in context:
+        return name, context["reason"]
+    if name == "string_too_long":
+        return "length", f"must have at most {context['max_length']} characters"
+    if name == "too_long":
+        return "length", f"must have at most {context['max_length']} entries"
+    if name == "too_short":
+        return "length", f"must have at least {context['min_length']} entry"
+    if name in ("literal_error", "enum"):
+        return "value", f"must be {context['expected']}"
+    return _REASONS.get(name, ("type", "is not of the right type"))
+
+
+_BRANCH = re.compile(r"str|int|bool|none|constrained-str|(?:function-\w+|list|dict)\[.*\]", re.DOTALL)
+
+
+def _place(entry: Any) -> str:
+    """The path to a member. Pydantic puts the names of a union's branches into a location; they are no members."""
+    *way, last = entry["loc"] or ("",)
+    members = [part for part in way if isinstance(part, int) or not _BRANCH.fullmatch(part)]
+    if entry["type"] == "extra_forbidden" or isinstance(last, int) or not _BRANCH.fullmatch(last):
+        members.append(last)
+    return ".".join(map(str, members))
+
+
+def _shown(place: str) -> str:
+    """A member's name as the caller wrote it, shortened and freed of what cannot be printed."""
+    return "".join(character if character.isprintable() else "?" for character in place)[:128]
+
+
+def _is_mandatory(model: type[BaseModel], location: tuple[int | str, ...]) -> bool:
+    """Whether every member on the way to ``location`` is required by the model it belongs to."""
+    current: Any = model
+    for part in location:
+        if isinstance(part, int):
+            continue
+        described = getattr(current, "model_fields", {}).get(part)
+        if described is None:
+            return True
+        if not described.is_required():
+            return False
+        current = _inner_model(described.annotation)
+    return True
+
+
+def _inner_model(annotation: Any) -> Any:
+    arguments = getattr(annotation, "__args__", ())
+    return _inner_model(arguments[0]) if arguments else annotation

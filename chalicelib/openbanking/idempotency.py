@@ -1,0 +1,115 @@
+"""Idempotency keys of TPPs: a payment that is asked for twice reaches the bank once (decisions: Idempotency-Key).
+
+A claim is written before the bank is called and holds the answer afterwards, a failure's as well, sealed, for 24 hours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.identifiers import digest, new_id
+from chalicelib.foundation.store import Item, Put, absent
+from chalicelib.foundation.vault import Vault
+from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
+
+TABLE = "idempotency"
+KEPT = 24 * 3600
+RUNNING_SECONDS = 30
+"""An attempt that has not ended after so many seconds never will: its instance is gone, and its outcome unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One attempt at one request: ``name`` is where its answer is kept, ``attempt`` tells it from parallel ones."""
+
+    name: str
+    body_digest: str
+    attempt: str
+
+    @classmethod
+    def of(cls, client_id: str, path: str, key: str, body: bytes) -> Claim:
+        return cls(f"tpp#{client_id}#{path}#{digest(key)}", digest(body), new_id())
+
+    @property
+    def key(self) -> tuple[str, Item]:
+        return TABLE, {"claim": self.name}
+
+
+class IdempotencyKeys:
+    """Makes the writes that claim a key and keep its outcome."""
+
+    def __init__(self, vault: Vault, clock: Clock) -> None:
+        self._vault = vault
+        self._clock = clock
+
+    def known(self, claim: Claim, item: Item | None) -> dict[str, Any] | None:
+        """The answer that ``item`` keeps; ``None`` when the key is free.
+
+        Raises:
+            Refusal: the one that ``item`` keeps; or the key was used with another body, the first request is still
+                running, or never ended.
+        """
+        now = self._clock.time()
+        if item is None or item["expires_at"] <= now:
+            return None
+        if item["body_digest"] != claim.body_digest:
+            raise Refusal(Fault.HEADERS, "Idempotency-Key was used before, with another body")
+        if "outcome" in item:
+            return _answer(jsontext.loads(self._vault.unseal(item["outcome"], claim.name)))
+        if now - item["claimed_at"] <= RUNNING_SECONDS:
+            raise Refusal(
+                Fault.STILL_RUNNING,
+                "the first request with this Idempotency-Key is still running: repeat this one in a moment",
+                retry_after=1,
+            )
+        raise Refusal(
+            Fault.BANK_FAILED,
+            "the first request with this Idempotency-Key never ended: whether the bank has the payment is unknown",
+            [Detail(Fault.BANK_FAILED, "no answer of the bank was kept; ask the bank before you pay again")],
+        )
+
+    def claiming(self, claim: Claim) -> Put:
+        """The write that claims a key before the bank is called; it fails for all but the first."""
+        now = self._clock.time()
+        return Put(TABLE, self._item(claim, now), absent("claim") | Attr("expires_at").lte(now))
+
+    def keeping(self, claim: Claim, answer: dict[str, Any]) -> Put:
+        """The write that keeps a claim's answer."""
+        return self._keeping(claim, {"answer": answer})
+
+    def keeping_refusal(self, claim: Claim, refusal: Refusal, request_id: str) -> Put:
+        """The write that keeps the refusal that the request with ``request_id`` is answered with."""
+        details = [[detail.fault.name, detail.details] for detail in refusal.details]
+        first = [request_id, self._clock.time()]
+        members = {"fault": refusal.fault.name, "message": refusal.message, "details": details, "first": first}
+        return self._keeping(claim, {"refusal": members})
+
+    def _keeping(self, claim: Claim, outcome: dict[str, Any]) -> Put:
+        sealed = self._vault.seal(jsontext.dumps(outcome), claim.name)
+        item = self._item(claim, self._clock.time()) | {"outcome": sealed}
+        return Put(TABLE, item, Attr("attempt").eq(claim.attempt))
+
+    def _item(self, claim: Claim, now: int) -> Item:
+        return {
+            "claim": claim.name,
+            "body_digest": claim.body_digest,
+            "attempt": claim.attempt,
+            "claimed_at": now,
+            "expires_at": now + KEPT,
+        }
+
+
+def _answer(outcome: dict[str, Any]) -> dict[str, Any]:
+    """The answer in a kept outcome. Raises: Refusal, when that is what was kept."""
+    if "refusal" not in outcome:
+        answer: dict[str, Any] = outcome["answer"]
+        return answer
+    kept = outcome["refusal"]
+    details = [Detail(Fault[name], text) for name, text in kept["details"]]
+    request_id, at = kept["first"]
+    raise Refusal(Fault[kept["fault"]], kept["message"], details, first=(request_id, at))

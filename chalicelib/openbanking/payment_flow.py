@@ -1,0 +1,276 @@
+"""Payments: from a TPP's order to the bank's answer (specification, Payment flow, Direct payment flow).
+
+What is decided before the bank is called, that an idempotency key or a one-time consent is used now, is one conditional
+transaction; what the bank answered is another. Between the two the bank is called once, on a connection of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.store import ConditionFailed, Item, Operation, Store, StoreError
+from chalicelib.openbanking.approved_accounts import check_accounts
+from chalicelib.openbanking.bank_link import BankAnswer, BankFailed, BankLink
+from chalicelib.openbanking.bank_record import Bank
+from chalicelib.openbanking.banks import Banks
+from chalicelib.openbanking.callers import Caller, Callers, Credentials, invalid_bearer
+from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.consents import Consent, Consents
+from chalicelib.openbanking.idempotency import Claim, IdempotencyKeys
+from chalicelib.openbanking.payments import Payment, Payments, is_early
+from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol.payments import PENDING, Kind, SchemeInvalid, scheme
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.webhooks import PaymentCall, Webhook
+from chalicelib.openbanking.relay import in_version, permitted, reachable
+
+KEPT_BYTES = 300_000
+"""The longest answer of a bank to a payment that is taken: it has to fit into a record."""
+_TRIES = 5
+_NOT_SENT = "the payment was not sent: the bank could not be reached"
+_REFUSED = "the bank refused the payment"
+_UNKNOWN = (
+    "it is unknown whether the bank has taken the payment: do not send it again as a new one before you know; ask the "
+    "bank and quote the X-Request-Id, or look for the payment among the account's"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A payment that a caller may initiate; ``caller`` is ``None`` for a direct payment, ``claim`` without a key.
+
+    ``known`` is the answer that the same request got before.
+    """
+
+    kind: Kind
+    client: Client
+    caller: Caller | None
+    bank: Bank
+    version: Version
+    webhook: Webhook
+    claim: Claim | None
+    known: dict[str, Any] | None
+    attempt: str
+
+    @property
+    def consent(self) -> Consent | None:
+        return self.caller.consent if self.caller else None
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentFlow:
+    """Initiates payments."""
+
+    store: Store
+    clock: Clock
+    callers: Callers
+    banks: Banks
+    consents: Consents
+    payments: Payments
+    keys: IdempotencyKeys
+    link: BankLink
+
+    def admit(self, call: PaymentCall, credentials: Credentials, claim: Claim | None) -> Order:
+        """Check client, request id, bearer, version and scope, in this order.
+
+        A spent bearer passes if the request is a repeat of the one that it was spent on.
+
+        Raises:
+            Refusal: also the one that the same request got before.
+        """
+        caller = self.callers.bearer(credentials, [claim.key] if claim else [], or_spent=True)
+        kept = caller.found[0] if claim else None
+        if kept is None and caller.consent.status == "spent":
+            raise invalid_bearer()
+        webhook = permitted(call.webhooks, caller.consent)
+        known = self.keys.known(claim, kept) if claim else None
+        if known is None and caller.consent.status == "spent":
+            raise invalid_bearer()
+        bank = reachable(self.banks, caller.consent)
+        version = caller.consent.api_version
+        return Order(call.kind, caller.client, caller, bank, version, webhook, claim, known, new_id())
+
+    def admit_direct(
+        self, call: PaymentCall, credentials: Credentials, claim: Claim | None, bic: Callable[[], str]
+    ) -> Order:
+        """The same for a payment without a bearer, at the bank that ``bic`` names. Raises: Refusal."""
+        client, found = self.callers.client_and(credentials, [claim.key] if claim else [])
+        bank = self.banks.find(bic())
+        if bank is None:
+            raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable")
+        webhook = in_version(call.webhooks, bank.api_version)
+        known = self.keys.known(claim, found[0]) if claim else None
+        return Order(call.kind, client, None, bank, bank.api_version, webhook, claim, known, new_id())
+
+    def initiate(self, order: Order, members: object, *, request_id: str, psu_address: str | None) -> BankAnswer:
+        """Have the bank take the payment; a repeat of a request with a key gets what the first one got.
+
+        Raises:
+            Refusal: nothing was sent; or, as a bank's failure, saying whether the bank may have the payment.
+        """
+        if order.known is not None:
+            return BankAnswer(order.known, 0)
+        request = self._request(order, members)
+        if order.consent is not None:
+            check_accounts(order.consent, request)
+        known = self._begin(order)
+        if known is not None:
+            return BankAnswer(known, 0)
+        try:
+            answer = self._send(order, request, request_id, psu_address)
+        except BankFailed as failure:
+            refusal = _explained(failure)
+            self._end_in_vain(order, refusal, request_id, never_reached=failure.reach == "never")
+            raise refusal from failure
+        self._end(order, answer.body, request_id)
+        return answer
+
+    # -- inside
+
+    def _request(self, order: Order, members: object) -> dict[str, Any]:
+        """What the bank is sent: the TPP's order with its payment schemes filled in. Raises: Refusal."""
+        try:
+            message = order.webhook.request.read(members)
+        except InvalidMessage as error:
+            raise refuse_fields(error) from None
+        request = message.model_dump(exclude_none=True)
+        if _origin(request["callback_url"]) != _origin(order.client.callback_url):
+            text = "callback_url must have the scheme, host and port of the client's Callback URL"
+            raise Refusal(Fault.FIELD, text)
+        try:
+            _fill_in_schemes(order, request)
+        except SchemeInvalid as error:
+            raise Refusal(Fault.SCHEME, str(error)) from None
+        return request
+
+    def _begin(self, order: Order) -> dict[str, Any] | None:
+        """Use the key and the one-time consent up; answers what is known when another request was first.
+
+        Raises:
+            Refusal: the other request is still running, or the consent has been used or has ended.
+        """
+        operations: list[Operation] = [self.keys.claiming(order.claim)] if order.claim else []
+        if order.caller is not None and order.caller.consent.consent_type == "one_time":
+            operations += self.consents.spending(order.caller.consent, order.caller.token, order.attempt)
+        if not operations:
+            return None
+        try:
+            self.store.transact(operations)
+        except ConditionFailed as failure:
+            if order.claim is not None and 0 in failure.failed:
+                return self.keys.known(order.claim, failure.items[0])
+            if not any((item or {}).get("spent_by") == order.attempt for item in failure.items):
+                raise invalid_bearer() from None
+        return None
+
+    def _send(self, order: Order, request: dict[str, Any], request_id: str, psu_address: str | None) -> BankAnswer:
+        token = self.consents.bank_token(order.consent) if order.consent else None
+        answer = self.link.call(
+            order.bank,
+            order.version,
+            order.webhook,
+            request,
+            request_id=request_id,
+            token=token,
+            psu_address=psu_address,
+            once=True,
+        )
+        if len(jsontext.dumps(answer.body)) > KEPT_BYTES:
+            raise BankFailed(f"the bank's answer to a payment is larger than {KEPT_BYTES} bytes")
+        return answer
+
+    def _end(self, order: Order, answer: dict[str, Any], request_id: str) -> None:
+        """Write down that the bank has answered with a payment. Raises: Refusal, when that is not possible."""
+        payment = self.payments.new(
+            order.bank.bic,
+            answer["payment_id"],
+            api_version=order.version,
+            kind=order.kind,
+            client_id=order.client.client_id,
+            consent_id=order.consent.consent_id if order.consent else None,
+            status=answer["status"] if order.version == 2 else PENDING,
+        )
+        kept = [self.keys.keeping(order.claim, answer)] if order.claim else []
+        try:
+            self._write(payment, kept)
+        except StoreError:
+            log.exception("payment not recorded", request_id=request_id)
+            raise Refusal(Fault.INTERNAL, f"the bank answered, but its answer could not be kept; {_UNKNOWN}") from None
+
+    def _write(self, payment: Payment, kept: Sequence[Operation]) -> None:
+        """Write a new payment, with the reports on it that came before it."""
+        found: Item | None = None
+        for _ in range(_TRIES):
+            try:
+                self.store.transact([self.payments.creation(payment, found), *kept])
+            except ConditionFailed as failure:
+                if 0 not in failure.failed:
+                    raise
+                found = failure.item
+                if found is not None and not is_early(found):
+                    break
+            else:
+                return
+        if found is None or is_early(found):
+            raise StoreError("the payment kept changing")
+        if Payment.from_item(found).client_id != payment.client_id:
+            raise StoreError("the bank answered with the payment_id of another client's payment")
+        if kept:  # the bank recognised a repeat and answered with the payment that it has
+            self.store.transact(kept)
+
+    def _end_in_vain(self, order: Order, refusal: Refusal, request_id: str, *, never_reached: bool) -> None:
+        """Keep the refusal for repeats, and give a one-time consent back when the bank was provably never reached."""
+        kept = [self.keys.keeping_refusal(order.claim, refusal, request_id)] if order.claim else []
+        given_back: list[Operation] = []
+        caller = order.caller
+        if never_reached and caller is not None and caller.consent.consent_type == "one_time":
+            given_back = self.consents.giving_back(caller.consent, caller.token, order.attempt)
+        try:
+            if given_back:
+                self._give_back(given_back, kept)
+            elif kept:
+                self.store.transact(kept)
+        except StoreError:
+            log.exception("failed payment not recorded", request_id=request_id)
+
+    def _give_back(self, given_back: Sequence[Operation], kept: Sequence[Operation]) -> None:
+        try:
+            self.store.transact([*given_back, *kept])
+        except ConditionFailed:  # the consent was revoked in the meantime
+            if kept:
+                self.store.transact(kept)
+
+
+def _fill_in_schemes(order: Order, request: dict[str, Any]) -> None:
+    """Every payment gets a scheme that the bank offers: its own, or its currency's default. Raises: SchemeInvalid."""
+    offered = order.bank.schemes
+    if order.kind == "bulk" and order.version == 1:
+        for item in request["payments"]:
+            item["payment_scheme"] = scheme(item.get("payment_scheme"), item["currency"], "bulk", offered)
+        return
+    if order.version == 1:
+        currency = request["currency"]
+    else:
+        currency = request["instructed_totals" if order.kind == "bulk" else "instructed_amount"]["currency"]
+    request["payment_scheme"] = scheme(request.get("payment_scheme"), currency, order.kind, offered)
+
+
+def _explained(failure: BankFailed) -> Refusal:
+    """A bank's failure in words that say what became of the payment."""
+    said = {"never": _NOT_SENT, "refused": _REFUSED, "unknown": _UNKNOWN}[failure.reach]
+    if failure.authorize_again:
+        said = f"{said}; {failure.message}"
+    return Refusal(Fault.BANK_FAILED, said, [Detail(Fault.BANK_FAILED, failure.detail)])
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    """Scheme, host and port of an address."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

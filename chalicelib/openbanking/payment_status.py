@@ -1,0 +1,189 @@
+"""Where payments stand: what banks report and what TPPs ask (decisions: payments/status, payment_status)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock, timestamp
+from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
+from chalicelib.openbanking.bank_link import BankAnswer, BankLink
+from chalicelib.openbanking.bank_record import Bank
+from chalicelib.openbanking.banks import Banks
+from chalicelib.openbanking.callers import Caller, Callers, Credentials, invalid_bearer
+from chalicelib.openbanking.clients import client_key
+from chalicelib.openbanking.consents import Consent, Consents, consent_key
+from chalicelib.openbanking.payments import Payment, Payments, Reported, is_early, payment_key
+from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_parameters
+from chalicelib.openbanking.protocol.payments import status_from
+from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
+from chalicelib.openbanking.protocol.webhooks import STATUS
+from chalicelib.openbanking.replays import Claim, Replays
+
+_TRIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentStatus:
+    """Takes reports, and answers questions."""
+
+    store: Store
+    clock: Clock
+    callers: Callers
+    banks: Banks
+    consents: Consents
+    payments: Payments
+    replays: Replays
+    link: BankLink
+
+    def report(self, bank: Bank, request: PaymentsStatus, claim: Claim) -> dict[str, Any]:
+        """A bank reports a status. Answers ``status``; what comes after a final status is ignored.
+
+        A report on a payment that this bank did not answer with is refused, but kept for a while: it may have
+        overtaken the answer.
+
+        Raises:
+            Refusal: ``PAYMENT_ID``.
+        """
+        for _ in range(_TRIES):
+            item, kept = self.store.batch_get([payment_key(bank.bic, request.payment_id), claim.key])
+            stored = self.replays.stored(claim, kept)
+            if stored is not None:
+                return stored
+            try:
+                return self._apply(bank, request, claim, item)
+            except ConditionFailed:
+                continue
+        raise Conflict("the payment kept changing")
+
+    def ask(
+        self, credentials: Credentials, query: Mapping[str, str], *, request_id: str, psu_address: str | None
+    ) -> BankAnswer:
+        """The status of a client's own payment: as reported in version 1, asked from the bank in version 2.
+
+        A direct payment is asked for with ``bic`` and without a bearer.
+
+        Raises:
+            Refusal: there is no such payment of this client's.
+        """
+        if credentials.bearer is None and "bic" in query:
+            payment, caller = self._direct(credentials, query), None
+        else:
+            payment, caller = self._consented(credentials, query)
+        if payment.api_version == 1:
+            return BankAnswer(_reported(payment), 0)
+        bank = self.banks.find(payment.bic)
+        if bank is None:
+            raise Refusal(Fault.UNKNOWN_RESOURCE, "the bank of this payment is not reachable any more")
+        token = self.consents.bank_token(caller.consent) if caller and payment.consent_id else None
+        answer = self._ask_bank(bank, payment, token, request_id=request_id, psu_address=psu_address)
+        return BankAnswer({"payment_id": payment.payment_id, **answer.body}, answer.seconds)
+
+    def look(self, bic: str, payment_id: str, callback_url: str) -> BankAnswer | None:
+        """What the shared callback page shows of a payment whose client has ``callback_url`` for its own.
+
+        Asked from the bank in version 2 while the consent lasts; else as the bank reported it last. ``None`` when there
+        is no such payment.
+        """
+        bank = self.banks.find(bic)
+        item = self.store.get(*payment_key(bank.bic, payment_id)) if bank else None
+        payment = Payment.from_item(item) if item and not is_early(item) else None
+        if bank is None or payment is None:
+            return None
+        keys = [client_key(payment.client_id)] + ([consent_key(payment.consent_id)] if payment.consent_id else [])
+        client, consent = [*self.store.batch_get(keys), None][:2]
+        if client is None or client["callback_url"] != callback_url:
+            return None
+        known = BankAnswer({"status": payment.status, "asked": False}, 0)
+        if payment.api_version == 1 or (consent is not None and consent["status"] == "revoked"):
+            return known
+        token = self.consents.bank_token(Consent.from_item(consent)) if consent else None
+        try:
+            answer = self._ask_bank(bank, payment, token, request_id=new_uuid(), psu_address=None)
+        except Refusal:
+            return known
+        return BankAnswer({"status": answer.body["transaction_status"], "asked": True}, answer.seconds)
+
+    # -- inside
+
+    def _ask_bank(
+        self, bank: Bank, payment: Payment, token: str | None, *, request_id: str, psu_address: str | None
+    ) -> BankAnswer:
+        request = {"payment_id": payment.payment_id}
+        webhook = STATUS[payment.kind]
+        return self.link.call(bank, 2, webhook, request, request_id=request_id, token=token, psu_address=psu_address)
+
+    def _apply(self, bank: Bank, request: PaymentsStatus, claim: Claim, item: Item | None) -> dict[str, Any]:
+        """Raises: ConditionFailed, when somebody else was faster; Refusal."""
+        answer = {"status": "success"}
+        if item is None or is_early(item):
+            version = bank.api_version
+            early = self.payments.early(bank.bic, request.payment_id, self._report(request, version), item)
+            self.store.put(early.table, early.item, early.condition)
+            raise Refusal(Fault.PAYMENT_ID, "this bank has not answered with a payment of this id")
+        before = Payment.from_item(item)
+        after = before.after(self._report(request, before.api_version))
+        if after is before:
+            log.info("status report ignored", bic=bank.bic, payment_id=before.payment_id, status=before.status)
+            return self.replays.keep(claim, answer)
+        self.store.transact([self.payments.change(before, after), self.replays.keeping(claim, answer)])
+        return answer
+
+    def _report(self, request: PaymentsStatus, version: int) -> Reported:
+        status = status_from(1 if version == 1 else 2, request.payment_status)
+        assert status is not None, "the model lets known values pass only"
+        return Reported(status, self.clock.time())
+
+    def _direct(self, credentials: Credentials, query: Mapping[str, str]) -> Payment:
+        bank = self.banks.find(query["bic"].upper())
+        keys = [payment_key(bank.bic if bank else "", query.get("payment_id", ""))]
+        client, found = self.callers.client_and(credentials, keys)
+        _check(query)
+        if bank is None:
+            raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable")
+        payment = _own(found[0], client.client_id)
+        if payment.consent_id is not None:
+            raise Refusal(Fault.NOT_AUTHENTICATED, "this payment is asked for with its bearer token", challenge=True)
+        return payment
+
+    def _consented(self, credentials: Credentials, query: Mapping[str, str]) -> tuple[Payment, Caller]:
+        key = payment_key(credentials.bic or "", query.get("payment_id", ""))
+        caller = self.callers.bearer(credentials, [key], or_spent=True)
+        spent = caller.consent.status == "spent"
+        try:
+            _check(query)
+            payment = _own(caller.found[0], caller.client.client_id)
+        except Refusal:
+            if spent:
+                raise invalid_bearer() from None
+            raise
+        if spent and payment.consent_id != caller.consent.consent_id:
+            raise invalid_bearer()
+        if query.get("bic", payment.bic)[:8].upper() != payment.bic[:8]:
+            raise Refusal(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank")
+        return payment, caller
+
+
+def _check(query: Mapping[str, str]) -> None:
+    try:
+        PaymentStatusQuery.read(dict(query))
+    except InvalidMessage as error:
+        raise refuse_parameters(error) from None
+
+
+def _own(item: Item | None, client_id: str) -> Payment:
+    payment = Payment.from_item(item) if item and not is_early(item) else None
+    if payment is None or payment.client_id != client_id:
+        raise Refusal(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank")
+    return payment
+
+
+def _reported(payment: Payment) -> dict[str, Any]:
+    """What a bank has reported: ``payment_id``, ``payment_status`` and ``history``."""
+    history = [{"payment_status": entry.status, "at": timestamp(entry.at)} for entry in payment.history]
+    return {"payment_id": payment.payment_id, "payment_status": payment.status, "history": history}

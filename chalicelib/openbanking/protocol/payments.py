@@ -1,0 +1,96 @@
+"""Payments as data: kinds, schemes, status values and their transitions (specification, Enumerations)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Literal
+
+from chalicelib.openbanking.protocol.scopes import Version
+
+Kind = Literal["single", "bulk", "direct"]
+Status = int | str
+"""A number from 0 to 4 in version 1, a code of four letters in version 2."""
+
+SCHEMES: Mapping[Version, tuple[str, ...]] = {
+    1: ("FPS", "BACS", "CHAPS", "SCTI", "SCT"),
+    2: ("FPS", "BACS", "CHAPS", "SCTI", "SCT", "SWIFT"),
+}
+SCHEME_MEANINGS: Mapping[str, str] = {
+    "FPS": "UK faster payments, the default for pounds",
+    "BACS": "UK",
+    "CHAPS": "UK",
+    "SCTI": "instant SEPA, where supported",
+    "SCT": "SEPA, the default for euros",
+    "SWIFT": "international and multicurrency; version 2, single payments only",
+}
+WITHOUT_SWIFT: frozenset[Kind] = frozenset({"direct", "bulk"})
+"""Kinds that cannot name a creditor bank, which SWIFT needs."""
+_DEFAULTS = {"GBP": "FPS", "EUR": "SCT"}
+
+PENDING = 1
+STATUSES: Mapping[Version, Mapping[Status, str]] = {
+    1: {0: "Unknown", 1: "Pending", 2: "Failed", 3: "Cancelled", 4: "Confirmed"},
+    2: {
+        "ACCC": "Settlement on the creditor account completed",
+        "ACCP": "Customer profile check passed",
+        "ACSC": "Settlement on the debtor account completed",
+        "ACSP": "Accepted for execution",
+        "ACTC": "Technical validation passed, usually pending SCA",
+        "ACWC": "Accepted with change",
+        "ACWP": "Accepted without posting",
+        "RCVD": "Received",
+        "PDNG": "Pending",
+        "RJCT": "Rejected",
+        "CANC": "Cancelled before execution",
+        "ACFC": "Funds check positive",
+        "PATC": "Partially accepted: multiple authentications, some done",
+        "PART": "Some transactions accepted, others not yet",
+    },
+}
+CODES_OF_NUMBERS: Mapping[int, str] = {0: "RCVD", 1: "PDNG", 2: "RJCT", 3: "CANC", 4: "ACSC"}
+"""The numbers that version 2 also takes, since its table says N."""
+_NUMBERS_OF_CODES: Mapping[str, int] = {"RJCT": 2, "CANC": 3, "ACSC": 4, "ACCC": 4}
+_AFTER_FINAL: Mapping[Status, frozenset[Status]] = {
+    2: frozenset(),
+    3: frozenset(),
+    4: frozenset(),
+    "ACCC": frozenset(),
+    "RJCT": frozenset(),
+    "CANC": frozenset(),
+    "ACSC": frozenset({"ACCC"}),
+}
+
+
+class SchemeInvalid(ValueError):
+    """A payment scheme that the bank, or this kind of payment, does not have; the message says which."""
+
+
+def scheme(given: str | None, currency: str, kind: Kind, offered: Collection[str]) -> str:
+    """The scheme of a payment: the one that was given, else the currency's default. Raises: SchemeInvalid."""
+    chosen = given or _DEFAULTS.get(currency)
+    if chosen is None:
+        raise SchemeInvalid("payment_scheme is required for this currency: only GBP and EUR have a default")
+    if chosen == "SWIFT" and kind in WITHOUT_SWIFT:
+        raise SchemeInvalid(f"payment_scheme SWIFT is not possible in a {kind} payment")
+    if chosen not in offered:
+        known = chosen if any(chosen in names for names in SCHEMES.values()) else "the one that was given"
+        raise SchemeInvalid(f"this bank does not offer the payment_scheme {known}, only {', '.join(offered)}")
+    return chosen
+
+
+def status_from(version: Version, reported: object) -> Status | None:
+    """A reported status as ``version`` spells it; ``None`` when it is none.
+
+    Version 2 takes its codes and, since its table says N, the numbers of version 1.
+    """
+    if isinstance(reported, str) and reported in STATUSES[2]:
+        return reported if version == 2 else _NUMBERS_OF_CODES.get(reported, PENDING)
+    if isinstance(reported, bool) or not isinstance(reported, int | str) or str(reported) not in map(str, STATUSES[1]):
+        return None
+    number = int(reported)
+    return number if version == 1 else CODES_OF_NUMBERS[number]
+
+
+def may_follow(current: Status, new: Status) -> bool:
+    """Whether a payment may go from one status to another: final ones stay, else the last report wins."""
+    return new != current and new in _AFTER_FINAL.get(current, {new})

@@ -1,0 +1,418 @@
+"""What callers are refused for: one example of every refusal, and which calls can meet it.
+
+The codes and statuses are the error tables'; a case adds when it happens and what the answer then says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One reason to refuse: a name, when it happens, and the refusal as it is raised then."""
+
+    name: str
+    when: str
+    refusal: Refusal
+
+
+_FORBIDDEN_ACCOUNT = "the PSU did not approve the account that iban names"
+_UNKNOWN_OUTCOME = (
+    "it is unknown whether the bank has taken the payment: do not send it again as a new one before you know; ask the "
+    "bank and quote the X-Request-Id, or look for the payment among the account's"
+)
+
+
+def _field(text: str, fault: Fault = Fault.FIELD) -> Refusal:
+    return Refusal(fault, text, [Detail(fault, text)])
+
+
+def _parameter(text: str, fault: Fault) -> Refusal:
+    return Refusal(Fault.PARAMETER, text, [Detail(fault, text)])
+
+
+def _bank(message: str, details: str) -> Refusal:
+    return Refusal(Fault.BANK_FAILED, message, [Detail(Fault.BANK_FAILED, details)])
+
+
+def _by_name(*cases: Case) -> Mapping[str, Case]:
+    return {case.name: case for case in cases}
+
+
+CASES = _by_name(
+    # everywhere
+    Case("failed", "A failure of this service", Refusal(Fault.INTERNAL, "the service failed")),
+    Case(
+        "storage",
+        "The service's storage did not answer; the same request may succeed a moment later",
+        Refusal(Fault.UNKNOWN, "the storage did not answer: repeat the request as it was", retry_after=1),
+    ),
+    Case(
+        "request_id",
+        "X-Request-Id is not a UUID",
+        Refusal(Fault.REQUEST_ID, "header X-Request-Id must be a UUID"),
+    ),
+    # TPPs
+    Case(
+        "client_missing",
+        "No Client ID",
+        Refusal(Fault.NOT_AUTHENTICATED, "header X-Api-Key with the Client ID is required"),
+    ),
+    Case(
+        "client_unknown",
+        "The Client ID is unknown or not active, or its secret is wrong",
+        Refusal(Fault.WRONG_CREDENTIALS, "no active client has this Client ID", oauth_error="invalid_client"),
+    ),
+    Case(
+        "bearer_missing",
+        "No bearer",
+        Refusal(Fault.NOT_AUTHENTICATED, "a bearer token is required", challenge=True),
+    ),
+    Case(
+        "bearer_invalid",
+        "The bearer is unknown, expired, revoked, spent, or another client's",
+        Refusal(
+            Fault.NOT_AUTHENTICATED,
+            "the bearer token is not valid: refresh it, or ask the PSU to authorize again",
+            challenge=True,
+        ),
+    ),
+    Case(
+        "parameter_wrong",
+        "A query parameter is missing or wrong",
+        _parameter("bic is not a BIC of 8 or 11 characters", Fault.FIELD),
+    ),
+    Case(
+        "parameter_unknown",
+        "A query parameter that this call does not have",
+        _parameter("colour is not known here", Fault.UNKNOWN_FIELD),
+    ),
+    Case(
+        "parameters_none",
+        "A query parameter, where the call has none",
+        Refusal(Fault.PARAMETER, "this call takes no parameters"),
+    ),
+    Case(
+        "parameter_repeated",
+        "A query parameter is given twice",
+        Refusal(Fault.PARAMETER, "a parameter is given twice"),
+    ),
+    Case(
+        "parameter_date",
+        "A date in the query that is none",
+        _parameter("date_from must be a date, YYYY-MM-DD", Fault.DATE),
+    ),
+    Case(
+        "not_json",
+        "The body is not JSON",
+        Refusal(Fault.NOT_JSON, "the body is not valid JSON: Expecting value at line 1 column 1"),
+    ),
+    Case("too_large", "The body is too large", Refusal(Fault.CONTENT, "the body is larger than 65536 bytes")),
+    Case("not_a_form", "The body is not a form", Refusal(Fault.CONTENT, "the body is not a form in UTF-8")),
+    Case("member_wrong", "A member of the body is missing or wrong", _field("state must be a string")),
+    Case(
+        "member_unknown",
+        "A member that this call does not have",
+        _field("colour is not known here", Fault.UNKNOWN_FIELD),
+    ),
+    Case(
+        "content_type",
+        "Content-Type is another one",
+        Refusal(Fault.HEADERS, "Content-Type must be application/json"),
+    ),
+    Case(
+        "psu_address",
+        "PSU-IP-Address is no IP address",
+        Refusal(Fault.HEADERS, "header PSU-IP-Address must be an IP address"),
+    ),
+    Case(
+        "bank_unknown",
+        "No bank with this BIC can be reached",
+        Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable", oauth_error="invalid_request"),
+    ),
+    Case(
+        "bank_gone",
+        "The bank of the consent cannot be reached any more",
+        Refusal(Fault.UNKNOWN_RESOURCE, "the bank of this consent is not reachable any more"),
+    ),
+    Case(
+        "version",
+        "The bank's version does not have this call",
+        Refusal(Fault.NO_SUCH_ACTION, "a bank of version 1 does not have this call"),
+    ),
+    Case(
+        "scope",
+        "The consent has not the scope",
+        Refusal(Fault.FORBIDDEN, "the consent has not the scope accounts.balances"),
+    ),
+    Case(
+        "account",
+        "The PSU did not approve this account",
+        Refusal(Fault.FORBIDDEN, _FORBIDDEN_ACCOUNT),
+    ),
+    Case(
+        "bank_failed",
+        "The bank refused, failed, or did not answer in time",
+        _bank("the request to the bank failed", "4305: Parameter iban not correct"),
+    ),
+    Case(
+        "bank_token",
+        "The bank does not accept the PSU's token any more",
+        _bank(
+            "the request to the bank failed: the bank does not accept the PSU's token any more, the PSU must "
+            "authorize again",
+            "AUTHENTICATION_REQUIRED: X-Auth-Token is not the token of a consent that is in force",
+        ),
+    ),
+    # authorization
+    Case(
+        "scopes_missing",
+        "scopes is missing",
+        _field("scopes is required", Fault.SCOPES_MISSING),
+    ),
+    Case(
+        "scopes_wrong",
+        "scopes is empty, has a scope twice, or one that the bank does not provide",
+        Refusal(
+            Fault.CONTENT,
+            "scopes must not be empty",
+            [Detail(Fault.SCOPES_NOT_CORRECT, "scopes must not be empty")],
+            oauth_error="invalid_scope",
+        ),
+    ),
+    Case(
+        "state_used",
+        "The client has used this state before",
+        Refusal(
+            Fault.CONTENT, "state was used before: every request needs a new one", oauth_error="invalid_request"
+        ),
+    ),
+    Case(
+        "grant_invalid",
+        "The code or refresh token is unknown, expired, used, revoked, or another client's",
+        Refusal(Fault.CONTENT, "the authorization code has expired", oauth_error="invalid_grant"),
+    ),
+    Case(
+        "grant_type",
+        "grant_type is another one",
+        Refusal(
+            Fault.FIELD,
+            "grant_type must be 'authorization_code' or 'refresh_token'",
+            [Detail(Fault.FIELD, "grant_type must be 'authorization_code' or 'refresh_token'")],
+            oauth_error="unsupported_grant_type",
+        ),
+    ),
+    # payments
+    Case(
+        "scheme",
+        "The bank, or this kind of payment, does not have this payment scheme",
+        Refusal(Fault.SCHEME, "this bank does not offer the payment_scheme CHAPS, only SCT, SCTI, SWIFT"),
+    ),
+    Case(
+        "callback_foreign",
+        "callback_url leads to another place than the client's Callback URL",
+        Refusal(Fault.FIELD, "callback_url must have the scheme, host and port of the client's Callback URL"),
+    ),
+    Case(
+        "key_wrong",
+        "Idempotency-Key is empty, too long, or not printable",
+        Refusal(Fault.HEADERS, "header Idempotency-Key must have 1 to 255 printable characters"),
+    ),
+    Case(
+        "key_used",
+        "Idempotency-Key was used with another body",
+        Refusal(Fault.HEADERS, "Idempotency-Key was used before, with another body"),
+    ),
+    Case(
+        "still_running",
+        "The first request with this Idempotency-Key is still running",
+        Refusal(
+            Fault.STILL_RUNNING,
+            "the first request with this Idempotency-Key is still running: repeat this one in a moment",
+            retry_after=1,
+        ),
+    ),
+    Case(
+        "not_sent",
+        "The payment was not sent",
+        _bank("the payment was not sent: the bank could not be reached", "no connection could be made"),
+    ),
+    Case(
+        "refused_by_bank",
+        "The bank refused the payment",
+        _bank("the bank refused the payment", "4001: insufficient funds"),
+    ),
+    Case(
+        "outcome_unknown",
+        "Nobody knows whether the bank has the payment",
+        _bank(_UNKNOWN_OUTCOME, "no answer came in time"),
+    ),
+    Case(
+        "payment_unknown",
+        "This client has no such payment at this bank",
+        Refusal(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank"),
+    ),
+    # banks
+    Case("bank_key_missing", "No X-Api-Key", Refusal(Fault.NOT_AUTHENTICATED, "header X-Api-Key is required")),
+    Case(
+        "bank_key_wrong",
+        "X-Api-Key is not the key of a bank",
+        Refusal(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the key of a bank"),
+    ),
+    Case(
+        "other_version",
+        "The bank is registered for the other version",
+        Refusal(Fault.OTHER_VERSION, "this bank is registered for the other version"),
+    ),
+    Case(
+        "certificate",
+        "The bank's client certificate is missing, or another one came",
+        Refusal(Fault.NO_CERTIFICATE, "the call did not come with the bank's client certificate"),
+    ),
+    Case(
+        "signature",
+        "X-Signature is missing where it is required, or is not the bank's signature of this body",
+        Refusal(Fault.WRONG_SIGNATURE, "X-Signature is not the bank's signature of this body"),
+    ),
+    Case(
+        "request_id_used",
+        "X-Request-Id was used before, with another body",
+        Refusal(Fault.HEADERS, "X-Request-Id was used before, with another body"),
+    ),
+    Case("url_missing", "The request URL is missing", _field("the request URL is required", Fault.URL_MISSING)),
+    Case(
+        "url_not_valid",
+        "The request URL is unknown, altered, expired, used, or was issued for another bank",
+        Refusal(Fault.URL_NOT_VALID, "the request URL is unknown, altered, expired, used, or for another bank"),
+    ),
+    Case(
+        "tpp_gone",
+        "The TPP is not active any more",
+        Refusal(Fault.TPP_GONE, "the TPP that asked is not active any more"),
+    ),
+    Case(
+        "approved_scopes_missing",
+        "scopes is missing",
+        _field("scopes is required", Fault.SCOPES_MISSING),
+    ),
+    Case(
+        "approved_scopes_wrong",
+        "scopes is empty, has a scope twice, or one of the other version",
+        Refusal(Fault.SCOPES_NOT_CORRECT, "scopes must be a list of different scopes of this version"),
+    ),
+    Case("iban", "An IBAN fails its check", _field("ibans.0 is not a valid IBAN", Fault.IBAN_NOT_VALID)),
+    Case(
+        "scopes_others",
+        "Other scopes were approved than requested",
+        Refusal(Fault.WRONG_SCOPES, "exactly the requested scopes must be approved, no more and no fewer"),
+    ),
+    Case(
+        "accounts_missing",
+        "Account scopes were approved without an account",
+        Refusal(Fault.ACCOUNTS_MISSING, "account scopes need ibans, account_ids or account_numbers"),
+    ),
+    Case(
+        "consent_given",
+        "A consent was saved for this request before",
+        Refusal(Fault.DUPLICATE_STATE, "a consent was saved for this request before"),
+    ),
+    Case(
+        "token_malformed",
+        "The access token has not the form of one",
+        Refusal(Fault.MALFORMED_TOKEN, "the access token has not the form of a token of this service"),
+    ),
+    Case(
+        "token_unknown",
+        "The access token is not one of this bank's",
+        Refusal(Fault.UNKNOWN_TOKEN, "the access token is not known"),
+    ),
+    Case(
+        "payment_id",
+        "This bank has not answered with a payment of this id",
+        Refusal(Fault.PAYMENT_ID, "this bank has not answered with a payment of this id"),
+    ),
+    Case(
+        "payment_status",
+        "The status is none of this version",
+        _field("the payment status must be one of the table's", Fault.PAYMENT_STATUS),
+    ),
+    Case("day", "The date is none, or out of range", _field("date must be a date, YYYY-MM-DD", Fault.DATE)),
+)
+
+_BODY = ("not_json", "too_large", "member_wrong", "member_unknown", "content_type")
+_QUERY = ("parameter_wrong", "parameter_unknown", "parameter_repeated")
+_CLIENT = ("client_missing", "client_unknown", "request_id")
+_CONSENT = (*_CLIENT, "bearer_missing", "bearer_invalid")
+_OURS = ("failed", "storage")
+_TOKEN_CLIENT = ("client_missing", "client_unknown", "request_id", *_BODY, "not_a_form")
+
+_OWN: Mapping[str, tuple[str, ...]] = {
+    "/tpp/authorize": (*_CLIENT, *_BODY, "scopes_missing", "scopes_wrong", "state_used", "bank_unknown"),
+    "/tpp/token": (*_TOKEN_CLIENT, "grant_type", "grant_invalid"),
+    "/tpp/token/revoke": _TOKEN_CLIENT,
+    "/tpp/scope": (*_CLIENT, *_QUERY, "bank_unknown"),
+    "/tpp/banks": (*_CLIENT, *_QUERY),
+    "/tpp/consent": (*_CONSENT, "parameters_none"),
+}
+_GATE = (
+    *("bank_key_missing", "bank_key_wrong", "other_version", "certificate", "request_id", "signature"),
+    *("not_json", "too_large", "content_type", "member_wrong", "member_unknown", "request_id_used"),
+)
+_BANK: Mapping[str, tuple[str, ...]] = {
+    "initiate": ("url_missing", "url_not_valid", "tpp_gone"),
+    "save_consent": (
+        *("url_missing", "url_not_valid", "tpp_gone", "approved_scopes_missing", "approved_scopes_wrong"),
+        *("iban", "scopes_others", "accounts_missing", "consent_given"),
+    ),
+    "revoke_token": ("token_malformed", "token_unknown"),
+    "report_status": ("payment_id", "payment_status"),
+    "report_day": ("day",),
+}
+
+
+def of_own_call(path: str) -> list[Case]:
+    """What a call that the service answers by itself can be refused with."""
+    return _cases((*_OWN.get(path, ()), *_OURS))
+
+
+def of_relayed_call(call: RelayedCall) -> list[Case]:
+    """The same for a question that goes on to a bank."""
+    has_members = any(row.request.model_fields for row in call.webhooks.values())
+    query = _QUERY if has_members else ("parameter_unknown", "parameter_repeated")
+    asked = query if call.method == "GET" else ("parameters_none", *_BODY)
+    dates = ("parameter_date",) if "date_from" in {n for row in call.webhooks.values() for n in row.request.model_fields} else ()
+    return _cases(
+        (*_CONSENT, "version", "scope", "psu_address", *asked, *dates, "account")
+        + ("bank_gone", "bank_failed", "bank_token", *_OURS)
+    )
+
+
+def of_payment_call(call: PaymentCall) -> list[Case]:
+    """The same for a payment that is initiated."""
+    admitted = (*_CLIENT, "bank_unknown") if call.kind == "direct" else (*_CONSENT, "scope", "account", "bank_gone")
+    return _cases(
+        (*admitted, "parameters_none", "key_wrong", "key_used", "still_running", "psu_address", *_BODY)
+        + ("callback_foreign", "scheme", "not_sent", "refused_by_bank", "outcome_unknown", *_OURS)
+    )
+
+
+def of_payment_status() -> list[Case]:
+    """The same for the question where a payment stands."""
+    return _cases(
+        (*_CONSENT, *_QUERY, "psu_address", "bank_unknown", "payment_unknown", "bank_gone")
+        + ("bank_failed", "bank_token", *_OURS)
+    )
+
+
+def of_bank_call(name: str) -> list[Case]:
+    """What a bank's call can be refused with."""
+    return _cases((*_GATE, *_BANK[name], *_OURS))
+
+
+def _cases(names: tuple[str, ...]) -> list[Case]:
+    return [CASES[name] for name in names]

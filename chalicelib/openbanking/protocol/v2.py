@@ -1,0 +1,268 @@
+"""Version 2 messages: what is sent to a bank, and what its answers are held against (specification, Version 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from chalicelib.foundation.fields import (
+    AN,
+    A,
+    Amount,
+    Country,
+    Currency,
+    Day,
+    Digits,
+    Iban,
+    Message,
+    N,
+    OpenMessage,
+    WebAddress,
+    Whole,
+    decimal,
+    fault,
+)
+from chalicelib.openbanking.protocol.payments import SCHEMES
+from chalicelib.openbanking.protocol.v1 import BULK_ITEMS, sums
+
+
+class AccountRequest(Message):
+    """``/v2_account``, ``/v2_account_balances``; ``account_id`` is an account's ``resource_id``."""
+
+    account_id: AN[255]
+
+
+class AccountReference(OpenMessage):
+    resource_id: AN[255]
+    iban: AN[34] | None = None
+    bban: AN[30] | None = None
+    account_number: N[8] | None = None
+    sort_code: N[6] | None = None
+    currency: A[3]
+    name: AN[255] | None = None
+    payment_schemes: list[AN[5]] | None = None
+
+
+class AccountsAnswer(OpenMessage):
+    accounts: list[AccountReference]
+
+
+class AccountAnswer(OpenMessage):
+    account: AccountReference
+
+
+def account_as_object(answer: dict[str, Any]) -> dict[str, Any]:
+    """An account may come as a list of one; it is answered as an object."""
+    account = answer.get("account")
+    return {**answer, "account": account[0]} if isinstance(account, list) and len(account) == 1 else answer
+
+
+class BalanceAmount(OpenMessage):
+    amount: N[70]
+    currency: A[3]
+
+
+class Balance(OpenMessage):
+    """``balance_type`` is one of ``BALANCE_TYPES``."""
+
+    balance_amount: BalanceAmount
+    balance_type: A[32]
+
+
+BALANCE_TYPES: Mapping[str, str] = {
+    "openingBooked": "booked, at the start of the day",
+    "interimAvailable": "available now",
+    "interimBooked": "booked now",
+    "forwardAvailable": "available at a day to come",
+    "nonInvoiced": "not invoiced yet; card accounts only",
+}
+
+
+class BalancesAnswer(OpenMessage):
+    balances: list[Balance]
+
+
+class TransactionsRequest(Message):
+    """``/v2_account_transactions``: a page of an account's transactions."""
+
+    account_id: AN[255]
+    booking_status: Literal["booked", "pending", "both"]
+    page_key: AN[1024] | None = None
+    page_size: Whole[999] = 100
+    date_from: Day | None = None
+    date_to: Day | None = None
+
+    @model_validator(mode="after")
+    def from_before_to(self) -> TransactionsRequest:
+        if self.date_from is not None and self.date_to is not None and self.date_from > self.date_to:
+            fault("value", "date_from must not be after date_to")
+        return self
+
+
+class TransactionAccount(OpenMessage):
+    iban: AN[34] | None = None
+    bban: AN[30] | None = None
+    account_number: N[8] | None = None
+    sort_code: N[6] | None = None
+
+
+class TransactionReference(OpenMessage):
+    reference: AN[35]
+    reference_type: AN[35]
+
+
+class TransactionAmount(OpenMessage):
+    amount: N[70]
+    currency: A[3]
+    value_date: AN[10] | None = None
+    booking_date: AN[10] | None = None
+
+
+class Transaction(OpenMessage):
+    transaction_id: AN[255] | None = None
+    creditor_name: AN[255] | None = None
+    creditor_account: TransactionAccount | None = None
+    debtor_name: AN[255] | None = None
+    debtor_account: TransactionAccount | None = None
+    remittance_information_unstructured: AN[140] | None = None
+    remittance_information_structured: TransactionReference | None = None
+    transaction_amount: TransactionAmount
+
+
+class Transactions(OpenMessage):
+    booked: list[Transaction]
+    pending: list[Transaction]
+
+
+class TransactionsAnswer(OpenMessage):
+    transactions: Transactions
+    page_key: AN[1024] | None = None
+
+
+class PaymentAccount(Message):
+    """An account of a payment: at least one of IBAN, BBAN, or account number with sort code."""
+
+    iban: Iban | None = None
+    bban: AN[30] | None = None
+    account_number: Digits[8] | None = None
+    sort_code: Digits[6] | None = None
+
+    @model_validator(mode="after")
+    def named(self) -> PaymentAccount:
+        if self.iban is None and self.bban is None and (self.account_number is None or self.sort_code is None):
+            fault("value", "must have iban, bban, or account_number with sort_code")
+        return self
+
+
+class StructuredRemittance(Message):
+    reference: AN[35]
+    reference_type: A[35]
+
+
+class CreditorAddress(Message):
+    street_name: AN[70] | None = None
+    building_number: AN[35] | None = None
+    town_name: AN[140] | None = None
+    postal_code: AN[35] | None = None
+    country: Country[2]
+
+
+class CreditorBank(Message):
+    """Mandatory with the scheme SWIFT."""
+
+    name: AN[140]
+    bic: AN[11] | None = None
+    country: Country[2]
+
+
+class InstructedAmount(Message):
+    amount: Amount[70]
+    currency: Currency
+
+
+class BulkItem(Message):
+    creditor_account: PaymentAccount | None = None
+    creditor_name: AN[70] | None = None
+    remittance_information_unstructured: AN[140] | None = None
+    remittance_information_structured: StructuredRemittance | None = None
+    creditor_address: CreditorAddress | None = None
+    instructed_amount: InstructedAmount
+
+
+class DirectPayment(BulkItem):
+    """``/v2_payment_direct_single``."""
+
+    payment_scheme: Annotated[AN[35], Field(json_schema_extra={"enum": list(SCHEMES[2])})] | None = None
+    debtor_account: PaymentAccount | None = None
+    debtor_name: AN[70] | None = None
+    callback_url: WebAddress
+
+
+class SinglePayment(DirectPayment):
+    """``/v2_payment_single``; without ``debtor_account`` the PSU chooses the account at the bank."""
+
+    creditor_bank: CreditorBank | None = None
+
+    @model_validator(mode="after")
+    def swift_names_the_bank(self) -> SinglePayment:
+        if self.payment_scheme == "SWIFT" and self.creditor_bank is None:
+            fault("value", "creditor_bank is required with the payment_scheme SWIFT")
+        return self
+
+
+class BulkTotal(Message):
+    currency: Currency
+    amount: Amount[10]
+
+
+class BulkPayment(Message):
+    """``/v2_payment_bulk``: up to 1000 payments in one currency."""
+
+    payment_scheme: Annotated[AN[35], Field(json_schema_extra={"enum": list(SCHEMES[2])})] | None = None
+    debtor_account: PaymentAccount | None = None
+    debtor_name: AN[70] | None = None
+    callback_url: WebAddress
+    instructed_totals: BulkTotal
+    payments: Annotated[list[BulkItem], Field(min_length=1, max_length=BULK_ITEMS)]
+
+    @model_validator(mode="after")
+    def adds_up(self) -> BulkPayment:
+        stated = {self.instructed_totals.currency: decimal(self.instructed_totals.amount)}
+        amounts = (item.instructed_amount for item in self.payments)
+        if sums((each.currency, each.amount) for each in amounts) != stated:
+            fault("value", "instructed_totals must have the currency and the sum of all payments")
+        return self
+
+
+class InitiationAnswer(OpenMessage):
+    status: A[4]
+    confirmation_url: AN[16384]
+    payment_id: AN[255]
+
+
+class StatusRequest(Message):
+    """``/v2_payment_single_status``, ``/v2_payment_bulk_status``."""
+
+    payment_id: AN[255]
+
+
+class StatusAnswer(OpenMessage):
+    transaction_status: AN[255]
+
+
+class FundsRequest(Message):
+    """``/v2_funds_confirmations``: is there as much on the account?"""
+
+    account: PaymentAccount
+    instructed_amount: InstructedAmount
+
+
+class FundsAnswer(OpenMessage):
+    funds_available: Annotated[bool, Field(strict=True)]
+
+
+def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """``{"funds_available"}`` and nothing else."""
+    return {"funds_available": answer["funds_available"]}

@@ -1,0 +1,1 @@
+"""Statistics: how well the interfaces work, as the banks report it."""

@@ -1,0 +1,57 @@
+"""Commands for consents: what a PSU allowed, and its end."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from chalicelib.openbanking.consents import Consent, consent_key
+from chalicelib.openbanking.token_flow import describe
+from infra.admin import connection
+from infra.admin.output import AsJson, Refused, Report, listing, reporting
+
+group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Consents of PSUs.")
+
+ConsentId = Annotated[str, typer.Argument(metavar="CONSENT_ID", help="The consent, as GET /tpp/consent names it.")]
+
+
+@group.callback()
+def consents() -> None:
+    """Consents of PSUs."""
+
+
+@group.command("show")
+@reporting
+def show(consent_id: ConsentId, as_json: AsJson = False) -> Report:
+    """What a consent allows whom, and whether it is in force.
+
+    \b
+    Example:
+      python -m infra.admin consents show 0f8c27b3a1d94e6f5a7b0c
+    """
+    consent = _find(consent_id)
+    data = {"client_id": consent.client_id, **describe(consent)}
+    return Report({"consent": data}, listing(data))
+
+
+@group.command("revoke")
+@reporting
+def revoke(consent_id: ConsentId, as_json: AsJson = False) -> Report:
+    """End a consent: every token of it is refused from the next call on, and the bank is told.
+
+    \b
+    Example:
+      python -m infra.admin consents revoke 0f8c27b3a1d94e6f5a7b0c
+    """
+    connection.connect().token_flow.end(_find(consent_id), "operator")
+    consent = _find(consent_id)
+    data = {"consent_id": consent.consent_id, "status": consent.status}
+    return Report({"consent": data}, f"{consent.consent_id} is {consent.status}.")
+
+
+def _find(consent_id: str) -> Consent:
+    item = connection.connect().store.get(*consent_key(consent_id))
+    if item is None:
+        raise Refused(f"there is no consent {consent_id}")
+    return Consent.from_item(item)

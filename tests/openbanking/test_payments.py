@@ -1,0 +1,453 @@
+"""Payments from the order to the bank's answer: keys, one-time consents, and what is known when something failed."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.outbound import Dropped, NotReached, OutboundError, Reply, TimedOut, TooLarge
+from tests.world import IBAN, Answer, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
+PATHS = {
+    "single": "/tpp/payment_initiation",
+    "bulk": "/tpp/bulk_payment_initiation",
+    "direct": "/tpp/direct_payment_initiation",
+}
+WEBHOOKS = {
+    (1, "single"): "/payment_initiation",
+    (1, "bulk"): "/bulk_payment_initiation",
+    (1, "direct"): "/direct_payment_initiation",
+    (2, "single"): "/v2_payment_single",
+    (2, "bulk"): "/v2_payment_bulk",
+    (2, "direct"): "/v2_payment_direct_single",
+}
+SCOPES = {1: ["payment.init"], 2: ["payments.single", "payments.bulk"]}
+CALLBACK = "http://127.0.0.1:8000/payments/callback"
+RECEIVER = "DE89370400440532013000"
+
+
+def order(world: World, version: int, kind: str, **members: Any) -> dict[str, Any]:
+    """A payment that every check lets pass."""
+    amount = {"amount": "12.30", "currency": "EUR"}
+    if version == 1:
+        receiver = {"receiver_name": "Ada Receiver", "receiver_iban": RECEIVER, **amount}
+        bodies = {
+            "single": {"sender_iban": IBAN, "callback_url": CALLBACK, **receiver},
+            "direct": {"callback_url": CALLBACK, **receiver},
+            "bulk": {"sender_iban": IBAN, "callback_url": CALLBACK, "totals": [amount], "payments": [receiver]},
+        }
+    else:
+        item = {"creditor_account": {"iban": RECEIVER}, "creditor_name": "Ada", "instructed_amount": amount}
+        bodies = {
+            "single": {"debtor_account": {"iban": IBAN}, "callback_url": CALLBACK, **item},
+            "direct": {"callback_url": CALLBACK, **item},
+            "bulk": {"callback_url": CALLBACK, "instructed_totals": amount, "payments": [item]},
+        }
+    bic = {"bic": world.banks[version].bank.bic} if kind == "direct" else {}
+    return bodies[kind] | bic | members
+
+
+def taken(version: int, payment_id: str = "P-1") -> dict[str, Any]:
+    """A bank's answer to an order."""
+    body = {"confirmation_url": "https://bank.example/confirm", "payment_id": payment_id}
+    return {"status": "success" if version == 1 else "RCVD", **body}
+
+
+class Payer:
+    """A TPP with a consent for payments at a bank that takes them."""
+
+    def __init__(self, world: World, version: int, kind: str = "single", consent_type: str = "reusable") -> None:
+        self.world = world
+        self.version = version
+        self.kind = kind
+        self.bearer = None
+        if kind != "direct":
+            tokens = world.tokens(version, scopes=SCOPES[version], consent_type=consent_type)
+            self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
+        self.side = world.banks[version]
+        self.bank_does(taken(version))
+
+    def bank_does(self, answer: Any) -> None:
+        self.side.answers[WEBHOOKS[self.version, self.kind]] = lambda sent: answer
+
+    def pay(self, key: str | None = None, **members: Any) -> Answer:
+        headers = {"idempotency-key": key} if key is not None else {}
+        body = order(self.world, self.version, self.kind, **members)
+        return self.world.tpp("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
+
+    def status(self, payment_id: str = "P-1") -> Answer:
+        bic = f"&bic={self.side.bank.bic}" if self.kind == "direct" else ""
+        return self.world.tpp("GET", f"/tpp/payment_status?payment_id={payment_id}{bic}", bearer=self.bearer)
+
+    def report(self, status: Any, payment_id: str = "P-1", **headers: Any) -> Answer:
+        names = ("payment_id", "payment_status") if self.version == 1 else ("paymentId", "paymentStatus")
+        members = dict(zip(names, (payment_id, status), strict=True))
+        return self.world.bank(self.version, "/payments/status", members, headers=headers)
+
+    @property
+    def calls(self) -> int:
+        return len(self.side.received)
+
+
+# -- the order and its answer
+
+
+@VERSIONS
+@KINDS
+def test_an_order_reaches_the_bank_and_its_answer_comes_back(world: World, version: int, kind: str) -> None:
+    payer = Payer(world, version, kind)
+
+    answer = payer.pay()
+
+    expected = taken(version) if version == 2 else {k: v for k, v in taken(1).items() if k != "status"}
+    assert (answer.status, answer.body) == (200, expected)
+    assert payer.side.received[0].path == WEBHOOKS[version, kind]
+    assert ("X-Auth-Token" in payer.side.received[0].headers) == (kind != "direct")
+    assert "bank;dur=" in answer.headers["server-timing"]
+
+
+@VERSIONS
+@KINDS
+def test_a_reusable_consent_pays_more_than_once(world: World, version: int, kind: str) -> None:
+    payer = Payer(world, version, kind)
+
+    assert [payer.pay().status, payer.pay().status] == [200, 200]
+    assert payer.calls == 2
+
+
+@VERSIONS
+def test_a_one_time_consent_pays_once(world: World, version: int) -> None:
+    payer = Payer(world, version, consent_type="one_time")
+
+    assert [payer.pay().status, payer.pay().status] == [200, 401]
+    assert payer.calls == 1
+    assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).status == 400
+
+
+@VERSIONS
+def test_of_two_parallel_payments_a_one_time_consent_pays_one(world: World, version: int) -> None:
+    payer = Payer(world, version, consent_type="one_time")
+    inner = []
+
+    with world.meanwhile("transact", lambda: inner.append(payer.pay().status)):
+        outer = payer.pay().status
+
+    assert (inner, outer, payer.calls) == ([200], 401, 1)
+
+
+def test_an_order_that_is_refused_here_costs_nothing(world: World) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+
+    refused = payer.pay("key-1", amount="-1")
+
+    assert refused.status == 400
+    assert payer.pay("key-1").status == 200
+    assert payer.calls == 1
+
+
+def test_a_direct_payment_names_its_bank(world: World) -> None:
+    payer = Payer(world, 1, "direct")
+
+    assert payer.pay(bic="NOSUCHXX").status == 404
+    assert payer.pay(bic="?").status == 400
+    assert payer.pay(bic=7).status == 400
+    missing = world.tpp("POST", PATHS["direct"], {"amount": 1})
+    assert (missing.status, missing.body["additionalErrors"][0]["details"]) == (400, "bic is required")
+    assert world.tpp("POST", PATHS["direct"], [1]).status == 400
+    assert payer.calls == 0
+
+
+def test_a_bulk_order_may_be_as_long_as_a_thousand_payments(world: World) -> None:
+    payer = Payer(world, 1, "bulk")
+    item = order(world, 1, "bulk")["payments"][0] | {"amount": "0.10", "message_for_receiver": "x" * 35}
+    total = {"currency": "EUR", "amount": "100.00"}
+
+    answer = payer.pay(payments=[item] * 1000, totals=[total])
+
+    assert answer.status == 200
+    assert payer.side.received[0].body.count(b'"amount":"0.10"') == 1000
+    assert payer.pay(payments=[item] * 1001, totals=[total]).status == 400
+
+
+# -- idempotency keys
+
+
+@VERSIONS
+@KINDS
+@pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
+def test_a_repeat_with_its_key_gets_the_stored_answer(world: World, version: int, kind: str, consent_type: str) -> None:
+    payer = Payer(world, version, kind, consent_type)
+
+    first, second = payer.pay("key-1"), payer.pay("key-1")
+
+    assert first.status == second.status == 200
+    assert first.text == second.text
+    assert payer.calls == 1
+
+
+def test_another_key_is_another_payment(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.pay("key-1")
+    payer.bank_does(taken(1, "P-2"))
+
+    assert payer.pay("key-2").body["payment_id"] == "P-2"
+    assert payer.calls == 2
+
+
+def test_a_key_belongs_to_its_path_and_client(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.pay("key-1")
+    direct = Payer(world, 1, "direct")
+    direct.bank_does(taken(1, "P-2"))
+
+    assert direct.pay("key-1").status == 200
+    other, _ = world.hub.clients.create(owner="x@example.com", title="Other")
+    world.client = other
+    direct.bank_does(taken(1, "P-3"))
+    assert direct.pay("key-1").body["payment_id"] == "P-3"
+
+
+def test_a_key_with_another_body_is_refused(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.pay("key-1")
+
+    refused = payer.pay("key-1", amount="13")
+
+    assert (refused.status, refused.body["code"]) == (400, "HEADERS_ERROR")
+    assert payer.calls == 1
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256])
+def test_a_key_has_1_to_255_characters(world: World, key: str) -> None:
+    payer = Payer(world, 1)
+
+    refused = payer.pay(key)
+
+    assert (refused.status, refused.body["code"]) == (400, "HEADERS_ERROR")
+    assert payer.calls == 0
+    assert payer.pay("k" * 255).status == 200
+
+
+@pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
+def test_while_the_first_request_runs_the_others_are_told_to_come_again(world: World, consent_type: str) -> None:
+    payer = Payer(world, 2, consent_type=consent_type)
+    others = []
+
+    def slow(sent: object) -> Any:
+        others.append(payer.pay("key-1"))
+        return taken(2)
+
+    payer.side.answers[WEBHOOKS[2, "single"]] = slow
+
+    assert payer.pay("key-1").status == 200
+    assert (others[0].status, others[0].body["code"]) == (409, "HEADERS_ERROR")
+    assert others[0].headers["retry-after"] == "1"
+    assert payer.pay("key-1").status == 200
+    assert payer.calls == 1
+
+
+def test_two_requests_that_both_saw_no_claim_reach_the_bank_once(world: World) -> None:
+    payer = Payer(world, 1)
+    inner = []
+
+    with world.meanwhile("transact", lambda: inner.append(payer.pay("key-1"))):
+        outer = payer.pay("key-1")
+
+    assert outer.text == inner[0].text
+    assert payer.calls == 1
+
+
+def test_a_request_that_never_ended_has_an_unknown_outcome(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.bank_does(ZeroDivisionError("a defect, or an instance that is gone"))
+    assert payer.pay("key-1").status == 500
+    payer.bank_does(taken(1))
+
+    assert payer.pay("key-1").status == 409
+    world.clock.advance(31)
+    lost = payer.pay("key-1")
+    assert (lost.status, lost.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert "unknown" in lost.body["title"]
+    assert payer.calls == 1
+
+
+def test_a_key_is_forgotten_after_a_day(world: World) -> None:
+    payer = Payer(world, 1, "direct")
+    payer.pay("key-1")
+    payer.bank_does(taken(1, "P-2"))
+    world.clock.advance(24 * 3600 + 1)
+
+    assert payer.pay("key-1").body["payment_id"] == "P-2"
+
+
+REFUSAL = {
+    1: Reply(400, b'{"status":"error","error_code":77,"message":"not enough money"}', {}, 0.01),
+    2: Reply(400, b'{"code":"FUNDS","title":"not enough money","timestamp":"x"}', {}, 0.01),
+}
+
+
+@VERSIONS
+def test_failures_are_kept_for_repeats_as_well(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    payer.bank_does(REFUSAL[version])
+    first = payer.pay("key-1")
+    payer.bank_does(taken(version))
+
+    second = payer.pay("key-1")
+
+    assert (first.status, first.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert "not enough money" in first.body["additionalErrors"][0]["details"]
+    assert second.text == first.text
+    assert payer.calls == 1
+
+
+# -- what is known when the bank failed
+
+
+@VERSIONS
+@KINDS
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (NotReached("no connection"), "not sent"),
+        (TimedOut("no answer came in time"), "unknown"),
+        (Dropped("broke"), "unknown"),
+        (TooLarge("too large"), "unknown"),
+        (Reply(200, b"<html>", {}, 0), "unknown"),
+        (Reply(500, b"", {}, 0), "unknown"),
+        ("refusal", "refused"),
+    ],
+)
+def test_a_failure_says_what_became_of_the_payment(
+    world: World, version: int, kind: str, failure: Any, words: str
+) -> None:
+    payer = Payer(world, version, kind)
+    payer.bank_does(REFUSAL[version] if failure == "refusal" else failure)
+
+    answer = payer.pay()
+
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert words in answer.body["title"]
+    assert payer.calls == 1
+
+
+@VERSIONS
+def test_a_one_time_consent_is_given_back_when_the_bank_was_never_reached(world: World, version: int) -> None:
+    payer = Payer(world, version, consent_type="one_time")
+    payer.bank_does(NotReached("no connection"))
+    assert payer.pay("key-1").status == 502
+    payer.bank_does(taken(version))
+
+    assert payer.pay("key-1").status == 502
+    assert payer.pay("key-2").status == 200
+    assert payer.pay("key-3").status == 401
+
+
+@VERSIONS
+@pytest.mark.parametrize("failure", [TimedOut("late"), Dropped("broke"), "refusal"])
+def test_it_is_not_given_back_when_the_bank_may_have_seen_the_payment(
+    world: World, version: int, failure: OutboundError | str
+) -> None:
+    payer = Payer(world, version, consent_type="one_time")
+    payer.bank_does(REFUSAL[version] if failure == "refusal" else failure)
+
+    assert payer.pay().status == 502
+    assert payer.pay().status == 401
+
+
+def test_a_consent_that_was_given_back_ends_when_its_bearer_would_have(world: World) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+    payer.bank_does(NotReached("no connection"))
+    payer.pay()
+    world.clock.advance(3601)
+
+    assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+
+
+def test_a_consent_that_was_revoked_meanwhile_is_not_given_back(world: World) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+
+    def revoked_on_the_way(sent: object) -> Any:
+        world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        return NotReached("no connection")
+
+    payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
+
+    assert payer.pay("key-1").status == 502
+    assert payer.pay("key-2").status == 401
+
+
+def test_an_answer_too_long_to_keep_is_a_failure_of_the_bank(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.bank_does(taken(1) | {"extra": "x" * 300_001})
+
+    assert payer.pay("key-1").status == 502
+    assert payer.pay("key-1").status == 502
+    assert payer.calls == 1
+
+
+def test_a_payment_id_of_another_clients_payment_is_not_handed_on(world: World) -> None:
+    Payer(world, 1, "direct").pay()
+    other, _ = world.hub.clients.create(owner="x@example.com", title="Other")
+    world.client = other
+
+    answer = Payer(world, 1, "direct").pay()
+
+    assert answer.status == 500
+    assert "unknown" in answer.body["title"]
+
+
+def test_a_bank_that_recognises_a_repeat_answers_with_the_same_payment(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.pay()
+    payer.report("ACSC")
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+
+    assert payer.pay("key-1").status == 200
+    assert payer.pay("key-1").status == 200
+    assert payer.report("RJCT").status == 200  # after a final status: ignored
+
+
+# -- what protects the PSU
+
+
+@VERSIONS
+@KINDS
+@pytest.mark.parametrize(
+    "url", ["https://evil.example/payments", "http://127.0.0.1:8001/payments", "https://127.0.0.1:8000/payments"]
+)
+def test_a_callback_elsewhere_is_refused(world: World, version: int, kind: str, url: str) -> None:
+    payer = Payer(world, version, kind)
+
+    refused = payer.pay(callback_url=url)
+
+    assert (refused.status, refused.body["code"]) == (400, "FORMAT_ERROR")
+    assert "callback_url" in refused.body["title"]
+    assert payer.calls == 0
+
+
+def test_the_answer_of_a_key_is_sealed(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.bank_does(taken(1) | {"confirmation_url": "https://bank.example/confirm?secret=tell-nobody"})
+    payer.pay("key-1")
+
+    items = list(world.hub.store.scan("idempotency"))
+    assert items
+    assert "tell-nobody" not in repr(items)
+    assert "key-1" not in repr(items)
+
+
+def test_a_request_id_reaches_the_bank(world: World) -> None:
+    payer = Payer(world, 1)
+    request_id = str(uuid.uuid4())
+
+    world.tpp(
+        "POST", PATHS["single"], order(world, 1, "single"), bearer=payer.bearer, headers={"x-request-id": request_id}
+    )
+
+    assert payer.side.received[0].headers["X-Request-Id"] == request_id
