@@ -1,4 +1,4 @@
-"""What the documents say is what the code has: codes, routes, settings, targets, links, and the examples themselves."""
+"""What the documents say is what the code has: routes, settings, limits, targets, links, and the examples."""
 
 from __future__ import annotations
 
@@ -14,50 +14,38 @@ import pytest
 
 from app import app
 from chalicelib.delivery.worker import SCHEDULE
+from chalicelib.demo_bank.references import REFERENCES
+from chalicelib.demo_bank.refusals import no_funds, not_paid
 from chalicelib.foundation import fields, signatures
 from chalicelib.foundation.fields import InvalidMessage, Message
 from chalicelib.foundation.jsontext import DEPTH
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.web import ALL_METHODS, BODY_BYTES
+from chalicelib.openbanking import idempotency, payment_flow, payments, tpp_api
 from chalicelib.openbanking.bank_record import LONGEST_CONSENT_DAYS
 from chalicelib.openbanking.protocol.bank_calls import SaveConsent
-from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2, Fault
-from chalicelib.openbanking.protocol.scopes import SCOPES
-from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, TokenRequest
-from chalicelib.openbanking.protocol.webhooks import RELAYED
+from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
+from chalicelib.openbanking.protocol.v1 import BULK_ITEMS
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS
+from chalicelib.statistics.daily_reports import OLDEST_DAYS
 from infra.admin.commands import program
 from infra.tour.browser import Browser, approve
+from tests.documents import (
+    BANK,
+    BLOCK,
+    DOCUMENTS,
+    EVERYTHING,
+    OPERATIONS,
+    README,
+    ROOT,
+    TPP,
+    blocks,
+    named,
+    rows,
+    section,
+)
 
-ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("docs/*.md"))}
-README = (ROOT / "README.md").read_text("utf-8")
-EVERYTHING = "\n".join([README, *DOCUMENTS.values()])
-TPP, BANK, OPERATIONS = (DOCUMENTS[f"docs/{name}.md"] for name in ("tpp-api", "bank-api", "operations"))
 VECTOR = json.loads((ROOT / "tests/foundation/vector.json").read_text("utf-8"))
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
-
-def blocks(text: str, language: str) -> list[str]:
-    """The code blocks of one language."""
-    return [content for kind, content in BLOCK.findall(text) if kind == language]
-
-
-def rows(text: str) -> list[list[str]]:
-    """The cells of all table rows, without the signs of code."""
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    return [[cell.strip().replace("`", "") for cell in line.strip("|").split("|")] for line in lines]
-
-
-def section(text: str, heading: str) -> str:
-    """What stands below a heading, up to the next of the same or a higher level."""
-    level = heading.index(" ")
-    found = re.search(
-        rf"^{re.escape(heading)}$(.*?)(?=^#{{1,{level}}} |\Z)",
-        BLOCK.sub(lambda block: re.sub("^#", " ", block[0], flags=re.MULTILINE), text),
-        re.DOTALL | re.MULTILINE,
-    )
-    assert found, f"there is no heading {heading}"
-    return found[1]
 
 
 def longest(model: type[Message], member: str, value: Any) -> int:
@@ -68,67 +56,13 @@ def longest(model: type[Message], member: str, value: Any) -> int:
     return int(re.findall("[0-9]+", reason)[0])
 
 
-def named(text: str, name: str) -> bool:
-    """Whether ``name`` stands in ``text`` as a whole word."""
-    return bool(re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/{{])", text))
-
-
 def anchors(text: str) -> set[str]:
     """The names that GitHub gives to the headings."""
     headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-# -- Errors and scopes
-
-
-def test_the_banks_document_has_the_error_table_of_version_1() -> None:
-    table = {row[0]: row[1] for row in rows(section(BANK, "### Version 1")) if row[0].isdigit()}
-
-    assert table == {str(code): str(row.status) for code, row in VERSION_1.items()}
-
-
-def test_the_banks_document_has_the_error_tables_of_version_2() -> None:
-    found = rows(section(BANK, "### Version 2"))
-
-    assert {row[0]: row[1] for row in found if len(row) == 3 and row[1].isdigit()} == {
-        code: str(row.status) for code, row in VERSION_2.items()
-    }
-    assert {row[0] for row in found if len(row) == 2 and row[0].isupper()} == ADDITIONAL.keys()
-
-
-def test_the_tpps_document_gives_its_codes_the_right_status() -> None:
-    table = {row[0]: row[1] for row in rows(section(TPP, "## Errors")) if row[0] in VERSION_2}
-
-    assert table == {code: str(VERSION_2[code].status) for code in VERSION_2 if code in table}
-    unused = {"PAYMENT_SCHEME_INVALID", "SSL_CREDENTIALS_NOT_FOUND"}
-    assert VERSION_2.keys() - table.keys() == unused
-
-
-def test_every_pairing_that_is_documented_is_a_fault() -> None:
-    pairs = [row[1:] for row in rows(section(BANK, "### Pairing of the two versions")) if row[1].isdigit()]
-    faults = {(str(fault.value.v1), fault.value.v2, fault.value.additional or "") for fault in Fault}
-
-    assert {tuple(pair) for pair in pairs} <= faults
-
-
-def test_every_version_1_code_that_a_bank_can_get_is_paired() -> None:
-    paired = {row[1] for row in rows(section(BANK, "### Pairing of the two versions"))}
-
-    assert {str(code) for code in VERSION_1} - paired == {"4000"}
-
-
-def test_both_scope_tables_are_complete() -> None:
-    table = [row[:4] for row in rows(section(TPP, "## Scopes")) if row[0] in ("1", "2")]
-
-    assert table == [
-        [str(version), scope.name, scope.service, scope.meaning]
-        for version, scopes in SCOPES.items()
-        for scope in scopes.values()
-    ]
-
-
-# -- Routes, messages, webhooks
+# -- Routes and settings
 
 
 def documented_routes() -> Iterator[tuple[str, str]]:
@@ -143,24 +77,6 @@ def test_every_route_is_documented(method: str, path: str) -> None:
     page = [row[0] for row in rows(section(OPERATIONS, "## The local stack"))]
 
     assert named(EVERYTHING, f"{method} {path}") or path in page
-
-
-@pytest.mark.parametrize("call", RELAYED, ids=lambda call: call.name)
-def test_every_relayed_call_and_its_webhooks_are_documented(call: Any) -> None:
-    row = next(row for row in rows(section(BANK, "## Webhooks to the bank")) if row[0] == f"{call.method} {call.path}")
-
-    assert row[1:3] == [call.webhooks[1].path, call.webhooks[2].path]
-    for webhook in call.webhooks.values():
-        assert named(section(TPP, f"### `{call.method} {call.path}`"), webhook.scope)
-
-
-@pytest.mark.parametrize(
-    ("heading", "model"), [("### `POST /tpp/authorize`", AuthorizeRequest), ("### `POST /tpp/token`", TokenRequest)]
-)
-def test_every_member_of_a_request_is_documented(heading: str, model: Any) -> None:
-    text = section(TPP, heading)
-
-    assert [name for name in model.model_fields if not named(text, name)] == []
 
 
 def test_the_retry_schedule_is_the_workers() -> None:
@@ -207,6 +123,15 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Account identifiers in a consent", longest(SaveConsent, "account_ids", ["a"] * 9999)),
         ("Length of a consent", LONGEST_CONSENT_DAYS),
         ("Problems told in one answer", fields._PROBLEMS),
+        ("Request body of a bulk payment", max(call.body_bytes for call in PAYMENTS)),
+        ("Payments of a bulk payment", BULK_ITEMS),
+        ("Bank's answer to a payment", payment_flow.KEPT_BYTES),
+        ("Idempotency-Key", tpp_api._KEY_LENGTH),
+        ("Outcome of a key", idempotency.KEPT // 3600),
+        ("Payment that never ended", idempotency.RUNNING_SECONDS),
+        ("Changes of a payment's status", payments.HISTORY),
+        ("Report on a payment that is not known yet", payments.EARLY_SECONDS // 60),
+        ("Report of a day", OLDEST_DAYS),
     ],
 )
 def test_the_limits_are_the_codes(row: str, value: int) -> None:
@@ -223,6 +148,33 @@ def test_every_log_line_is_documented_and_no_other() -> None:
     assert {re.sub("^demo bank: .*", "demo bank: …", event) for event in written} == {
         event for cell in cells for event in cell.split(", ")
     }
+
+
+def test_every_table_is_documented_and_no_other() -> None:
+    made = re.findall(
+        r"TableName: !Sub \"causeway-\$\{Stage\}-([a-z-]+)\"", (ROOT / "infra/resources.yaml").read_text("utf-8")
+    )
+    found = [row for row in rows(section(OPERATIONS, "## Tables")) if len(row) == 5][2:]
+
+    assert {row[0].partition(",")[0] for row in found} == set(made)
+
+
+def test_every_function_is_documented_and_no_other() -> None:
+    config = json.loads((ROOT / ".chalice/config.json").read_text("utf-8"))
+    stages = [config, *config["stages"].values()]
+    names = {"api_handler", *(name for stage in stages for name in stage.get("lambda_functions", {}))}
+    found = {row[0] for row in rows(section(OPERATIONS, "## Deployment")) if row[0].startswith("causeway-{stage}-")}
+
+    assert found == {f"causeway-{{stage}}-{name}" for name in names}
+
+
+def test_the_test_references_are_the_demonstration_banks() -> None:
+    found = [row for row in rows(section(README, "### Test references")) if row[0].startswith("TEST-")]
+
+    assert [row[:3] for row in found] == [[each.name, each.when, each.what.removesuffix(".")] for each in REFERENCES]
+    assert all(row[3] for row in found)
+    for row, refusal in zip(found, (no_funds(), not_paid()), strict=False):
+        assert f"{refusal.number}: … or {refusal.name}: …" in row[3]
 
 
 def test_every_make_target_is_documented_and_no_other() -> None:

@@ -21,7 +21,7 @@ def minor_units(amount: object) -> int:
         raise Unpayable(f"an amount must have at most {MINOR_DIGITS} decimals")
     if len(whole.lstrip("0")) > _WHOLE_DIGITS:
         raise Unpayable(f"an amount must have at most {_WHOLE_DIGITS} digits before the dot")
-    return int(whole) * 10**MINOR_DIGITS + int(fraction.ljust(MINOR_DIGITS, "0"))
+    return int(whole + fraction.ljust(MINOR_DIGITS, "0"))
 
 
 def decimal_amount(minor: int) -> Decimal:

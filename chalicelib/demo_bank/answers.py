@@ -1,31 +1,21 @@
-"""What the banks answer to webhooks, each version in its own record format (specification, Records)."""
+"""What the banks answer about accounts, balances and funds, each version in its own record format (specification)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.demo_bank import consents
-from chalicelib.demo_bank.consents import Consent
+from chalicelib.demo_bank.amounts import decimal_amount
+from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.customers import Account
-from chalicelib.demo_bank.runtime import Bank
+from chalicelib.demo_bank.execution import book
+from chalicelib.demo_bank.instructions import Party
+from chalicelib.demo_bank.refusals import UnknownToken, no_account
+from chalicelib.foundation.fields import decimal
+from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.webhooks import AccountRequestV1, AccountRequestV2
 
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One webhook, checked: its request by the row's model, and the consent that it concerns, if any."""
-
-    bank: Bank
-    request: Any
-    consent: Consent | None
-
-    @property
-    def accounts(self) -> tuple[Account, ...]:
-        """The accounts that the PSU approved."""
-        return self.consent.accounts(self.bank) if self.consent else ()
+_BALANCE_NAME = 20
 
 
 def accounts_v1(call: Call) -> dict[str, Any]:
@@ -33,11 +23,18 @@ def accounts_v1(call: Call) -> dict[str, Any]:
 
 
 def account_v1(call: Call) -> dict[str, Any]:
-    request: AccountRequestV1 = call.request
-    for account in call.accounts:
-        if request.account_id == account.account_id or (request.iban and request.iban == account.iban):
-            return {"account": account_record(account)}
-    raise _no_account()
+    return {"account": account_record(named_v1(call, call.request))}
+
+
+def balance_v1(call: Call) -> dict[str, Any]:
+    account = named_v1(call, call.request)
+    record = {
+        "id": account.account_id,
+        "name": account.name[:_BALANCE_NAME].rstrip(),
+        "balance": decimal_amount(book(call.bank, account).balance),
+        "currency": account.currency,
+    }
+    return {"accounts": [record]}
 
 
 def accounts_v2(call: Call) -> dict[str, Any]:
@@ -45,11 +42,52 @@ def accounts_v2(call: Call) -> dict[str, Any]:
 
 
 def account_v2(call: Call) -> dict[str, Any]:
-    request: AccountRequestV2 = call.request
-    for account in call.accounts:
-        if request.account_id == account.account_id:
-            return {"account": account_reference(account)}
-    raise _no_account()
+    return {"account": account_reference(named_v2(call, call.request.account_id))}
+
+
+def balances_v2(call: Call) -> dict[str, Any]:
+    account = named_v2(call, call.request.account_id)
+    statement, today = book(call.bank, account), call.bank.clock.now().date()
+    found = {
+        "interimBooked": statement.balance,
+        "interimAvailable": statement.available,
+        "openingBooked": sum(entry.amount for entry in statement.booked if entry.booked_on < today),
+    }
+    if account.kind == "card":  # what the next direct debit takes: every month ends with the opening balance
+        found["nonInvoiced"] = statement.balance - account.opening
+    return {
+        "balances": [
+            {"balance_amount": {"amount": decimal_amount(amount), "currency": account.currency}, "balance_type": kind}
+            for kind, amount in found.items()
+        ]
+    }
+
+
+def funds_v1(call: Call) -> dict[str, Any]:
+    """The available balance, for the service to compare; a question in another currency is answered with no."""
+    request: v1.FundsRequest = call.request
+    named = request.account
+    for account in call.accounts_to_pay_from:
+        if named.account_id in (None, account.account_id) and named.iban in (None, account.iban):
+            if account.currency != request.instructed_amount.currency:
+                return {"funds_available": False}
+            available = book(call.bank, account).available
+            return {"balance": decimal_amount(available), "currency": account.currency}
+    raise no_account()
+
+
+def funds_v2(call: Call) -> dict[str, Any]:
+    request: v2.FundsRequest = call.request
+    named, asked = request.account, request.instructed_amount
+    party = Party(named.iban or "", named.bban or "", str(named.account_number or ""), str(named.sort_code or ""))
+    found = [account for account in call.accounts_to_pay_from if party.is_account(account)]
+    if not found:
+        raise no_account()
+    account = next((account for account in found if account.currency == asked.currency), None)
+    if account is None:
+        return {"funds_available": False}
+    available = decimal_amount(book(call.bank, account).available)
+    return {"funds_available": available >= decimal(asked.amount)}
 
 
 def revoke_token(call: Call) -> dict[str, Any]:
@@ -58,6 +96,22 @@ def revoke_token(call: Call) -> dict[str, Any]:
     if not consents.end_by_token(call.bank, request.access_token):
         raise UnknownToken
     return {"status": "success"}
+
+
+def named_v1(call: Call, request: v1.AccountRequest) -> Account:
+    """The approved account that a request names by one of its two names. Raises: Refusal."""
+    for account in call.accounts:
+        if request.account_id == account.account_id or (request.iban and request.iban == account.iban):
+            return account
+    raise no_account()
+
+
+def named_v2(call: Call, account_id: str) -> Account:
+    """The approved account with this ``resource_id``. Raises: Refusal."""
+    for account in call.accounts:
+        if account_id == account.account_id:
+            return account
+    raise no_account()
 
 
 def account_record(account: Account) -> dict[str, Any]:
@@ -82,14 +136,3 @@ def account_reference(account: Account) -> dict[str, Any]:
         "payment_schemes": list(account.payment_schemes),
     }
     return {name: value for name, value in reference.items() if value}
-
-
-class UnknownToken(Refusal):
-    """A token that this bank never had: no repeat will make it known, whence HTTP 404 in both versions."""
-
-    def __init__(self) -> None:
-        super().__init__(Fault.UNKNOWN_TOKEN, "this bank has no such token")
-
-
-def _no_account() -> Refusal:
-    return Refusal(Fault.UNKNOWN_RESOURCE, "the customer approved no such account")

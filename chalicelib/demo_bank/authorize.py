@@ -148,6 +148,7 @@ def _send(visit: Visit, journey: Journey) -> Response:
         scopes=journey.scopes,
         tpp_name=journey.tpp_name,
         valid_until=given.valid_until,
+        is_one_time=_parameter(journey, "consent_type") == "one_time",
     )
     try:
         bank.store.transact([journeys.approving(bank, journey, given.callback_url), *kept])
@@ -206,7 +207,7 @@ def _journey_page(
         journey=journey,
         step=step,
         error=error if visit.field("again") else "",
-        returns_to=safe_origin(_redirect_uri(journey)),
+        returns_to=safe_origin(_parameter(journey, "redirect_uri")),
         **context,
     )
 
@@ -266,11 +267,11 @@ def _over(visit: Visit) -> Response:
     )
 
 
-def _redirect_uri(journey: Journey) -> str:
-    """The TPP's callback, from the address that the service has accepted."""
-    return next(iter(parse_qs(urlsplit(journey.request_url).query).get("redirect_uri", ())), "")
+def _parameter(journey: Journey, name: str) -> str:
+    """A parameter of the address that the service has accepted; empty when it is not there."""
+    return next(iter(parse_qs(urlsplit(journey.request_url).query).get(name, ())), "")
 
 
 def _ends(journey: Journey) -> tuple[str, ...]:
     """Where the redirects after this journey's forms lead: the cancel address, and the TPP's callback."""
-    return journey.cancel_url, _redirect_uri(journey)
+    return journey.cancel_url, _parameter(journey, "redirect_uri")

@@ -14,7 +14,7 @@ from boto3.dynamodb.conditions import Attr
 from chalicelib.demo_bank.customers import Account, Customer, customers
 from chalicelib.demo_bank.runtime import TABLE, Bank
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.store import ConditionFailed, Item, Operation, Put
+from chalicelib.foundation.store import ConditionFailed, Item, Operation, Put, Update
 from chalicelib.foundation.vault import Unsealable
 
 LISTED = 50
@@ -25,7 +25,8 @@ _KEPT = 30 * 86400
 class Consent:
     """One consent. Times in Unix seconds; ``record`` is the key it is stored under.
 
-    ``told`` is false while the bank has ended a consent but could not tell the service yet.
+    ``told`` is false while the bank has ended a consent but could not tell the service yet. ``payment_id`` is the
+    payment that a one-time consent was used for; empty before.
     """
 
     record: str
@@ -37,6 +38,8 @@ class Consent:
     valid_until: int
     status: str
     told: bool
+    is_one_time: bool
+    payment_id: str
     sealed_token: bytes = field(repr=False)
 
     def is_active(self, now: int) -> bool:
@@ -49,6 +52,10 @@ class Consent:
         """The approved accounts, in the bank's order."""
         return tuple(account for account in self.customer(bank).accounts if account.account_id in self.account_ids)
 
+    def accounts_to_pay_from(self, bank: Bank) -> tuple[Account, ...]:
+        """The approved accounts, or all of the customer's when none was named: the customer chooses when paying."""
+        return self.accounts(bank) or self.customer(bank).accounts
+
 
 def saving(
     bank: Bank,
@@ -59,6 +66,7 @@ def saving(
     scopes: Sequence[str],
     tpp_name: str,
     valid_until: int,
+    is_one_time: bool = False,
 ) -> list[Operation]:
     """The writes that store a new consent, for the transaction that ends the PSU's journey."""
     now, record = bank.clock.time(), _record(token)
@@ -72,6 +80,7 @@ def saving(
         "valid_until": valid_until,
         "status": "active",
         "told": True,
+        "is_one_time": is_one_time,
         "token": bank.seal(token, record),
         "expires_at": expires_at,
     }
@@ -110,6 +119,13 @@ def token_of(bank: Bank, consent: Consent) -> str | None:
         return None
 
 
+def using(bank: Bank, consent: Consent, payment_id: str) -> Operation:
+    """The write that spends a one-time consent; it fails when that was spent on another payment, or has ended."""
+    unspent = Attr("payment_id").not_exists() | Attr("payment_id").eq(payment_id)
+    condition = Attr("status").eq("active") & unspent
+    return Update(TABLE, bank.key(consent.record), set={"payment_id": payment_id}, condition=condition)
+
+
 def end(bank: Bank, record: str, *, told: bool) -> bool:
     """Mark a consent as revoked; ``told`` says whether the service knows. Answers whether there is such a consent."""
     changes = {"status": "revoked", "told": told}
@@ -144,5 +160,7 @@ def _consent(item: Item) -> Consent:
         valid_until=item["valid_until"],
         status=item["status"],
         told=item["told"],
+        is_one_time=item.get("is_one_time", False),
+        payment_id=item.get("payment_id", ""),
         sealed_token=item["token"],
     )

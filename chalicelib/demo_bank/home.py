@@ -8,13 +8,14 @@ from functools import wraps
 from chalice.app import Response
 
 from chalicelib.demo_bank import consents, customers, hub_client, sessions
+from chalicelib.demo_bank.account_pages import sign_in_page
 from chalicelib.demo_bank.hub_client import HubRefused
 from chalicelib.demo_bank.pages import Visit, page, see_other, set_cookie
+from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.demo_bank.runtime import HubUnreachable
 from chalicelib.demo_bank.sessions import Session
 from chalicelib.foundation import log
 
-COOKIE = "demo_bank_session"
 PLACE = "/consents"
 _NOT_THERE = {"4202", "RESOURCE_UNKNOWN"}
 
@@ -23,21 +24,28 @@ SessionView = Callable[[Visit, Session], Response]
 
 def landing(visit: Visit) -> Response:
     """``GET /``: what this is."""
-    return page(visit, "landing.html", customers=_customers(visit))
+    people = list(customers.customers(visit.bank.profile.name).values())
+    return page(visit, "landing.html", customers=people, references=REFERENCES)
 
 
 def consents_page(visit: Visit) -> Response:
     """``GET /consents``: the customer's consents, or the form to sign in."""
-    session = sessions.find(visit.bank, visit.cookie(COOKIE))
-    return _listed(visit, session) if session else _sign_in_page(visit)
+    session = sessions.find(visit.bank, visit.cookie(sessions.COOKIE))
+    if session is None:
+        return sign_in_page(
+            visit, PLACE, "My consents", "Sign in to see which applications have access to your accounts."
+        )
+    return _listed(visit, session)
 
 
 def sign_in(visit: Visit) -> Response:
+    """Begin a session, and go on to the page that asked for it."""
+    place = f"/{visit.incoming.uri['first']}"
     customer = customers.sign_in(visit.bank.profile.name, visit.field("username"), visit.field("password"))
     if customer is None:
-        return see_other(visit.link(PLACE, again="1"))
+        return see_other(visit.link(place, again="1"))
     cookie = sessions.begin(visit.bank, customer)
-    return see_other(visit.link(PLACE), set_cookie(visit.bank, COOKIE, cookie, sessions.LIFETIME, PLACE))
+    return see_other(visit.link(place), set_cookie(visit.bank, sessions.COOKIE, cookie, sessions.LIFETIME))
 
 
 def in_session(view: SessionView) -> Callable[[Visit], Response]:
@@ -45,7 +53,7 @@ def in_session(view: SessionView) -> Callable[[Visit], Response]:
 
     @wraps(view)
     def checked(visit: Visit) -> Response:
-        session = sessions.find(visit.bank, visit.cookie(COOKIE))
+        session = sessions.find(visit.bank, visit.cookie(sessions.COOKIE))
         if session is None or not session.accepts(visit.field("form_token")):
             return see_other(visit.link(PLACE))
         return view(visit, session)
@@ -55,8 +63,8 @@ def in_session(view: SessionView) -> Callable[[Visit], Response]:
 
 @in_session
 def sign_out(visit: Visit, _: Session) -> Response:
-    sessions.end(visit.bank, visit.cookie(COOKIE))
-    return see_other(visit.link(PLACE), set_cookie(visit.bank, COOKIE, "", 0, PLACE))
+    sessions.end(visit.bank, visit.cookie(sessions.COOKIE))
+    return see_other(visit.link(PLACE), set_cookie(visit.bank, sessions.COOKIE, "", 0))
 
 
 @in_session
@@ -98,12 +106,3 @@ def _listed(visit: Visit, session: Session, error: str = "", status: int = 200) 
         active=[(consent, consent.accounts(bank)) for consent in found if consent.is_active(now)],
         ended=[(consent, consent.accounts(bank)) for consent in found if not consent.is_active(now)],
     )
-
-
-def _sign_in_page(visit: Visit) -> Response:
-    error = "User name and password do not match. Please try again." if visit.field("again") else ""
-    return page(visit, "consents_sign_in.html", error=error, customers=_customers(visit))
-
-
-def _customers(visit: Visit) -> list[customers.Customer]:
-    return list(customers.customers(visit.bank.profile.name).values())

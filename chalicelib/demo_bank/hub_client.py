@@ -13,6 +13,7 @@ from chalicelib.demo_bank.runtime import Bank, HubUnreachable
 from chalicelib.foundation import jsontext, signatures
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.bank_calls import in_spelling
+from chalicelib.openbanking.protocol.payments import Status
 
 
 class HubRefused(Exception):
@@ -79,6 +80,11 @@ def save_consent(
 def revoke_token(bank: Bank, access_token: str) -> None:
     """Raises: HubRefused, HubUnreachable."""
     _call(bank, "/token/revoke", {"access_token": access_token}, new_uuid())
+
+
+def report_status(bank: Bank, payment_id: str, status: Status, request_id: str) -> None:
+    """Where a payment stands now; a repeat carries the same ``request_id``. Raises: HubRefused, HubUnreachable."""
+    _call(bank, "/payments/status", {"payment_id": payment_id, "payment_status": status}, request_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.demo_bank.amounts import Unpayable, minor_units
 from chalicelib.demo_bank.customers import Account
 from chalicelib.demo_bank.profiles import Profile
-from chalicelib.demo_bank.references import test_reference
+from chalicelib.demo_bank.references import reference_among
 from chalicelib.foundation.fields import Message
 from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
@@ -106,7 +106,7 @@ def _single_v1(profile: Profile, kind: Kind, request: v1.DirectPayment) -> Instr
         (_line_v1(request),),
         _schemes(profile, kind, request.currency, [request.payment_scheme]),
         request.callback_url,
-        test_reference([request.reference]),
+        reference_among([request.reference]),
     )
 
 
@@ -119,7 +119,7 @@ def _bulk_v1(profile: Profile, kind: Kind, request: v1.BulkPayment) -> Instructi
         tuple(map(_line_v1, request.payments)),
         _schemes(profile, kind, currency, {item.payment_scheme for item in request.payments}),
         request.callback_url,
-        test_reference(item.reference for item in request.payments),
+        reference_among(item.reference for item in request.payments),
     )
 
 
@@ -157,7 +157,7 @@ def _instruction_v2(
         lines,
         _schemes(profile, kind, currency, [request.payment_scheme]),
         request.callback_url,
-        test_reference(text for line in lines for text in (line.message, line.reference)),
+        reference_among(text for line in lines for text in (line.message, line.reference)),
     )
 
 

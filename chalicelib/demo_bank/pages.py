@@ -157,6 +157,7 @@ def _environment() -> Environment:
         "grouped": wording.grouped,
         "sort_code": wording.sort_code,
         "day": wording.day,
+        "day_of_month": wording.day_of_month,
         "scope_words": wording.scope_words,
     }
     environment.filters.update(filters)

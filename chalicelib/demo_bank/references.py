@@ -10,13 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Name = Literal[
-    "TEST-NO-FUNDS", "TEST-REFUSED", "TEST-TIMEOUT", "TEST-MALFORMED", "TEST-LATE-REJECT", "TEST-UNKNOWN"
-]
+Name = Literal["TEST-NO-FUNDS", "TEST-REFUSED", "TEST-TIMEOUT", "TEST-MALFORMED", "TEST-LATE-REJECT", "TEST-UNKNOWN"]
 
 
 @dataclass(frozen=True, slots=True)
-class TestReference:
+class Reference:
     """One test reference: when it shows, and what happens."""
 
     name: Name
@@ -24,23 +22,25 @@ class TestReference:
     what: str
 
 
-REFERENCES: tuple[TestReference, ...] = (
-    TestReference(
+REFERENCES: tuple[Reference, ...] = (
+    Reference(
         "TEST-NO-FUNDS", "at initiation", "The bank refuses: there is not enough money, whatever the balance is."
     ),
-    TestReference("TEST-REFUSED", "at initiation", "The bank refuses with a code and a message of its own."),
-    TestReference(
+    Reference("TEST-REFUSED", "at initiation", "The bank refuses with a code and a message of its own."),
+    Reference(
         "TEST-TIMEOUT",
         "at initiation",
-        "The bank takes the payment and answers too late: the service gives up after 20 seconds, the outcome is unknown.",
+        "The bank takes the payment and answers too late: the service gives up after 20 seconds.",
     ),
-    TestReference("TEST-MALFORMED", "at initiation", "The bank's answer is not of its form: the payment's link is missing."),
-    TestReference(
+    Reference(
+        "TEST-MALFORMED", "at initiation", "The bank's answer is not of its form: the payment's link is missing."
+    ),
+    Reference(
         "TEST-LATE-REJECT",
         "after confirmation",
         "20 seconds after the customer has confirmed, the payment is rejected and the money comes back.",
     ),
-    TestReference(
+    Reference(
         "TEST-UNKNOWN",
         "after confirmation",
         "The status is unknown (version 1) or pending (version 2) for 10 minutes; then the payment is settled.",
@@ -50,6 +50,6 @@ REFERENCES: tuple[TestReference, ...] = (
 _BY_NAME = {reference.name: reference for reference in REFERENCES}
 
 
-def test_reference(texts: Iterable[str | None]) -> str:
+def reference_among(texts: Iterable[str | None]) -> str:
     """The first test reference among the texts that a payment carries; empty when there is none."""
     return next((name for text in texts if text and (name := text.strip().upper()) in _BY_NAME), "")

@@ -1,10 +1,14 @@
-"""The routes of both demonstration banks. What stands behind them is loaded when somebody first goes there."""
+"""The routes of both demonstration banks, and what they do every minute without a caller.
+
+What stands behind them is loaded when somebody first goes there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from chalice.app import Response
+from chalice.app import Rate, Response
 
 from chalicelib.demo_bank.profiles import PROFILES, Profile
 from chalicelib.foundation.web import Incoming, Routes
@@ -37,3 +41,11 @@ def _failed(incoming: Incoming, error: Exception) -> Response:
 
 
 bank_routes = build()
+
+
+@bank_routes.schedule(Rate(1, unit=Rate.MINUTES), name="settle")
+def settle(event: Any) -> None:
+    """Every minute: settle the payments that are due, cancel those that expired, tell the service what it missed."""
+    from chalicelib.demo_bank import clearing
+
+    clearing.run()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
@@ -75,16 +76,24 @@ class Credentials:
 
 
 class Bank:
-    """One demonstration bank at work. Its credentials and the service's keys are read again after a minute."""
+    """One demonstration bank at work. Its credentials and the service's keys are read again after a minute.
 
-    def __init__(self, profile: Profile, services: Services) -> None:
+    ``pause`` is how the bank lets time pass, in seconds; tests hand in one that does not.
+    """
+
+    def __init__(self, profile: Profile, services: Services, pause: Callable[[float], None] = time.sleep) -> None:
         self.profile = profile
+        self.pause = pause
         self.settings = services.settings
         self.clock = services.clock
         self.store = services.store
         self._secrets = services.secrets
         self._credentials: tuple[int, Credentials] | None = None
         self._hub_keys: tuple[int, list[RSAPublicKey]] | None = None
+
+    @property
+    def domain(self) -> str:
+        return self.profile.domain(self.settings.public_url)
 
     @property
     def path(self) -> str:

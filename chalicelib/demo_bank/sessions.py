@@ -1,4 +1,7 @@
-"""Signed-in customers outside of a journey: who looks at the page of consents. The cookie's value is not stored."""
+"""Signed-in customers outside of a journey: who looks at accounts and consents, or confirms a payment.
+
+The cookie's value is not stored.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from chalicelib.demo_bank.customers import Customer, customers
 from chalicelib.demo_bank.runtime import TABLE, Bank
 from chalicelib.foundation.identifiers import digest, new_secret
 
+COOKIE = "demo_bank_session"
 LIFETIME = 1800
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import authorize, home, pages, webhooks
+from chalicelib.demo_bank import account_pages, authorize, home, pages, payment_pages, webhooks
 from chalicelib.demo_bank.pages import Visit
 from chalicelib.demo_bank.profiles import BY_NAME, BankName
 from chalicelib.demo_bank.runtime import HubUnreachable, NotInstalled, bank
@@ -25,12 +25,25 @@ PAGES: Mapping[tuple[str, str], Page] = {
     ("GET", "/confirm"): authorize.confirm,
     ("POST", "/confirm"): authorize.confirm,
     ("POST", "/refuse"): authorize.refuse,
+    ("POST", "/payment/sign-in"): payment_pages.sign_in,
+    ("POST", "/payment/choose"): payment_pages.choose,
+    ("POST", "/payment/confirm"): payment_pages.confirm,
+    ("POST", "/payment/refuse"): payment_pages.refuse,
+    ("GET", "/my-accounts"): account_pages.listed,
+    ("POST", "/my-accounts"): home.sign_in,
     ("GET", "/consents"): home.consents_page,
     ("POST", "/consents"): home.sign_in,
     ("POST", "/consents/revoke"): home.revoke,
     ("POST", "/consents/sign-out"): home.sign_out,
 }
 """Method, path below the bank's address, and view of every page."""
+
+FAMILIES: Mapping[str, Callable[[Visit, str], Response]] = {
+    "/payment/": payment_pages.show,
+    "/my-accounts/": account_pages.single,
+    "/static/": pages.static,
+}
+"""Beginnings of addresses, and views that take what follows."""
 
 _FOREIGN = "A page of another site sent this form, so it was not taken. Please start from this bank's pages."
 
@@ -46,8 +59,9 @@ def serve(name: BankName, incoming: Incoming) -> Response:
         return pages.message(visit, "This form came from elsewhere", _FOREIGN, status=403)
     if page is not None:
         return page(visit)
-    if place.startswith("/static/"):
-        return pages.static(visit, place.removeprefix("/static/"))
+    for beginning, family in FAMILIES.items():
+        if place.startswith(beginning):
+            return family(visit, place.removeprefix(beginning))
     return pages.message(visit, "Not found", "There is nothing at this address.", status=404)
 
 

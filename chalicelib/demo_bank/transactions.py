@@ -16,6 +16,7 @@ from random import Random
 from typing import Literal
 
 from chalicelib.demo_bank.customers import Account, Kind, check_digits
+from chalicelib.openbanking.protocol.payments import Status
 
 Means = Literal["transfer", "card", "internal", "opening"]
 
@@ -26,7 +27,10 @@ _SWEEP_DAY = 28
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """One entry of a statement; ``amount`` in minor units of the account's currency."""
+    """One entry of a statement; ``amount`` in minor units of the account's currency.
+
+    ``status`` is the status of a payment that was initiated at this bank, ``None`` for everything else.
+    """
 
     transaction_id: str
     booked_on: date
@@ -35,11 +39,12 @@ class Transaction:
     counterparty_iban: str | None
     text: str
     means: Means
+    status: Status | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The entries of an account up to a day, oldest first, and the card payments still pending on it."""
+    """The entries of an account up to a day, oldest first, and what is still pending on it."""
 
     booked: tuple[Transaction, ...]
     pending: tuple[Transaction, ...]
@@ -70,12 +75,12 @@ Draw = Callable[[Random, int], Iterator[_Entry]]
 @lru_cache(maxsize=256)
 def statement(account: Account, today: date) -> Statement:
     """The statement of ``account`` as of ``today``."""
-    start = _months_before(today, MONTHS)
+    start = first_of_month(today, MONTHS)
     entries = [_opening(account, start)]
     for back in range(MONTHS, -1, -1):
-        entries += _month(account, _months_before(today, back))
+        entries += _month(account, first_of_month(today, back))
     if today.day > _SWEEP_DAY - PENDING_DAYS:
-        entries += _month(account, _months_before(today, -1))
+        entries += _month(account, first_of_month(today, -1))
     horizon = today + timedelta(days=PENDING_DAYS)
     return Statement(
         booked=tuple(entry for entry in entries if entry.booked_on <= today),
@@ -83,9 +88,9 @@ def statement(account: Account, today: date) -> Statement:
     )
 
 
-def _months_before(day: date, months: int) -> date:
+def first_of_month(day: date, back: int) -> date:
     """The first day of the month so many months before ``day``."""
-    count = day.year * 12 + day.month - 1 - months
+    count = day.year * 12 + day.month - 1 - back
     return date(count // 12, count % 12 + 1, 1)
 
 

@@ -8,32 +8,31 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import answers, consents
-from chalicelib.demo_bank.answers import Call, UnknownToken
+from chalicelib.demo_bank import answers, consents, initiation, statements
+from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.consents import Consent
+from chalicelib.demo_bank.refusals import body_and_status
 from chalicelib.demo_bank.runtime import Bank
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.fields import InvalidMessage, Message
+from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.signatures import verify
 from chalicelib.foundation.web import Incoming, json_answer
-from chalicelib.openbanking.protocol.bank_calls import RevokeToken
-from chalicelib.openbanking.protocol.errors import (
-    Fault,
-    Refusal,
-    refuse_fields,
-    version_1_body,
-    version_1_status,
-    version_2_body,
-    version_2_status,
-)
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol.payments import Kind
 from chalicelib.openbanking.protocol.scopes import Version
-from chalicelib.openbanking.protocol.webhooks import RELAYED
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, REVOKE_TOKEN, STATUS, Webhook
 
 _BODY_BYTES = 1_000_000
+_BULK_BYTES = 5_000_000
+"""The service takes 4 MB from a TPP, and adds to every payment the scheme that was left out."""
+
+Answer = Callable[[Call], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,36 +40,68 @@ class Row:
     """One webhook.
 
     Attributes:
-        path: below the bank's address.
-        needs_token: whether it concerns a consent, named by X-Auth-Token.
+        webhook: the protocol's row: path, model of the body, scope.
         answer: makes the members of the answer.
-        request: model of the body.
-        scope: that the consent must have.
+        consent: whether X-Auth-Token must name a consent in force. A status may be asked for without, and a revocation
+            may concern a consent that has ended.
+        body_bytes: the longest body that is taken.
     """
 
-    path: str
-    needs_token: bool
-    answer: Callable[[Call], dict[str, Any]]
-    request: type[Message]
-    scope: str | None = None
+    webhook: Webhook
+    answer: Answer
+    consent: Literal["needed", "if named", "ignored"]
+    body_bytes: int = _BODY_BYTES
+
+    @property
+    def path(self) -> str:
+        return self.webhook.path
 
 
-def _relayed(version: Version, name: str, answer: Callable[[Call], dict[str, Any]]) -> Row:
-    """The row for a call that the service relays; path, model and scope are the protocol's."""
-    webhook = next(call.webhooks[version] for call in RELAYED if call.name == name)
-    return Row(webhook.path, True, answer, webhook.request, webhook.scope)
+def _relayed(version: Version, name: str, answer: Answer) -> Row:
+    """The row for a question that the service relays."""
+    return Row(next(call.webhooks[version] for call in RELAYED if call.name == name), answer, "needed")
 
+
+def _payments(version: Version) -> tuple[Row, ...]:
+    """The rows for every way to initiate a payment."""
+    return tuple(
+        Row(
+            call.webhooks[version],
+            partial(initiation.initiate, kind=call.kind),
+            "needed" if call.webhooks[version].sends_token else "ignored",
+            _BULK_BYTES if call.kind == "bulk" else _BODY_BYTES,
+        )
+        for call in PAYMENTS
+    )
+
+
+def _status(*kinds: Kind) -> Row:
+    return Row(STATUS[kinds[0]], partial(initiation.status, kinds=kinds), "if named")
+
+
+_REVOCATION = Row(REVOKE_TOKEN, answers.revoke_token, "ignored")
 
 ROWS: Mapping[Version, tuple[Row, ...]] = {
     1: (
         _relayed(1, "accounts", answers.accounts_v1),
         _relayed(1, "account", answers.account_v1),
-        Row("/revoke_token", False, answers.revoke_token, RevokeToken),
+        _relayed(1, "account_balance", answers.balance_v1),
+        _relayed(1, "account_payments", statements.payments_v1),
+        _relayed(1, "account_payment", statements.payment_v1),
+        _relayed(1, "funds_confirmations", answers.funds_v1),
+        *_payments(1),
+        _REVOCATION,
     ),
     2: (
         _relayed(2, "accounts", answers.accounts_v2),
         _relayed(2, "account", answers.account_v2),
-        Row("/revoke_token", False, answers.revoke_token, RevokeToken),
+        _relayed(2, "account_balance", answers.balances_v2),
+        _relayed(2, "account_transactions", statements.transactions_v2),
+        _relayed(2, "funds_confirmations", answers.funds_v2),
+        *_payments(2),
+        _status("single", "direct"),
+        _status("bulk"),
+        _REVOCATION,
     ),
 }
 
@@ -79,8 +110,8 @@ def answer(bank: Bank, row: Row, incoming: Incoming) -> Response:
     """Answer one webhook. Raises: Refusal."""
     check_caller(bank, incoming)
     request = _request(row, incoming)
-    consent = _consent(bank, row, incoming) if row.needs_token else None
-    members = row.answer(Call(bank, request, consent))
+    consent = _consent(bank, row, incoming)
+    members = row.answer(Call(bank, request, consent, incoming.request_id, digest(incoming.body)))
     log.info("demo bank: webhook", bank=bank.profile.name, path=row.path)
     return json_answer({"status": "success", **members} if bank.profile.version == 1 else members)
 
@@ -99,11 +130,7 @@ def failure(bank: Bank, incoming: Incoming, error: Exception) -> Response:
     else:
         refusal = Refusal(Fault.INTERNAL, "the bank failed")
         log.exception("demo bank: webhook failed", bank=bank.profile.name)
-    if bank.profile.version == 1:
-        status = 404 if isinstance(refusal, UnknownToken) else version_1_status(refusal)
-        return json_answer({"status": "error", **version_1_body(refusal)}, status)
-    body = version_2_body(refusal, incoming.request_id, bank.clock.time())
-    return json_answer(body, version_2_status(refusal))
+    return json_answer(*body_and_status(bank.profile.version, refusal, incoming.request_id, bank.clock.time()))
 
 
 def check_caller(bank: Bank, incoming: Incoming) -> None:
@@ -121,25 +148,28 @@ def check_caller(bank: Bank, incoming: Incoming) -> None:
 
 
 def _request(row: Row, incoming: Incoming) -> Any:
-    if len(incoming.body) > _BODY_BYTES:
-        raise Refusal(Fault.CONTENT, f"the body is larger than {_BODY_BYTES} bytes")
+    if len(incoming.body) > row.body_bytes:
+        raise Refusal(Fault.CONTENT, f"the body is larger than {row.body_bytes} bytes")
     try:
-        return row.request.read(jsontext.loads(incoming.body or b"{}"))
+        return row.webhook.request.read(jsontext.loads(incoming.body or b"{}"))
     except jsontext.InvalidJson as error:
         raise Refusal(Fault.NOT_JSON, f"the body is not valid JSON: {error}") from None
     except InvalidMessage as error:
         raise refuse_fields(error) from None
 
 
-def _consent(bank: Bank, row: Row, incoming: Incoming) -> Consent:
+def _consent(bank: Bank, row: Row, incoming: Incoming) -> Consent | None:
     """The consent behind X-Auth-Token; ended, expired and unknown ones are alike to the caller. Raises: Refusal."""
     token = incoming.headers.get("x-auth-token", "")
+    if row.consent == "ignored" or (row.consent == "if named" and not token):
+        return None
     if not token:
         raise Refusal(Fault.NOT_AUTHENTICATED, "header X-Auth-Token is required")
     consent = consents.find(bank, token)
     if consent is None or not consent.is_active(bank.clock.time()):
         fault = Fault.UNKNOWN_TOKEN if bank.profile.version == 1 else Fault.NOT_AUTHENTICATED
         raise Refusal(fault, "X-Auth-Token is not the token of a consent that is in force")
-    if row.scope is not None and row.scope not in consent.scopes:
-        raise Refusal(Fault.FORBIDDEN, f"the customer did not approve the scope {row.scope}")
+    scope = row.webhook.scope
+    if scope is not None and scope not in consent.scopes:
+        raise Refusal(Fault.FORBIDDEN, f"the customer did not approve the scope {scope}")
     return consent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from chalicelib.demo_bank.customers import MINOR_DIGITS
 
@@ -71,3 +71,8 @@ def day(seconds: int) -> str:
     """Unix seconds as ``21 November 2026``."""
     moment = datetime.fromtimestamp(seconds, UTC)
     return f"{moment.day} {moment:%B %Y}"
+
+
+def day_of_month(moment: date) -> str:
+    """A date as ``21 Nov``, where the year is plain from what is around it."""
+    return f"{moment.day} {moment:%b}"

@@ -233,6 +233,7 @@ def _iban(value: str) -> str:
 
 def _iban_described() -> Json:
     return {
+        "format": "iban",
         "minLength": 15,
         "pattern": "^ *[A-Za-z] *[A-Za-z] *[0-9] *[0-9][A-Za-z0-9 ]*$",
         "description": "An IBAN: its length, structure and check digits are those of its country; small letters and "

@@ -3,6 +3,8 @@
 3 s to connect, 20 s in all, 5 MB of answer, no redirects. The whole exchange has one deadline, checked before every
 read of the socket, so bytes that come one a second do not prolong it. Outside the local stage the address that is
 connected to must be public: it is checked after the name was resolved, and that very address is connected to.
+
+Whether a call never reached the other party is not guessed from an error: it is noted when the first byte is sent.
 """
 
 from __future__ import annotations
@@ -12,10 +14,13 @@ import http.client
 import io
 import queue
 import socket
+import ssl
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import certifi
@@ -23,7 +28,6 @@ from urllib3 import PoolManager, Timeout
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import (
-    ConnectTimeoutError,
     HTTPError,
     LocationValueError,
     NameResolutionError,
@@ -32,6 +36,7 @@ from urllib3.exceptions import (
     SSLError,
 )
 from urllib3.util.connection import create_connection
+from urllib3.util.ssl_ import create_urllib3_context
 
 from chalicelib.foundation.addresses import is_public
 
@@ -47,7 +52,7 @@ class OutboundError(Exception):
 
 
 class NotReached(OutboundError):
-    """No connection came about: the other party provably never saw the request."""
+    """Nothing of the request was sent: the other party provably never saw it."""
 
 
 class Dropped(OutboundError):
@@ -72,11 +77,11 @@ class Reply:
     seconds: float
 
 
-_deadline = threading.local()
+_call = threading.local()  # the call under way: its last ``moment``, ``public_only``, and whether anything was ``sent``
 
 
 class Outbound:
-    """Posts to other parties over kept-alive connections.
+    """Posts to other parties over kept-alive connections, or over one that serves a single request.
 
     Args:
         public_only: whether private addresses are refused (all stages but the local one).
@@ -84,37 +89,46 @@ class Outbound:
 
     def __init__(self, *, public_only: bool, total_seconds: float = TOTAL_SECONDS) -> None:
         self._total = total_seconds
-        self._pools = PoolManager(num_pools=32, maxsize=64, ca_certs=certifi.where())
-        self._pools.pool_classes_by_scheme = _PUBLIC_POOLS if public_only else _POOLS
+        self._public_only = public_only
+        self._pools = PoolManager(num_pools=32, maxsize=64)
+        self._pools.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
+        self._fresh = PoolManager(num_pools=32)
+        self._fresh.pool_classes_by_scheme = {"http": _FreshPool, "https": _FreshTlsPool}
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool) -> Reply:
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
         """POST ``body``; once more, with ``repeat``, when the connection was refused or dropped.
+
+        With ``fresh`` the request has a connection of its own. A kept-alive one may have died unseen in a frozen
+        instance, and then nobody knows whether the request arrived.
 
         Raises:
             OutboundError: see its subclasses.
         """
         if not url.startswith(("https://", "http://")):
             raise NotReached("the address cannot be used")
-        with _until(time.monotonic() + self._total):
+        with _calling(time.monotonic() + self._total, self._public_only):
             try:
-                return self._exchange(url, body, headers)
+                return self._exchange(url, body, headers, fresh)
             except (NotReached, Dropped) as failure:
                 if not repeat:
                     raise
                 first = failure
             try:
-                return self._exchange(url, body, headers)
+                return self._exchange(url, body, headers, fresh)
             except NotReached:
                 raise first from None  # which may have been seen
 
-    def _exchange(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
+    def _exchange(self, url: str, body: bytes, headers: Mapping[str, str], fresh: bool) -> Reply:
         started = time.monotonic()
+        handled = sys.exception()
+        closing = {"Connection": "close"} if fresh else {}
+        _call.sent = False
         try:
-            answer = self._pools.urlopen(
+            answer = (self._fresh if fresh else self._pools).urlopen(
                 "POST",
                 url,
                 body=body,
-                headers={**_HEADERS, **headers},
+                headers={**_HEADERS, **headers, **closing},
                 timeout=Timeout(connect=CONNECT_SECONDS, read=_remaining()),
                 retries=False,
                 redirect=False,
@@ -129,7 +143,7 @@ class Outbound:
         except TooLarge:
             raise
         except (HTTPError, OSError, ValueError, http.client.HTTPException) as error:
-            raise _translate(error) from error
+            raise _translate(error, handled) from error
         return Reply(answer.status, content, answer.headers, time.monotonic() - started)
 
 
@@ -143,39 +157,46 @@ def _read(raw: Any) -> bytes:
 
 
 @contextlib.contextmanager
-def _until(moment: float) -> Iterator[None]:
-    _deadline.moment = moment
+def _calling(moment: float, public_only: bool) -> Iterator[None]:
+    _call.moment = moment
+    _call.public_only = public_only
     try:
         yield
     finally:
-        del _deadline.moment
+        vars(_call).clear()
 
 
 def _remaining() -> float:
-    left: float = _deadline.moment - time.monotonic()
+    left: float = _call.moment - time.monotonic()
     if left <= 0:
         raise TimeoutError("timed out")
     return left
 
 
-def _translate(error: BaseException) -> OutboundError:
-    causes = list(_chain(error))
-    if any(isinstance(cause, _Refused) for cause in causes):
-        return NotReached("the address is not public")
-    if any(isinstance(cause, _Untrusted) for cause in causes):
-        return NotReached("no trusted TLS connection could be made")
-    if any(isinstance(cause, NameResolutionError | NewConnectionError | ConnectTimeoutError) for cause in causes):
-        return NotReached("no connection could be made")
-    if any(isinstance(cause, LocationValueError) for cause in causes):
-        return NotReached("the address cannot be used")
+def _translate(error: BaseException, handled: BaseException | None) -> OutboundError:
+    """What an error means; ``handled`` is what the caller was handling already, which has no part in it."""
+    causes = list(_chain(error, handled))
+    if not _call.sent:
+        return NotReached(_reason(causes))
     if any(isinstance(cause, ReadTimeoutError | TimeoutError) for cause in causes):
         return TimedOut("no answer came in time")
     return Dropped("the connection broke before a whole answer had come")
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def _reason(causes: list[BaseException]) -> str:
+    if any(isinstance(cause, _Refused) for cause in causes):
+        return "the address is not public"
+    if any(isinstance(cause, _Untrusted) for cause in causes):
+        return "no trusted TLS connection could be made"
+    if any(isinstance(cause, LocationValueError) for cause in causes):
+        return "the address cannot be used"
+    return "no connection could be made"
+
+
+def _chain(error: BaseException, handled: BaseException | None) -> Iterator[BaseException]:
     """An error with all that stands behind it: its causes, its context, and errors among its arguments."""
-    pending, seen = [error], set()
+    pending: list[Any] = [error]
+    seen = {id(handled)}
     while pending:
         current = pending.pop()
         if isinstance(current, BaseException) and id(current) not in seen:
@@ -228,22 +249,29 @@ class _Response(http.client.HTTPResponse):
 
 
 class _Connecting:
-    """Connects to the addresses of a name one after the other, within one time limit."""
+    """Connects to the addresses of a name one after the other, within one time limit; notes when it sends."""
 
-    public_only = True
     host: str
     port: int
+    sock: Any
     socket_options: Any
 
+    def send(self, data: Any) -> None:
+        if self.sock is None:
+            self.connect()  # type: ignore[attr-defined]
+        self.sock.settimeout(_remaining())
+        _call.sent = True
+        super().send(data)  # type: ignore[misc]
+
     def _new_conn(self) -> socket.socket:
-        until = time.monotonic() + min(CONNECT_SECONDS, max(_deadline.moment - time.monotonic(), 0.001))
+        until = time.monotonic() + min(CONNECT_SECONDS, max(_call.moment - time.monotonic(), 0.001))
         try:
             found = _resolve(self.host, self.port, until - time.monotonic())
         except (OSError, UnicodeError) as error:
             raise NameResolutionError(self.host, self, socket.gaierror(str(error))) from error  # type: ignore[arg-type]
         failure: Exception = _Refused("the address is not public")
         for address in dict.fromkeys(str(entry[4][0]) for entry in found):
-            if self.public_only and not is_public(address):
+            if _call.public_only and not is_public(address):
                 continue
             try:
                 left = max(until - time.monotonic(), 0.001)
@@ -274,43 +302,48 @@ def _resolve(host: str, port: int, seconds: float) -> list[Any]:
     return addresses
 
 
-class _PublicHttp(_Connecting, HTTPConnection):
+class _Http(_Connecting, HTTPConnection):
     response_class = _Response
 
 
-class _PublicHttps(_Connecting, HTTPSConnection):
+class _Https(_Connecting, HTTPSConnection):
     response_class = _Response
 
     def connect(self) -> None:
+        self.ssl_context = _trust(certifi.where())
         try:
             super().connect()
         except (OSError, SSLError) as error:
             raise _Untrusted(self, "no TLS connection could be made") from error
 
 
-class _AnyHttp(_PublicHttp):
-    public_only = False
-
-
-class _AnyHttps(_PublicHttps):
-    public_only = False
+@cache
+def _trust(authorities: str) -> ssl.SSLContext:
+    """What a certificate must satisfy; reading the file of authorities takes longer than a handshake."""
+    context = create_urllib3_context()
+    context.load_verify_locations(authorities)
+    return context
 
 
 class _Pool(HTTPConnectionPool):
-    ConnectionCls = _AnyHttp
+    ConnectionCls = _Http
 
 
 class _TlsPool(HTTPSConnectionPool):
-    ConnectionCls = _AnyHttps
+    ConnectionCls = _Https
 
 
-class _PublicPool(HTTPConnectionPool):
-    ConnectionCls = _PublicHttp
+class _KeepsNothing(HTTPConnectionPool):
+    """Closes what other pools keep, so that every request gets a new connection."""
+
+    def _put_conn(self, conn: Any) -> None:
+        if conn is not None:
+            conn.close()
 
 
-class _PublicTlsPool(HTTPSConnectionPool):
-    ConnectionCls = _PublicHttps
+class _FreshPool(_KeepsNothing, _Pool):
+    pass
 
 
-_POOLS = {"http": _Pool, "https": _TlsPool}
-_PUBLIC_POOLS = {"http": _PublicPool, "https": _PublicTlsPool}
+class _FreshTlsPool(_KeepsNothing, _TlsPool):
+    pass

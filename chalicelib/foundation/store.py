@@ -3,9 +3,19 @@
 Tables go by their short names (``clients``); the stage's prefix is added here. Items are plain dictionaries of
 strings, integers, ``Decimal``, bytes, booleans, ``None``, lists and dictionaries; a float is refused.
 
-Two rules make repeats safe. A conditional write that was applied but whose answer was lost is recognised as its own
-when it is sent again: transactions by their client request token, puts because the item that is already there equals
-the one to be written. And a conflict with another transaction is tried again here, with jitter, before it is reported.
+A lost answer is repaired here: the call is sent once more after a failure of the transport or of DynamoDB itself.
+
+- Reads, and puts and deletes without a condition: doing them twice is doing them once. What somebody else wrote in
+  between is replaced, as if the call had come after it.
+- Conditional puts: if the first was applied, the condition of the second fails. That counts as success because the item
+  that stands there equals the one to be written; so it does at once, since botocore repeats too.
+- Transactions: DynamoDB knows the second by its client request token and applies it once. For an emulator that does
+  not, a condition that fails on the second counts as success when the item of a conditional put stands there.
+- Updates and conditional deletes are not sent again. They have no token, and what they leave does not tell who did it:
+  a number added twice is wrong, a deleted item may have been deleted by anybody. A flow that has to know puts them into
+  a transaction.
+
+And a conflict with another transaction is tried again, with jitter, before it is reported.
 """
 
 from __future__ import annotations
@@ -14,58 +24,43 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, TypeVar
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, ConditionExpressionBuilder, Key
-from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from botocore.exceptions import BotoCoreError, ClientError
 
-Item = dict[str, Any]
+from chalicelib.foundation.store_errors import (
+    FAILED_ON_THE_WAY,
+    AnswerLost,
+    ConditionFailed,
+    Conflict,
+    StoreError,
+    StoreUnavailable,
+    translated,
+)
+from chalicelib.foundation.store_items import Item, pack, serialize, unpack
+
+__all__ = [
+    "ATTEMPTS",
+    "Check",
+    "ConditionFailed",
+    "Conflict",
+    "Delete",
+    "Item",
+    "Operation",
+    "Page",
+    "Put",
+    "Store",
+    "StoreError",
+    "StoreUnavailable",
+    "Update",
+    "absent",
+]
+
 T = TypeVar("T")
 
 ATTEMPTS = 6
 _BATCH = 100
-_TOO_BUSY = {
-    "TransactionConflictException",
-    "TransactionConflict",
-    "ProvisionedThroughputExceededException",
-    "ThrottlingError",
-    "ThrottlingException",
-    "ProvisionedThroughputExceeded",
-    "RequestLimitExceeded",
-    "TransactionInProgressException",
-}
-
-
-class StoreError(Exception):
-    """The base of what the store reports."""
-
-
-class ConditionFailed(StoreError):
-    """A condition did not hold; nothing was written.
-
-    ``items`` has one entry per operation: the item that stood there when that operation's condition failed, else
-    ``None``. ``failed`` has the positions of the operations whose condition failed.
-    """
-
-    def __init__(self, items: Sequence[Item | None], failed: Sequence[int]) -> None:
-        self.items = list(items)
-        self.failed = list(failed)
-        super().__init__(f"condition failed at {self.failed}")
-
-    @property
-    def item(self) -> Item | None:
-        """The item of the first operation that failed."""
-        return self.items[self.failed[0]]
-
-
-class Conflict(StoreError):
-    """Other writers kept this one from being applied, also after repeats; nothing was written."""
-
-
-class StoreUnavailable(StoreError):
-    """DynamoDB could not be reached or refused the call; whether a write was applied is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,28 +109,6 @@ class Page:
     next: Item | None
 
 
-class _Deserializer(TypeDeserializer):  # type: ignore[misc]
-    """Whole numbers come back as ``int``, binary values as ``bytes``."""
-
-    def _deserialize_n(self, value: str) -> int | Decimal:
-        return int(value) if value.lstrip("-").isdigit() else Decimal(value)
-
-    def _deserialize_b(self, value: bytes) -> bytes:
-        return value
-
-
-_serialize = TypeSerializer().serialize
-_deserialize = _Deserializer().deserialize
-
-
-def _pack(item: Mapping[str, Any]) -> Item:
-    return {name: _serialize(value) for name, value in item.items()}
-
-
-def _unpack(item: Mapping[str, Any]) -> Item:
-    return {name: _deserialize(value) for name, value in item.items()}
-
-
 def absent(key: str) -> ConditionBase:
     """The condition that no item stands there yet; ``key`` is the table's partition key."""
     return Attr(key).not_exists()
@@ -166,14 +139,14 @@ class Store:
         request: dict[str, Any] = {}
         for table, key in keys:
             wanted = request.setdefault(self._name(table), {"Keys": [], "ConsistentRead": True})["Keys"]
-            packed = _pack(key)
+            packed = pack(key)
             if packed not in wanted:
                 wanted.append(packed)
         found: dict[str, list[Item]] = {}
         for attempt in range(ATTEMPTS):
-            answer = self._call(self._client.batch_get_item, RequestItems=request)
+            answer = self._read(self._client.batch_get_item, RequestItems=request)
             for name, items in answer["Responses"].items():
-                found.setdefault(name, []).extend(_unpack(item) for item in items)
+                found.setdefault(name, []).extend(unpack(item) for item in items)
             request = answer.get("UnprocessedKeys") or {}
             if not request:
                 return [_pick(found.get(self._name(table), ()), key) for table, key in keys]
@@ -187,7 +160,8 @@ class Store:
             ConditionFailed: unless what stands there equals ``item``, which is then this write's own earlier attempt.
         """
         try:
-            self._write(self._client.put_item, self._put(Put(table, item, condition)))
+            request = self._put(Put(table, item, condition))
+            self._twice(lambda: self._write(self._client.put_item, request))
         except ConditionFailed as failure:
             if failure.item != item:
                 raise
@@ -202,14 +176,24 @@ class Store:
         add: Mapping[str, int] | None = None,
         condition: ConditionBase | None = None,
     ) -> Item:
-        """Change one item; answers the item as it stands afterwards. Raises: ConditionFailed."""
+        """Change one item; answers the item as it stands afterwards. A lost answer is not repaired.
+
+        Raises: ConditionFailed.
+        """
         request = self._update(Update(table, key, set or {}, remove, add or {}, condition))
         answer = self._write(self._client.update_item, {**request, "ReturnValues": "ALL_NEW"})
-        return _unpack(answer["Attributes"])
+        return unpack(answer["Attributes"])
 
     def delete(self, table: str, key: Item, condition: ConditionBase | None = None) -> None:
-        """Remove one item; removing what is not there succeeds. Raises: ConditionFailed."""
-        self._write(self._client.delete_item, self._delete(Delete(table, key, condition)))
+        """Remove one item; removing what is not there succeeds. With a condition a lost answer is not repaired.
+
+        Raises: ConditionFailed.
+        """
+        request = self._delete(Delete(table, key, condition))
+        if condition is None:
+            self._twice(lambda: self._write(self._client.delete_item, request))
+        else:
+            self._write(self._client.delete_item, request)
 
     def transact(self, operations: Sequence[Operation]) -> None:
         """Apply all operations or none.
@@ -219,7 +203,12 @@ class Store:
             Conflict: other transactions were in the way at every attempt.
         """
         members = [self._member(operation) for operation in operations]
-        self._write(self._client.transact_write_items, {"TransactItems": members})
+        request = {"TransactItems": members, "ClientRequestToken": f"{random.getrandbits(128):032x}"}
+        try:
+            self._twice(lambda: self._write(self._client.transact_write_items, request))
+        except ConditionFailed as failure:
+            if not (failure.repeated and _wrote(operations, failure)):
+                raise
 
     def query(
         self,
@@ -241,22 +230,22 @@ class Store:
             "TableName": self._name(table),
             "KeyConditionExpression": expression,
             "ExpressionAttributeNames": names,
-            "ExpressionAttributeValues": _pack(values),
+            "ExpressionAttributeValues": pack(values),
             "ScanIndexForward": not newest_first,
         }
         request |= {"IndexName": index} if index else {"ConsistentRead": True}
         request |= {"Limit": limit} if limit else {}
-        request |= {"ExclusiveStartKey": _pack(after)} if after else {}
-        answer = self._call(self._client.query, **request)
+        request |= {"ExclusiveStartKey": pack(after)} if after else {}
+        answer = self._read(self._client.query, **request)
         last = answer.get("LastEvaluatedKey")
-        return Page([_unpack(item) for item in answer["Items"]], _unpack(last) if last else None)
+        return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 
     def scan(self, table: str) -> Iterator[Item]:
         """Every item of a table: for the operator's command line, never on a request's path."""
         request: dict[str, Any] = {"TableName": self._name(table), "ConsistentRead": True}
         while True:
-            answer = self._call(self._client.scan, **request)
-            yield from (_unpack(item) for item in answer["Items"])
+            answer = self._read(self._client.scan, **request)
+            yield from (unpack(item) for item in answer["Items"])
             if not answer.get("LastEvaluatedKey"):
                 return
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
@@ -273,17 +262,17 @@ class Store:
             case Delete():
                 return {"Delete": self._delete(operation)}
             case Check():
-                check = {"TableName": self._name(operation.table), "Key": _pack(operation.key)}
+                check = {"TableName": self._name(operation.table), "Key": pack(operation.key)}
                 return {"ConditionCheck": check | _conditional(operation.condition)}
 
     def _put(self, put: Put) -> dict[str, Any]:
-        return {"TableName": self._name(put.table), "Item": _pack(put.item)} | _conditional(put.condition)
+        return {"TableName": self._name(put.table), "Item": pack(put.item)} | _conditional(put.condition)
 
     def _delete(self, delete: Delete) -> dict[str, Any]:
-        return {"TableName": self._name(delete.table), "Key": _pack(delete.key)} | _conditional(delete.condition)
+        return {"TableName": self._name(delete.table), "Key": pack(delete.key)} | _conditional(delete.condition)
 
     def _update(self, update: Update) -> dict[str, Any]:
-        request = {"TableName": self._name(update.table), "Key": _pack(update.key)} | _conditional(update.condition)
+        request = {"TableName": self._name(update.table), "Key": pack(update.key)} | _conditional(update.condition)
         names = request.setdefault("ExpressionAttributeNames", {})
         values = request.setdefault("ExpressionAttributeValues", {})
         clauses = []
@@ -294,7 +283,7 @@ class Store:
             parts = []
             for attribute, value in changes.items():
                 name, placeholder = f"#u{len(names)}", f":u{len(values)}"
-                names[name], values[placeholder] = attribute, _serialize(value)
+                names[name], values[placeholder] = attribute, serialize(value)
                 parts.append(pattern.format(name=name, value=placeholder))
             clauses += [f"{verb} {', '.join(parts)}"] if parts else []
         removed = []
@@ -307,10 +296,11 @@ class Store:
             del request["ExpressionAttributeValues"]
         return request
 
+    def _read(self, call: Callable[..., T], **request: Any) -> T:
+        return self._twice(lambda: self._call(call, **request))
+
     def _write(self, call: Callable[..., Any], request: dict[str, Any]) -> Any:
         """Send a write, again while other writers are in the way."""
-        if "TransactItems" in request:
-            request["ClientRequestToken"] = f"{random.getrandbits(128):032x}"
         for attempt in range(ATTEMPTS):
             try:
                 return self._call(call, **request)
@@ -320,6 +310,21 @@ class Store:
                 self._wait(attempt)
         raise AssertionError("unreachable")
 
+    def _twice(self, send: Callable[[], T]) -> T:
+        """Send once more after a lost answer."""
+        try:
+            return send()
+        except AnswerLost as failure:
+            lost = failure
+        self._wait(0)
+        try:
+            return send()
+        except Conflict:
+            raise lost from lost.__cause__  # it may have been applied
+        except ConditionFailed as failure:
+            failure.repeated = True
+            raise
+
     def _wait(self, attempt: int) -> None:
         self._pause(random.uniform(0, 0.025 * 2**attempt))
 
@@ -327,7 +332,9 @@ class Store:
         try:
             return call(**request)
         except ClientError as error:
-            raise _translate(error) from error
+            raise translated(error) from error
+        except FAILED_ON_THE_WAY as error:
+            raise AnswerLost(str(error)) from error
         except BotoCoreError as error:
             raise StoreUnavailable(str(error)) from error
 
@@ -341,30 +348,14 @@ def _conditional(condition: ConditionBase | None) -> dict[str, Any]:
         "ExpressionAttributeNames": names,
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
-    return request | ({"ExpressionAttributeValues": _pack(values)} if values else {})
-
-
-def _translate(error: ClientError) -> StoreError:
-    code = error.response.get("Error", {}).get("Code", "")
-    if code == "ConditionalCheckFailedException":
-        item = error.response.get("Item")
-        return ConditionFailed([_unpack(item) if item else None], [0])
-    if code == "TransactionCanceledException":
-        return _cancelled(error.response.get("CancellationReasons", ()))
-    if code in _TOO_BUSY:
-        return Conflict(code)
-    return StoreUnavailable(f"{error.operation_name}: {code}")
-
-
-def _cancelled(reasons: Iterable[Mapping[str, Any]]) -> StoreError:
-    reasons = list(reasons)
-    failed = [position for position, reason in enumerate(reasons) if reason.get("Code") == "ConditionalCheckFailed"]
-    if failed:
-        items = [_unpack(reason["Item"]) if reason.get("Item") else None for reason in reasons]
-        return ConditionFailed(items, failed)
-    codes = {str(reason.get("Code")) for reason in reasons} - {"None"}
-    return Conflict(", ".join(codes)) if codes <= _TOO_BUSY else StoreUnavailable(", ".join(codes))
+    return request | ({"ExpressionAttributeValues": pack(values)} if values else {})
 
 
 def _pick(items: Iterable[Item], key: Item) -> Item | None:
     return next((item for item in items if all(item.get(name) == value for name, value in key.items())), None)
+
+
+def _wrote(operations: Sequence[Operation], failure: ConditionFailed) -> bool:
+    """Whether a conditional put failed because its own item stands there already."""
+    failed = [(operations[position], failure.items[position]) for position in failure.failed]
+    return any(isinstance(put, Put) and put.condition is not None and put.item == item for put, item in failed)

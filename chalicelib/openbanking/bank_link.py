@@ -110,7 +110,7 @@ class BankLink:
         for key in (token, self.banks.outbound_key(bank)):
             for secret in (key, key.split(".")[-1]) if key else ():
                 text = text.replace(secret, "***")
-        return BankFailed(text[:_TEXT], failure.reach, authorize_again=failure.authorize_again)
+        return BankFailed(text[:_TEXT], failure.reach, authorize_again=failure.authorize_again and token is not None)
 
     def send(
         self,

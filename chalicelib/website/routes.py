@@ -7,8 +7,9 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.foundation.web import Incoming, Routes, json_answer, text_answer
+from chalicelib.foundation.web import JSON, Incoming, Routes, View, json_answer, text_answer
 from chalicelib.openbanking.protocol.payments import STATUSES
+from chalicelib.website.descriptions import DOCUMENTS, description
 from chalicelib.website.pages import error_page, page, stylesheet
 
 
@@ -84,3 +85,20 @@ def style(incoming: Incoming) -> Response:
 def health(incoming: Incoming) -> Response:
     """Whether the service answers, and which stage it is; asks no other service."""
     return json_answer({"status": "ok", "stage": hub().settings.stage})
+
+
+def _described(name: str) -> View:
+    def described(incoming: Incoming) -> Response:
+        """An OpenAPI document; a caller who has it already is told so (304)."""
+        settings = hub().settings
+        found = description(name, settings.public_url if name == "tpp" else settings.bank_api_url)
+        headers = {"Cache-Control": "public, max-age=300", "ETag": found.tag}
+        if found.is_known(incoming.headers.get("if-none-match", "")):
+            return text_answer("", JSON, 304, headers)
+        return text_answer(found.text, JSON, headers=headers)
+
+    return described
+
+
+for _name in DOCUMENTS:
+    website_routes.serve(f"/openapi/{_name}.json", ["GET"], _described(_name))

@@ -75,7 +75,7 @@ class ScriptedHub:
 
     def install(self, mock: responses.RequestsMock) -> None:
         for base, camel in (("/bank", False), ("/bank/v2", True)):
-            for path in ("/init_authorization", "/consent", "/token/revoke"):
+            for path in ("/init_authorization", "/consent", "/token/revoke", "/payments/status"):
                 url = self.settings.bank_api_url + base + path
                 mock.add_callback(responses.POST, url, callback=self._answering(path, camel))
         mock.add_callback(
@@ -185,7 +185,9 @@ class Stage:
     def browser(self) -> Browser:
         return Browser(self)
 
-    def approve(self, customer: str, accounts: int = 99) -> str:
+    def approve(
+        self, customer: str, accounts: int = 99, scopes: list[str] | None = None, *, is_one_time: bool = False
+    ) -> str:
         """A consent of a customer for the first accounts, as a journey leaves it; answers its token."""
         token = f"consent.{uuid.uuid4().hex}"
         chosen = customers(self.profile.name)[customer].accounts[:accounts]
@@ -195,9 +197,10 @@ class Stage:
                 token,
                 customer_id=customer,
                 account_ids=[account.account_id for account in chosen],
-                scopes=self.hub.scopes,
+                scopes=scopes or self.hub.scopes,
                 tpp_name="Budget <Friend>",
                 valid_until=self.clock.time() + 180 * 86400,
+                is_one_time=is_one_time,
             )
         )
         return token
@@ -244,6 +247,20 @@ class Browser:
         self.arrive().sign_in(customer)
         self.choose(accounts)
         return self
+
+    # -- payments
+
+    def pay_as(self, username: str) -> Reply:
+        return self.submit("/payment/sign-in", fields=[("username", username), ("password", f"sandbox-{username}")])
+
+    def pay_from(self, account_id: str) -> Reply:
+        return self.submit("/payment/choose", fields=[("account", account_id)])
+
+    def pay(self, key_code: str | None = None) -> Reply:
+        return self.submit("/payment/confirm", follow=False, fields=[("key_code", key_code or self.key_code())])
+
+    def refuse_to_pay(self) -> Reply:
+        return self.submit("/payment/refuse", follow=False)
 
     def _go(self, method: str, url: str, body: bytes | None, follow: bool = True) -> Reply:
         headers = {"cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 import requests
 
-from chalicelib.demo_bank import home, sessions
+from chalicelib.demo_bank import sessions
 from tests.demo_bank.stage import Browser, Reply, Stage
 
 CUSTOMERS = {"one": ("ada", "bilal"), "two": ("lena", "sofia")}
@@ -171,7 +171,7 @@ def test_a_session_ends_by_signing_out_and_by_time(stage: Stage) -> None:
 
 def test_the_sessions_cookie_is_not_stored(stage: Stage) -> None:
     browser = signed_in(stage)
-    assert browser.cookies[home.COOKIE] not in repr(list(stage.store.scan("demo-banks")))
+    assert browser.cookies[sessions.COOKIE] not in repr(list(stage.store.scan("demo-banks")))
 
 
 def field(page: Reply, name: str) -> str:

@@ -27,7 +27,7 @@ class Wires(Outbound):
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool) -> Reply:
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
         answer = self._world.call("POST", urlsplit(url).path, body, headers)
         return Reply(answer.status, answer.text.encode(), answer.headers, 0.01)
 

@@ -6,53 +6,12 @@ import uuid
 from typing import Any
 
 import pytest
-import requests
 
 from chalicelib import bootstrap
-from chalicelib.foundation import jsontext, signatures
-from chalicelib.openbanking.bank_record import NewBank
+from tests.e2e.own_bank import OwnBank
 from tests.e2e.parties import Tpp, at_once
 
 pytestmark = pytest.mark.e2e
-
-
-class OwnBank:
-    """A bank of the test's own, which only calls."""
-
-    def __init__(self, operator: bootstrap.Hub, base: str) -> None:
-        self._base = base
-        self._key = signatures.load_private_key(signatures.generate_private_pem())
-        self.bic = f"TESTGB{uuid.uuid4().hex[:5].upper()}"
-        _, self._api_key = operator.banks.add(
-            NewBank(
-                bic=self.bic,
-                name="Test Bank",
-                country="GB",
-                api_version=1,
-                domain=f"{base}/nowhere",
-                authorization_url=f"{base}/nowhere",
-                public_keys=[signatures.public_pem(self._key.public_key())],
-            )
-        )
-
-    def consent(self, url: str, request_id: str | None = None) -> requests.Response:
-        members = {"request_url": url, "scopes": ["account.list"], "account_ids": ["1"]}
-        return self._call("/consent", members, request_id)
-
-    def revoke(self, token: str, request_id: str) -> requests.Response:
-        return self._call("/token/revoke", {"access_token": token}, request_id)
-
-    def _call(self, path: str, members: dict[str, Any], request_id: str | None) -> requests.Response:
-        body = jsontext.dumps(members).encode()
-        headers = {
-            "Content-Type": "application/json",
-            "X-Api-Key": self._api_key,
-            "X-Request-Id": request_id or str(uuid.uuid4()),
-            "X-Signature": signatures.sign(self._key, body),
-        }
-        with requests.Session() as session:
-            session.trust_env = False
-            return session.post(f"{self._base}/bank{path}", data=body, headers=headers, timeout=60)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -492,6 +493,116 @@ def test_calls_of_many_threads_do_not_share_deadlines() -> None:
     assert all(sent == answered for sent, answered in found)
 
 
+# -- connections of a single request
+
+
+def post_fresh(url: str, total: float = AMPLE, body: bytes = BODY) -> Reply:
+    with within(total + SLACK):
+        return Outbound(public_only=False, total_seconds=total).post(url, body, {}, repeat=False, fresh=True)
+
+
+def test_a_fresh_request_has_a_connection_of_its_own_that_nobody_uses_again() -> None:
+    outbound = Outbound(public_only=False, total_seconds=AMPLE)
+
+    with serving(good) as server:
+        for fresh in (False, True, True, False, True):
+            assert outbound.post(server.url, BODY, {}, repeat=False, fresh=fresh).status == 200
+        assert server.served == [1, 2, 3, 1, 4]
+    closing = [b"connection: close" in request.lower() for _, request in server.requests]
+    assert closing == [False, True, True, False, True]
+
+
+def test_a_fresh_connection_is_closed_after_its_answer() -> None:
+    closed: list[bytes] = []
+
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.answer()
+        closed.append(connection.request())
+
+    with serving(serve) as server:
+        post_fresh(server.url)
+        wait_until(lambda: closed == [b""])
+
+
+def test_fresh_requests_of_many_threads_never_share_a_connection() -> None:
+    outbound = Outbound(public_only=False, total_seconds=AMPLE)
+
+    with serving(good) as server:
+        call = partial(outbound.post, server.url, BODY, {}, repeat=False, fresh=True)
+        threads = [threading.Thread(target=call) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(server.served) == list(range(1, 17))
+
+
+def at_once(connection: Connection) -> None:
+    connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+@pytest.mark.parametrize("behaviour", [*BREAKS, at_once])
+def test_a_fresh_connection_that_breaks_may_have_carried_the_request(behaviour: Callable[[Connection], None]) -> None:
+    with serving(behaviour) as server, pytest.raises(Dropped):
+        post_fresh(server.url)
+
+
+@pytest.mark.parametrize("behaviour", [silence, trickled_body, trickled_headers, endless_trailers])
+def test_a_fresh_request_without_an_answer_in_time_may_have_arrived(behaviour: Callable[[Connection], None]) -> None:
+    with serving(behaviour) as server, pytest.raises(TimedOut):
+        post_fresh(server.url, SHORT)
+
+
+def test_a_fresh_request_with_too_large_an_answer_arrived() -> None:
+    with serving(endless_body) as server, pytest.raises(TooLarge):
+        post_fresh(server.url)
+
+
+def test_a_party_that_does_not_read_is_given_up_in_time_and_may_have_seen_a_part() -> None:
+    def deaf(connection: Connection) -> None:
+        connection.stop.wait()
+
+    with serving(deaf) as server, pytest.raises(TimedOut):
+        post_fresh(server.url, SHORT, b" " * 50_000_000)
+
+
+def test_a_refused_fresh_connection_was_never_reached() -> None:
+    with pytest.raises(NotReached):
+        post_fresh(f"http://127.0.0.1:{unused_port()}/bank")
+
+
+@pytest.mark.usefixtures("trusted")
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_when_connecting_takes_all_the_time_nothing_is_sent(
+    monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext, scheme: str
+) -> None:
+    kind = module._Https if scheme == "https" else module._Http
+    connect = kind.connect
+
+    def connect_late(connection: Any) -> None:
+        connect(connection)
+        module._call.moment = time.monotonic()
+
+    monkeypatch.setattr(kind, "connect", connect_late)
+    context = tls if scheme == "https" else None
+    with serving(good, context) as server, pytest.raises(NotReached, match="no connection could be made"):
+        post_fresh(server.url)
+    assert (server.connections, server.requests) == (1, [])
+
+
+@pytest.mark.parametrize("handled", [NotReached("another call"), TimeoutError("of another kind")])
+def test_what_the_caller_was_handling_does_not_change_what_an_error_means(handled: Exception) -> None:
+    def call_while_handling(url: str) -> None:
+        try:
+            raise handled
+        except type(handled):
+            post_fresh(url)
+
+    with serving(hang_up) as server, pytest.raises(Dropped):
+        call_while_handling(server.url)
+
+
 # -- public addresses only
 
 
@@ -601,7 +712,7 @@ def test_a_handshake_that_hangs_is_given_up() -> None:
     def hang(connection: Connection) -> None:
         connection.stop.wait()
 
-    with serving(hang) as server, pytest.raises(OutboundError):
+    with serving(hang) as server, pytest.raises(NotReached):
         post(server.url.replace("http://", "https://"), total=SHORT)
 
 
@@ -626,6 +737,28 @@ def test_a_tls_failure_after_the_request_was_sent_is_not_called_never_reached(tl
     with serving(garbage, tls) as server, pytest.raises(Dropped):
         post(server.url)
     assert len(server.requests) == 1
+
+
+@pytest.mark.usefixtures("trusted")
+def test_over_tls_fresh_connections_share_what_is_trusted(tls: ssl.SSLContext) -> None:
+    module._trust.cache_clear()
+
+    with serving(good, tls) as server:
+        for _ in range(3):
+            post_fresh(server.url)
+        assert server.served == [1, 2, 3]
+    assert module._trust.cache_info().misses == 1
+
+
+@pytest.mark.usefixtures("trusted")
+def test_a_name_that_the_certificate_does_not_have_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext
+) -> None:
+    resolve_to(monkeypatch, "127.0.0.1")
+
+    with serving(good, tls) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
+        post_fresh(f"https://bank.example.org:{server.port}/bank")
+    assert server.requests == []
 
 
 def _is_address(host: str) -> bool:

@@ -9,7 +9,14 @@ from typing import Any
 import boto3
 import pytest
 from boto3.dynamodb.conditions import Attr
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import (
+    ClientError,
+    ConnectionClosedError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    ReadTimeoutError,
+)
+from botocore.parsers import ResponseParserError
 
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.store import (
@@ -34,22 +41,31 @@ CONSENTS = "consents"
 
 
 class Recorder:
-    """A DynamoDB client that counts calls and fails as it is told, before or after the real call."""
+    """A DynamoDB client that counts calls and fails as it is told, before or after the real call.
+
+    Like some emulators it knows no transaction again. ``meanwhile`` is done once, after the first answer was lost.
+    """
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.failures: list[Exception] = []
         self.lost_answers: list[Exception] = []
+        self.meanwhile: Callable[[], object] | None = None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(**request: Any) -> Any:
             self.calls.append((name, request))
             if self.failures:
                 raise self.failures.pop(0)
-            answer = getattr(self._client, name)(**request)
+            forgotten = {"ClientRequestToken": new_id()} if "ClientRequestToken" in request else {}
+            answer = getattr(self._client, name)(**request | forgotten)
             if self.lost_answers:
-                raise self.lost_answers.pop(0)
+                lost = self.lost_answers.pop(0)
+                meanwhile, self.meanwhile = self.meanwhile, None
+                if meanwhile:
+                    meanwhile()
+                raise lost
             return answer
 
         return call
@@ -367,35 +383,190 @@ def test_a_failed_condition_beside_a_conflict_is_a_failed_condition(store: Store
     assert caught.value.failed == [1]
 
 
+def calls_of(store: Store, key: Item) -> dict[str, Callable[[], object]]:
+    """One call of each kind on an item."""
+    return {
+        "get": lambda: store.get(ROWS, key),
+        "query": lambda: store.query(ROWS, ("claim", key["claim"])),
+        "scan": lambda: list(store.scan(ROWS)),
+        "put": lambda: store.put(ROWS, key),
+        "delete": lambda: store.delete(ROWS, key),
+        "transact": lambda: store.transact([Put(ROWS, key)]),
+        "update": lambda: store.update(ROWS, key, set={"title": "a"}),
+        "conditional delete": lambda: store.delete(ROWS, key, Attr("claim").exists()),
+    }
+
+
+SENT_ONCE = ("update", "conditional delete")
+SENT_TWICE = ("get", "query", "scan", "put", "delete", "transact")
+
+
 @pytest.mark.parametrize(
     "failure",
     [
-        EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
-        refusal("InternalServerError"),
         refusal("ResourceNotFoundException"),
         refusal("AccessDeniedException"),
+        refusal("ValidationException"),
         cancelled("ValidationError"),
+        NoCredentialsError(),
     ],
 )
-@pytest.mark.parametrize("call", ["get", "put", "update", "delete", "transact", "query", "scan"])
-def test_whatever_else_goes_wrong_is_an_outage(
+@pytest.mark.parametrize("call", [*SENT_TWICE, *SENT_ONCE])
+def test_what_no_repeat_can_help_is_an_outage_at_once(
     store: Store, client: Recorder, key: Item, call: str, failure: Exception
 ) -> None:
     client.failures = [failure]
-    calls: dict[str, Callable[[], object]] = {
-        "get": lambda: store.get(ROWS, key),
-        "put": lambda: store.put(ROWS, key),
-        "update": lambda: store.update(ROWS, key, set={"title": "a"}),
-        "delete": lambda: store.delete(ROWS, key),
-        "transact": lambda: store.transact([Put(ROWS, key)]),
-        "query": lambda: store.query(ROWS, ("claim", "a")),
-        "scan": lambda: list(store.scan(ROWS)),
-    }
 
     with pytest.raises(StoreUnavailable) as caught:
-        calls[call]()
+        calls_of(store, key)[call]()
     assert caught.value.__cause__ is failure
     assert len(client.calls) == 1
+
+
+# -- lost answers
+
+LOST = [
+    EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
+    ReadTimeoutError(endpoint_url="http://127.0.0.1:1"),
+    ConnectionClosedError(endpoint_url="http://127.0.0.1:1"),
+    ResponseParserError("half an answer"),
+    refusal("InternalServerError"),
+    refusal("UnheardOf", ResponseMetadata={"HTTPStatusCode": 503}),
+]
+DROPPED = LOST[2]
+
+
+@pytest.mark.parametrize("failure", LOST)
+@pytest.mark.parametrize("call", SENT_TWICE)
+def test_after_a_lost_answer_a_call_is_sent_once_more(
+    store: Store, client: Recorder, pauses: list[float], key: Item, call: str, failure: Exception
+) -> None:
+    client.failures = [failure]
+
+    calls_of(store, key)[call]()
+
+    (first, sent), (second, sent_again) = client.calls
+    assert (first, sent) == (second, sent_again)
+    assert len(pauses) == 1
+
+
+@pytest.mark.parametrize("failure", LOST)
+@pytest.mark.parametrize("call", SENT_TWICE)
+def test_two_lost_answers_are_an_outage(
+    store: Store, client: Recorder, key: Item, call: str, failure: Exception
+) -> None:
+    client.failures = [DROPPED, failure]
+
+    with pytest.raises(StoreUnavailable) as caught:
+        calls_of(store, key)[call]()
+    assert caught.value.__cause__ is failure
+    assert len(client.calls) == 2
+
+
+@pytest.mark.parametrize("failure", LOST)
+@pytest.mark.parametrize("call", SENT_ONCE)
+def test_what_nobody_could_recognise_is_not_sent_again(
+    store: Store, client: Recorder, key: Item, call: str, failure: Exception
+) -> None:
+    client.failures = [failure]
+
+    with pytest.raises(StoreUnavailable):
+        calls_of(store, key)[call]()
+    assert len(client.calls) == 1
+
+
+def test_an_addition_whose_answer_was_lost_counts_once(store: Store, client: Recorder, key: Item) -> None:
+    client.lost_answers = [DROPPED]
+
+    with pytest.raises(StoreUnavailable):
+        store.update(ROWS, key, add={"count": 1})
+    assert store.get(ROWS, key) == {**key, "count": 1}
+
+
+@pytest.mark.parametrize("lost", [*LOST, refusal("ThrottlingException")])
+def test_a_lost_answer_of_a_put_is_recognised_as_its_own(
+    store: Store, client: Recorder, key: Item, lost: Exception
+) -> None:
+    client.lost_answers = [lost]
+
+    store.put(ROWS, {**key, "title": "a"}, absent("claim"))
+
+    assert [name for name, _ in client.calls] == ["put_item", "put_item"]
+    assert store.get(ROWS, key) == {**key, "title": "a"}
+
+
+def test_a_lost_answer_of_a_transaction_is_recognised_by_what_it_put(store: Store, client: Recorder, key: Item) -> None:
+    counter = {"claim": new_id()}
+    client.lost_answers = [DROPPED]
+
+    store.transact([Update(ROWS, counter, add={"count": 1}), Put(ROWS, {**key, "title": "a"}, absent("claim"))])
+
+    tokens = [request["ClientRequestToken"] for _, request in client.calls]
+    assert len(tokens) == 2
+    assert len(set(tokens)) == 1
+    assert store.get(ROWS, key) == {**key, "title": "a"}
+    assert store.get(ROWS, counter) == {**counter, "count": 1}
+
+
+PUTS: list[Callable[[Store, Item], None]] = [
+    lambda store, item: store.put(ROWS, item, absent("claim")),
+    lambda store, item: store.transact([Put(ROWS, item, absent("claim"))]),
+]
+
+
+@pytest.mark.parametrize("write", PUTS, ids=["put", "transact"])
+def test_after_a_lost_answer_somebody_elses_write_is_not_taken_for_its_own(
+    store: Store, client: Recorder, key: Item, write: Callable[[Store, Item], None]
+) -> None:
+    other = {**key, "title": "other"}
+    client.lost_answers = [DROPPED]
+    client.meanwhile = lambda: Store(client, PREFIX).put(ROWS, other)
+
+    with pytest.raises(ConditionFailed) as caught:
+        write(store, {**key, "title": "own"})
+    assert caught.value.item == other
+    assert store.get(ROWS, key) == other
+
+
+@pytest.mark.parametrize("write", PUTS, ids=["put", "transact"])
+def test_when_the_first_sending_was_lost_on_its_way_the_condition_decides(
+    store: Store, client: Recorder, key: Item, write: Callable[[Store, Item], None]
+) -> None:
+    store.put(ROWS, {**key, "title": "other"})
+    client.failures = [DROPPED]
+
+    with pytest.raises(ConditionFailed) as caught:
+        write(store, {**key, "title": "own"})
+    assert caught.value.item == {**key, "title": "other"}
+
+
+def test_a_transaction_that_was_sent_once_never_takes_an_equal_item_for_its_own(
+    store: Store, client: Recorder, key: Item
+) -> None:
+    store.put(ROWS, key)
+    client.failures = [cancelled("TransactionConflict")]
+
+    with pytest.raises(ConditionFailed):
+        store.transact([Put(ROWS, key, absent("claim"))])
+
+
+def test_only_a_conditional_put_tells_that_a_transaction_was_applied(store: Store, client: Recorder, key: Item) -> None:
+    state = {"claim": new_id(), "state": "open"}
+    store.put(ROWS, state)
+    client.lost_answers = [DROPPED]
+    closing = Update(ROWS, {"claim": state["claim"]}, set={"state": "closed"}, condition=Attr("state").eq("open"))
+
+    with pytest.raises(ConditionFailed) as caught:
+        store.transact([Put(ROWS, key), closing])
+    assert caught.value.item == {**state, "state": "closed"}
+
+
+def test_a_conflict_after_a_lost_answer_leaves_open_what_was_written(store: Store, client: Recorder, key: Item) -> None:
+    client.failures = [DROPPED, *[refusal("TransactionInProgressException")] * ATTEMPTS]
+
+    with pytest.raises(StoreUnavailable) as caught:
+        store.transact([Put(ROWS, key, absent("claim"))])
+    assert caught.value.__cause__ is DROPPED
 
 
 # -- queries
@@ -468,12 +639,3 @@ def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:
 
     assert ids <= found
     assert len([name for name, _ in client.calls if name == "scan"]) >= 3
-
-
-def test_a_lost_answer_of_a_put_is_recognised_as_its_own(store: Store, client: Recorder, key: Item) -> None:
-    client.lost_answers = [refusal("ThrottlingException")]
-
-    store.put(ROWS, {**key, "title": "a"}, absent("claim"))
-
-    assert [name for name, _ in client.calls] == ["put_item", "put_item"]
-    assert store.get(ROWS, key) == {**key, "title": "a"}

@@ -15,6 +15,8 @@ FOLDER = Path(__file__).parents[2] / ".chalice"
 CONFIG: dict[str, Any] = json.loads((FOLDER / "config.json").read_text())
 STAGES = ("dev", "prod")
 POLICIES = sorted(FOLDER.glob("policy-*.json"))
+OF_DEMO_BANKS = {"settle"}
+"""The functions that are registered together with the demonstration banks, and so never in production."""
 
 each_policy = pytest.mark.parametrize("file", POLICIES, ids=lambda file: file.stem)
 each_stage = pytest.mark.parametrize("stage", STAGES)
@@ -118,6 +120,13 @@ def test_production_has_nothing_of_the_demonstration_banks() -> None:
     for file in POLICIES:
         if stage_of(file) == "prod":
             assert "demo-bank" not in file.read_text()
+            assert file.stem.removeprefix("policy-prod-") not in OF_DEMO_BANKS
+
+
+def test_what_settles_the_demonstration_banks_payments_touches_nothing_of_the_service() -> None:
+    tables = {resource.rpartition("/")[2] for _, resource in granted(FOLDER / "policy-dev-settle.json", "dynamodb:")}
+
+    assert tables == {"causeway-dev-demo-banks"}
 
 
 @each_stage
@@ -125,7 +134,9 @@ def test_each_function_has_a_policy_of_its_own(stage: str) -> None:
     from app import app
 
     functions = CONFIG["stages"][stage]["lambda_functions"]
-    assert {source.name for source in app.event_sources} == set(functions) == set(CONFIG["lambda_functions"])
+    registered = {source.name for source in app.event_sources}
+    assert registered == set(CONFIG["lambda_functions"])
+    assert registered - (OF_DEMO_BANKS if stage == "prod" else set()) == set(functions)
     for name, settings in functions.items():
         assert settings["iam_policy_file"] == f"policy-{stage}-{name}.json"
         assert (FOLDER / settings["iam_policy_file"]).is_file()

@@ -1,9 +1,9 @@
-"""The specification's webhook tables, typed in by hand: what the tests of webhooks and answers are derived from.
+"""The specification's webhook and error tables, typed in by hand: what tests of webhooks, answers and errors stand on.
 
 A line is a member, its requirement (M mandatory, O optional, C conditional), its type (A letters, AN printable text, N
-digits, B boolean, LIST, OBJECT) and its longest length, where one is stated. ``payments[].amount`` is the member of every
-entry of a list. Where a record's table gives no requirement, its members are mandatory; ``additional_data``, which holds
-what a bank adds, is not.
+digits, B boolean, LIST, OBJECT) and its longest length, where one is stated. ``payments[].amount`` is a member of every
+entry of a list. Where a record's table gives no requirement, its members are mandatory; ``additional_data``, which has
+what a bank adds, is not. A version 1 ``paginator`` stands here as the object that it is answered as.
 """
 
 from __future__ import annotations
@@ -111,6 +111,7 @@ PAYMENT_1 = f"""
     {_below("additional_data[].receiver_data", PARTY_1)}
     additional_data[].receiver_data.currency C AN 3
 """
+LISTED_PAYMENT_1 = PAYMENT_1.replace("receiver_data.currency C", "receiver_data.currency M")
 ONE_ACCOUNT_1 = """
     iban C AN 34
     account_id C AN 34
@@ -154,7 +155,7 @@ VERSION_1: dict[str, Table] = {
         """,
         f"""
         payments M LIST
-        {_below("payments[]", PAYMENT_1)}
+        {_below("payments[]", LISTED_PAYMENT_1)}
         paginator M OBJECT
         paginator.limit M N 3
         paginator.current_page M N 3
@@ -328,3 +329,58 @@ VERSION_2: dict[str, Table] = {
 }
 
 TABLES: dict[int, dict[str, Table]] = {1: VERSION_1, 2: VERSION_2}
+
+# -- errors: version 1 by the HTTP status that the project decided on, version 2 by that of its table
+
+CODES_1 = {
+    4000: 500,
+    4001: 400,
+    4002: 500,
+    4003: 400,
+    4004: 403,
+    4005: 502,
+    4200: 401,
+    4201: 401,
+    4202: 401,
+    4203: 401,
+    4204: 401,
+    4205: 409,
+    4300: 400,
+    4301: 400,
+    4302: 400,
+    4303: 400,
+    4305: 400,
+    4306: 400,
+    4307: 400,
+}
+CODES_2 = {
+    "INTERNAL_SERVER_ERROR": 500,
+    "PAYMENT_SCHEME_INVALID": 400,
+    "ASPSP_UNKNOWN_ERROR": 502,
+    "PARAMETER_NOT_CONSISTENT": 400,
+    "FORMAT_ERROR": 400,
+    "HEADERS_ERROR": 400,
+    "SERVICE_BLOCKED": 403,
+    "RESOURCE_UNKNOWN": 404,
+    "WRONG_CREDENTIALS": 401,
+    "AUTHENTICATION_REQUIRED": 401,
+    "API_ACTION_DOES_NOT_EXIST": 401,
+    "SSL_CREDENTIALS_NOT_FOUND": 401,
+    "REQUEST_ID_NOT_UUID": 401,
+}
+ADDITIONAL_CODES = {
+    "ASPSP_ERROR_DESC",
+    "EXTRA_FIELDS_PROVIDED",
+    "INVALID_DATE_FORMAT",
+    "INVALID_MODEL_TYPE",
+    "INVALID_PAYMENT_ID_FORMAT",
+    "INVALID_PAYMENT_STATUS_FORMAT",
+    "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST",
+    "AUTHORIZATION_REQUEST_URL_NOT_VALID",
+    "AUTHORIZATION_SCOPE_DOES_NOT_EXIST",
+    "AUTHORIZATION_SCOPE_NOT_CORRECT",
+    "AUTHORIZATION_IBAN_NOT_VALID",
+    "AUTHORIZATION_SELECTED_WRONG_SCOPE",
+    "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING",
+    "AUTHORIZATION_TOKEN_NOT_VALID",
+}

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import uuid
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
 
+from chalicelib.foundation.outbound import NotReached, OutboundError, TimedOut
+from tests.openbanking.examples import ROWS, Row
+from tests.openbanking.stage import Stage
+from tests.openbanking.test_payments import Payer
 from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -38,14 +43,13 @@ def warm(world: World) -> World:
     return world
 
 
-@VERSIONS
-def test_a_relayed_read_takes_one_batch_get_item(warm: World, version: int) -> None:
-    bearer = warm.tokens(version)["access_token"]
-    path = "/accounts" if version == 1 else "/v2_accounts"
-    warm.banks[version].answers[path] = lambda sent: {"status": "success", "accounts": []}
+@pytest.mark.parametrize("row", [row for row in ROWS if row.scope and not row.is_payment], ids=str)
+def test_a_relayed_read_takes_one_batch_get_item(warm: World, row: Row) -> None:
+    stage = Stage(warm)
+    stage.bearer(row.version)
 
     with counted(warm) as calls:
-        assert warm.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
+        assert stage.ask(row).status == 200
 
     assert calls == ["BatchGetItem"]
 
@@ -154,3 +158,109 @@ def test_a_bank_is_read_again_after_a_minute_and_not_before(warm: World) -> None
         seen.append(len(calls))
 
     assert seen == [1, 2, 1]
+
+
+# -- payments and reports
+
+BEGIN_AND_END = ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
+
+
+@VERSIONS
+@pytest.mark.parametrize("kind", ["single", "bulk"])
+@pytest.mark.parametrize("key", ["key-1", None])
+@pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
+def test_a_payment_takes_three_round_trips_and_two_when_nothing_is_used_up(
+    warm: World, version: int, kind: str, key: str | None, consent_type: str
+) -> None:
+    payer = Payer(warm, version, kind, consent_type)
+
+    with counted(warm) as calls:
+        assert payer.pay(key).status == 200
+
+    assert calls == (BEGIN_AND_END if key or consent_type == "one_time" else BEGIN_AND_END[:2])
+
+
+@VERSIONS
+@pytest.mark.parametrize("key", ["key-1", None])
+def test_a_direct_payment_takes_three_round_trips_and_two_without_a_key(
+    warm: World, version: int, key: str | None
+) -> None:
+    payer = Payer(warm, version, "direct")
+
+    with counted(warm) as calls:
+        assert payer.pay(key).status == 200
+
+    assert calls == (BEGIN_AND_END if key else BEGIN_AND_END[:2])
+
+
+@VERSIONS
+@pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
+def test_the_repeat_of_a_payment_takes_one_read(warm: World, version: int, consent_type: str) -> None:
+    payer = Payer(warm, version, consent_type=consent_type)
+    payer.pay("key-1")
+
+    with counted(warm) as calls:
+        assert payer.pay("key-1").status == 200
+
+    assert calls == ["BatchGetItem"]
+
+
+@VERSIONS
+@pytest.mark.parametrize("failure", [NotReached("no connection"), TimedOut("late")], ids=["never reached", "late"])
+def test_a_payment_that_fails_takes_three_round_trips_giving_back_included(
+    warm: World, version: int, failure: OutboundError
+) -> None:
+    payer = Payer(warm, version, consent_type="one_time")
+    payer.bank_does(failure)
+
+    with counted(warm) as calls:
+        assert payer.pay("key-1").status == 502
+
+    assert calls == BEGIN_AND_END
+
+
+@VERSIONS
+@pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
+def test_a_payments_status_takes_one_read(warm: World, version: int, kind: str) -> None:
+    payer = Payer(warm, version, kind)
+    payer.pay()
+    for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
+        payer.side.answers[path] = lambda sent: {"transaction_status": "ACSC"}
+
+    with counted(warm) as calls:
+        assert payer.status().status == 200
+
+    assert calls == ["BatchGetItem"]
+
+
+@VERSIONS
+def test_a_banks_report_takes_two_round_trips_whatever_becomes_of_it(warm: World, version: int) -> None:
+    payer, request_id = Payer(warm, version, "direct"), str(uuid.uuid4())
+    final, other = (4, 2) if version == 1 else ("ACSC", "RJCT")
+    seen = []
+
+    def report(status: object, payment_id: str = "P-1", **headers: str) -> int:
+        with counted(warm) as calls:
+            answer = payer.report(status, payment_id, **headers)
+        seen.append(calls)
+        return answer.status
+
+    payer.pay()
+    assert report(final, **{"x-request-id": request_id}) == 200
+    assert report(other) == 200  # after a final status
+    assert report(final, "P-2") == 400  # before the payment is known
+    assert report(final, **{"x-request-id": request_id}) == 200
+
+    assert seen[:3] == [
+        ["BatchGetItem", "TransactWriteItems"],
+        ["BatchGetItem", "PutItem"],
+        ["BatchGetItem", "PutItem"],
+    ]
+    assert seen[3] == ["BatchGetItem"]
+
+
+def test_a_days_performance_takes_two_round_trips(warm: World) -> None:
+    with counted(warm) as calls:
+        assert warm.bank(2, "/daily_performance", {"date": "2026-03-01", "consentDuration": "1200"}).status == 200
+
+    assert calls == ["BatchGetItem", "TransactWriteItems"]

@@ -1,7 +1,7 @@
 """The calls that the service answers by itself: of TPPs, of off-the-shelf OAuth clients, and of banks.
 
-What is relayed to banks stands in ``webhooks``, what banks send in ``bank_calls``; together these rows are every address
-of the interface.
+What is relayed to banks stands in ``webhooks``, what banks send in ``bank_calls``; together these rows are every
+address of the interface.
 """
 
 from __future__ import annotations

@@ -79,16 +79,18 @@ def scheme(given: str | None, currency: str, kind: Kind, offered: Collection[str
 
 
 def status_from(version: Version, reported: object) -> Status | None:
-    """A reported status as ``version`` spells it; ``None`` when it is none.
-
-    Version 2 takes its codes and, since its table says N, the numbers of version 1.
-    """
+    """A reported status as a payment of ``version`` spells it, whichever version the bank speaks by now, or ``None``."""
     if isinstance(reported, str) and reported in STATUSES[2]:
         return reported if version == 2 else _NUMBERS_OF_CODES.get(reported, PENDING)
     if isinstance(reported, bool) or not isinstance(reported, int | str) or str(reported) not in map(str, STATUSES[1]):
         return None
     number = int(reported)
     return number if version == 1 else CODES_OF_NUMBERS[number]
+
+
+def may_report(version: Version, value: object) -> bool:
+    """Whether a bank of ``version`` may report ``value``: a number or, in version 2, also a code of four letters."""
+    return status_from(version, value) is not None and (version == 2 or value not in STATUSES[2])
 
 
 def may_follow(current: Status, new: Status) -> bool:

@@ -16,6 +16,7 @@ from chalicelib.foundation.fields import (
     Currency,
     Digits,
     Iban,
+    InvalidMessage,
     Message,
     N,
     Name,
@@ -91,7 +92,7 @@ class PaymentRequest(Message):
 
 
 class PaymentParty(OpenMessage):
-    """``sender_data`` and ``receiver_data`` of a payment record."""
+    """``sender_data`` or ``receiver_data`` of a payment record."""
 
     iban: AN[34] | None = None
     account_name: AN[50] | None = None
@@ -103,14 +104,24 @@ class PaymentParty(OpenMessage):
     currency: AN[3] | None = None
 
 
+class PartyWithCurrency(PaymentParty):
+    """A party whose currency is mandatory: every sender, and in a list every receiver."""
+
+    currency: AN[3]
+
+
 class PaymentData(OpenMessage):
     """An entry of a payment record's ``additional_data``; the bank may add members of its own."""
 
-    sender_data: PaymentParty | None = None
+    sender_data: PartyWithCurrency | None = None
     receiver_data: PaymentParty | None = None
 
 
-class Payment(OpenMessage):
+class ListedPaymentData(PaymentData):
+    receiver_data: PartyWithCurrency | None = None
+
+
+class PaymentRecord(OpenMessage):
     id: AN[20]
     reference: AN[30]
     date_created: AN[10]
@@ -118,7 +129,14 @@ class Payment(OpenMessage):
     status: N[10] | None = None
     type: AN[18] | None = None
     description: AN[255]
+
+
+class Payment(PaymentRecord):
     additional_data: list[PaymentData] | None = None
+
+
+class ListedPayment(PaymentRecord):
+    additional_data: list[ListedPaymentData] | None = None
 
 
 class PaymentAnswer(OpenMessage):
@@ -138,7 +156,7 @@ class Paginator(OpenMessage):
 
 
 class PaymentsAnswer(OpenMessage):
-    payments: list[Payment]
+    payments: list[ListedPayment]
     paginator: Paginator
 
 
@@ -164,7 +182,7 @@ class SingleAddress(Address):
 
 
 class BulkAddress(Address):
-    country: Country[2] | None = None
+    country: Country[2]
 
 
 _MAY_BE_EMPTY = ("receiver_iban", "receiver_account_number", "receiver_sort_code")
@@ -179,14 +197,14 @@ class Receiver(Message):
     receiver_name: Name[40]
     receiver_iban: Iban | None = None
     receiver_account_number: Digits[34] | None = None
-    receiver_sort_code: Digits[6] | None = None
+    receiver_sort_code: AN[6] | None = None
     message_for_receiver: AN[35] | None = None
     payment_scheme: Annotated[AN[35], Field(json_schema_extra={"enum": list(SCHEMES[1])})] | None = None
 
     @model_validator(mode="before")
     @classmethod
     def empty_is_absent(cls, members: Any) -> Any:
-        if not isinstance(members, dict) or "" not in [members.get(name) for name in _MAY_BE_EMPTY]:
+        if not isinstance(members, dict) or "" not in members.values():
             return members
         return {name: value for name, value in members.items() if value != "" or name not in _MAY_BE_EMPTY}
 
@@ -289,16 +307,22 @@ def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> di
         if not isinstance(said, bool):
             raise Unusable("funds_available is neither true nor false")
         return {"funds_available": said}
-    balance, asked = answer.get("balance"), request["instructed_amount"]
-    if balance is None or answer.get("currency") is None:
+    asked = request["instructed_amount"]
+    if answer.get("balance") is None or answer.get("currency") is None:
         raise Unusable("the bank's answer has neither funds_available nor balance and currency")
     if answer["currency"] != asked["currency"]:
         raise Unusable("the bank's balance is in another currency than was asked for")
     try:
-        held = decimal(balance)
-    except (ValueError, ArithmeticError):
-        raise Unusable("the bank's balance is not a number") from None
-    return {"funds_available": held >= decimal(asked["amount"])}
+        held = _Held.read({"balance": answer["balance"]})
+    except InvalidMessage as error:
+        raise Unusable(f"the bank's {error}") from None
+    return {"funds_available": decimal(held.balance) >= decimal(asked["amount"])}
+
+
+class _Held(Message):
+    """A balance that is compared here, and that therefore has to be a number."""
+
+    balance: N[200]
 
 
 class Acknowledgement(OpenMessage):

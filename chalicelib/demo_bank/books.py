@@ -1,0 +1,140 @@
+"""The books: what has been paid from and to an account, beside the transactions that are made from its number.
+
+Every payment is an entry of each account of this bank that it concerns, ``entry#<account>#<time>#<id>``. The balance is
+the sum of the booked entries, what is available the same less what is pending: nothing is counted twice, so nothing can
+differ. On the first of a month what was paid in the month before comes back, so that a sandbox account never runs dry
+for good and a statement of twelve months is complete.
+
+Who wants to take money from an account reads ``turn#<account>`` before its entries, and writes together with its entry
+that the turn is taken: of two that saw the same balance only one goes through.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.demo_bank.customers import Account
+from chalicelib.demo_bank.orders import KEPT_SECONDS
+from chalicelib.demo_bank.runtime import TABLE, Bank
+from chalicelib.demo_bank.transactions import Statement, Transaction, first_of_month, statement
+from chalicelib.foundation.store import Item, Operation, Put, Update, absent
+from chalicelib.openbanking.protocol.payments import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One payment on one account: ``amount`` in minor units, negative when money leaves the account.
+
+    Attributes:
+        entry_id: the payment's id, for the account that pays.
+        begun_at: when the customer confirmed, Unix seconds; a part of the record's key.
+        booked_at: when it was booked; 0 while it is pending.
+        settles_at: when a pending entry is to be settled.
+    """
+
+    entry_id: str
+    payment_id: str
+    amount: int
+    counterparty: str
+    counterparty_iban: str
+    text: str
+    status: Status
+    begun_at: int
+    booked_at: int = 0
+    settles_at: int = 0
+
+
+def writing(bank: Bank, account_id: str, entry: Entry) -> Put:
+    members = {name: getattr(entry, name) for name in Entry.__dataclass_fields__}
+    return Put(TABLE, key(bank, account_id, entry) | members | {"expires_at": entry.begun_at + KEPT_SECONDS})
+
+
+def key(bank: Bank, account_id: str, entry: Entry) -> Item:
+    return bank.key(f"{_prefix(account_id)}{entry.begun_at:012d}#{entry.entry_id}")
+
+
+def entries(bank: Bank, account: Account) -> list[Entry]:
+    """The payments on an account, oldest first."""
+    found: list[Entry] = []
+    after = None
+    while True:
+        prefix = ("id", _prefix(account.account_id))
+        page = bank.store.query(TABLE, ("bank", bank.profile.name), sort_prefix=prefix, after=after)
+        found += [Entry(**{name: item[name] for name in Entry.__dataclass_fields__}) for item in page.items]
+        after = page.next
+        if after is None:
+            return found
+
+
+def compose(account: Account, payments: Iterable[Entry], today: date) -> Statement:
+    """The statement of an account as of ``today``, its payments included."""
+    made = statement(account, today)
+    start = made.booked[0].booked_on
+    booked: list[Transaction] = []
+    pending: list[Transaction] = []
+    for entry in payments:
+        (booked if entry.booked_at else pending).append(_transaction(entry, today))
+    booked = [entry for entry in booked if entry.booked_on >= start]
+    everything = [*made.booked, *booked, *_returned(account, booked, today)]
+    return Statement(
+        booked=tuple(sorted(everything, key=lambda entry: entry.booked_on)),
+        pending=(*made.pending, *pending),
+    )
+
+
+def _returned(account: Account, booked: Iterable[Transaction], today: date) -> list[Transaction]:
+    """What comes back on the first of a month: the payments of the month before."""
+    sums: dict[date, int] = defaultdict(int)
+    for entry in booked:
+        sums[first_of_month(entry.booked_on, -1)] += entry.amount
+    return [
+        Transaction(
+            transaction_id=f"{account.number}{first:%y%m}99",
+            booked_on=first,
+            amount=-amount,
+            counterparty="Sandbox",
+            counterparty_iban=None,
+            text="Last month's demonstration payments taken back",
+            means="internal",
+        )
+        for first, amount in sorted(sums.items())
+        if amount and first <= today
+    ]
+
+
+def _transaction(entry: Entry, today: date) -> Transaction:
+    return Transaction(
+        transaction_id=entry.entry_id,
+        booked_on=datetime.fromtimestamp(entry.booked_at, UTC).date() if entry.booked_at else today,
+        amount=entry.amount,
+        counterparty=entry.counterparty,
+        counterparty_iban=entry.counterparty_iban or None,
+        text=entry.text,
+        means="transfer",
+        status=entry.status,
+    )
+
+
+def turn(bank: Bank, account_id: str) -> int:
+    """How many have taken money from the account so far; read it before the entries."""
+    item = bank.store.get(TABLE, bank.key(_turn(account_id)))
+    return item["taken"] if item else 0
+
+
+def taking_turn(bank: Bank, account_id: str, taken: int) -> Operation:
+    """The write that fails when somebody else has taken money since ``taken`` was read."""
+    condition = Attr("taken").eq(taken) if taken else absent("bank")
+    return Update(TABLE, bank.key(_turn(account_id)), add={"taken": 1}, condition=condition)
+
+
+def _prefix(account_id: str) -> str:
+    return f"entry#{account_id}#"
+
+
+def _turn(account_id: str) -> str:
+    return f"turn#{account_id}"

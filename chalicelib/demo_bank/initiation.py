@@ -1,0 +1,178 @@
+"""Webhooks about payments: initiation, where the bank checks what the service cannot, and the status of version 2."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from chalicelib.demo_bank import consents, execution, instructions, orders
+from chalicelib.demo_bank.calls import Call
+from chalicelib.demo_bank.customers import Account, customers
+from chalicelib.demo_bank.instructions import Instruction, Line
+from chalicelib.demo_bank.orders import Credit, Order, Step
+from chalicelib.demo_bank.refusals import no_account, no_funds, no_payment, not_paid
+from chalicelib.demo_bank.runtime import Bank
+from chalicelib.foundation import log
+from chalicelib.foundation.store import ConditionFailed
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.payments import Kind
+
+TOO_LONG_SECONDS = 24
+"""Longer than the service waits (20 s), shorter than a function of the deployed stage may take (29 s)."""
+
+
+def initiate(call: Call, kind: Kind) -> dict[str, Any]:
+    """Take a payment: answers where the customer confirms it. A repeated request gets the payment that it made.
+
+    Raises:
+        Refusal: no payment was made.
+    """
+    bank = call.bank
+    order_id = orders.payment_id(bank, kind, call.consent.record if call.consent else "", call.request_id)
+    order = orders.find(bank, order_id)
+    if order is None:
+        order = _new(call, kind, order_id)
+    if order.content != call.content:
+        raise Refusal(Fault.HEADERS, "this X-Request-Id came with another payment before")
+    if order.test == "TEST-TIMEOUT":
+        bank.pause(TOO_LONG_SECONDS)
+    if order.test == "TEST-MALFORMED":
+        return {"payment": {"id": [order.payment_id]}}
+    return _answer(bank, order)
+
+
+def status(call: Call, kinds: Collection[Kind]) -> dict[str, Any]:
+    """Where a payment of this consent, or a direct payment, stands now. Raises: Refusal."""
+    order = orders.find(call.bank, call.request.payment_id)
+    if order is None or order.kind not in kinds:
+        raise no_payment()
+    if call.consent is None and order.consent:
+        raise Refusal(Fault.NOT_AUTHENTICATED, "header X-Auth-Token is required")
+    if call.consent is not None and call.consent.record != order.consent:
+        raise no_payment()
+    return {"transaction_status": execution.refresh(call.bank, order).status}
+
+
+def _new(call: Call, kind: Kind, order_id: str) -> Order:
+    """A new order, unless a repeat of the same request was faster. Raises: Refusal."""
+    bank, consent = call.bank, call.consent
+    if consent is not None and consent.payment_id not in ("", order_id):
+        raise _spent(bank)
+    instruction = instructions.read(bank.profile, kind, call.request)
+    account = _debtor(call, instruction)
+    if account is not None:
+        _check_funds(bank, account, instruction)
+    if instruction.test == "TEST-NO-FUNDS":
+        raise no_funds()
+    if instruction.test == "TEST-REFUSED":
+        raise not_paid()
+    order = _order(call, order_id, instruction, account)
+    spending = [consents.using(bank, consent, order_id)] if consent is not None and consent.is_one_time else []
+    try:
+        bank.store.transact([*orders.creating(bank, order, instruction), *spending])
+    except ConditionFailed as failure:
+        known = orders.find(bank, order_id) if 0 in failure.failed else None
+        if known is None:
+            raise _spent(bank) from None
+        return known
+    log.info("demo bank: payment", bank=bank.profile.name, state=order.state, kind=kind)
+    return order
+
+
+def _debtor(call: Call, instruction: Instruction) -> Account | None:
+    """The account that the request names; ``None`` when the customer is to choose one. Raises: Refusal."""
+    bank = call.bank
+    everybody = [account for customer in customers(bank.profile.name).values() for account in customer.accounts]
+    allowed = call.accounts_to_pay_from if call.consent else everybody
+    if instruction.debtor is None:
+        if not any(can_pay(account, instruction.currency) for account in allowed):
+            raise Refusal(Fault.CONTENT, "the customer has no account in this currency to pay from")
+        return None
+    named = [account for account in allowed if instruction.debtor.is_account(account)]
+    if not named:
+        raise no_account()
+    account = next((account for account in named if account.currency == instruction.currency), None)
+    if account is None:
+        raise Refusal(Fault.CONTENT, "the payment is in another currency than the debtor's account")
+    if not can_pay(account, instruction.currency):
+        raise Refusal(Fault.CONTENT, "no payments can be made from this account")
+    return account
+
+
+def can_pay(account: Account, currency: str) -> bool:
+    """Whether payments in a currency can be made from an account: not from the accounts of cards."""
+    return account.currency == currency and account.kind != "card"
+
+
+def _check_funds(bank: Bank, account: Account, instruction: Instruction) -> None:
+    if any(line.account.is_account(account) for line in instruction.lines):
+        raise Refusal(Fault.CONTENT, "debtor and creditor are the same account")
+    if execution.book(bank, account).available < instruction.amount:
+        raise no_funds()
+
+
+def _order(call: Call, order_id: str, instruction: Instruction, account: Account | None) -> Order:
+    bank, consent = call.bank, call.consent
+    within = _credits(bank, instruction)
+    first, count = instruction.lines[0], len(instruction.lines)
+    step: Step = "checked" if account else "received"
+    return Order(
+        payment_id=order_id,
+        kind=instruction.kind,
+        content=call.content,
+        consent=consent.record if consent else "",
+        tpp_name=consent.tpp_name if consent else "",
+        customer_id=consent.customer_id if consent else "",
+        account_id=account.account_id if account else "",
+        is_fixed=account is not None,
+        currency=instruction.currency,
+        amount=instruction.amount,
+        count=count,
+        receiver=_receiver(first, count),
+        receiver_account=first.account.label if count == 1 else "",
+        text=first.text if count == 1 else "Bulk payment",
+        is_instant=instruction.is_instant,
+        is_within=sum(credit.count for credit in within) == count,
+        test=instruction.test,
+        credits=tuple(within),
+        state="open",
+        status=orders.STATUSES[step][bank.profile.version],
+        created_at=bank.clock.time(),
+        callback_url=instruction.callback_url,
+    )
+
+
+def _receiver(first: Line, count: int) -> str:
+    return f"{count} receivers" if count > 1 else first.name or first.account.label
+
+
+def _credits(bank: Bank, instruction: Instruction) -> list[Credit]:
+    """What the accounts of this bank get from an instruction; those in other currencies count as elsewhere."""
+    found: dict[str, Credit] = {}
+    for line in instruction.lines:
+        account = _account_of(bank, line, instruction.currency)
+        if account is not None:
+            before = found.get(account.account_id, Credit(account.account_id, 0, 0))
+            found[account.account_id] = Credit(account.account_id, before.amount + line.amount, before.count + 1)
+    return list(found.values())
+
+
+def _account_of(bank: Bank, line: Line, currency: str) -> Account | None:
+    everybody: Iterable[Account] = (
+        account for customer in customers(bank.profile.name).values() for account in customer.accounts
+    )
+    fitting = (account for account in everybody if line.account.is_account(account) and can_pay(account, currency))
+    return next(fitting, None)
+
+
+def _answer(bank: Bank, order: Order) -> dict[str, Any]:
+    members = {
+        "confirmation_url": f"{bank.domain}/payment/{orders.secret(bank, order.payment_id)}",
+        "payment_id": order.payment_id,
+    }
+    return members if bank.profile.version == 1 else {"status": order.status, **members}
+
+
+def _spent(bank: Bank) -> Refusal:
+    fault = Fault.UNKNOWN_TOKEN if bank.profile.version == 1 else Fault.NOT_AUTHENTICATED
+    return Refusal(fault, "X-Auth-Token belongs to a one-time consent that has been used")

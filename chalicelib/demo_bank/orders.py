@@ -1,0 +1,282 @@
+"""Payment orders: one record per initiated payment, every step a conditional write, every change of status reported.
+
+``open`` → ``confirmed`` → ``settled`` or ``rejected``; instant payments go from ``open`` straight to ``settled``; from
+``open`` also → ``rejected`` (no funds) and ``cancelled`` (refused, expired). Three kinds of records: ``payment#<id>``
+has the order, ``lines#<id>#…`` the single payments of a bulk, and ``due#<time>#<id>`` says when something is to be done
+next, so that what is due is found in order.
+
+The secret of the confirmation page is worked out from the id with the bank's own key; it is not stored.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+from urllib.parse import urlencode, urlsplit
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.demo_bank.customers import Account, Customer, customers
+from chalicelib.demo_bank.instructions import Instruction, Line, Party
+from chalicelib.demo_bank.runtime import TABLE, Bank
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.store import Delete, Item, Operation, Put, absent
+from chalicelib.foundation.vault import Unsealable
+from chalicelib.openbanking.protocol.payments import Kind, Status
+from chalicelib.openbanking.protocol.scopes import Version
+
+State = Literal["open", "confirmed", "settled", "rejected", "cancelled"]
+Step = Literal[
+    "received", "checked", "confirmed", "undecided", "uncertain", "settled", "credited", "rejected", "cancelled"
+]
+
+CONFIRM_SECONDS = 1800
+KEPT_SECONDS = 430 * 86400
+_LINES_A_RECORD = 250
+_ID_LENGTH = 18
+
+STATUSES: dict[Step, dict[Version, Status]] = {
+    "received": {1: 1, 2: "RCVD"},
+    "checked": {1: 1, 2: "ACTC"},
+    "confirmed": {1: 4, 2: "ACSP"},
+    "undecided": {1: 1, 2: "ACSP"},
+    "uncertain": {1: 0, 2: "PDNG"},
+    "settled": {1: 4, 2: "ACSC"},
+    "credited": {1: 4, 2: "ACCC"},
+    "rejected": {1: 2, 2: "RJCT"},
+    "cancelled": {1: 3, 2: "CANC"},
+}
+"""What each version calls a step. ``undecided`` is a confirmed payment that may still be rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A change of status that the service has to be told; repeats carry the same ``request_id``."""
+
+    status: Status
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Credit:
+    """What an account of this bank gets from an order, in minor units, in so many payments."""
+
+    account_id: str
+    amount: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One payment order, as it stood when it was read. Times in Unix seconds, amounts in minor units.
+
+    Attributes:
+        content: digest of the request, to tell a repeat from another payment.
+        consent: record of the consent that it came with; empty for a direct payment.
+        customer_id: whose money it is; empty until the customer of a direct payment has signed in.
+        account_id: the debtor account; empty until the customer has chosen one.
+        is_fixed: whether the request named the debtor account.
+        receiver, receiver_account, text: who gets the money and what for, in words for a statement.
+        count: number of single payments.
+        test: the test reference that it carries, or empty.
+        is_within: whether all the money stays at this bank.
+        settles_at: when a confirmed order is settled.
+        result: the status that the browser takes back to the TPP, ``None`` while the order is open.
+        report_at: when the reports are to be sent next, after so many ``report_attempts`` in vain.
+    """
+
+    payment_id: str
+    kind: Kind
+    content: str
+    consent: str
+    tpp_name: str
+    customer_id: str
+    account_id: str
+    is_fixed: bool
+    currency: str
+    amount: int
+    count: int
+    receiver: str
+    receiver_account: str
+    text: str
+    is_instant: bool
+    is_within: bool
+    test: str
+    credits: tuple[Credit, ...]
+    state: State
+    status: Status
+    created_at: int
+    callback_url: str = field(repr=False)
+    confirmed_at: int = 0
+    settles_at: int = 0
+    result: Status | None = None
+    message: str = ""
+    attempts: int = 0
+    sign_in_attempts: int = 0
+    reports: tuple[Report, ...] = ()
+    report_at: int = 0
+    report_attempts: int = 0
+    revision: int = 1
+
+    @property
+    def confirm_by(self) -> int:
+        return self.created_at + CONFIRM_SECONDS
+
+    @property
+    def due_at(self) -> int:
+        """When something has to be done next; 0 for never."""
+        times = [self.confirm_by] if self.state == "open" else [self.settles_at] if self.state == "confirmed" else []
+        return min([*times, *([self.report_at] if self.reports else [])], default=0)
+
+    @property
+    def back(self) -> str:
+        """Where the browser goes at the end: the request's callback URL with the outcome added to its query."""
+        outcome = {"status": str(self.result), "payment_id": self.payment_id}
+        outcome |= {"message": self.message} if self.message else {}
+        joint = "&" if urlsplit(self.callback_url).query else "?"
+        return f"{self.callback_url}{joint}{urlencode(outcome)}"
+
+    def customer(self, bank: Bank) -> Customer | None:
+        return customers(bank.profile.name).get(self.customer_id)
+
+    def account(self, bank: Bank) -> Account | None:
+        """The debtor account."""
+        found = (customer.account(self.account_id) for customer in customers(bank.profile.name).values())
+        return next(filter(None, found), None)
+
+    def key_code(self, bank: Bank) -> str:
+        """The six digits that confirm exactly this payment from this account."""
+        parts = (
+            self.payment_id,
+            self.account_id,
+            str(self.amount),
+            self.currency,
+            self.receiver,
+            self.receiver_account,
+        )
+        derived = bank.derive("payment key code", *parts)
+        return f"{int.from_bytes(derived[:8], 'big') % 1_000_000:06d}"
+
+
+def payment_id(bank: Bank, *parts: str) -> str:
+    """An id that nobody else can guess, the same for the same parts: a repeated request finds its own payment."""
+    return base64.b32encode(bank.derive("payment", *parts)).decode()[:_ID_LENGTH].lower()
+
+
+def secret(bank: Bank, order_id: str) -> str:
+    """What the confirmation page of a payment is found by."""
+    proof = base64.urlsafe_b64encode(bank.derive("confirmation", order_id)).decode().rstrip("=")
+    return f"{order_id}.{proof}"
+
+
+def find(bank: Bank, order_id: str) -> Order | None:
+    item = bank.store.get(TABLE, bank.key(_record(order_id)))
+    try:
+        return _order(bank, order_id, item) if item else None
+    except Unsealable:  # the bank's storage key was replaced meanwhile
+        return None
+
+
+def find_by_secret(bank: Bank, given: str) -> Order | None:
+    order_id = given.partition(".")[0]
+    if not hmac.compare_digest(given.encode(), secret(bank, order_id).encode()):
+        return None
+    return find(bank, order_id)
+
+
+def lines(bank: Bank, order: Order) -> list[Line]:
+    """The single payments of a bulk."""
+    keys = [(TABLE, bank.key(_lines_record(order.payment_id, start))) for start in _chunks(order.count)]
+    found: list[Line] = []
+    for item in bank.store.batch_get(keys):
+        rows = jsontext.loads(item["lines"]) if item else []
+        found += [Line(name, Party(*account), amount, *texts) for name, account, amount, *texts in rows]
+    return found
+
+
+def creating(bank: Bank, order: Order, instruction: Instruction) -> list[Operation]:
+    """The writes of a new order; the first fails when the same request was here before."""
+    kept = order.created_at + KEPT_SECONDS
+    operations: list[Operation] = [Put(TABLE, _item(bank, order), absent("bank")), _due(bank, order)]
+    for start in _chunks(order.count) if order.kind == "bulk" else ():
+        chunk = instruction.lines[start : start + _LINES_A_RECORD]
+        key = bank.key(_lines_record(order.payment_id, start))
+        operations.append(Put(TABLE, key | {"lines": jsontext.dumps(list(map(_row, chunk))), "expires_at": kept}))
+    return operations
+
+
+def writing(bank: Bank, before: Order, after: Order) -> list[Operation]:
+    """The writes that take an order from one state to the next; the first fails when somebody was faster."""
+    after = replace(after, revision=before.revision + 1)
+    operations: list[Operation] = [Put(TABLE, _item(bank, after), Attr("revision").eq(before.revision))]
+    if before.due_at != after.due_at:
+        operations += [Delete(TABLE, due_key(bank, before.due_at, before.payment_id))] if before.due_at else []
+        operations += [_due(bank, after)] if after.due_at else []
+    return operations
+
+
+def stepped(bank: Bank, order: Order, steps: Sequence[Step], **changes: Any) -> Order:
+    """The order after ``changes``, with every status that ``steps`` bring on its way to the service."""
+    status, reports = order.status, list(order.reports)
+    for step in steps:
+        reached = STATUSES[step][bank.profile.version]
+        if reached != status:
+            reports.append(Report(reached, new_uuid()))
+        status = reached
+    if len(reports) > len(order.reports):
+        changes |= {"report_at": bank.clock.time(), "report_attempts": 0}
+    return replace(order, **changes, status=status, reports=tuple(reports))
+
+
+def due_key(bank: Bank, at: int, order_id: str) -> Item:
+    return bank.key(f"due#{at:012d}#{order_id}")
+
+
+def due(bank: Bank, limit: int) -> list[tuple[int, str]]:
+    """What is due now, oldest first: times, and ids of payments."""
+    page = bank.store.query(TABLE, ("bank", bank.profile.name), sort_prefix=("id", "due#"), limit=limit)
+    found = [(int(at), order_id) for _, at, order_id in (item["id"].split("#") for item in page.items)]
+    return [(at, order_id) for at, order_id in found if at <= bank.clock.time()]
+
+
+def _due(bank: Bank, order: Order) -> Put:
+    return Put(TABLE, due_key(bank, order.due_at, order.payment_id) | {"expires_at": order.created_at + KEPT_SECONDS})
+
+
+def _record(order_id: str) -> str:
+    return f"payment#{order_id}"
+
+
+def _lines_record(order_id: str, start: int) -> str:
+    return f"lines#{order_id}#{start:04d}"
+
+
+def _chunks(count: int) -> range:
+    return range(0, count, _LINES_A_RECORD)
+
+
+def _row(line: Line) -> list[Any]:
+    party = line.account
+    account = [party.iban, party.bban, party.number, party.sort_code]
+    return [line.name, account, line.amount, line.reference, line.message]
+
+
+def _item(bank: Bank, order: Order) -> Item:
+    record = _record(order.payment_id)
+    members = {name: getattr(order, name) for name in Order.__dataclass_fields__ if name != "payment_id"}
+    members["callback_url"] = bank.seal(order.callback_url, record)
+    members["credits"] = [[credit.account_id, credit.amount, credit.count] for credit in order.credits]
+    members["reports"] = [[report.status, report.request_id] for report in order.reports]
+    return bank.key(record) | members | {"expires_at": order.created_at + KEPT_SECONDS}
+
+
+def _order(bank: Bank, order_id: str, item: Item) -> Order:
+    members: dict[str, Any] = {name: item[name] for name in Order.__dataclass_fields__ if name != "payment_id"}
+    members["callback_url"] = bank.unseal(item["callback_url"], item["id"])
+    members["credits"] = tuple(Credit(*entry) for entry in item["credits"])
+    members["reports"] = tuple(Report(*entry) for entry in item["reports"])
+    return Order(order_id, **members)

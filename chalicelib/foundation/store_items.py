@@ -1,0 +1,33 @@
+"""Items as DynamoDB has them, with a type beside every value, and as the store has them: plain dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
+
+Item = dict[str, Any]
+
+
+class _Deserializer(TypeDeserializer):  # type: ignore[misc]
+    """Whole numbers come back as ``int``, binary values as ``bytes``."""
+
+    def _deserialize_n(self, value: str) -> int | Decimal:
+        return int(value) if value.lstrip("-").isdigit() else Decimal(value)
+
+    def _deserialize_b(self, value: bytes) -> bytes:
+        return value
+
+
+serialize = TypeSerializer().serialize
+_deserialize = _Deserializer().deserialize
+
+
+def pack(item: Mapping[str, Any]) -> Item:
+    return {name: serialize(value) for name, value in item.items()}
+
+
+def unpack(item: Mapping[str, Any]) -> Item:
+    return {name: _deserialize(value) for name, value in item.items()}

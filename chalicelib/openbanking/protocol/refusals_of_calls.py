@@ -1,0 +1,77 @@
+"""Which refusals each call can meet: rows of names from ``refusal_cases``, in the order of the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chalicelib.openbanking.protocol.refusal_cases import CASES, Case
+from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall
+
+_BODY = ("not_json", "too_large", "member_wrong", "member_unknown", "content_type")
+_QUERY = ("parameter_wrong", "parameter_unknown", "parameter_repeated")
+_CLIENT = ("client_missing", "client_unknown", "request_id")
+_CONSENT = (*_CLIENT, "bearer_missing", "bearer_invalid")
+_BANK_FAILS = ("bank_gone", "bank_failed", "bank_token")
+_KEYS = ("key_wrong", "key_used", "still_running")
+_PAYMENT = ("callback_foreign", "scheme", "not_sent", "refused_by_bank", "outcome_unknown")
+_ACCOUNTS = {"iban", "account_id", "account"}
+_OURS = ("failed", "storage")
+_TOKEN_CLIENT = ("client_missing", "client_unknown", "request_id", *_BODY, "not_a_form")
+
+_OWN: Mapping[str, tuple[str, ...]] = {
+    "/tpp/authorize": (*_CLIENT, *_BODY, "scopes_missing", "scopes_wrong", "state_used", "bank_unknown"),
+    "/tpp/token": (*_TOKEN_CLIENT, "grant_type", "grant_invalid"),
+    "/tpp/token/revoke": _TOKEN_CLIENT,
+    "/tpp/scope": (*_CLIENT, *_QUERY, "bank_unknown"),
+    "/tpp/banks": (*_CLIENT, *_QUERY),
+    "/tpp/consent": (*_CONSENT, "parameters_none"),
+}
+_GATE = (
+    *("bank_key_missing", "bank_key_wrong", "other_version", "certificate", "request_id", "signature"),
+    *("not_json", "too_large", "content_type", "member_wrong", "member_unknown", "request_id_used"),
+)
+_BANK: Mapping[str, tuple[str, ...]] = {
+    "initiate": ("url_missing", "url_not_valid", "tpp_gone"),
+    "save_consent": (
+        *("url_missing", "url_not_valid", "tpp_gone", "approved_scopes_missing", "approved_scopes_wrong"),
+        *("iban", "scopes_others", "accounts_missing", "consent_given"),
+    ),
+    "revoke_token": ("token_malformed", "token_unknown"),
+    "report_status": ("payment_id", "payment_status"),
+    "report_day": ("day",),
+}
+
+
+def of_own_call(path: str) -> list[Case]:
+    """What a call that the service answers by itself can be refused with."""
+    return _cases(_OWN.get(path, ()), _OURS)
+
+
+def of_relayed_call(call: RelayedCall) -> list[Case]:
+    """The same for a question that goes on to a bank."""
+    members = {name for row in call.webhooks.values() for name in row.request.model_fields}
+    query = _QUERY if members else ("parameter_unknown", "parameter_repeated")
+    asked = query if call.method == "GET" else ("parameters_none", *_BODY)
+    dates = ("parameter_date",) if "date_from" in members else ()
+    accounts = ("account",) if members & _ACCOUNTS else ()
+    return _cases(_CONSENT, ("version", "scope", "psu_address"), asked, dates, accounts, _BANK_FAILS, _OURS)
+
+
+def of_payment_call(call: PaymentCall) -> list[Case]:
+    """The same for a payment that is initiated."""
+    admitted = (*_CLIENT, "bank_unknown") if call.kind == "direct" else (*_CONSENT, "scope", "account", "bank_gone")
+    return _cases(admitted, ("parameters_none",), _KEYS, ("psu_address",), _BODY, _PAYMENT, _OURS)
+
+
+def of_payment_status() -> list[Case]:
+    """The same for the question where a payment stands."""
+    return _cases(_CONSENT, _QUERY, ("psu_address", "bank_unknown", "payment_unknown"), _BANK_FAILS, _OURS)
+
+
+def of_bank_call(name: str) -> list[Case]:
+    """What a bank's call can be refused with."""
+    return _cases(_GATE, _BANK[name], _OURS)
+
+
+def _cases(*names: Sequence[str]) -> list[Case]:
+    return [CASES[name] for group in names for name in group]

@@ -1,0 +1,50 @@
+"""``python -m infra.openapi``: write the OpenAPI documents; with ``--check``, say which of them are out of date."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from infra.openapi import bank, tpp
+from infra.openapi.document import ROOT
+from infra.openapi.schemas import Json
+
+PLACE = ROOT / "chalicelib" / "website" / "openapi"
+DOCUMENTS: Mapping[str, Callable[[], Json]] = {
+    "tpp": tpp.build,
+    "bank-v1": partial(bank.build, 1),
+    "bank-v2": partial(bank.build, 2),
+}
+
+
+def texts() -> dict[Path, str]:
+    """The documents' files and what should stand in them."""
+    return {
+        PLACE / f"{name}.json": json.dumps(build(), indent=1, ensure_ascii=False) + "\n"
+        for name, build in DOCUMENTS.items()
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; answers its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m infra.openapi", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a document is out of date")
+    options = parser.parse_args(arguments)
+    stale = [(file, text) for file, text in texts().items() if not file.exists() or file.read_text("utf-8") != text]
+    for file, text in stale:
+        shown = file.relative_to(ROOT)
+        if options.check:
+            print(f"{shown} is out of date: make openapi", file=sys.stderr)
+            continue
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        print(shown)
+    return 1 if stale and options.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

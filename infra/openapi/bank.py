@@ -1,0 +1,236 @@
+"""The documents of the bank-facing APIs: what a bank of one version calls, and the webhooks that it has to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chalicelib.openbanking.protocol import own_answers, refusals_of_calls
+from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
+from chalicelib.openbanking.protocol.own_calls import BANK_ANSWERS, BANK_BASES, CANCEL, PUBLIC_KEY, CancelQuery
+from chalicelib.openbanking.protocol.purposes import BANK_CALLS as PURPOSES
+from chalicelib.openbanking.protocol.purposes import WEBHOOKS as WEBHOOK_PURPOSES
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN, STATUS, WEBHOOKS, Webhook
+from infra.openapi import texts
+from infra.openapi.document import UUID, body, document, header, json_content
+from infra.openapi.models import Model, example, meaning
+from infra.openapi.responses import Responses
+from infra.openapi.schemas import Json, Schemas
+
+_REQUEST_ID = "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"
+_SIGNATURE = "bWFkZSB3aXRoIHRoZSBwcml2YXRlIGtleSBvdmVyIHRoZSBleGFjdCBieXRlcyBvZiB0aGUgYm9keQ=="
+_BASE64 = {"type": "string", "pattern": "^[A-Za-z0-9+/]+={0,2}$", "minLength": 4}
+_TAGS = (
+    ("Calls to the service", "What the bank calls."),
+    ("Webhooks to the bank", "What the service calls at the bank's own address."),
+)
+_INTRODUCTION = """\
+What a bank of version {version} calls, and the webhooks that it answers at its own address. Members are in {spelling}
+in calls{webhooks}.
+
+Both directions carry the bank's API key in `X-Api-Key`, a UUID in `X-Request-Id`, and in `X-Signature` the base64 of an
+RSA signature (PKCS#1 v1.5, SHA-256) over the exact bytes of the body. {signed} The service always signs; its public
+keys are at `GET /bank/public_key`. A call that is repeated with the same `X-Request-Id` and the same body within 24
+hours gets the same success again. Timestamps read `YYYY-MM-DDTHH:MM:SS+00:00`.
+
+A bank has 3 seconds to accept a webhook's connection and 20 to answer. {errors}
+"""
+_WORDS: Mapping[Version, Mapping[str, str]] = {
+    1: {
+        "spelling": "snake_case",
+        "webhooks": " and in webhooks",
+        "signed": "A bank of version 1 may leave its signature out, unless its record demands it; one that is sent is "
+        "checked.",
+        "errors": 'Success has `"status": "success"` beside its members, an error `"status": "error"`.',
+    },
+    2: {
+        "spelling": "camelCase",
+        "webhooks": " and in snake_case in webhooks, whose answers may be in either",
+        "signed": "A bank of version 2 must sign.",
+        "errors": "An error has `code` and `title`, and an HTTP status of 400 or more.",
+    },
+}
+_FINAL: Mapping[Version, str] = {1: "`2`, `3`, `4`", 2: "`ACCC`, `RJCT`, `CANC`; `ACSC` may still become `ACCC`"}
+_PEM = "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A…\n-----END PUBLIC KEY-----\n"
+
+
+def build(version: Version) -> Json:
+    """The document of a version."""
+    suffix = f"V{version}"
+    responses = Responses(Schemas(lambda model: model.__name__.removesuffix(suffix)))
+    made = _Operations(version, responses)
+    base = BANK_BASES[version]
+    calls = [call for call in BANK_CALLS if version in call.models]
+    paths = {f"{base}{call.path}": {"post": made.call(call)} for call in calls}
+    paths |= {PUBLIC_KEY: {"get": made.public_key()}, CANCEL[version]: {"get": made.cancel()}}
+    webhooks = {row.path.strip("/"): {"post": made.webhook(row)} for row in WEBHOOKS[version]}
+    codes = texts.codes_of_version_1() if version == 1 else texts.codes_of_version_2()
+    tables = [texts.scopes(version), texts.schemes(version), texts.statuses(version)]
+    tables += [texts.balance_types()] if version == 2 else []
+    return document(
+        f"Causeway: bank-facing API, version {version}",
+        "\n".join([_INTRODUCTION.format(version=version, **_WORDS[version]), "\n\n".join([*tables, codes])]),
+        tags=_TAGS,
+        paths=paths,
+        responses=responses,
+        parameters=_parameters(version),
+        security_schemes={
+            "bankKey": {
+                "type": "apiKey",
+                "in": "header",
+                "name": "X-Api-Key",
+                "description": "The bank's API key, one for both directions",
+            }
+        },
+        webhooks=webhooks,
+    )
+
+
+def _parameters(version: Version) -> Mapping[str, Json]:
+    signature = "Signature of the body with the bank's private key, in base64"
+    return {
+        "RequestId": header("X-Request-Id", "A UUID, new for each request", UUID, _REQUEST_ID, required=True),
+        "Signature": header("X-Signature", signature, _BASE64, _SIGNATURE, required=version == 2),
+        "ServiceSignature": header(
+            "X-Signature",
+            "Signature of the body with the service's private key, in base64",
+            _BASE64,
+            _SIGNATURE,
+            required=True,
+        ),
+        "AuthToken": header(
+            "X-Auth-Token", "The token of the PSU's consent", {"type": "string"}, _token(), required=True
+        ),
+        "AuthTokenIfAny": header(
+            "X-Auth-Token", "The token of the PSU's consent, where there is one", {"type": "string"}, _token()
+        ),
+        "PsuAddress": header(
+            "PSU-IP-Address", "The PSU's IP address, where the TPP tells it", {"type": "string"}, "203.0.113.7"
+        ),
+    }
+
+
+def _token() -> str:
+    token: str = meaning(own_answers.SaveConsentAnswer, "access_token")[1]
+    return token
+
+
+class _Operations:
+    """Makes the operations of one version."""
+
+    def __init__(self, version: Version, responses: Responses) -> None:
+        self._version = version
+        self._responses = responses
+        self._schemas = responses.schemas
+
+    def call(self, call: BankCall) -> Json:
+        """What the bank calls."""
+        path = f"{BANK_BASES[self._version]}{call.path}"
+        request, answer = call.models[self._version], BANK_ANSWERS[call.name][self._version]
+        good = self._responses.good(path, self._schemas.ref(answer), _success(self._example(answer)), "Success.")
+        return {
+            **_described(call.path.strip("/").replace("/", "_"), *self._purpose(call.name)),
+            "security": [{"bankKey": []}],
+            "parameters": [_ref("RequestId"), _ref("Signature")],
+            "requestBody": body(json_content(self._schemas.ref(request), {"usual": ("Usual", self._example(request))})),
+            "responses": {"200": good} | self._responses.refusals(path, refusals_of_calls.of_bank_call(call.name)),
+        }
+
+    def public_key(self) -> Json:
+        keys = self._responses.text(PUBLIC_KEY, "The keys.", "application/x-pem-file", _PEM)
+        refused = self._responses.refusals(PUBLIC_KEY, refusals_of_calls.of_own_call(PUBLIC_KEY))
+        return {
+            **_described("public_key", *self._purpose("public_key")),
+            "security": [],
+            "parameters": [],
+            "responses": {"200": keys} | refused,
+        }
+
+    def cancel(self) -> Json:
+        path, page = CANCEL[self._version], "<!doctype html>…"
+        secret = {
+            "name": "secret",
+            "in": "path",
+            "required": True,
+            "description": "What the `cancel_url` ends in",
+            "schema": {"type": "string", "minLength": 1},
+            "example": f"d04b98f48e8f8bcc15c6ae.{_token().rpartition('.')[2]}",
+        }
+        return {
+            **_described("cancel", *self._purpose("cancel")),
+            "security": [],
+            "parameters": [secret, *self._schemas.parameters(CancelQuery)],
+            "responses": {
+                "303": self._responses.redirect(path, "Back to the TPP's Callback URL"),
+                "404": self._responses.text(path, "A page: there is no such address", "text/html", page),
+                "500": self._responses.text(path, "A page: the service failed", "text/html", page),
+            },
+        }
+
+    def webhook(self, row: Webhook) -> Json:
+        """What the service calls at the bank."""
+        name = "TokenRevoked" if row is REVOKE_TOKEN else ""
+        purpose = WEBHOOK_PURPOSES[row.path]
+        scope = f"The consent has the scope `{row.scope}`." if row.scope else ""
+        return {
+            **_described(
+                f"webhook_{row.path.strip('/')}", purpose.title, " ".join(filter(None, (purpose.text, scope))), 1
+            ),
+            "security": [{"bankKey": []}],
+            "parameters": [_ref("RequestId"), _ref("ServiceSignature"), *self._token_of(row), _ref("PsuAddress")],
+            "requestBody": body(
+                json_content(
+                    self._schemas.ref(row.request, name=name, sent=True),
+                    {"usual": ("Usual", example(row.request))},
+                )
+            ),
+            "responses": {"200": self._webhook_success(row), "default": self._webhook_error()},
+        }
+
+    # -- inside
+
+    def _purpose(self, name: str) -> tuple[str, str]:
+        purpose = PURPOSES[name]
+        return purpose.title, purpose.text.format(final=_FINAL[self._version])
+
+    def _example(self, model: Model) -> Json:
+        """An example in which the addresses and scopes are those of the version."""
+        found = example(model)
+        old, new = meaning(own_answers.InitAuthorizationAnswer, "cancel_url")[1], CANCEL[self._version]
+        moved = old.replace(CANCEL[1].partition("{")[0], new.partition("{")[0])
+        found = {name: moved if value == old else value for name, value in found.items()}
+        if self._version == 1 and "scopes" in found:
+            found["scopes"] = ["account.list"]
+        return found
+
+    def _token_of(self, row: Webhook) -> list[Json]:
+        if not row.sends_token:
+            return []
+        required = row.scope is not None or row is REVOKE_TOKEN or row is STATUS["bulk"]
+        return [_ref("AuthToken" if required else "AuthTokenIfAny")]
+
+    def _webhook_success(self, row: Webhook) -> Json:
+        answer, shown = self._schemas.ref(row.answer), example(row.answer)
+        if self._version == 1 or row is REVOKE_TOKEN:
+            answer = {"allOf": [self._schemas.ref(own_answers.Success), answer]}
+            shown = {"status": "success"} | shown
+        content = {"application/json": {"schema": answer, "examples": _success(shown)}}
+        return {"description": "Success.", "content": content}
+
+    def _webhook_error(self) -> Json:
+        model: Model = own_answers.WebhookErrorV1 if self._version == 1 else own_answers.WebhookError
+        shown = {"refused": {"summary": "The bank refuses", "value": example(model)}}
+        content = {"application/json": {"schema": self._schemas.ref(model), "examples": shown}}
+        return {"description": "The bank refuses; the TPP is told code and text.", "content": content}
+
+
+def _success(value: Json) -> Json:
+    return {"success": {"summary": "Success", "value": value}}
+
+
+def _described(operation: str, title: str, text: str, tag: int = 0) -> Json:
+    return {"operationId": operation, "tags": [_TAGS[tag][0]], "summary": title, "description": text}
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/components/parameters/{name}"}

@@ -1,0 +1,77 @@
+"""What all documents have in common."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from chalicelib.openbanking.protocol.meanings import OWN_ADDRESS
+from infra.openapi.responses import Responses
+from infra.openapi.schemas import Json
+
+ROOT = Path(__file__).resolve().parents[2]
+UUID = {"type": "string", "format": "uuid"}
+
+
+def version() -> str:
+    """The product's version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    found: str = project["project"]["version"]
+    return found
+
+
+def document(
+    title: str,
+    introduction: str,
+    *,
+    tags: Sequence[tuple[str, str]],
+    paths: Mapping[str, Json],
+    responses: Responses,
+    parameters: Mapping[str, Json],
+    security_schemes: Mapping[str, Json],
+    webhooks: Mapping[str, Json] | None = None,
+) -> Json:
+    """A whole document."""
+    return {
+        "openapi": "3.1.1",
+        "info": {
+            "title": title,
+            "version": version(),
+            "description": introduction,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": OWN_ADDRESS, "description": "This service"}],
+        "tags": [{"name": name, "description": text} for name, text in tags],
+        "paths": paths,
+        **({"webhooks": webhooks} if webhooks else {}),
+        "components": {
+            "securitySchemes": security_schemes,
+            "parameters": parameters,
+            "headers": dict(sorted(responses.headers.items())),
+            "examples": dict(sorted(responses.examples.items())),
+            "schemas": responses.schemas.components(),
+        },
+    }
+
+
+def header(name: str, description: str, schema: Json, example: str, *, required: bool = False) -> Json:
+    """A header that a request carries."""
+    return {
+        "name": name,
+        "in": "header",
+        "required": required,
+        "description": description,
+        "schema": schema,
+        "example": example,
+    }
+
+
+def body(content: Json) -> Json:
+    return {"required": True, "content": content}
+
+
+def json_content(schema: Json, examples: Mapping[str, tuple[str, Json]]) -> Json:
+    """JSON with examples, each with its title."""
+    shown = {name: {"summary": title, "value": value} for name, (title, value) in examples.items()}
+    return {"application/json": {"schema": schema, "examples": shown}}

@@ -1,0 +1,129 @@
+"""What calls are answered with: success, and every refusal with its status, its code and an example.
+
+The refusals are put through the function that answers them at work, so that status, body and headers are its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chalicelib.openbanking import answers
+from chalicelib.openbanking.protocol import own_answers
+from chalicelib.openbanking.protocol.refusal_cases import Case
+from infra.openapi.models import Model, meaning
+from infra.openapi.schemas import Json, Schemas
+
+_TIME = 1795253400  # 2026-11-21T09:30:00+00:00
+_EXAMPLE_ID = meaning(own_answers.Error, "request_id")[1]
+_TOKEN_ROUTES = ("/tpp/token", "/tpp/token/revoke")
+_STATUS_WORDS = {
+    400: "The request is wrong.",
+    401: "It is not known who calls, or what is called.",
+    403: "It is not allowed.",
+    404: "It is not known.",
+    409: "It was done before, or is being done.",
+    500: "The service failed.",
+    502: "The other side failed.",
+}
+
+HEADERS: Mapping[str, Json] = {
+    "X-Request-Id": {
+        "required": True,
+        "description": "The request's id: the caller's own, or the one that was made for it",
+        "schema": {"type": "string", "format": "uuid"},
+        "example": _EXAMPLE_ID,
+    },
+    "Server-Timing": {
+        "required": True,
+        "description": "Milliseconds: the service's own as `hub`, and the bank's as `bank` where one was asked",
+        "schema": {"type": "string", "pattern": "^(bank;dur=[0-9.]+, )?hub;dur=[0-9.]+$"},
+        "example": "bank;dur=84.2, hub;dur=6.1",
+    },
+    "WWW-Authenticate": {
+        "description": "Which credential is missing or not valid, where that is the reason",
+        "schema": {"type": "string"},
+        "example": 'Bearer realm="causeway", error="invalid_token"',
+    },
+    "Retry-After": {
+        "description": "Seconds after which the same request may succeed, where it may",
+        "schema": {"type": "string", "pattern": "^[0-9]+$"},
+        "example": "1",
+    },
+    "Location": {
+        "required": True,
+        "description": "Where the browser goes on",
+        "schema": {"type": "string", "format": "uri"},
+        "example": "https://tpp.example.com/callback?error=access_denied",
+    },
+}
+
+
+@dataclass
+class Responses:
+    """Makes the responses of one document, and collects what they share."""
+
+    schemas: Schemas
+    examples: dict[str, Json] = field(default_factory=dict)
+    headers: dict[str, Json] = field(default_factory=dict)
+
+    def refusals(self, route: str, cases: Iterable[Case]) -> Json:
+        """The responses to refused requests, by status."""
+        answered: defaultdict[int, list[tuple[Case, Json, Mapping[str, Any]]]] = defaultdict(list)
+        for case in cases:
+            answer = answers.refused(route, case.refusal, _EXAMPLE_ID, _TIME)
+            answered[answer.status_code].append((case, json.loads(answer.body), answer.headers))
+        return {str(status): self._refused(route, status, found) for status, found in sorted(answered.items())}
+
+    def good(self, route: str, schema: Json, examples: Mapping[str, Json], description: str) -> Json:
+        """The response to a request that succeeds."""
+        return {
+            "description": description,
+            "headers": self._headers(route),
+            "content": {"application/json": {"schema": schema, "examples": examples}},
+        }
+
+    def text(self, route: str, description: str, kind: str, example: str, *extra: str) -> Json:
+        """A response of text."""
+        content = {kind: {"schema": {"type": "string"}, "example": example}}
+        return {"description": description, "headers": self._headers(route, *extra), "content": content}
+
+    def redirect(self, route: str, description: str) -> Json:
+        """See Other."""
+        return {"description": description, "headers": self._headers(route, "Location")}
+
+    # -- inside
+
+    def _refused(self, route: str, status: int, found: list[tuple[Case, Json, Mapping[str, Any]]]) -> Json:
+        member = "error_code" if answers.speaks_version_1(route) else "code"
+        model: Model = own_answers.ErrorV1 if member == "error_code" else own_answers.Error
+        model = own_answers.TokenError if route in _TOKEN_ROUTES else model
+        codes = sorted({body[member] for _, body, _ in found})
+        extra = [name for name in ("WWW-Authenticate", "Retry-After") if any(name in sent for *_, sent in found)]
+        lines = [f"- `{_code(member, body)}`: {case.when}" for case, body, _ in found]
+        schema = self.schemas.ref(model) | {"properties": {member: {"enum": codes}}}
+        examples = {case.name: self._example(route, case, body) for case, body, _ in found}
+        return {
+            "description": "\n".join([_STATUS_WORDS[status], "", *dict.fromkeys(lines)]),
+            "headers": self._headers(route, *extra),
+            "content": {"application/json": {"schema": schema, "examples": examples}},
+        }
+
+    def _example(self, route: str, case: Case, body: Json) -> Json:
+        prefix = "v1_" if answers.speaks_version_1(route) else "token_" if route in _TOKEN_ROUTES else ""
+        name = f"{prefix}{case.name}"
+        self.examples[name] = {"summary": case.when, "value": body}
+        return {"$ref": f"#/components/examples/{name}"}
+
+    def _headers(self, route: str, *extra: str) -> Json:
+        names = ["X-Request-Id", *(["Server-Timing"] if route.startswith("/tpp/") else []), *extra]
+        self.headers |= {name: HEADERS[name] for name in names}
+        return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _code(member: str, body: Json) -> str:
+    additional = [error["code"] for error in body.get("additionalErrors", ())]
+    return " / ".join(str(code) for code in dict.fromkeys([body[member], *additional]))

@@ -1,0 +1,208 @@
+"""The component schemas of a document: JSON Schema (2020-12) of the models, with meanings, examples and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chalicelib.foundation.fields import AN, A, OpenMessage
+from chalicelib.openbanking.protocol.payments import CODES_OF_NUMBERS, STATUSES
+from infra.openapi.models import Model, alias, example, meaning, module_of, nested, table
+
+Json = dict[str, Any]
+
+_SELF_EVIDENT = (AN.description, A.description)
+_COMPACT_IBAN = {
+    "type": "string",
+    "format": "iban",
+    "pattern": "^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$",
+    "description": "An IBAN in capitals without spaces",
+}
+_ALWAYS_SENT = frozenset({"payment_scheme"})
+"""Members that the service fills in when the TPP leaves them out, besides those that have a default."""
+_NUMBERS: Mapping[str, list[Any]] = {
+    "PaymentsStatus": [*STATUSES[1], *map(str, STATUSES[1])],
+    "PaymentsStatusV2": [*STATUSES[2], *CODES_OF_NUMBERS, *map(str, CODES_OF_NUMBERS)],
+}
+
+
+class Schemas:
+    """The schemas of one document, each made when it is first referred to.
+
+    Args:
+        naming: what a model is called in this document.
+    """
+
+    def __init__(self, naming: Callable[[Model], str]) -> None:
+        self._naming = naming
+        self._made: dict[str, tuple[Any, Json]] = {}
+
+    def components(self) -> Json:
+        return {name: schema for name, (_, schema) in sorted(self._made.items())}
+
+    def ref(self, model: Model, *, name: str = "", sent: bool = False, extra: Model | None = None) -> Json:
+        """A reference to a model's schema.
+
+        Args:
+            name: what it is called here, instead of its usual name.
+            sent: the service sends it: members that it always fills in are there, and nothing is null.
+            extra: a model whose members belong to the same object.
+        """
+        raw = _raw(model, self._naming)
+        definitions = raw.pop("$defs", {})
+        models = {self._naming(inner): inner for inner in nested(model).values()}
+        own = name or self._naming(model)
+        for key, schema in definitions.items():
+            inner = models.get(key)
+            self._add(key, (inner, sent), _object(inner, schema, sent) if inner else _plain(schema))
+        schema = _object(model, raw, sent)
+        if extra:
+            more = _object(extra, _raw(extra, self._naming), sent)
+            schema["properties"] |= more["properties"]
+            schema["required"] = [*schema.get("required", []), *more["required"]]
+        self._add(own, (model, sent, extra), schema)
+        return {"$ref": f"#/components/schemas/{own}"}
+
+    def form(self, model: Model) -> Json:
+        """A reference to the schema of a model that comes as a form: texts only, and unknown members are ignored."""
+        schema = _object(model, _raw(model, self._naming), sent=True)
+        schema["required"] = [name for name, field in model.model_fields.items() if field.is_required()]
+        name = f"{self._naming(model)}Form"
+        self._add(name, (model, "form"), schema | {"additionalProperties": True})
+        return {"$ref": f"#/components/schemas/{name}"}
+
+    def parameters(self, model: Model) -> list[Json]:
+        """The members of a query."""
+        schema = _object(model, _raw(model, self._naming), sent=True)
+        return [
+            _parameter(name, member, required=model.model_fields[name].is_required())
+            for name, member in schema["properties"].items()
+        ]
+
+    def _add(self, name: str, origin: Any, schema: Json) -> None:
+        known = self._made.get(name)
+        if known is not None and known[1] != schema:
+            raise ValueError(f"two schemas are called {name}: {known[0]} and {origin}")
+        self._made[name] = origin, schema
+
+
+def _parameter(name: str, member: Json, *, required: bool) -> Json:
+    member = dict(member)
+    found = {"name": name, "in": "query", "required": required, "description": member.pop("description")}
+    examples = member.pop("examples")
+    return {**found, "schema": member, "example": examples[0]}
+
+
+def _raw(model: Model, naming: Callable[[Model], str]) -> Json:
+    """Pydantic's schema of a model, with this document's names."""
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    names = {inner.__name__: naming(inner) for inner in nested(model).values()}
+    renamed: Json = _renamed(schema, names)
+    renamed["$defs"] = {names.get(key, key): value for key, value in renamed.get("$defs", {}).items()}
+    return renamed
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_renamed(inner, names) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: _renamed(inner, names) for key, inner in value.items()}
+    if isinstance(found.get("$ref"), str):
+        place, _, last = found["$ref"].rpartition("/")
+        found["$ref"] = f"{place}/{names.get(last, last)}"
+    return found
+
+
+def _plain(schema: Json) -> Json:
+    return {key: value for key, value in schema.items() if key not in ("title", "minLength", "maxLength")}
+
+
+def _object(model: Model, schema: Json, sent: bool) -> Json:
+    """A model's own schema: every member with its meaning."""
+    wire = {alias(model, name): name for name in model.model_fields}
+    properties = {
+        name: _member(model, wire[name], member, sent) for name, member in schema.get("properties", {}).items()
+    }
+    required = [name for name in properties if _is_required(model, wire[name], sent)]
+    made: Json = {"type": "object", "description": _about(model), "properties": properties}
+    made |= {"required": required} if required else {}
+    return made | {"additionalProperties": issubclass(model, OpenMessage)}
+
+
+def _about(model: Model) -> str:
+    """The model's docstring, when it has one of its own."""
+    text = model.__dict__.get("__doc__") or model.__name__
+    return " ".join(text.replace("``", "`").split())
+
+
+def _is_required(model: Model, member: str, sent: bool) -> bool:
+    field = model.model_fields[member]
+    return field.is_required() or (sent and (field.default is not None or member in _ALWAYS_SENT))
+
+
+def _member(model: Model, member: str, schema: Json, sent: bool) -> Json:
+    text, value = meaning(model, member)
+    found = _without_null(schema) if sent else _with_null(schema)
+    found.pop("title", None)
+    kind = found.pop("description", "")
+    if sent and kind.startswith("An IBAN"):
+        found = {key: value for key, value in _COMPACT_IBAN.items() if key != "description"}
+        kind = _COMPACT_IBAN["description"]
+    if issubclass(model, OpenMessage) and kind in _SELF_EVIDENT:
+        found.pop("pattern", None)
+    if member == "payment_status" and model.__name__ in _NUMBERS:
+        found = {"enum": _NUMBERS[model.__name__]}
+    parts = [text, "" if kind in _SELF_EVIDENT or "$ref" in found else kind, _shown(table(model, member))]
+    found["description"] = ". ".join(part for part in parts if part)
+    found.pop("examples", None)
+    if value is not None:
+        found["examples"] = [value]
+    return found
+
+
+def _shown(values: Mapping[Any, str]) -> str:
+    return "; ".join(f"`{value}`: {text}" for value, text in values.items())
+
+
+def _without_null(schema: Json) -> Json:
+    """A schema that may be null as one that may not."""
+    found = dict(schema)
+    found.pop("default", None) if found.get("default") is None else None
+    if "anyOf" in found:
+        kept = [_cleaned(inner) for inner in found.pop("anyOf") if inner != {"type": "null"}]
+        found |= kept[0] if len(kept) == 1 else {"anyOf": kept}
+    return _cleaned(found)
+
+
+def _with_null(schema: Json) -> Json:
+    """The same schema in the shortest form: ``type`` has null in it where there is one."""
+    if {"type": "null"} not in schema.get("anyOf", []):
+        return _without_null(schema)
+    found = _without_null(schema)
+    if "$ref" in found or "anyOf" in found:
+        branches = found.pop("anyOf", None) or [{"$ref": found.pop("$ref")}]
+        return {"anyOf": [*branches, {"type": "null"}], **found}
+    kinds = found["type"] if isinstance(found["type"], list) else [found["type"]]
+    found["type"] = [*kinds, "null"]
+    if "enum" in found:
+        found["enum"] = [*found["enum"], None]
+    return found
+
+
+def _cleaned(schema: Json) -> Json:
+    """Without titles and examples of its parts."""
+    found = {key: value for key, value in schema.items() if key != "title"}
+    if "items" in found:
+        found["items"] = {key: value for key, value in _without_null(found["items"]).items() if key != "examples"}
+    return found
+
+
+def body_example(model: Model, extra: Model | None = None) -> Json:
+    """An example of a body, with the members of ``extra``."""
+    return (example(extra) if extra else {}) | example(model)
+
+
+def version_suffix(model: Model) -> str:
+    """The models of both versions side by side: ``AccountV1`` and ``AccountV2``."""
+    return {"v1": "V1", "v2": "V2"}.get(module_of(model), "")

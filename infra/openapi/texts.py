@@ -1,0 +1,65 @@
+"""The tables of the documents' introductions, made of the protocol's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
+from chalicelib.openbanking.protocol.payments import SCHEME_MEANINGS, SCHEMES, STATUSES
+from chalicelib.openbanking.protocol.scopes import SCOPES, Version
+from chalicelib.openbanking.protocol.v2 import BALANCE_TYPES
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table in Markdown."""
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
+
+
+def scopes(*versions: Version) -> str:
+    rows = [
+        (version, f"`{scope.name}`", scope.service, scope.meaning)
+        for version in versions
+        for scope in SCOPES[version].values()
+    ]
+    return section("Scopes", table(("Version", "Scope", "Service", "Meaning"), rows))
+
+
+def schemes(*versions: Version) -> str:
+    rows = [
+        (f"`{name}`", ", ".join(str(version) for version in versions if name in SCHEMES[version]), meaning)
+        for name, meaning in SCHEME_MEANINGS.items()
+        if any(name in SCHEMES[version] for version in versions)
+    ]
+    return section("Payment schemes", table(("Scheme", "Versions", "Meaning"), rows))
+
+
+def statuses(*versions: Version) -> str:
+    rows = [(version, f"`{status}`", meaning) for version in versions for status, meaning in STATUSES[version].items()]
+    return section("Payment statuses", table(("Version", "Status", "Meaning"), rows))
+
+
+def balance_types() -> str:
+    rows = [(f"`{name}`", meaning) for name, meaning in BALANCE_TYPES.items()]
+    return section("Balance types (version 2)", table(("Type", "Meaning"), rows))
+
+
+def codes_of_version_1() -> str:
+    rows = [(f"`{code}`", row.status, row.meaning) for code, row in VERSION_1.items()]
+    return section("Error codes", table(("Code", "HTTP status", "Meaning"), rows))
+
+
+def codes_of_version_2(*without: str) -> str:
+    rows = [(f"`{code}`", row.status, row.meaning) for code, row in VERSION_2.items() if code not in without]
+    more = [(f"`{code}`", meaning) for code, meaning in ADDITIONAL.items()]
+    return "\n\n".join(
+        [
+            section("Error codes", table(("Code", "HTTP status", "Meaning"), rows)),
+            section("Additional error codes", table(("Code", "Meaning"), more)),
+        ]
+    )
+
+
+def section(title: str, text: str) -> str:
+    return f"## {title}\n\n{text}"

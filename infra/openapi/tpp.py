@@ -1,0 +1,268 @@
+"""The document of the TPP-facing API: one operation for each call, whichever version the bank speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.openbanking.protocol import own_answers, refusals_of_calls
+from chalicelib.openbanking.protocol.own_calls import FRONT_DOOR, OWN_CALLS, FrontDoorQuery, OwnCall
+from chalicelib.openbanking.protocol.purposes import TPP_CALLS
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.tpp_calls import (
+    AuthorizeRequest,
+    PaymentStatusQuery,
+    RevokeRequest,
+    ScopeQuery,
+    TokenRequest,
+)
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall, Webhook
+from infra.openapi import texts
+from infra.openapi.document import UUID, body, document, header, json_content
+from infra.openapi.models import Model, example, meaning
+from infra.openapi.responses import Responses
+from infra.openapi.schemas import Json, Schemas, body_example, version_suffix
+
+_TAGS = (
+    ("Authorization", "From a request to a consent and its tokens, and the end of both."),
+    ("Account", "A PSU's accounts, balances, payments and transactions, passed on from the bank."),
+    ("Payments", "Payments of every kind, and where they stand."),
+)
+_INTRODUCTION = """\
+What third-party providers (TPPs) call. Every call names the client by its Client ID in `X-Api-Key`; calls for a PSU's
+data carry the access token as well.
+
+A bank speaks version 1 or version 2 of the protocol behind this interface (`api_version` in `GET /tpp/banks`), and its
+version decides which scopes exist and which shapes apply; where they differ, both are given. What a bank answers is
+handed on as the bank wrote it: members that are not described here pass through, and so do texts that are longer than
+described; the digits of amounts are never changed.
+
+Errors have the members of `Error`. `title` and `details` are for people and may change: decide by `code` and by the
+codes of `additionalErrors`. Timestamps read `YYYY-MM-DDTHH:MM:SS+00:00`.
+"""
+_NEVER_GIVEN = "SSL_CREDENTIALS_NOT_FOUND"
+_SECURITY: Mapping[str, list[Json]] = {
+    "client": [{"clientId": []}],
+    "consent": [{"clientId": [], "bearer": []}],
+    "token client": [{"clientId": []}, {"clientSecret": []}, {}],
+    "anybody": [],
+}
+_SECURITY_SCHEMES: Mapping[str, Json] = {
+    "clientId": {"type": "apiKey", "in": "header", "name": "X-Api-Key", "description": "The Client ID"},
+    "bearer": {"type": "http", "scheme": "bearer", "description": "The access token of a consent"},
+    "clientSecret": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "Client ID and client secret, at the two token endpoints",
+    },
+}
+_PARAMETERS: Mapping[str, Json] = {
+    "RequestId": header(
+        "X-Request-Id",
+        "The request's id, made when absent; handed to the bank, and echoed",
+        UUID,
+        "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
+    ),
+    "IdempotencyKey": header(
+        "Idempotency-Key",
+        "Makes it safe to send a payment again: for 24 hours the same key with the same body gets the same answer",
+        {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+        "order-2026-117",
+    ),
+    "PsuAddress": header(
+        "PSU-IP-Address",
+        "The PSU's IP address, handed to the bank",
+        {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
+        "203.0.113.7",
+    ),
+}
+_MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
+    AuthorizeRequest: {
+        "version_1": ("A bank of version 1", {"bic": "DEMOGB21", "scopes": ["account.list", "account.details"]}),
+        "pkce": (
+            "One payment, with PKCE",
+            {
+                "bic": "DEMODEF1",
+                "scopes": ["payments.single"],
+                "consent_type": "one_time",
+                "code_challenge": meaning(AuthorizeRequest, "code_challenge")[1],
+                "code_challenge_method": "S256",
+            },
+        ),
+    },
+    TokenRequest: {"refresh": ("A refresh token", {"refresh_token": meaning(TokenRequest, "refresh_token")[1]})},
+}
+
+
+def build() -> Json:
+    """The document."""
+    responses = Responses(Schemas(lambda model: model.__name__ + version_suffix(model)))
+    made = _Operations(responses)
+    paths = {call.path: {call.method.lower(): made.own(call)} for call in OWN_CALLS}
+    paths |= {FRONT_DOOR: {"get": made.front_door()}}
+    paths |= {call.path: {call.method.lower(): made.relayed(call)} for call in RELAYED}
+    paths |= {call.path: {"post": made.payment(call)} for call in PAYMENTS}
+    paths |= {STATUS_PATH: {"get": made.payment_status()}}
+    tables = [
+        texts.scopes(1, 2),
+        texts.schemes(1, 2),
+        texts.statuses(1, 2),
+        texts.balance_types(),
+        texts.codes_of_version_2(_NEVER_GIVEN),
+    ]
+    return document(
+        "Causeway: TPP-facing API",
+        "\n".join([_INTRODUCTION, "\n\n".join(tables)]),
+        tags=_TAGS,
+        paths=paths,
+        responses=responses,
+        parameters=_PARAMETERS,
+        security_schemes=_SECURITY_SCHEMES,
+    )
+
+
+class _Operations:
+    """Makes the operations."""
+
+    def __init__(self, responses: Responses) -> None:
+        self._responses = responses
+        self._schemas = responses.schemas
+
+    def own(self, call: OwnCall) -> Json:
+        """A call that the service answers by itself."""
+        parameters = self._schemas.parameters(call.query) if call.query else []
+        refused = self._responses.refusals(call.path, refusals_of_calls.of_own_call(call.path))
+        answer = self._good(call.path, {0: call.answer})
+        made = _operation(call.path, "Authorization", call.caller, parameters, {"200": answer} | refused)
+        return made | ({"requestBody": self._own_body(call.body)} if call.body else {})
+
+    def front_door(self) -> Json:
+        """The authorization request of RFC 6749, which a browser opens."""
+        page = "<!doctype html>…"
+        responses = {
+            "303": self._responses.redirect(FRONT_DOOR, "To the bank; after a wrong request, back to the client"),
+            "400": self._responses.text(
+                FRONT_DOOR, "A page: the client or its redirect_uri is wrong", "text/html", page
+            ),
+            "500": self._responses.text(FRONT_DOOR, "A page: the service failed", "text/html", page),
+        }
+        parameters = self._schemas.parameters(FrontDoorQuery)
+        return _operation(FRONT_DOOR, "Authorization", "anybody", parameters, responses)
+
+    def relayed(self, call: RelayedCall) -> Json:
+        """A question that goes on to the bank."""
+        models: dict[Version, Model] = {version: row.answer for version, row in call.webhooks.items()}
+        if call.name == "funds_confirmations":
+            models = {1: own_answers.FundsConfirmation}
+        answer = self._good(call.path, models)
+        refused = self._responses.refusals(call.path, refusals_of_calls.of_relayed_call(call))
+        parameters = self._union(call.webhooks) if call.method == "GET" else []
+        made = _operation(
+            call.path,
+            "Account",
+            "consent",
+            [*parameters, _ref("PsuAddress")],
+            {"200": answer} | refused,
+            _needs(call.webhooks),
+        )
+        return made if call.method == "GET" else made | {"requestBody": self._bodies(call.webhooks)}
+
+    def payment(self, call: PaymentCall) -> Json:
+        """A payment that is initiated."""
+        extra = ScopeQuery if call.kind == "direct" else None
+        answer = self._good(call.path, {version: row.answer for version, row in call.webhooks.items()})
+        refused = self._responses.refusals(call.path, refusals_of_calls.of_payment_call(call))
+        caller = "client" if call.kind == "direct" else "consent"
+        parameters = [_ref("IdempotencyKey"), _ref("PsuAddress")]
+        made = _operation(call.path, "Payments", caller, parameters, {"200": answer} | refused, _needs(call.webhooks))
+        return made | {"requestBody": self._bodies(call.webhooks, extra)}
+
+    def payment_status(self) -> Json:
+        """Where a payment stands."""
+        answer = self._good(STATUS_PATH, {1: own_answers.ReportedStatus, 2: own_answers.AskedStatus})
+        refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status())
+        parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref("PsuAddress")]
+        made = _operation(STATUS_PATH, "Payments", "consent", parameters, {"200": answer} | refused)
+        return made | {"security": [*_SECURITY["consent"], *_SECURITY["client"]]}
+
+    # -- inside
+
+    def _good(self, path: str, models: Mapping[Any, Model]) -> Json:
+        schema = _any_of([self._schemas.ref(model) for model in models.values()])
+        shown = {
+            f"version_{version}" if len(models) > 1 else "success": {
+                "summary": f"A bank of version {version}" if len(models) > 1 else "Success",
+                "value": example(model),
+            }
+            for version, model in models.items()
+        }
+        return self._responses.good(path, schema, shown, "Success.")
+
+    def _own_body(self, model: Model) -> Json:
+        examples = {"usual": ("Usual", example(model)), **_MORE_EXAMPLES.get(model, {})}
+        content = json_content(self._schemas.ref(model), examples)
+        if model in (TokenRequest, RevokeRequest):
+            content["application/x-www-form-urlencoded"] = {
+                "schema": self._schemas.form(model),
+                "example": example(model),
+            }
+        return body(content)
+
+    def _bodies(self, webhooks: Mapping[Version, Webhook], extra: Model | None = None) -> Json:
+        schemas, examples = [], {}
+        for version, row in webhooks.items():
+            name = f"{row.request.__name__}AtBankV{version}" if extra else ""
+            schemas.append(self._schemas.ref(row.request, name=name, extra=extra))
+            value = body_example(row.request, extra)
+            if extra and version == 1:
+                value["bic"] = "DEMOGB21"
+            examples[f"version_{version}"] = f"A bank of version {version}", value
+        return body(json_content(_any_of(schemas), examples))
+
+    def _union(self, webhooks: Mapping[Version, Webhook]) -> list[Json]:
+        """The parameters of both versions; each says where it exists when that is not everywhere."""
+        found: dict[str, dict[Version, Json]] = {}
+        for version, row in webhooks.items():
+            for parameter in self._schemas.parameters(row.request):
+                found.setdefault(parameter["name"], {})[version] = parameter
+        return [_united(versions, len(webhooks)) for versions in found.values()]
+
+
+def _united(versions: Mapping[Version, Json], count: int) -> Json:
+    """One parameter out of those of the versions."""
+    *_, last = versions.values()
+    schemas = [parameter["schema"] for parameter in versions.values()]
+    distinct = [schema for number, schema in enumerate(schemas) if schema not in schemas[:number]]
+    only = f". Banks of version {next(iter(versions))} only" if len(versions) < count else ""
+    return last | {
+        "required": len(versions) == count and all(parameter["required"] for parameter in versions.values()),
+        "description": last["description"] + only,
+        "schema": distinct[0] if len(distinct) == 1 else {"anyOf": distinct},
+    }
+
+
+def _operation(path: str, tag: str, caller: str, parameters: list[Json], responses: Json, needs: str = "") -> Json:
+    purpose = TPP_CALLS[path]
+    return {
+        "operationId": path.rpartition("/tpp/")[2].strip("/.").replace("/", "_").replace("-", "_").replace(".", "_"),
+        "tags": [tag],
+        "summary": purpose.title,
+        "description": "\n\n".join(text for text in (purpose.text, needs) if text),
+        "security": _SECURITY[caller],
+        "parameters": [*parameters, _ref("RequestId")],
+        "responses": responses,
+    }
+
+
+def _needs(webhooks: Mapping[Version, Webhook]) -> str:
+    """Which scope a call needs, by version."""
+    rows = [(version, f"`{row.scope}`" if row.scope else "none", f"`{row.path}`") for version, row in webhooks.items()]
+    return texts.table(("Bank's version", "Scope", "Webhook to the bank"), rows)
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/components/parameters/{name}"}
+
+
+def _any_of(schemas: list[Json]) -> Json:
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}

@@ -1,0 +1,82 @@
+"""A bulk order of 1000 different payments, and how long its validation takes against reading its bytes as JSON."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from chalicelib.foundation import jsontext
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS
+
+ITEMS = 1000
+_CALLBACK = "http://127.0.0.1:8000/payments/callback"
+_NAMES = ("Ada Lovelace", "Grace Hopper", "Émilie du Châtelet", "Søren Kierkegaard", "Nguyễn Thị Minh")
+_BBANS = ("DE", "10099900{:010d}"), ("GB", "DEMO040004{:08d}"), ("NL", "ABNA{:010d}"), ("AT", "19043{:011d}")
+
+
+def order(version: Version) -> bytes:
+    """The body of a bulk order with every member that a payment usually has."""
+    amounts = [f"{number}.{number % 100:02d}" for number in range(1, ITEMS + 1)]
+    total = {"currency": "EUR", "amount": str(sum(int(amount.replace(".", "")) for amount in amounts) / 100)}
+    items = [_item(version, number, amount) for number, amount in enumerate(amounts)]
+    if version == 1:
+        body: dict[str, Any] = {"sender_iban": iban("GB", "DEMO04000431926801"), "totals": [total]}
+    else:
+        body = {"debtor_account": {"iban": iban("GB", "DEMO04000431926801")}, "instructed_totals": total}
+    return json.dumps(body | {"callback_url": _CALLBACK, "payments": items}).encode()
+
+
+def _item(version: Version, number: int, amount: str) -> dict[str, Any]:
+    country, pattern = _BBANS[number % len(_BBANS)]
+    name, account = _NAMES[number % len(_NAMES)], iban(country, pattern.format(number * 7919))
+    street = {"street_name": "Chestnut Street", "building_number": str(number), "town_name": "Köln", "country": "DE"}
+    if version == 1:
+        return {
+            "amount": amount,
+            "currency": "EUR",
+            "reference": f"INV-{number:06d}",
+            "receiver_name": name,
+            "receiver_iban": account,
+            "message_for_receiver": f"Invoice {number}",
+            "payment_scheme": "SCT",
+            "receiver_address": {**street, "post_code": "50667"},
+        }
+    return {
+        "creditor_account": {"iban": account},
+        "creditor_name": name,
+        "remittance_information_unstructured": f"Invoice {number}, thank you",
+        "creditor_address": {**street, "postal_code": "50667"},
+        "instructed_amount": {"amount": amount, "currency": "EUR"},
+    }
+
+
+def iban(country: str, bban: str) -> str:
+    """An IBAN with its check digits (ISO 13616)."""
+    digits = "".join(str(int(character, 36)) for character in f"{bban}{country}00")
+    return f"{country}{98 - int(digits) % 97:02d}{bban}"
+
+
+def ratio(version: Version, rounds: int = 20) -> float:
+    """Reading and validating the order against ``json.loads`` of the same bytes, each at its best of ``rounds``."""
+    body = order(version)
+    model = next(call.webhooks[version].request for call in PAYMENTS if call.kind == "bulk")
+    model.read(jsontext.loads(body))
+
+    def validate() -> None:
+        model.read(jsontext.loads(body))
+
+    def read() -> None:
+        json.loads(body)
+
+    pairs = [(_time(validate), _time(read, 3)) for _ in range(rounds)]
+    return min(ours for ours, _ in pairs) / min(bare for _, bare in pairs)
+
+
+def _time(call: Callable[[], None], times: int = 1) -> float:
+    started = time.process_time()
+    for _ in range(times):
+        call()
+    return (time.process_time() - started) / times

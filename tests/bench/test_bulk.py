@@ -1,0 +1,13 @@
+"""A bulk order of 1000 payments is cheap to check: its cost against reading its bytes is a promise."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.openbanking.protocol.scopes import Version
+from tests.bench.bulk import ratio
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_thousand_payments_are_read_and_validated_in_8_times_their_json(version: Version) -> None:
+    assert ratio(version) <= 8

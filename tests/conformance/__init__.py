@@ -1,0 +1,1 @@
+"""Schemathesis against the running stack: whether the service does what its OpenAPI documents say."""

@@ -1,0 +1,65 @@
+"""``python -m tests.conformance``: run Schemathesis on every OpenAPI document against a stack of its own."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+
+from chalicelib.website.descriptions import DOCUMENTS
+from infra.local.background import started
+from tests.conformance.parties import Scene, prepare
+from tests.conformance.runner import Outcome, run
+
+EXAMPLES = 300
+_PARTS = {"tpp": 3, "bank-v1": 1, "bank-v2": 1}
+_PROCESSES = 2
+_LOG = Path("build") / "conformance.log"
+
+
+def main() -> int:
+    """The command; answers its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
+    parser.add_argument("--examples", type=int, default=EXAMPLES, help="requests per operation")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="what the requests are generated from")
+    parser.add_argument("--document", choices=DOCUMENTS, action="append", help="only this one")
+    options = parser.parse_args()
+    print(f"{options.examples} requests per operation, --seed {options.seed}", flush=True)
+    begun = time.monotonic()
+    _LOG.parent.mkdir(exist_ok=True)
+    with _LOG.open("wb") as log, started(output=log) as stack:
+        os.environ |= stack["environment"]
+        outcomes = _run(prepare(stack), options)
+    failed = [outcome for outcome in outcomes if outcome.failures]
+    for outcome in failed:
+        for failure in outcome.failures.values():
+            print(f"\n{outcome.operation}\n  {failure}")
+    requests = sum(outcome.statuses.total() for outcome in outcomes)
+    print(f"\n{requests} requests in {time.monotonic() - begun:.0f} s, {len(failed)} operations failed")
+    print(f"What the service logged is in {_LOG}")
+    return 1 if failed else 0
+
+
+def _run(scene: Scene, options: argparse.Namespace) -> list[Outcome]:
+    tasks = [
+        (name, (index, count))
+        for name, count in _PARTS.items()
+        if name in (options.document or DOCUMENTS)
+        for index in range(count)
+    ]
+    outcomes = []
+    with ProcessPoolExecutor(_PROCESSES, mp_context=get_context("spawn")) as pool:
+        running = [pool.submit(run, scene, name, options.examples, options.seed, part) for name, part in tasks]
+        for task in as_completed(running):
+            for outcome in task.result():
+                print(outcome, flush=True)
+                outcomes.append(outcome)
+    return outcomes
+
+
+if __name__ == "__main__":
+    sys.exit(main())

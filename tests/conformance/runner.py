@@ -1,0 +1,151 @@
+"""One document's run: operation by operation, generated requests of both kinds, and every answer checked."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
+from requests.auth import AuthBase
+from schemathesis import GenerationMode
+from schemathesis.checks import CHECKS, load_all_checks
+
+from tests.conformance.parties import BankCredentials, Scene, TppCredentials
+
+CHECKED = (
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+)
+_BANK_REFUSED = "ASPSP_UNKNOWN_ERROR"
+_SLEEPS = b"TEST-"  # references that demonstration banks answer slowly, or not at all
+
+
+_IBANS = (
+    "GB10DEMO04000431926801",
+    "GB53 DEMO 0400 0440 7182 04",
+    "de61100999000004711001",
+    "FR1420041010050500013M02606",
+)
+
+
+@dataclass
+class Outcome:
+    """What became of an operation: answers by status, and the first failure of each kind with its request."""
+
+    operation: str
+    statuses: Counter[int] = field(default_factory=Counter)
+    failures: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        counts = " ".join(f"{status}:{count}" for status, count in sorted(self.statuses.items()))
+        state = "FAILED" if self.failures else "ok"
+        return f"{state:6} {self.operation:44} {self.statuses.total():5} in {self.seconds:5.1f} s   {counts}"
+
+
+def run(scene: Scene, name: str, examples: int, number: int, part: tuple[int, int] = (0, 1)) -> list[Outcome]:
+    """Run a document's operations; of several ``part``s (index, count) each takes its own.
+
+    Args:
+        examples: requests per operation, at least.
+        number: the seed of what is generated.
+    """
+    load_all_checks()
+    schemathesis.openapi.format("iban", st.sampled_from(_IBANS))
+    schema = schemathesis.openapi.from_dict(scene.document(name))
+    index, count = part
+    with requests.Session() as session:
+        session.trust_env = False
+        operations = [found.ok() for found in schema.get_all_operations()]
+        return [_Trial(scene, name, operation, session).run(examples, number) for operation in operations[index::count]]
+
+
+class _Trial:
+    """One operation's examples."""
+
+    def __init__(self, scene: Scene, name: str, operation: Any, session: requests.Session) -> None:
+        self._scene = scene
+        self._document = name
+        self._operation = operation
+        self._session = session
+        self._checks = [CHECKS.get_one(check) for check in CHECKED]
+        self._outcome = Outcome(f"{operation.method.upper()} {operation.path}")
+
+    def run(self, examples: int, number: int) -> Outcome:
+        started = time.monotonic()
+        for mode, share in ((GenerationMode.POSITIVE, examples * 2 // 3), (GenerationMode.NEGATIVE, examples // 3)):
+            self._generate(mode, share, number)
+        missing = examples - self._outcome.statuses.total()
+        if missing > 0:
+            self._generate(GenerationMode.POSITIVE, missing, number + 1)
+        self._outcome.seconds = time.monotonic() - started
+        return self._outcome
+
+    def _generate(self, mode: GenerationMode, count: int, number: int) -> None:
+        strategy = self._operation.as_strategy(generation_mode=mode)
+
+        @seed(number)
+        @settings(
+            max_examples=count,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=strategy, version=st.sampled_from([1, 2]), with_bearer=st.integers(0, 9).map(bool))
+        def trial(case: Any, version: int, with_bearer: bool) -> None:
+            self._call(case, version, with_bearer)
+
+        try:
+            trial()
+        except (Unsatisfiable, schemathesis.core.control.SkipTest):
+            return  # there is nothing that could be wrong with a request without members
+
+    def _call(self, case: Any, version: int, with_bearer: bool) -> None:
+        if _SLEEPS in repr(case.body).encode():
+            return
+        keeps_own = any(
+            component.mode.is_negative
+            for place, component in case.meta.components.items()
+            if str(place.value) == "header"
+        )
+        credentials = None if keeps_own else self._credentials(version, with_bearer)
+        try:
+            response = case.call(
+                base_url=self._scene.base, session=self._session, auth=credentials, timeout=30, allow_redirects=False
+            )
+        except (requests.exceptions.InvalidHeader, UnicodeError):
+            return  # not a request that HTTP can carry
+        self._outcome.statuses[response.status_code] += 1
+        if response.status_code >= 500 and not _is_the_banks(response):
+            self._fail("a server error", case, response)
+        try:
+            case.validate_response(response, checks=self._checks)
+        except BaseExceptionGroup as group:
+            for failure in group.exceptions:
+                self._fail(f"{type(failure).__name__}: {failure}", case, response)
+
+    def _credentials(self, version: int, with_bearer: bool) -> AuthBase:
+        if self._document != "tpp":
+            return BankCredentials(self._scene, int(self._document[-1]))
+        security = self._operation.definition.raw.get("security", [])
+        return TppCredentials(self._scene, version).for_operation(security, with_bearer=with_bearer)
+
+    def _fail(self, what: str, case: Any, response: Any) -> None:
+        request = response.request
+        key = f"{response.status_code} {what.splitlines()[0][:100]}"
+        shown = f"{what}\n  {request.method} {request.url}\n  headers {dict(request.headers)}\n  body {request.body!r}"
+        self._outcome.failures.setdefault(key, f"{shown}\n  answer {response.status_code} {response.text[:2000]}")
+
+
+def _is_the_banks(response: Any) -> bool:
+    """Whether this 502 is the documented answer for a bank that refuses."""
+    return bool(response.status_code == 502 and f'"{_BANK_REFUSED}"' in response.text)

@@ -1,0 +1,265 @@
+"""The OpenAPI documents: made of the tables, up to date, valid, with valid examples, and complete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from app import app
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.fields import Message
+from chalicelib.foundation.web import ALL_METHODS
+from chalicelib.openbanking.protocol import own_answers
+from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
+from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
+from chalicelib.openbanking.protocol.own_calls import BANK_ANSWERS, BANK_BASES, OWN_CALLS
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, WEBHOOKS
+from chalicelib.website.descriptions import DOCUMENTS
+from infra.openapi.__main__ import main, texts
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+@cache
+def documents() -> dict[str, Any]:
+    """What is committed."""
+    return {file.stem: json.loads(file.read_text("utf-8")) for file in texts()}
+
+
+def operations(document: Any, place: str = "paths") -> Iterator[tuple[str, str, Any]]:
+    for path, item in document.get(place, {}).items():
+        for method in METHODS:
+            if method in item:
+                yield method, path, item[method]
+
+
+def resolved(document: Any, value: Any) -> Any:
+    """A component in the place of its reference."""
+    if not isinstance(value, dict) or "$ref" not in value:
+        return value
+    found = document
+    for part in value["$ref"].removeprefix("#/").split("/"):
+        found = found[part]
+    return resolved(document, found)
+
+
+def every(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every object in a document, and where it is."""
+    if isinstance(value, dict):
+        yield place, value
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from every(each, f"{place}/{key}")
+
+
+def examples(document: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Every example with its schema: of contents, parameters, headers, and of single members."""
+    for place, found in every(document):
+        if "/example" in place:
+            continue
+        if "schema" in found:
+            named = [resolved(document, each)["value"] for each in found.get("examples", {}).values()]
+            for example in [*named, *([found["example"]] if "example" in found else [])]:
+                yield place, found["schema"], example
+        if isinstance(found.get("examples"), list):
+            for example in found["examples"]:
+                yield place, found, example
+
+
+# -- Up to date
+
+
+def test_the_committed_documents_are_those_that_the_tables_make(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_every_document_that_is_served_is_made() -> None:
+    assert {file.stem for file in texts()} == set(DOCUMENTS)
+
+
+# -- Valid
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_is_openapi_3_1(name: str) -> None:
+    OpenAPIV31SpecValidator(documents()[name]).validate()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_example_fits_its_schema(name: str) -> None:
+    document = documents()[name]
+    found = list(examples(document))
+
+    assert len(found) > 200
+    for place, schema, example in found:
+        whole = {**schema, "components": document["components"]}
+        problems = Draft202012Validator(whole, format_checker=Draft202012Validator.FORMAT_CHECKER).iter_errors(example)
+        assert [f"{place}: {problem.message}" for problem in problems] == []
+
+
+def of_content(document: Any, holder: Any, kind: str = "application/json") -> list[Any]:
+    """The examples of a request's or a response's content."""
+    content = resolved(document, holder)["content"][kind]
+    named = [resolved(document, each)["value"] for each in content.get("examples", {}).values()]
+    return [*named, *([content["example"]] if "example" in content else [])]
+
+
+def read(model: type[Message], example: Any) -> None:
+    model.read(jsontext.loads(json.dumps(example)))
+
+
+def test_the_examples_of_tpp_calls_are_read_by_their_models() -> None:
+    document = documents()["tpp"]
+    for own in OWN_CALLS:
+        operation = document["paths"][own.path][own.method.lower()]
+        for example in of_content(document, operation["requestBody"]) if own.body else ():
+            assert own.body is not None
+            read(own.body, example)
+        for example in of_content(document, operation["responses"]["200"]):
+            read(own.answer, example)
+    for rows, requests, responses in relayed(document):
+        for (version, row), request, response in zip(rows.items(), requests, responses, strict=True):
+            read(row.request, {name: value for name, value in request.items() if name != "bic"})
+            read(row.answer if "funds_available" not in response else own_answers.FundsConfirmation, response)
+            assert version in (1, 2)
+
+
+def relayed(document: Any) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+    """The webhooks of each relayed POST call, with the examples of request and answer per version."""
+    for call in [call for call in RELAYED if call.method == "POST"] + list(PAYMENTS):
+        operation = document["paths"][call.path]["post"]
+        answers = of_content(document, operation["responses"]["200"])
+        requests = of_content(document, operation["requestBody"])
+        yield call.webhooks, requests, answers * (len(requests) // len(answers))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_examples_of_banks_are_read_by_their_models(version: Any) -> None:
+    document = documents()[f"bank-v{version}"]
+    for call in [call for call in BANK_CALLS if version in call.models]:
+        operation = document["paths"][f"{BANK_BASES[version]}{call.path}"]["post"]
+        for example in of_content(document, operation["requestBody"]):
+            read(call.models[version], example)
+        for example in of_content(document, operation["responses"]["200"]):
+            read(BANK_ANSWERS[call.name][version], example)
+    for row in WEBHOOKS[version]:
+        operation = document["webhooks"][row.path.strip("/")]["post"]
+        for example in of_content(document, operation["requestBody"]):
+            read(row.request, example)
+        for example in of_content(document, operation["responses"]["200"]):
+            read(row.answer, example)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_examples_of_errors_are_read_by_their_models(name: str) -> None:
+    document = documents()[name]
+    for example in document["components"]["examples"].values():
+        value = example["value"]
+        model: Any = own_answers.TokenError if "error" in value else own_answers.Error
+        read(own_answers.ErrorV1 if "error_code" in value else model, value)
+
+
+# -- Complete
+
+
+def routes() -> set[tuple[str, str]]:
+    """What the application serves below the interface's paths, without catch-alls."""
+    return {
+        (method.lower(), path)
+        for path, methods in app.routes.items()
+        for method in methods
+        if path.startswith(("/tpp", "/oauth", "/.well-known", "/bank")) and methods.keys() != set(ALL_METHODS)
+    }
+
+
+def test_every_route_of_the_interface_is_described_and_no_other() -> None:
+    described = {(method, path) for document in documents().values() for method, path, _ in operations(document)}
+
+    assert described == routes()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_every_webhook_is_described_and_no_other(version: Any) -> None:
+    described = {f"/{path}" for _, path, _ in operations(documents()[f"bank-v{version}"], "webhooks")}
+
+    assert described == {row.path for row in WEBHOOKS[version]}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_everything_is_explained(name: str) -> None:
+    document = documents()[name]
+    for place, item in every(document):
+        parent = place.rpartition("/")[0].rpartition("/")[2]
+        kind = place.rpartition("/")[2]
+        if "operationId" in item:
+            assert item["summary"], place
+            assert item["description"], place
+        if parent in ("properties", "parameters", "headers") and "$ref" not in item and "code" not in kind:
+            assert item.get("description"), place
+    for schema in document["components"]["schemas"].values():
+        assert schema["description"]
+        assert all(member["description"] for member in schema.get("properties", {}).values())
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_operations_have_names_of_their_own(name: str) -> None:
+    document = documents()[name]
+    names = [
+        operation["operationId"] for place in ("paths", "webhooks") for *_, operation in operations(document, place)
+    ]
+
+    assert len(names) == len(set(names))
+
+
+def given(document: Any) -> set[Any]:
+    """The codes, and additional codes, of the errors that calls are answered with."""
+    values = [example["value"] for example in document["components"]["examples"].values()]
+    codes = {value.get("code", value.get("error_code")) for value in values}
+    return codes | {error["code"] for value in values for error in value.get("additionalErrors", ())}
+
+
+def test_every_error_of_version_1_occurs() -> None:
+    assert given(documents()["bank-v1"]) == VERSION_1.keys()
+
+
+def test_every_error_of_version_2_occurs_where_it_can() -> None:
+    tpp, bank = given(documents()["tpp"]), given(documents()["bank-v2"])
+    for_banks_only = {code for code in ADDITIONAL if code.startswith(("AUTHORIZATION", "INVALID_PAYMENT"))}
+    for_banks_only -= {"AUTHORIZATION_SCOPE_DOES_NOT_EXIST", "AUTHORIZATION_SCOPE_NOT_CORRECT"}
+    of_relaying = {"ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC", "PAYMENT_SCHEME_INVALID", "PARAMETER_NOT_CONSISTENT"}
+
+    assert tpp == (VERSION_2.keys() | ADDITIONAL.keys()) - for_banks_only - {"SSL_CREDENTIALS_NOT_FOUND"}
+    assert bank >= (VERSION_2.keys() | ADDITIONAL.keys()) - of_relaying - {"API_ACTION_DOES_NOT_EXIST"}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_introduction_has_every_code(name: str) -> None:
+    text = documents()[name]["info"]["description"]
+    table: Any = VERSION_1 if name == "bank-v1" else VERSION_2.keys() | ADDITIONAL.keys()
+    never = {"SSL_CREDENTIALS_NOT_FOUND"} if name == "tpp" else set()
+
+    assert [code for code in table if f"`{code}`" not in text and code not in never] == []
+
+
+def test_what_the_service_always_fills_in_is_required_at_banks_and_optional_for_tpps() -> None:
+    tpp, one, two = (documents()[name]["components"]["schemas"] for name in DOCUMENTS)
+
+    for name, member in (("PaymentsRequest", "record_count"), ("SinglePayment", "payment_scheme")):
+        assert member in one[name]["required"]
+        assert member not in tpp.get(f"{name}V1", {}).get("required", [])
+    assert "page_size" in two["TransactionsRequest"]["required"]
+    assert "payment_scheme" in two["BulkPayment"]["required"]
+    assert "payment_scheme" not in tpp["BulkPaymentV2"]["required"]
+
+
+def test_a_payment_status_is_asked_for_by_bearer_or_by_bank() -> None:
+    assert documents()["tpp"]["paths"][STATUS_PATH]["get"]["security"] == [
+        {"clientId": [], "bearer": []},
+        {"clientId": []},
+    ]

@@ -1,0 +1,129 @@
+"""A service between two banks, with bearers for every scope: made once for all tests of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from chalicelib.foundation import jsontext
+from tests.openbanking.examples import BY_WEBHOOK, SCOPES, Json, Row
+from tests.world import Answer, BankSide, Sent, World
+
+_PAID_BY = {"/v2_payment_single_status": "/v2_payment_single", "/v2_payment_bulk_status": "/v2_payment_bulk"}
+
+
+@dataclass
+class Stage:
+    """``ask`` makes the call of a row while the bank answers as told."""
+
+    world: World
+    bank_tokens: dict[int, str] = field(default_factory=dict)
+    _bearers: dict[tuple[str, ...], str] = field(default_factory=dict)
+    _known: set[str] = field(default_factory=set)
+    _read: dict[str, Any] = field(default_factory=dict)
+
+    def bearer(self, version: int, without: str | None = None) -> str:
+        """A bearer with all scopes of a version, or all but one; the PSU approved the account ``IBAN``."""
+        scopes = [scope for scope in SCOPES[version] if scope != without]
+        if tuple(scopes) not in self._bearers:
+            consented = self.world.approve(version, scopes=scopes)
+            if without is None:
+                self.bank_tokens[version] = consented.bank_token
+            self._bearers[tuple(scopes)] = self.redeemed(consented.query["code"])
+        return self._bearers[tuple(scopes)]
+
+    def bearer_for(self, version: int, **accounts: list[str]) -> str:
+        """A new bearer with all scopes, for accounts with these ``ibans``, ``account_ids`` or ``account_numbers``."""
+        scopes = SCOPES[version]
+        url = self.world.authorize(version, scopes=scopes)["redirect_url"]
+        body = self.world.consent_body(version, url, scopes=scopes, **({"ibans": []} | accounts))
+        saved = self.world.bank(version, "/consent", body).body
+        return self.redeemed((saved.get("callback_url") or saved["callbackUrl"]).rpartition("code=")[2].split("&")[0])
+
+    def redeemed(self, code: str) -> str:
+        answer = self.world.tpp("POST", "/tpp/token", {"code": code})
+        assert answer.status == 200, answer
+        bearer: str = answer.body["access_token"]
+        return bearer
+
+    def read(self, real: Callable[[Any], Any], keys: Any) -> Any:
+        """The store's ``batch_get``, but what never changes here, clients and consents, is read once.
+
+        Most calls of these tests are refused, and the emulator would take most of their time.
+        """
+        if {table for table, _ in keys} - {"clients", "consents"}:
+            return real(keys)
+        if repr(keys) not in self._read:
+            self._read[repr(keys)] = real(keys)
+        return self._read[repr(keys)]
+
+    def bank(self, row: Row) -> BankSide:
+        return self.world.banks[row.version]
+
+    def will_answer(self, row: Row, answer: Any) -> None:
+        """``answer`` is a JSON value, a ``Reply`` or an exception."""
+        self.bank(row).answers[row.webhook] = lambda sent: answer
+
+    def ask(
+        self,
+        row: Row,
+        request: Any = None,
+        answer: Any = None,
+        *,
+        bearer: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        raw_query: str | None = None,
+    ) -> Answer:
+        """The TPP's call of ``row``, good unless told otherwise; the bank has then ``received`` this call's only."""
+        self._pay_first(row)
+        self.will_answer(row, row.answer if answer is None else answer)
+        request = row.request if request is None else request
+        bearer = bearer or (self.bearer(row.version) if row.token else None)
+        self.bank(row).received.clear()
+        if not row.in_query:
+            return self.world.tpp(row.method, row.call, self._addressed(row, request), bearer=bearer, headers=headers)
+        query = urlencode(request) if raw_query is None else raw_query
+        return self.world.tpp(row.method, f"{row.call}?{query}", bearer=bearer, headers=headers)
+
+    def received(self, row: Row) -> list[Sent]:
+        """What the bank got of the latest call."""
+        return self.bank(row).received
+
+    def _addressed(self, row: Row, request: Any) -> Any:
+        """A direct payment's order with the bank that it goes to."""
+        if row.is_direct and isinstance(request, dict):
+            return {"bic": self.bank(row).bank.bic, **request}
+        return request
+
+    def _pay_first(self, row: Row) -> None:
+        """A payment has to be known before its status can be asked for."""
+        paid = _PAID_BY.get(row.webhook)
+        if paid and paid not in self._known:
+            assert self.ask(BY_WEBHOOK[paid]).status == 200
+            self._known.add(paid)
+
+
+def error_of(answer: Answer) -> tuple[int, str, list[Json]]:
+    """Status, code and additional errors of a refusal, which has the right form."""
+    body = answer.body
+    assert set(body) - {"additionalErrors"} == {"code", "title", "timestamp", "requestId"}, answer
+    assert body["requestId"] == answer.headers["x-request-id"]
+    assert len(body["timestamp"]) == 25
+    additional = body.get("additionalErrors", [])
+    for each in additional:
+        assert set(each) == {"code", "title", "details"}
+    return answer.status, body["code"], additional
+
+
+def details_of(answer: Answer) -> str:
+    """The bank's own words in a 502."""
+    status, code, (additional,) = error_of(answer)
+    assert (status, code, additional["code"]) == (502, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC"), answer
+    details: str = additional["details"]
+    return details
+
+
+def told(value: Any) -> bytes:
+    return jsontext.dumps(value).encode()

@@ -1,0 +1,126 @@
+"""Accounts that the PSU did not approve: the bank is not even asked about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Json, Row
+from tests.openbanking.stage import Stage, error_of
+from tests.world import IBAN
+
+APPROVED: dict[str, dict[str, list[str]]] = {
+    "ibans": {"ibans": [IBAN, "FR1420041010050500013M02606"]},
+    "account_ids": {"account_ids": ["A-1", "A-2"]},
+    "account_numbers": {"account_numbers": ["202015 12345678", "87654321"]},
+}
+
+
+@pytest.fixture(scope="module")
+def bearers(stage: Stage) -> dict[tuple[int, str], str]:
+    """By version and the kind of identifiers that the consent names."""
+    return {
+        (version, kind): stage.bearer_for(version, **accounts)
+        for version in (1, 2)
+        for kind, accounts in APPROVED.items()
+    }
+
+
+def by_iban(row: Row, iban: str) -> Json:
+    """The row's request about the PSU's account ``iban``."""
+    if row.in_query:
+        return {"iban": iban}
+    if "debtor_account" in row.request:
+        return row.request | {"debtor_account": {"iban": iban}}
+    return row.request | ({"sender_iban": iban} if row.is_payment else {"account": {"iban": iban}})
+
+
+def by_id(row: Row, account_id: str) -> Json:
+    if row.in_query:
+        return row.request | {"account_id": account_id}
+    return row.request | {"account": {"account_id": account_id}}
+
+
+def by_number(row: Row, number: str, sort_code: str | None) -> Json:
+    account = {"account_number": number, **({"sort_code": sort_code} if sort_code else {})}
+    return row.request | {"debtor_account" if row.is_payment else "account": account}
+
+
+def named(member: str) -> list[Row]:
+    """The rows whose requests name an account of the PSU's in this way; a direct payment has no consent."""
+    places = (member, f"account.{member}", f"debtor_account.{member}", f"sender_{member}")
+    return [row for row in ROWS if row.token and any(each.path in places for each in row.table.request)]
+
+
+def cases() -> Iterator[object]:
+    """Row, kind of the consent's identifiers, request, and whether the account was approved."""
+    for row in named("iban"):
+        yield pytest.param(row, "ibans", by_iban(row, IBAN), True, id=f"{row}-approved IBAN")
+        yield pytest.param(row, "ibans", by_iban(row, IBAN.lower()), True, id=f"{row}-approved IBAN in small letters")
+        yield pytest.param(row, "ibans", by_iban(row, OTHER_IBAN), False, id=f"{row}-other IBAN")
+        yield pytest.param(row, "account_ids", by_iban(row, OTHER_IBAN), True, id=f"{row}-no IBAN was named")
+    for row in named("account_id"):
+        yield pytest.param(row, "account_ids", by_id(row, "A-2"), True, id=f"{row}-approved id")
+        yield pytest.param(row, "account_ids", by_id(row, "A-3"), False, id=f"{row}-other id")
+        yield pytest.param(row, "account_ids", by_id(row, "a-2"), False, id=f"{row}-id in small letters")
+        yield pytest.param(row, "ibans", by_id(row, "A-3"), True, id=f"{row}-no id was named")
+    for row in named("account_number"):
+        kind = "account_numbers"
+        yield pytest.param(row, kind, by_number(row, "12345678", "202015"), True, id=f"{row}-number and sort code")
+        yield pytest.param(row, kind, by_number(row, "87654321", "404040"), True, id=f"{row}-number of any sort code")
+        yield pytest.param(row, kind, by_number(row, "12345678", "404040"), False, id=f"{row}-other sort code")
+        yield pytest.param(row, kind, by_number(row, "11111111", "202015"), False, id=f"{row}-other number")
+        yield pytest.param(row, "ibans", by_number(row, "11111111", "202015"), True, id=f"{row}-no number was named")
+
+
+@pytest.mark.parametrize(("row", "kind", "request_", "approved"), list(cases()))
+def test_an_account_of_the_psus_is_used_only_when_approved(
+    stage: Stage, bearers: dict[tuple[int, str], str], row: Row, kind: str, request_: Json, approved: bool
+) -> None:
+    answer = stage.ask(row, request_, bearer=bearers[row.version, kind])
+
+    if approved:
+        assert answer.status == 200, answer
+        assert len(stage.received(row)) == 1
+    else:
+        assert error_of(answer)[:2] == (403, "SERVICE_BLOCKED"), answer
+        assert stage.received(row) == []
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.is_payment], ids=str)
+def test_the_receivers_account_needs_no_approval(stage: Stage, bearers: dict[tuple[int, str], str], row: Row) -> None:
+    order = by_iban(row, IBAN) if row.token else row.request
+
+    for kind in APPROVED:
+        bearer = bearers[row.version, kind] if row.token else None
+        assert stage.ask(row, order, bearer=bearer).status == 200
+
+
+@pytest.mark.parametrize("webhook", ["/payment_initiation", "/v2_payment_single", "/v2_payment_bulk"])
+def test_a_payment_without_the_psus_account_leaves_the_choice_to_the_bank(
+    stage: Stage, bearers: dict[tuple[int, str], str], webhook: str
+) -> None:
+    row = BY_WEBHOOK[webhook]
+    order = {name: value for name, value in row.request.items() if name not in ("sender_iban", "debtor_account")}
+
+    for kind in APPROVED:
+        assert stage.ask(row, order, bearer=bearers[row.version, kind]).status == 200
+
+
+def test_every_name_of_an_account_has_to_be_approved(stage: Stage) -> None:
+    bearer = stage.bearer_for(1, ibans=[IBAN], account_ids=["A-1"])
+    row = BY_WEBHOOK["/funds_confirmations"]
+
+    assert stage.ask(row, bearer=bearer).status == 200
+    for account in ({"iban": IBAN, "account_id": "A-2"}, {"iban": OTHER_IBAN, "account_id": "A-1"}):
+        answer = stage.ask(row, row.request | {"account": account}, bearer=bearer)
+        assert error_of(answer)[:2] == (403, "SERVICE_BLOCKED")
+
+
+def test_fields_are_judged_before_the_account(stage: Stage, bearers: dict[tuple[int, str], str]) -> None:
+    row = BY_WEBHOOK["/payment_initiation"]
+
+    answer = stage.ask(row, by_iban(row, OTHER_IBAN) | {"colour": "red"}, bearer=bearers[1, "ibans"])
+
+    assert error_of(answer)[:2] == (400, "FORMAT_ERROR")

@@ -1,0 +1,104 @@
+"""Near-valid and hostile orders, questions, reports and answers: refused or handed on, and never a defect of ours."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.foundation.outbound import Reply
+from tests.openbanking.examples import ROWS, Row, copied
+from tests.openbanking.stage import Stage, error_of, told
+from tests.openbanking.test_bad_input import documented, json_value, near, odd_text, relaxed
+
+short = settings(relaxed, max_examples=12)
+"""Per row: there are many."""
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+
+
+@st.composite
+def near_within(draw: st.DrawFn, valid: dict[str, Any]) -> Any:
+    """A valid body with something odd deeper down."""
+    body = copied(valid)
+    holder: Any = body
+    while draw(st.integers(0, 3)):
+        inner = [
+            each for each in (holder.values() if isinstance(holder, dict) else holder) if isinstance(each, dict | list)
+        ]
+        if not inner:
+            break
+        holder = draw(st.sampled_from(inner))
+    place = (
+        draw(st.sampled_from(sorted(holder) if isinstance(holder, dict) else range(len(holder)))) if holder else None
+    )
+    if place is not None:
+        holder[place] = draw(json_value)
+    return body
+
+
+# -- reports of banks
+
+
+@VERSIONS
+@short
+@given(data=st.data())
+def test_a_banks_report_answers_anything(stage: Stage, version: int, data: st.DataObject) -> None:
+    names = ("payment_id", "payment_status") if version == 1 else ("paymentId", "paymentStatus")
+    body = data.draw(near(dict(zip(names, ("P-1", 4), strict=True))))
+
+    documented(stage.world.bank(version, "/payments/status", body), version)
+
+
+@short
+@given(data=st.data())
+def test_daily_performance_answers_anything(stage: Stage, data: st.DataObject) -> None:
+    body = data.draw(near({"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration": 30_000}))
+
+    documented(stage.world.bank(2, "/daily_performance", body), 2)
+
+
+# -- orders and questions of TPPs, answers of banks
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.in_query], ids=str)
+@short
+@given(data=st.data())
+def test_an_order_is_answered_whatever_it_is_and_sent_only_when_good(
+    stage: Stage, row: Row, data: st.DataObject
+) -> None:
+    answer = stage.ask(row, data.draw(near(row.request)))
+
+    documented(answer, 2)
+    assert len(stage.received(row)) == (answer.status == 200)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.in_query and row.table.request], ids=str)
+@short
+@given(data=st.data())
+def test_a_question_is_answered_whatever_it_is_and_sent_only_when_good(
+    stage: Stage, row: Row, data: st.DataObject
+) -> None:
+    pairs = data.draw(st.lists(st.tuples(st.sampled_from([*row.request, "colour"]), odd_text), max_size=3))
+
+    answer = stage.ask(row, raw_query=urlencode([*row.request.items(), *pairs], errors="replace"))
+
+    documented(answer, 2)
+    assert len(stage.received(row)) == (answer.status == 200)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+@short
+@given(data=st.data())
+def test_whatever_a_bank_answers_is_handed_on_or_a_failure_of_the_bank(
+    stage: Stage, row: Row, data: st.DataObject
+) -> None:
+    given = data.draw(st.one_of(near(row.answer), near_within(row.answer)))
+
+    answer = stage.ask(row, answer=Reply(data.draw(st.sampled_from([200, 200, 200, 400, 500])), told(given), {}, 0))
+
+    assert answer.status in (200, 502), answer
+    if answer.status == 502:
+        assert error_of(answer)[1] == "ASPSP_UNKNOWN_ERROR"

@@ -1,0 +1,395 @@
+"""What banks answer: members that are missing, mistyped or odd, shapes that are admitted, and every misbehaviour."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.jsontext import Number
+from chalicelib.foundation.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from tests.conftest import Lines
+from tests.openbanking.broken_rules import NO_LIST, NO_OBJECT, NO_TEXT
+from tests.openbanking.examples import BY_WEBHOOK, ROWS, Json, Row, spelled, with_value, without
+from tests.openbanking.specification import Member
+from tests.openbanking.stage import Stage, details_of, told
+from tests.world import Answer
+
+EVERY_ROW = pytest.mark.parametrize("row", ROWS, ids=str)
+HELD_ROWS = [row for row in ROWS if row.webhook != "/funds_confirmations"]  # it has two ways, and tests of its own
+UNKNOWN = "it is unknown whether the bank has taken the payment"
+REFUSED = "the bank refused the payment"
+NOT_SENT = "the payment was not sent"
+AGAIN = "authorize again"
+
+MISTYPED: dict[str, dict[str, Any]] = {
+    "AN": NO_TEXT,
+    "A": NO_TEXT,
+    "N": {"letters": "ten", "a comma": "1,5", "empty": "", "true": True, "a list": [], "an object": {}},
+    "B": {"a text": "true", "a number": 1, "a list": []},
+    "LIST": NO_LIST,
+    "OBJECT": NO_OBJECT,
+}
+ADMITTED = {("/account_balance", "accounts", "an object"), ("/v2_account", "account", "a list of one")}
+
+
+def members(*, mandatory: bool) -> Iterator[tuple[Row, Member]]:
+    for row in HELD_ROWS:
+        for member in row.table.answer:
+            if member.mandatory == mandatory:
+                yield row, member
+
+
+def each_member(*, mandatory: bool) -> list[Any]:
+    return [pytest.param(row, each, id=f"{row}-{each.path}") for row, each in members(mandatory=mandatory)]
+
+
+def each_mistyped_member(*, mandatory: bool) -> list[Any]:
+    return [
+        pytest.param(row, member, value, id=f"{row}-{member.path}-{label}")
+        for row, member in members(mandatory=mandatory)
+        for label, value in {**MISTYPED[member.type], **({"null": None} if mandatory else {})}.items()
+        if (row.webhook, member.path, label) not in ADMITTED
+    ]
+
+
+def odd_answers(lines: Lines) -> list[str]:
+    """The problems of odd answers that were logged."""
+    logged = [line for line in lines.all() if line["message"] == "odd bank answer"]
+    return [problem for line in logged for problem in line["problems"]]
+
+
+def handed_on(row: Row, answer: Json) -> Json:
+    """The bank's answer as the TPP gets it."""
+    asked = {"payment_id": row.request["payment_id"]} if row.call == "/tpp/payment_status" else {}
+    return asked | {name: value for name, value in answer.items() if row.version == 2 or name != "status"}
+
+
+# -- every member
+
+
+@pytest.mark.parametrize(("row", "member"), each_member(mandatory=True))
+def test_a_missing_mandatory_member_is_a_failure_of_the_bank(stage: Stage, row: Row, member: Member) -> None:
+    answer = stage.ask(row, answer=without(row.answer, member))
+
+    assert f"{member.shown} is required" in details_of(answer)
+
+
+@pytest.mark.parametrize(("row", "member", "value"), each_mistyped_member(mandatory=True))
+def test_a_mistyped_mandatory_member_is_a_failure_of_the_bank(
+    stage: Stage, row: Row, member: Member, value: Any
+) -> None:
+    answer = stage.ask(row, answer=with_value(row.answer, member, value))
+
+    assert member.path.partition(".")[0].removesuffix("[]") in details_of(answer)
+
+
+@pytest.mark.parametrize(("row", "member"), each_member(mandatory=False))
+def test_an_optional_member_may_be_missing_or_null(stage: Stage, row: Row, member: Member, lines: Lines) -> None:
+    for given in (without(row.answer, member), with_value(row.answer, member, None)):
+        answer = stage.ask(row, answer=given)
+        assert answer.status == 200, answer
+        assert spelled(answer.text) == spelled(told(handed_on(row, given)))
+    assert (odd_answers(lines) != []) is (member.requirement == "M"), "mandatory in an optional object"
+
+
+@pytest.mark.parametrize(("row", "member", "value"), each_mistyped_member(mandatory=False))
+def test_a_mistyped_optional_member_passes_and_is_logged(
+    stage: Stage, row: Row, member: Member, value: Any, lines: Lines
+) -> None:
+    given = with_value(row.answer, member, value)
+
+    answer = stage.ask(row, answer=given)
+
+    assert answer.status == 200, answer
+    assert spelled(answer.text) == spelled(told(handed_on(row, given)))
+    if (member.name, value) != ("additional_data", {}):  # whose form is the bank's
+        assert odd_answers(lines) != []
+
+
+def too_long(member: Member) -> Any:
+    assert member.length is not None
+    return "9" * (member.length + 1) if member.type == "N" else "S" * (member.length + 1)
+
+
+@pytest.mark.parametrize(
+    ("row", "member"),
+    [
+        pytest.param(row, member, id=f"{row}-{member.path}")
+        for row in HELD_ROWS
+        for member in row.table.answer
+        if member.length is not None and member.path != "payment_id"  # a payment is stored under it
+    ],
+)
+def test_too_long_a_member_passes_and_is_logged(stage: Stage, row: Row, member: Member, lines: Lines) -> None:
+    given = with_value(row.answer, member, too_long(member))
+
+    answer = stage.ask(row, answer=given)
+
+    assert answer.status == 200, answer
+    assert spelled(answer.text) == spelled(told(handed_on(row, given)))
+    (problem,) = odd_answers(lines)
+    assert problem.startswith(f"{member.shown} must have at most {member.length} ")
+
+
+@EVERY_ROW
+def test_a_good_answer_is_not_called_odd(stage: Stage, row: Row, lines: Lines) -> None:
+    assert stage.ask(row).status == 200
+    assert odd_answers(lines) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "member"),
+    [pytest.param(row, each, id=f"{row}-{each.path}") for row, each in members(mandatory=True) if each.type == "LIST"],
+)
+def test_a_list_may_be_empty_and_its_entries_are_objects(stage: Stage, row: Row, member: Member) -> None:
+    assert stage.ask(row, answer=with_value(row.answer, member, [])).status == 200
+    for entries in (["x"], [7], [None], [[]]):
+        details_of(stage.ask(row, answer=with_value(row.answer, member, entries)))
+
+
+LISTS = [row for row in HELD_ROWS if any("[]" in each.path and each.mandatory for each in row.table.answer)]
+
+
+@pytest.mark.parametrize("row", LISTS, ids=str)
+def test_one_bad_entry_among_many_is_a_failure_of_the_bank(stage: Stage, row: Row) -> None:
+    member = next(each for each in row.table.answer if "[]" in each.path and each.mandatory)
+    given = row.answer
+    entries: Any = given
+    for step in member.place[: member.place.index(0)]:
+        entries = entries[step]
+    bad = copy.deepcopy(entries[0])
+    del bad[member.name]
+    entries += [copy.deepcopy(entries[0]), bad]
+
+    assert f"2.{member.name} is required" in details_of(stage.ask(row, answer=given))
+
+
+# -- shapes that are admitted
+
+
+@pytest.mark.parametrize("one", ["accounts", "account"])
+def test_a_version_1_balance_is_a_list_however_it_comes(stage: Stage, one: str) -> None:
+    row = BY_WEBHOOK["/account_balance"]
+    balance = row.answer["accounts"][0]
+
+    for given in ({one: balance}, {one: [balance]}):
+        answer = stage.ask(row, answer={"status": "success", **given, "asOf": "today"})
+        assert spelled(answer.text) == spelled(told({"accounts": [balance], "asOf": "today"}))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [lambda page: page, lambda page: [page], lambda page: [{name: value} for name, value in page.items()]],
+    ids=["an object", "a list of one", "a list of members"],
+)
+def test_a_version_1_paginator_is_an_object_however_it_comes(stage: Stage, shape: Callable[[Any], Any]) -> None:
+    row = BY_WEBHOOK["/account_payments"]
+    page = {"limit": 50, "current_page": Number("2.0"), "total": 3}
+
+    answer = stage.ask(row, answer=row.answer | {"paginator": shape(page)})
+
+    assert spelled(answer.text)["paginator"] == spelled(told(page))
+
+
+@pytest.mark.parametrize("paginator", [[], ["x"], [{"limit": 1}], [[{"limit": 1, "current_page": 1}]]], ids=repr)
+def test_another_paginator_is_a_failure_of_the_bank(stage: Stage, paginator: Any) -> None:
+    row = BY_WEBHOOK["/account_payments"]
+
+    assert "paginator" in details_of(stage.ask(row, answer=row.answer | {"paginator": paginator}))
+
+
+def test_a_version_2_account_is_an_object_however_it_comes(stage: Stage) -> None:
+    row = BY_WEBHOOK["/v2_account"]
+    account = row.answer["account"]
+
+    for given in (account, [account]):
+        answer = stage.ask(row, answer={"account": given})
+        assert spelled(answer.text) == spelled(told({"account": account}))
+    for given in ([], [account, account], [[account]]):
+        assert "account" in details_of(stage.ask(row, answer={"account": given}))
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.version == 2], ids=str)
+def test_camel_case_of_version_2_is_answered_in_snake_case(stage: Stage, row: Row, lines: Lines) -> None:
+    answer = stage.ask(row, answer=in_camel_case(row.answer))
+
+    assert spelled(answer.text) == spelled(told(handed_on(row, row.answer)))
+    assert odd_answers(lines) == []
+
+
+@pytest.mark.parametrize("row", [row for row in HELD_ROWS if row.version == 1], ids=str)
+def test_names_of_version_1_stay_as_they_are(stage: Stage, row: Row) -> None:
+    given = row.answer | {"ownDetail": {"innerValue": 1}}
+
+    answer = stage.ask(row, answer=given)
+
+    assert spelled(answer.text) == spelled(told(handed_on(row, given)))
+
+
+def in_camel_case(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {camel(name): in_camel_case(inner) for name, inner in value.items()}
+    return [in_camel_case(inner) for inner in value] if isinstance(value, list) else value
+
+
+def camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.version == 1], ids=str)
+@pytest.mark.parametrize("status", ["missing", "ok", "", None, True, 200], ids=repr)
+def test_a_version_1_answer_without_success_is_no_answer(stage: Stage, row: Row, status: Any) -> None:
+    given = {name: value for name, value in row.answer.items() if name != "status"}
+    given |= {} if status == "missing" else {"status": status}
+
+    answer = stage.ask(row, answer=given)
+
+    details_of(answer)
+    if row.is_payment:
+        assert UNKNOWN in answer.body["title"]
+
+
+# -- misbehaviour: what it is, what is said of it, and what becomes of a payment
+
+
+def error(version: int, code: Any, text: Any = "No such account") -> bytes:
+    own = {"status": "error", "error_code": code, "message": text} if version == 1 else {"code": code, "title": text}
+    return told({name: value for name, value in own.items() if value is not None})
+
+
+Made = Callable[[Row], Any]
+MISBEHAVIOUR: dict[str, tuple[Made, str, str]] = {
+    "never reached": (lambda row: NotReached("no connection could be made"), "no connection", NOT_SENT),
+    "dropped": (lambda row: Dropped("the connection broke"), "the connection broke", UNKNOWN),
+    "too late": (lambda row: TimedOut("no answer came in time"), "in time", UNKNOWN),
+    "too large": (lambda row: TooLarge("the answer is larger than 5 MB"), "5 MB", UNKNOWN),
+    "a page": (lambda row: Reply(200, b"<html>", {}, 0), "200 and no valid JSON", UNKNOWN),
+    "nothing": (lambda row: Reply(200, b"", {}, 0), "200 and no valid JSON", UNKNOWN),
+    "half an answer": (lambda row: Reply(200, told(row.answer)[:-1], {}, 0), "200 and no valid JSON", UNKNOWN),
+    "a member twice": (lambda row: Reply(200, b'{"a":1,"a":2}', {}, 0), "200 and no valid JSON", UNKNOWN),
+    "a list": (lambda row: Reply(200, b"[]", {}, 0), "200 and no JSON object", UNKNOWN),
+    "a text": (lambda row: Reply(200, b'"success"', {}, 0), "200 and no JSON object", UNKNOWN),
+    "an empty object": (lambda row: Reply(200, b"{}", {}, 0), "the bank's answer", UNKNOWN),
+    "a good answer with 500": (lambda row: Reply(500, told(row.answer), {}, 0), "500", UNKNOWN),
+    "a redirect": (lambda row: Reply(302, b"", {"Location": "http://127.0.0.1/"}, 0), "302", UNKNOWN),
+    "a bare 400": (lambda row: Reply(400, b"", {}, 0), "400", UNKNOWN),
+    "a bare 503": (lambda row: Reply(503, b"<html>", {}, 0), "503", UNKNOWN),
+    "an empty 404": (lambda row: Reply(404, b"{}", {}, 0), "404", UNKNOWN),
+    "an error with 200": (lambda row: Reply(200, error(row.version, 1234), {}, 0), "1234: No such account", REFUSED),
+    "an error with 400": (lambda row: Reply(400, error(row.version, 1234), {}, 0), "1234: No such account", REFUSED),
+    "an error with 500": (lambda row: Reply(500, error(row.version, 1234), {}, 0), "1234: No such account", UNKNOWN),
+    "an error without message": (
+        lambda row: Reply(400, error(row.version, "X1", None), {}, 0),
+        "X1: the bank answered with status 400",
+        REFUSED,
+    ),
+}
+
+
+@EVERY_ROW
+@pytest.mark.parametrize(("made", "said", "outcome"), MISBEHAVIOUR.values(), ids=MISBEHAVIOUR)
+def test_a_bank_that_misbehaves_is_a_bad_gateway_with_its_own_words(
+    stage: Stage, row: Row, made: Made, said: str, outcome: str
+) -> None:
+    answer = stage.ask(row, answer=made(row))
+
+    assert said in details_of(answer)
+    assert AGAIN not in answer.body["title"]
+    if row.is_payment:
+        assert outcome in answer.body["title"]
+        assert ("X-Request-Id" in answer.body["title"]) is (outcome == UNKNOWN)
+    else:
+        assert answer.body["title"] == "the request to the bank failed"
+
+
+TOKEN_REFUSED: dict[str, Made] = {
+    "a bare 401": lambda row: Reply(401, b"", {}, 0),
+    "an empty 401": lambda row: Reply(401, b"{}", {}, 0),
+    "authentication required": lambda row: Reply(
+        401, error(row.version, 4201 if row.version == 1 else "AUTHENTICATION_REQUIRED"), {}, 0
+    ),
+    "token not found": lambda row: Reply(200, error(row.version, 4202), {}, 0),
+    "token not found, in words": lambda row: Reply(403, error(row.version, "4202"), {}, 0),
+}
+GOOD_TOKEN: dict[str, Made] = {
+    "our key is wrong": lambda row: Reply(
+        401, error(row.version, 4200 if row.version == 1 else "WRONG_CREDENTIALS"), {}, 0
+    ),
+    "our request id is wrong": lambda row: Reply(
+        401, error(row.version, 4204 if row.version == 1 else "REQUEST_ID_NOT_UUID"), {}, 0
+    ),
+    "forbidden": lambda row: Reply(403, b"{}", {}, 0),
+}
+
+
+@EVERY_ROW
+@pytest.mark.parametrize("made", TOKEN_REFUSED.values(), ids=TOKEN_REFUSED)
+def test_a_refused_token_means_that_the_psu_must_authorize_again(stage: Stage, row: Row, made: Made) -> None:
+    answer = stage.ask(row, answer=made(row))
+
+    details_of(answer)
+    assert (AGAIN in answer.body["title"]) is row.token, "where no token was sent, none was refused"
+
+
+def test_a_direct_payments_status_has_no_token_to_be_refused(stage: Stage) -> None:
+    direct, status = BY_WEBHOOK["/v2_payment_direct_single"], BY_WEBHOOK["/v2_payment_single_status"]
+    assert stage.ask(direct).status == 200
+    stage.will_answer(status, Reply(401, b"", {}, 0))
+
+    answer = stage.world.tpp("GET", f"/tpp/payment_status?payment_id=P-direct&bic={stage.bank(direct).bank.bic}")
+
+    assert "401" in details_of(answer)
+    assert AGAIN not in answer.body["title"]
+    assert "X-Auth-Token" not in stage.received(status)[-1].headers
+
+
+@EVERY_ROW
+@pytest.mark.parametrize("made", GOOD_TOKEN.values(), ids=GOOD_TOKEN)
+def test_other_refusals_do_not_blame_the_token(stage: Stage, row: Row, made: Made) -> None:
+    answer = stage.ask(row, answer=made(row))
+
+    details_of(answer)
+    assert AGAIN not in answer.body["title"]
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.is_payment], ids=str)
+def test_a_payment_whose_answer_misses_a_member_has_an_unknown_outcome(stage: Stage, row: Row) -> None:
+    for member in row.table.answer:
+        answer = stage.ask(row, answer=without(row.answer, member))
+        assert UNKNOWN in answer.body["title"]
+
+
+@EVERY_ROW
+def test_a_banks_error_does_not_repeat_what_it_was_sent(stage: Stage, row: Row, lines: Lines) -> None:
+    token, key = stage.bank_tokens[row.version], stage.bank(row).api_key
+    secrets = [key, key.rpartition(".")[2], *([token, token.rpartition(".")[2]] if row.token else [])]
+
+    for secret in secrets:
+        for text in (f"bad credential {secret} ({secret})", "x" * 490 + secret):
+            answer = stage.ask(row, answer=Reply(400, error(row.version, 1, text), {}, 0))
+            assert "***" in details_of(answer)
+            assert not any(secret[start : start + 12] in answer.text for start in range(len(secret) - 12))
+    assert not any(secret in lines.text for secret in secrets)
+
+
+@EVERY_ROW
+@pytest.mark.parametrize("text", ["a\u0000b\r\nX: y\u202e", "x" * 100_000, ["a", "list"], {"an": "object"}, 7, True])
+def test_a_banks_words_are_printable_and_short(stage: Stage, row: Row, text: Any) -> None:
+    details = details_of(stage.ask(row, answer=Reply(400, error(row.version, 1, text), {}, 0)))
+
+    assert details.isprintable()
+    assert details.startswith("1: ")
+    assert len(details) <= 512
+
+
+@EVERY_ROW
+def test_a_failure_is_forgotten_by_the_next_call(stage: Stage, row: Row) -> None:
+    failed: Answer = stage.ask(row, answer=Reply(500, b"{}", {}, 0))
+
+    assert failed.status == 502
+    assert stage.ask(row).status == 200
+    assert len(stage.received(row)) == 1

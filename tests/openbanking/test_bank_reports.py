@@ -1,0 +1,209 @@
+"""What banks report: the form of a payment's status and of a day's performance, and what is wrong with others."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.jsontext import Number
+from tests.openbanking.examples import BY_WEBHOOK, Json
+from tests.openbanking.spelling import code_of
+from tests.openbanking.stage import Stage
+from tests.world import Answer, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+ID = {1: "payment_id", 2: "paymentId"}
+STATUS = {1: "payment_status", 2: "paymentStatus"}
+CODES = ["ACCC", "ACCP", "ACSC", "ACSP", "ACTC", "ACWC", "ACWP", "RCVD", "PDNG", "RJCT", "CANC", "ACFC", "PATC", "PART"]
+NUMBERS: list[Any] = [0, 1, 2, 3, 4, "0", "1", "2", "3", "4"]
+
+
+@pytest.fixture(scope="module")
+def paid(stage: Stage) -> Stage:
+    """Both banks know the payments ``P-<status>``, one for every status."""
+    for version, webhook in ((1, "/payment_initiation"), (2, "/v2_payment_single")):
+        row = BY_WEBHOOK[webhook]
+        for status in [*NUMBERS, *(CODES if version == 2 else [])]:
+            assert stage.ask(row, answer=row.answer | {"payment_id": f"P-{status!r}"}).status == 200
+    return stage
+
+
+def report(stage: Stage, version: int, *changes: Json, payment: str = "P-0", status: Any = 0) -> Answer:
+    """A report with changed members; one that is changed to ``...`` is left out."""
+    body: Json = {ID[version]: payment, STATUS[version]: status}
+    for change in changes:
+        body |= change
+    return stage.world.bank(
+        version, "/payments/status", {name: value for name, value in body.items() if value is not ...}
+    )
+
+
+# -- payments/status
+
+
+@VERSIONS
+@pytest.mark.parametrize("status", NUMBERS, ids=repr)
+def test_a_status_may_be_a_number(paid: Stage, version: int, status: Any) -> None:
+    answer = report(paid, version, payment=f"P-{status!r}", status=status)
+
+    assert (answer.status, answer.text) == (200, '{"status":"success"}')
+
+
+@pytest.mark.parametrize("status", CODES)
+def test_version_2_has_codes_of_four_letters(paid: Stage, status: str) -> None:
+    answer = report(paid, 2, payment=f"P-{status!r}", status=status)
+
+    assert (answer.status, answer.text) == (200, '{"status":"success"}')
+
+
+@pytest.mark.parametrize("status", CODES)
+def test_version_1_has_no_codes_of_letters(paid: Stage, status: str) -> None:
+    assert code_of(report(paid, 1, status=status), 1) == (400, 4001)
+
+
+NO_STATUS = [5, -1, 10, "5", "-1", "04", " 4", "4.0", Number("4.0"), Number("4e0"), True, None, [], {}, [4], ""]
+
+
+@VERSIONS
+@pytest.mark.parametrize("status", [*NO_STATUS, "\u0664", "acsc", "ACSCX", "Confirmed", "9" * 300], ids=repr)
+def test_another_status_is_refused(paid: Stage, version: int, status: Any) -> None:
+    answer = report(paid, version, status=status)
+
+    assert code_of(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_STATUS_FORMAT")
+    assert_names(answer, version, STATUS[version])
+
+
+def assert_names(answer: Answer, version: int, name: str) -> None:
+    if version == 1:
+        assert name in answer.body["message"]
+    else:
+        assert answer.body["additionalErrors"][0]["details"].startswith(f"{name} ")
+
+
+@VERSIONS
+@pytest.mark.parametrize("payment", ["", "p" * 256, "a\u0000b", "a\nb", 7, None, True, [], {}], ids=repr)
+def test_a_payment_id_is_printable_text(paid: Stage, version: int, payment: Any) -> None:
+    answer = report(paid, version, payment=payment)
+
+    assert code_of(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_ID_FORMAT")
+    assert_names(answer, version, ID[version])
+
+
+@VERSIONS
+def test_a_payment_that_the_bank_did_not_answer_with_is_refused(paid: Stage, version: int) -> None:
+    only_at_the_other = BY_WEBHOOK["/payment_initiation" if version == 2 else "/v2_payment_single"]
+    paid.ask(only_at_the_other, answer=only_at_the_other.answer | {"payment_id": f"P-other-{version}"})
+
+    for payment in ("P-unknown", f"P-other-{version}", "p-0", " P-0", "P" * 255):
+        answer = report(paid, version, payment=payment)
+        assert code_of(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_ID_FORMAT")
+
+
+@VERSIONS
+def test_both_members_are_mandatory_and_there_are_no_others(paid: Stage, version: int) -> None:
+    other = 3 - version
+    for change, code in (
+        ({ID[version]: ...}, "INVALID_MODEL_TYPE"),
+        ({STATUS[version]: ...}, "INVALID_MODEL_TYPE"),
+        ({"colour": "red"}, "EXTRA_FIELDS_PROVIDED"),
+        ({ID[other]: "P-0"}, "EXTRA_FIELDS_PROVIDED"),
+    ):
+        answer = report(paid, version, change)
+        assert code_of(answer, version) == (400, 4001 if version == 1 else code)
+        assert_names(answer, version, next(iter(change)))
+
+
+# -- daily_performance: the clock says 2 March 2026
+
+
+def performance(world: World, body: Any, **headers: str | None) -> Answer:
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    return world.bank(2, "/daily_performance", body, headers=sent)
+
+
+DAY: Json = {"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration": 30_000}
+
+
+@pytest.mark.parametrize("duration", [0, 1, 45_000, "45000", Number("45000.5"), "45000.5", 9_999_999_999], ids=repr)
+@pytest.mark.parametrize("name", ["consentDuration", "paymentDuration"])
+def test_a_duration_is_a_number_of_milliseconds(stage: Stage, name: str, duration: Any) -> None:
+    answer = performance(stage.world, DAY | {name: duration})
+
+    assert (answer.status, answer.text) == (200, '{"status":"success"}')
+
+
+@pytest.mark.parametrize("left_out", [["consentDuration"], ["paymentDuration"], ["consentDuration", "paymentDuration"]])
+def test_durations_may_be_left_out(stage: Stage, left_out: list[str]) -> None:
+    body = {name: value for name, value in DAY.items() if name not in left_out}
+
+    assert performance(stage.world, body).status == 200
+    assert performance(stage.world, DAY | dict.fromkeys(left_out)).status == 200
+
+
+@pytest.mark.parametrize("duration", [-1, "-1", "ten", "", "1,5", True, [], {}, "1e3", "\u0661"], ids=repr)
+@pytest.mark.parametrize("name", ["consentDuration", "paymentDuration"])
+def test_another_duration_is_refused(stage: Stage, name: str, duration: Any) -> None:
+    answer = performance(stage.world, DAY | {name: duration})
+
+    assert code_of(answer, 2) == (400, "INVALID_MODEL_TYPE")
+    assert_names(answer, 2, name)
+
+
+@pytest.mark.parametrize("date", ["2026-03-01", "2026-03-02", "2026-02-28"])
+def test_a_day_up_to_today_is_taken(stage: Stage, date: str) -> None:
+    assert performance(stage.world, DAY | {"date": date}).status == 200
+
+
+@pytest.mark.parametrize(
+    "date", ["", "2026-02-29", "2026-3-1", "01.03.2026", "20260301", "2026-03-01T00:00:00", "yesterday", "2026-03-04"]
+)
+def test_a_date_that_is_none_or_still_to_come_is_refused(stage: Stage, date: str) -> None:
+    answer = performance(stage.world, DAY | {"date": date})
+
+    assert code_of(answer, 2) == (400, "INVALID_DATE_FORMAT")
+    assert "date" in answer.body["additionalErrors"][0]["details"]
+
+
+@pytest.mark.parametrize("date", [20260301, None, [], True], ids=repr)
+def test_a_date_is_a_text(stage: Stage, date: Any) -> None:
+    answer = performance(stage.world, DAY | {"date": date})
+
+    assert code_of(answer, 2)[0] == 400
+    assert code_of(answer, 2)[1] in ("INVALID_MODEL_TYPE", "INVALID_DATE_FORMAT")
+
+
+def test_a_day_is_mandatory_and_names_are_camel_case(stage: Stage) -> None:
+    for body, code, name in (
+        ({}, "INVALID_MODEL_TYPE", "date"),
+        ({"consentDuration": 1}, "INVALID_MODEL_TYPE", "date"),
+        (DAY | {"consent_duration": 1}, "EXTRA_FIELDS_PROVIDED", "consent_duration"),
+        (DAY | {"colour": "red"}, "EXTRA_FIELDS_PROVIDED", "colour"),
+    ):
+        answer = performance(stage.world, body)
+        assert code_of(answer, 2) == (400, code)
+        assert_names(answer, 2, name)
+
+
+def test_a_repeated_report_is_answered_again_and_another_under_its_id_refused(stage: Stage) -> None:
+    request_id = str(uuid.uuid4())
+
+    first = performance(stage.world, DAY, x_request_id=request_id)
+    again = performance(stage.world, DAY, x_request_id=request_id)
+    other = performance(stage.world, DAY | {"consentDuration": 1}, x_request_id=request_id)
+
+    assert first.text == again.text == '{"status":"success"}'
+    assert code_of(other, 2) == (400, "HEADERS_ERROR")
+
+
+def test_a_report_proves_who_sends_it(stage: Stage) -> None:
+    unsigned = performance(stage.world, DAY, x_signature=None)
+    of_another = performance(stage.world, DAY, x_api_key=stage.world.banks[1].api_key)
+
+    assert code_of(unsigned, 2) == (400, "HEADERS_ERROR")
+    assert code_of(of_another, 2) == (403, "SERVICE_BLOCKED")
+
+
+def test_version_1_has_no_daily_performance(stage: Stage) -> None:
+    assert code_of(stage.world.bank(1, "/daily_performance", DAY), 1) == (401, 4202)

@@ -1,0 +1,169 @@
+"""Confirmation of funds: yes or no, whichever way a bank answers, compared exactly, and nothing else is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.jsontext import Number
+from chalicelib.foundation.outbound import Reply
+from tests.conftest import Lines
+from tests.openbanking.examples import BY_WEBHOOK, Json
+from tests.openbanking.stage import Stage, details_of, told
+from tests.world import IBAN, Answer
+
+ONE = BY_WEBHOOK["/funds_confirmations"]
+TWO = BY_WEBHOOK["/v2_funds_confirmations"]
+YES, NO = '{"funds_available":true}', '{"funds_available":false}'
+
+
+def asked(stage: Stage, amount: Any, answer: Json, currency: str = "GBP") -> Answer:
+    """A version 1 bank is asked whether there is as much, and gives ``answer``."""
+    question = {"account": {"iban": IBAN}, "instructed_amount": {"amount": amount, "currency": currency}}
+    return stage.ask(ONE, question, {"status": "success", **answer})
+
+
+# -- version 1: the bank says so itself
+
+
+@pytest.mark.parametrize(("said", "told_tpp"), [(True, YES), (False, NO)])
+def test_a_version_1_bank_may_say_yes_or_no(stage: Stage, said: bool, told_tpp: str) -> None:
+    answer = asked(stage, "12.50", {"funds_available": said})
+
+    assert (answer.status, answer.text) == (200, told_tpp)
+
+
+@pytest.mark.parametrize(("said", "told_tpp"), [(True, YES), (False, NO)])
+def test_a_yes_or_no_goes_before_a_balance(stage: Stage, said: bool, told_tpp: str) -> None:
+    for balance in (0, 1_000_000):
+        answer = asked(stage, "12.50", {"funds_available": said, "balance": balance, "currency": "GBP"})
+        assert answer.text == told_tpp
+
+
+@pytest.mark.parametrize("said", ["true", "yes", 1, 0, [], {}, ""], ids=repr)
+def test_a_yes_that_is_no_truth_value_is_a_failure_of_the_bank(stage: Stage, said: Any) -> None:
+    both = {"funds_available": said, "balance": 1_000_000, "currency": "GBP"}
+
+    assert "funds_available" in details_of(asked(stage, 1, both))
+
+
+# -- version 1: the service compares
+
+NINES = Number("99.9" + "9" * 66)
+COMPARED: list[tuple[Any, Any, str]] = [
+    (100, 100, YES),
+    (100, "100", YES),
+    ("100", 100, YES),
+    (100, Number("100.00"), YES),
+    ("100.00", "100.0", YES),
+    (Number("0.1"), "0.10", YES),
+    ("0.10", Number("0.1"), YES),
+    (Number("0.3"), Number("0.30"), YES),
+    (100, Number("99.99"), NO),
+    (100, Number("100.01"), YES),
+    ("0.02", "0.01", NO),
+    (9, "10", YES),
+    (10, "9", NO),
+    ("10", "9", NO),
+    (1, 0, NO),
+    (1, "0.00", NO),
+    (1, -5, NO),
+    (1, "-5.00", NO),
+    (9999999999, 9999999999, YES),
+    (9999999999, 9999999998, NO),
+    ("99999999.99", "99999999.98", NO),
+    (100, NINES, NO),
+    (100, "100." + "0" * 66 + "1", YES),
+    (100, "99.9" + "9" * 66, NO),
+    (1, "9" * 70, YES),
+]
+
+
+@pytest.mark.parametrize(("amount", "balance", "told_tpp"), COMPARED, ids=repr)
+def test_a_balance_is_compared_exactly(stage: Stage, amount: Any, balance: Any, told_tpp: str) -> None:
+    answer = asked(stage, amount, {"balance": balance, "currency": "GBP"})
+
+    assert (answer.status, answer.text) == (200, told_tpp)
+
+
+def test_a_null_beside_a_balance_is_no_answer(stage: Stage) -> None:
+    answer = asked(stage, 1, {"funds_available": None, "balance": 1, "currency": "GBP"})
+
+    assert answer.text == YES
+
+
+@pytest.mark.parametrize("currency", ["EUR", "gbp", "GBPX", 826, []], ids=repr)
+def test_a_balance_in_another_currency_is_a_failure_of_the_bank(stage: Stage, currency: Any) -> None:
+    for balance in (0, 1_000_000):
+        answer = asked(stage, 1, {"balance": balance, "currency": currency})
+        assert "currency" in details_of(answer)
+
+
+NO_BALANCE: list[Any] = ["ten", "", "1,50", "1e3", " 1 ", "1_000", "NaN", "sNaN", "Infinity", "-Infinity", "0x10"]
+
+
+@pytest.mark.parametrize("balance", [*NO_BALANCE, "\u0661", True, False, [], {}, [1], {"amount": 1}], ids=repr)
+def test_a_balance_that_is_no_number_is_a_failure_of_the_bank(stage: Stage, balance: Any) -> None:
+    answer = asked(stage, 1, {"balance": balance, "currency": "GBP"})
+
+    assert "balance" in details_of(answer)
+
+
+def test_a_balance_beyond_all_numbers_is_answered_soon(stage: Stage) -> None:
+    for balance in (Number("1e999999"), Number("-1e999999"), Number("1e-999999"), Number("0e999999")):
+        answer = asked(stage, 1, {"balance": balance, "currency": "GBP"})
+        assert answer.status in (200, 502)
+        assert answer.text in (YES, NO) or "balance" in details_of(answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{}, {"balance": 100}, {"currency": "GBP"}, {"balance": None, "currency": None}, {"funds_available": None}],
+    ids=repr,
+)
+def test_an_answer_that_says_neither_is_a_failure_of_the_bank(stage: Stage, answer: Json) -> None:
+    assert "neither" in details_of(asked(stage, 1, answer))
+
+
+# -- version 2
+
+
+@pytest.mark.parametrize(("said", "told_tpp"), [(True, YES), (False, NO)])
+@pytest.mark.parametrize("name", ["funds_available", "fundsAvailable"])
+def test_a_version_2_bank_says_yes_or_no(stage: Stage, name: str, said: bool, told_tpp: str) -> None:
+    answer = stage.ask(TWO, answer={name: said})
+
+    assert (answer.status, answer.text) == (200, told_tpp)
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"balance": 100, "currency": "EUR"}, *({"funds_available": said} for said in ("true", 1, 0, None))]
+)
+def test_a_version_2_bank_has_to_say_yes_or_no(stage: Stage, answer: Json) -> None:
+    assert "funds_available" in details_of(stage.ask(TWO, answer=answer))
+
+
+# -- nothing else is told
+
+SECRET = {"balance": Number("73519.42"), "currency": "EUR", "name": "Jane Doe", "limit": 73519}
+
+
+@pytest.mark.parametrize("row", [ONE, TWO], ids=str)
+@pytest.mark.parametrize("said", [True, False])
+def test_what_else_a_bank_says_stays_here(stage: Stage, row: Any, said: bool, lines: Lines) -> None:
+    given = {"status": "success", **SECRET, "funds_available": said}
+
+    answer = stage.ask(row, answer=Reply(200, told(given), {"X-Balance": "73519.42"}, 0.01))
+
+    assert answer.text == (YES if said else NO)
+    assert "73519" not in str(answer.headers) + lines.text
+
+
+def test_a_compared_balance_stays_here(stage: Stage, lines: Lines) -> None:
+    compared = asked(stage, 1, SECRET, "EUR")
+    of_another_currency = asked(stage, 1, SECRET, "GBP")
+
+    assert compared.text == YES
+    details_of(of_another_currency)
+    assert "73519" not in str(compared.headers) + of_another_currency.text + lines.text

@@ -1,0 +1,374 @@
+"""What a payment's order must be beyond its members' rules: accounts, amounts, schemes, totals, the way back."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.jsontext import Number
+from tests.openbanking.examples import BY_WEBHOOK, CALLBACK, OTHER_IBAN, ROWS, Json, Row, spelled
+from tests.openbanking.stage import Stage, error_of, told
+from tests.world import IBAN, Answer
+
+PAYMENTS = [row for row in ROWS if row.is_payment]
+BULKS = [row for row in PAYMENTS if row.is_bulk]
+SINGLES = [row for row in PAYMENTS if not row.is_bulk]
+PLACES = {1: ("amount", "currency"), 2: ("instructed_amount",)}
+
+
+def refused(stage: Stage, row: Row, order: Json, said: str = "", code: str = "FORMAT_ERROR") -> Answer:
+    """``order`` is refused with words that have ``said`` in them, and the bank knows nothing of it."""
+    answer = stage.ask(row, order)
+    assert error_of(answer)[:2] == (400, code), answer
+    assert said in answer.body["title"]
+    assert stage.received(row) == []
+    return answer
+
+
+def accepted(stage: Stage, row: Row, order: Json) -> Any:
+    """What the bank gets, numbers as they were written."""
+    answer = stage.ask(row, order)
+    assert answer.status == 200, answer
+    return spelled(stage.received(row)[0].body)
+
+
+def payment(row: Row, order: Json) -> Json:
+    """The order, or the first payment of a bulk."""
+    found: Json = order["payments"][0] if row.is_bulk else order
+    return found
+
+
+def of(row: Row, amount: Any, currency: str = "EUR", **members: Any) -> Json:
+    """An order over one amount."""
+    order = row.request
+    item = payment(row, order)
+    if row.version == 1:
+        item |= {"amount": amount, "currency": currency}
+        order |= {"totals": [{"amount": amount, "currency": currency}]} if row.is_bulk else {}
+    else:
+        item["instructed_amount"] = {"amount": amount, "currency": currency}
+        order |= {"instructed_totals": {"amount": amount, "currency": currency}} if row.is_bulk else {}
+    return order | members
+
+
+# -- accounts
+
+NAMES_1 = ("receiver_iban", "receiver_account_number", "receiver_sort_code")
+NAMES_2 = ("iban", "bban", "account_number", "sort_code")
+ENOUGH_1: dict[str, tuple[Json, bool]] = {
+    "an IBAN": ({"receiver_iban": OTHER_IBAN}, True),
+    "number and sort code": ({"receiver_account_number": "12345678", "receiver_sort_code": "202015"}, True),
+    "an IBAN and empty texts": (
+        {"receiver_iban": OTHER_IBAN, "receiver_account_number": "", "receiver_sort_code": ""},
+        True,
+    ),
+    "an empty IBAN and the others": (
+        {"receiver_iban": "", "receiver_account_number": "12345678", "receiver_sort_code": "202015"},
+        True,
+    ),
+    "an IBAN and a number": ({"receiver_iban": OTHER_IBAN, "receiver_account_number": "1"}, True),
+    "nothing": ({}, False),
+    "empty texts": ({"receiver_iban": "", "receiver_account_number": "", "receiver_sort_code": ""}, False),
+    "a number alone": ({"receiver_account_number": "12345678"}, False),
+    "a number and an empty sort code": ({"receiver_account_number": "12345678", "receiver_sort_code": ""}, False),
+    "a sort code alone": ({"receiver_sort_code": "202015", "receiver_iban": ""}, False),
+}
+ENOUGH_2: dict[str, tuple[Json, bool]] = {
+    "an IBAN": ({"iban": IBAN}, True),
+    "a BBAN": ({"bban": "370400440532013000"}, True),
+    "number and sort code": ({"account_number": "12345678", "sort_code": "202015"}, True),
+    "nothing": ({}, False),
+    "a number alone": ({"account_number": "12345678"}, False),
+    "a sort code alone": ({"sort_code": "202015"}, False),
+    "an empty IBAN": ({"iban": ""}, False),
+}
+
+
+@pytest.mark.parametrize("row", [row for row in PAYMENTS if row.version == 1], ids=str)
+@pytest.mark.parametrize(("names", "enough"), ENOUGH_1.values(), ids=ENOUGH_1)
+def test_a_receiver_of_version_1_has_an_account(stage: Stage, row: Row, names: Json, enough: bool) -> None:
+    order = row.request
+    item = payment(row, order)
+    for name in NAMES_1:
+        del item[name]
+    item |= names
+
+    if not enough:
+        refused(stage, row, order, "receiver_iban")
+        return
+    sent = payment(row, accepted(stage, row, order))
+    assert {name: sent[name] for name in NAMES_1 if name in sent} == {
+        name: value for name, value in names.items() if value
+    }
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.version == 2 and not row.in_query], ids=str)
+@pytest.mark.parametrize("holder", ["debtor_account", "creditor_account", "account"])
+@pytest.mark.parametrize(("names", "enough"), ENOUGH_2.values(), ids=ENOUGH_2)
+def test_an_account_of_version_2_has_a_name(stage: Stage, row: Row, holder: str, names: Json, enough: bool) -> None:
+    order = row.request
+    place = payment(row, order) if holder == "creditor_account" else order
+    if holder not in place:
+        return
+    place[holder] = names
+
+    if not enough:
+        answer = refused(stage, row, order)
+        assert all(holder in each["details"] for each in answer.body["additionalErrors"])
+        return
+    sent = accepted(stage, row, order)
+    assert (payment(row, sent) if holder == "creditor_account" else sent)[holder] == names
+
+
+# -- amounts
+
+GOOD_AMOUNTS = [1, "1", 9999999999, Number("0.01"), "0.10", Number("12345678.90"), "100", Number("1.000")]
+
+
+@pytest.mark.parametrize("row", PAYMENTS, ids=str)
+@pytest.mark.parametrize("amount", GOOD_AMOUNTS, ids=repr)
+def test_an_amount_reaches_the_bank_as_it_was_written(stage: Stage, row: Row, amount: Any) -> None:
+    sent = payment(row, accepted(stage, row, of(row, amount)))
+
+    held = sent if row.version == 1 else sent["instructed_amount"]
+    assert held["amount"] == spelled(told([amount]))[0]
+
+
+@pytest.mark.parametrize("row", [row for row in SINGLES if row.version == 2], ids=str)
+def test_an_amount_of_70_digits_keeps_every_digit(stage: Stage, row: Row) -> None:
+    for amount in ("9" * 70, "1" + "0" * 67 + ".01", Number("0." + "0" * 68 + "1")):
+        sent = accepted(stage, row, of(row, amount))
+        assert sent["instructed_amount"]["amount"] == spelled(told([amount]))[0]
+    refused(stage, row, of(row, "9" * 71), "instructed_amount.amount")
+
+
+# -- bulks
+
+
+def bulk(row: Row, amounts: list[Any], *totals: Any, currency: str = "EUR") -> Json:
+    """A bulk order over ``amounts``; each total is an amount, or amount and currency."""
+    order = of(row, "1", currency)
+    first = order["payments"][0]
+    order["payments"] = []
+    for amount in amounts:
+        item = dict(first)
+        item |= (
+            {"amount": amount} if row.version == 1 else {"instructed_amount": {"amount": amount, "currency": currency}}
+        )
+        order["payments"].append(item)
+    stated = [total if isinstance(total, tuple) else (total, currency) for total in totals]
+    entries = [{"amount": amount, "currency": unit} for amount, unit in stated]
+    return order | ({"totals": entries} if row.version == 1 else {"instructed_totals": entries[0]})
+
+
+SUMS: dict[str, tuple[list[Any], Any, bool]] = {
+    "tenths": ([Number("0.1"), Number("0.2")], Number("0.3"), True),
+    "written otherwise": ([Number("0.1"), "0.2"], "0.30", True),
+    "ten times a tenth": (["0.10"] * 10, 1, True),
+    "large and small": (["99999999", "0.01", "0.01"], "99999999.02", True),
+    "binary floating point's sum": ([Number("0.1"), Number("0.2")], "0.300000001", False),
+    "a cent more": (["1.10", "2.20"], "3.31", False),
+    "a cent less": (["1.10", "2.20"], "3.29", False),
+    "one payment only": (["1.10", "2.20"], "1.10", False),
+}
+
+
+@pytest.mark.parametrize("row", BULKS, ids=str)
+@pytest.mark.parametrize(("amounts", "total", "right"), SUMS.values(), ids=SUMS)
+def test_totals_are_the_exact_sums(stage: Stage, row: Row, amounts: list[Any], total: Any, right: bool) -> None:
+    order = bulk(row, amounts, total)
+
+    if right:
+        assert accepted(stage, row, order) == spelled(told(order))
+    else:
+        refused(stage, row, order, "totals")
+
+
+def test_a_sum_of_amounts_of_70_digits_is_exact(stage: Stage) -> None:
+    row = BY_WEBHOOK["/v2_payment_bulk"]
+    tiny = "0." + "0" * 68
+
+    accepted(stage, row, bulk(row, [f"{tiny}5", "1." + "9" * 68 + "5", "7"], "9.0"))
+    refused(stage, row, bulk(row, [f"{tiny}5", "1." + "9" * 68 + "6", "7"], "9.0"), "instructed_totals")
+
+
+TOTALS: dict[str, tuple[Any, ...]] = {
+    "none": (),
+    "one currency twice": (("1", "EUR"), ("1", "EUR")),
+    "a currency that has no payment": (("2", "EUR"), ("1", "GBP")),
+    "another currency": (("2", "GBP"),),
+}
+
+
+@pytest.mark.parametrize("totals", TOTALS.values(), ids=TOTALS)
+def test_version_1_totals_have_each_currency_once(stage: Stage, totals: Any) -> None:
+    row = BY_WEBHOOK["/bulk_payment_initiation"]
+
+    refused(stage, row, bulk(row, ["1", "1"], *totals), "totals")
+
+
+@pytest.mark.parametrize("row", BULKS, ids=str)
+def test_a_bulk_has_one_currency(stage: Stage, row: Row) -> None:
+    order = bulk(row, ["1", "1"], "2")
+    other = copy.deepcopy(order["payments"][1])
+    (other if row.version == 1 else other["instructed_amount"])["currency"] = "GBP"
+    order["payments"][1] = other
+    if row.version == 1:
+        order["totals"] = [{"amount": "1", "currency": "EUR"}, {"amount": "1", "currency": "GBP"}]
+
+    refused(stage, row, order)
+
+
+@pytest.mark.parametrize("row", BULKS, ids=str)
+def test_a_bulk_has_1_to_1000_payments(stage: Stage, row: Row) -> None:
+    assert len(accepted(stage, row, bulk(row, ["0.01"] * 1000, 10))["payments"]) == 1000
+    refused(stage, row, bulk(row, ["0.01"] * 1001, "10.01"), "payments must have at most 1000 entries")
+    refused(stage, row, bulk(row, [], "1"), "payments must have at least 1 entry")
+
+
+@pytest.mark.parametrize("row", BULKS, ids=str)
+def test_a_fault_in_a_bulk_names_the_payment(stage: Stage, row: Row) -> None:
+    order = bulk(row, ["1"] * 7, "7")
+    order["payments"][4] = order["payments"][4] | {"colour": "red"}
+
+    refused(stage, row, order, "payments.4.colour")
+
+
+# -- schemes
+
+
+def schemes_sent(row: Row, sent: Json) -> list[str]:
+    if row.webhook == "/bulk_payment_initiation":
+        return [item["payment_scheme"] for item in sent["payments"]]
+    return [sent["payment_scheme"]]
+
+
+def with_scheme(row: Row, currency: str, scheme: Any) -> Json:
+    """An order in a currency; no scheme when ``scheme`` is ``None``."""
+    order = of(row, "1", currency)
+    holder = payment(row, order) if row.version == 1 else order
+    holder["payment_scheme"] = scheme
+    if scheme is None:
+        del holder["payment_scheme"]
+    return order
+
+
+@pytest.mark.parametrize("row", PAYMENTS, ids=str)
+@pytest.mark.parametrize(("currency", "scheme"), [("GBP", "FPS"), ("EUR", "SCT")])
+def test_a_scheme_that_is_left_out_is_the_currencys(stage: Stage, row: Row, currency: str, scheme: str) -> None:
+    assert schemes_sent(row, accepted(stage, row, with_scheme(row, currency, None))) == [scheme]
+
+
+@pytest.mark.parametrize("row", PAYMENTS, ids=str)
+@pytest.mark.parametrize("scheme", ["FPS", "BACS", "CHAPS", "SCTI", "SCT"])
+def test_a_scheme_that_is_given_is_kept(stage: Stage, row: Row, scheme: str) -> None:
+    assert schemes_sent(row, accepted(stage, row, with_scheme(row, "EUR", scheme))) == [scheme]
+
+
+@pytest.mark.parametrize("row", PAYMENTS, ids=str)
+@pytest.mark.parametrize("scheme", [None, "sct", "SEPA", "S CT", "FPSFPS"])
+def test_a_scheme_that_does_not_exist_is_invalid(stage: Stage, row: Row, scheme: str | None) -> None:
+    refused(stage, row, with_scheme(row, "USD", scheme), "payment_scheme", "PAYMENT_SCHEME_INVALID")
+
+
+@pytest.mark.parametrize("row", [row for row in PAYMENTS if row.webhook != "/v2_payment_single"], ids=str)
+def test_swift_is_for_single_payments_of_version_2_only(stage: Stage, row: Row) -> None:
+    refused(stage, row, with_scheme(row, "EUR", "SWIFT"), "SWIFT", "PAYMENT_SCHEME_INVALID")
+
+
+def test_swift_names_the_creditors_bank(stage: Stage) -> None:
+    row = BY_WEBHOOK["/v2_payment_single"]
+    order = with_scheme(row, "USD", "SWIFT")
+
+    assert accepted(stage, row, order)["creditor_bank"] == row.request["creditor_bank"]
+    bare = {name: value for name, value in order.items() if name != "creditor_bank"}
+    refused(stage, row, bare, "creditor_bank")
+    assert "creditor_bank" not in accepted(stage, row, bare | {"payment_scheme": "SCT"})
+
+
+def test_a_direct_payment_has_no_creditor_bank(stage: Stage) -> None:
+    row = BY_WEBHOOK["/v2_payment_direct_single"]
+
+    refused(stage, row, row.request | {"creditor_bank": {"name": "Bank", "country": "DE"}}, "creditor_bank")
+
+
+@pytest.mark.parametrize("row", PAYMENTS, ids=str)
+def test_a_scheme_that_the_bank_does_not_offer_is_invalid(stage: Stage, row: Row) -> None:
+    bic = stage.bank(row).bank.bic
+    stage.world.hub.banks.change(bic, schemes=["SCTI", "FPS"])
+    try:
+        for currency, scheme in (("EUR", "SCT"), ("EUR", None), ("GBP", "CHAPS")):
+            refused(stage, row, with_scheme(row, currency, scheme), "SCTI", "PAYMENT_SCHEME_INVALID")
+        assert schemes_sent(row, accepted(stage, row, with_scheme(row, "GBP", None))) == ["FPS"]
+        assert schemes_sent(row, accepted(stage, row, with_scheme(row, "EUR", "SCTI"))) == ["SCTI"]
+    finally:
+        stage.world.hub.banks.change(bic, schemes=[])
+
+
+def test_one_payment_of_a_version_1_bulk_with_a_bad_scheme_refuses_all(stage: Stage) -> None:
+    row = BY_WEBHOOK["/bulk_payment_initiation"]
+    order = bulk(row, ["1"] * 3, "3")
+    order["payments"][2] = order["payments"][2] | {"payment_scheme": "SWIFT"}
+
+    refused(stage, row, order, "SWIFT", "PAYMENT_SCHEME_INVALID")
+
+
+# -- the way back
+
+ELSEWHERE = [
+    "https://127.0.0.1:8000/payments/done",
+    "http://127.0.0.1:8001/payments/done",
+    "http://127.0.0.1/payments/done",
+    "http://localhost:8000/payments/done",
+    "http://127.0.0.1.example:8000/",
+    "http://127.0.0.1:8000.example/",
+    "http://127.0.0.1:80000/",
+]
+
+
+@pytest.mark.parametrize("row", PAYMENTS, ids=str)
+@pytest.mark.parametrize("address", ELSEWHERE)
+def test_the_psu_comes_back_to_the_clients_own_place_only(stage: Stage, row: Row, address: str) -> None:
+    refused(stage, row, row.request | {"callback_url": address}, "callback_url")
+
+
+@pytest.mark.parametrize("row", PAYMENTS, ids=str)
+def test_any_path_and_query_of_the_clients_place_will_do(stage: Stage, row: Row) -> None:
+    for address in (CALLBACK, "http://127.0.0.1:8000", "http://127.0.0.1:8000/a/b?c=d&e=%20"):
+        assert accepted(stage, row, row.request | {"callback_url": address})["callback_url"] == address
+
+
+# -- the bank of a direct payment
+
+DIRECT = [row for row in PAYMENTS if row.is_direct]
+NO_BANK: dict[str, tuple[Any, tuple[int, str]]] = {
+    "missing": (None, (400, "FORMAT_ERROR")),
+    "a number": (7, (400, "FORMAT_ERROR")),
+    "no BIC": ("ALPH", (400, "FORMAT_ERROR")),
+    "unknown": ("NONEGB21", (404, "RESOURCE_UNKNOWN")),
+}
+
+
+@pytest.mark.parametrize("row", DIRECT, ids=str)
+@pytest.mark.parametrize(("bic", "said"), NO_BANK.values(), ids=NO_BANK)
+def test_a_direct_payment_names_a_known_bank(stage: Stage, row: Row, bic: Any, said: tuple[int, str]) -> None:
+    stage.received(row).clear()
+    order = {**row.request, **({} if bic is None else {"bic": bic})}
+
+    answer = stage.world.tpp("POST", row.call, order)
+
+    assert error_of(answer)[:2] == said
+    assert stage.received(row) == []
+
+
+@pytest.mark.parametrize("row", DIRECT, ids=str)
+@pytest.mark.parametrize("spell", [str.lower, lambda bic: f"{bic}XXX"])
+def test_the_banks_bic_may_be_spelled_otherwise_and_is_not_sent(
+    stage: Stage, row: Row, spell: Callable[[str], str]
+) -> None:
+    sent = accepted(stage, row, {"bic": spell(stage.bank(row).bank.bic), **row.request})
+
+    assert "bic" not in sent

@@ -1,0 +1,83 @@
+"""Questions about accounts: how an account is named, pages and their defaults, periods."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.foundation.jsontext import loads
+from tests.openbanking.examples import BY_WEBHOOK
+from tests.openbanking.stage import Stage, error_of
+from tests.world import IBAN
+
+PAGES = [
+    ("/account_payments", "account_id=A-1", {"record_count": 100, "current_page": 1}),
+    ("/account_payments", "account_id=A-1&record_count=1&current_page=999", {"record_count": 1, "current_page": 999}),
+    ("/account_payments", "account_id=A-1&record_count=100", {"record_count": 100, "current_page": 1}),
+    ("/v2_account_transactions", "account_id=A-1&booking_status=booked", {"page_size": 100}),
+    ("/v2_account_transactions", "account_id=A-1&booking_status=booked&page_size=999", {"page_size": 999}),
+]
+
+
+@pytest.mark.parametrize(("webhook", "query", "sent"), PAGES)
+def test_pages_have_their_defaults_and_limits(stage: Stage, webhook: str, query: str, sent: dict[str, int]) -> None:
+    row = BY_WEBHOOK[webhook]
+
+    assert stage.ask(row, raw_query=query).status == 200
+    body = loads(stage.received(row)[0].body)
+    assert {name: body[name] for name in ("record_count", "current_page", "page_size") if name in body} == sent
+
+
+@pytest.mark.parametrize("status", ["booked", "pending", "both"])
+def test_transactions_are_asked_for_by_booking_status(stage: Stage, status: str) -> None:
+    row = BY_WEBHOOK["/v2_account_transactions"]
+
+    assert stage.ask(row, {"account_id": "A-1", "booking_status": status}).status == 200
+    assert loads(stage.received(row)[0].body)["booking_status"] == status
+
+
+def test_a_period_of_one_day_is_a_period_and_a_backward_one_is_none(stage: Stage) -> None:
+    row = BY_WEBHOOK["/v2_account_transactions"]
+    forward = row.request | {"date_from": "2026-01-31", "date_to": "2026-01-31"}
+
+    assert stage.ask(row, forward).status == 200
+    answer = stage.ask(row, forward | {"date_from": "2026-02-01"})
+    assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
+    assert stage.received(row) == []
+
+
+@pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
+@pytest.mark.parametrize("query", ["", f"iban={IBAN}&account_id=A-1"], ids=["neither", "both"])
+def test_a_version_1_account_has_one_of_its_two_names(stage: Stage, webhook: str, query: str) -> None:
+    row = BY_WEBHOOK[webhook]
+
+    answer = stage.ask(row, raw_query=query)
+
+    assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
+    assert "iban and account_id" in answer.body["title"]
+    assert stage.received(row) == []
+
+
+@pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
+@pytest.mark.parametrize("spelling", [IBAN, IBAN.lower(), "GB33 BUKB 2020 1555 5555 55"])
+def test_an_iban_reaches_the_bank_in_one_spelling(stage: Stage, webhook: str, spelling: str) -> None:
+    row = BY_WEBHOOK[webhook]
+
+    assert stage.ask(row, {"iban": spelling}).status == 200
+    body = loads(stage.received(row)[0].body)
+    assert body["iban"] == IBAN
+    assert "account_id" not in body
+
+
+@pytest.mark.parametrize("webhook", ["/v2_account", "/v2_account_balances", "/v2_account_transactions"])
+@pytest.mark.parametrize("account_id", ["", "&account_id=A-1"])
+def test_a_version_2_account_is_not_named_by_its_iban(stage: Stage, webhook: str, account_id: str) -> None:
+    row = BY_WEBHOOK[webhook]
+
+    answer = stage.ask(row, raw_query=f"iban={IBAN}&booking_status=both{account_id}")
+
+    status, code, additional = error_of(answer)
+    assert (status, code) == (400, "PARAMETER_NOT_CONSISTENT")
+    assert ("EXTRA_FIELDS_PROVIDED", "iban is not known here") in [
+        (each["code"], each["details"]) for each in additional
+    ]
+    assert stage.received(row) == []

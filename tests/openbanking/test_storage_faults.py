@@ -1,0 +1,748 @@
+"""Storage that fails, at every call of every flow: the caller is told or answered, a repeat completes, nothing doubles.
+
+A scene prepares what a request needs and answers a function that makes the request while a fault strikes, repeats what
+was refused, and asserts what has to hold then. It is played once for every storage call that it makes and every fault,
+each time from the same beginning.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from chalicelib.delivery.outbox import CLAIMED_SECONDS
+from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
+from chalicelib.foundation.store import StoreError
+from tests.openbanking.faults import FAULTS, Fault, Site, Snapshot, call_sites, items
+from tests.openbanking.spelling import TOKEN, URL
+from tests.openbanking.test_payments import REFUSAL, WEBHOOKS, Payer, taken
+from tests.world import IBAN, Answer, World
+
+Run = Callable[[Fault], None]
+Scene = Callable[[World], Run]
+
+SCENES: dict[str, Scene] = {}
+HITS: dict[str, set[Site | None]] = {fault: set() for fault in FAULTS}
+PLAYED: set[str] = set()
+
+
+def scene(*variants: Any) -> Callable[[Callable[..., Run]], Callable[..., Run]]:
+    """Have a scene played, once or for each of its variants: the arguments that follow the world."""
+
+    def note(make: Callable[..., Run]) -> Callable[..., Run]:
+        for variant in variants or ((),):
+            arguments = variant if isinstance(variant, tuple) else (variant,)
+            name = " ".join([make.__name__.replace("_", " "), *(str(each) for each in arguments if each is not None)])
+            SCENES[name] = lambda world, arguments=arguments: make(world, *arguments)
+        return make
+
+    return note
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_fault_of_storage_loses_and_doubles_nothing(world: World, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+    for side in world.banks.values():
+        world.hub.banks.find(side.bank.bic)
+    PLAYED.add(name)
+    run = SCENES[name](world)
+    beginning = Snapshot(world)
+    with _explained(untouched := Fault(world)):
+        run(untouched)
+    assert untouched.calls, "the scene calls the storage"
+    for fault in _faults(world, untouched):
+        beginning.restore()
+        with _explained(fault):
+            run(fault)
+        if fault.hit and not fault.lasting:
+            HITS[fault.kind].add(fault.hit.site)
+
+
+def test_every_call_of_the_storage_was_hit_by_every_fault() -> None:
+    if set(SCENES) - PLAYED:
+        pytest.skip("not every scene was played in this run")
+
+    missed = {f"{site}: {fault}" for fault, hit in HITS.items() for site in call_sites() - hit}
+    assert sorted(missed) == []
+
+
+def _faults(world: World, untouched: Fault) -> Iterator[Fault]:
+    """The faults of every call that an untouched run makes; writes also fail for good, with all their repeats.
+
+    Of reads in a loop one is hit, of writes two.
+    """
+    for number, call in enumerate(untouched.calls, start=1):
+        if untouched.calls[:number].count(call) <= (1 if call.reads else 2):
+            for kind in FAULTS:
+                yield Fault(world, kind, number)
+            for kind in () if call.reads else ("before", "after"):
+                yield Fault(world, kind, number, lasting=True)
+
+
+@contextlib.contextmanager
+def _explained(fault: Fault) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"with a fault: {fault}")
+        raise
+
+
+# -- what is asked of answers
+
+
+def refused(answer: Answer) -> bool:
+    """Whether the storage's failure is the answer: as documented, with the advice to repeat the request."""
+    if answer.status != 500:
+        return False
+    body = answer.body
+    assert answer.headers["retry-after"] == "1", answer
+    assert body.get("error_code") == 4000 or body.get("code") == "INTERNAL_SERVER_ERROR", answer
+    assert "error_code" in body or "repeat the request as it was" in body["title"], answer
+    assert body.get("error", "server_error") == "server_error"
+    return True
+
+
+def completed(fault: Fault, call: Callable[[], Answer], status: int = 200) -> Answer:
+    """The answer to a call that met the fault, or to its repeat when it was refused."""
+    with fault:
+        answer = call()
+    if refused(answer):
+        answer = call()
+    assert answer.status == status, answer
+    return answer
+
+
+def parts(world: World, kind: str) -> list[dict[str, Any]]:
+    return [item for item in items(world, "consents") if item["part"].startswith(kind)]
+
+
+def status_of_consent(world: World) -> str:
+    (consent,) = parts(world, "consent")
+    return str(consent["status"])
+
+
+# -- the authorization flow
+
+
+@scene()
+def authorize(world: World) -> Run:
+    request = {"bic": "ALPHGB21", "scopes": ["account.list"]}
+
+    def run(fault: Fault) -> None:
+        answer = completed(fault, lambda: world.tpp("POST", "/tpp/authorize", request))
+        urls = [item["request_url"] for item in items(world, "authorizations")]
+        assert urls.count(answer.body["redirect_url"]) == 1
+        assert len(urls) == 1 or fault.loses_what_was_applied()
+
+    return run
+
+
+@scene()
+def authorize_with_a_state(world: World) -> Run:
+    request = {"bic": "ALPHGB21", "scopes": ["account.list"], "state": "of-the-tpp"}
+
+    def run(fault: Fault) -> None:
+        if fault.loses_what_was_applied():
+            return  # the TPP has to take a new state: this one was used
+        answer = completed(fault, lambda: world.tpp("POST", "/tpp/authorize", request))
+        assert answer.body["state"] == "of-the-tpp"
+        assert len(items(world, "authorizations")) == 1
+
+    return run
+
+
+@scene()
+def authorize_at_the_front_door(world: World) -> Run:
+    query = {
+        "response_type": "code",
+        "client_id": world.client.client_id,
+        "scope": "account.list",
+        "state": "of-the-tpp",
+        "bic": "ALPHGB21",
+    }
+
+    def go() -> Answer:
+        return world.call("GET", f"/oauth/authorize?{urlencode(query)}")
+
+    def run(fault: Fault) -> None:
+        with fault:
+            answer = go()
+        if answer.status == 500:  # the client is not known yet: a page
+            assert "storage did not answer" in answer.text
+            answer = go()
+        elif answer.headers["location"].startswith(world.client.callback_url):
+            assert parse_qs(urlsplit(answer.headers["location"]).query)["error"] == ["server_error"]
+            answer = go()
+        (stored,) = items(world, "authorizations")
+        assert (answer.status, answer.headers["location"]) == (303, stored["request_url"])
+
+    return run
+
+
+@scene(1, 2)
+def init_authorization(world: World, version: int) -> Run:
+    url, request_id = world.authorize(version)["redirect_url"], str(uuid.uuid4())
+
+    def ask() -> Answer:
+        return world.bank(version, "/init_authorization", {URL[version]: url}, headers={"x-request-id": request_id})
+
+    def run(fault: Fault) -> None:
+        answer = completed(fault, ask)
+        assert ask().text == answer.text
+        assert len(items(world, "idempotency")) == 1
+
+    return run
+
+
+@scene(1, 2)
+def save_a_consent(world: World, version: int) -> Run:
+    url, request_id = world.authorize(version)["redirect_url"], str(uuid.uuid4())
+    body = world.consent_body(version, url)
+
+    def save() -> Answer:
+        return world.bank(version, "/consent", body, headers={"x-request-id": request_id})
+
+    def run(fault: Fault) -> None:
+        answer = completed(fault, save)
+        assert save().text == answer.text
+        (consent,), (grant,) = parts(world, "consent"), parts(world, "grant")
+        (authorization,) = items(world, "authorizations")
+        assert consent["consent_id"] == grant["consent_id"] == authorization["consent_id"]
+        assert (authorization["status"], consent["status"]) == ("approved", "authorised")
+
+    return run
+
+
+@scene()
+def cancel(world: World) -> Run:
+    url = world.authorize(1)["redirect_url"]
+    address = world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]
+    path = f"{urlsplit(address).path}?{urlencode({'error': 'login_required'})}"
+
+    def run(fault: Fault) -> None:
+        with fault:
+            answer = world.call("GET", path)
+        if answer.status == 500:
+            assert "Load this page again" in answer.text
+            answer = world.call("GET", path)
+        assert answer.status == 303
+        assert parse_qs(urlsplit(answer.headers["location"]).query)["error"] == ["login_required"]
+        (authorization,) = items(world, "authorizations")
+        assert (authorization["status"], authorization["error"]) == ("cancelled", "login_required")
+
+    return run
+
+
+# -- tokens
+
+
+def has_pairs(world: World, count: int) -> bool:
+    return len(parts(world, "access")) == len(parts(world, "refresh")) == count
+
+
+def ended_once(world: World) -> bool:
+    """The consent has ended, and there is one delivery that tells the bank."""
+    (delivery,), (consent,) = items(world, "deliveries"), parts(world, "consent")
+    return consent["status"] == "revoked" and delivery["consent_id"] == consent["consent_id"]
+
+
+@scene()
+def exchange_a_code(world: World) -> Run:
+    code = world.approve(1).query["code"]
+
+    def run(fault: Fault) -> None:
+        tokens = completed(fault, lambda: world.tpp("POST", "/tpp/token", {"code": code})).body
+        assert has_pairs(world, 1)
+        assert items(world, "deliveries") == []
+        assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+
+    return run
+
+
+@scene()
+def exchange_a_code_while_the_storage_never_says_that_it_has_written(world: World) -> Run:
+    code = world.approve(1).query["code"]
+
+    def run(fault: Fault) -> None:
+        with Fault(world, "after", 2, lasting=True), fault:
+            answer = world.tpp("POST", "/tpp/token", {"code": code})
+        if refused(answer):
+            answer = world.tpp("POST", "/tpp/token", {"code": code})
+        assert answer.status == 200, answer
+        assert has_pairs(world, 1)
+        assert items(world, "deliveries") == []
+
+    return run
+
+
+@scene()
+def use_a_code_twice(world: World) -> Run:
+    code = world.approve(1).query["code"]
+    world.tpp("POST", "/tpp/token", {"code": code})
+
+    def run(fault: Fault) -> None:
+        answer = completed(fault, lambda: world.tpp("POST", "/tpp/token", {"code": code}), 400)
+        assert answer.body["error"] == "invalid_grant"
+        assert ended_once(world)
+
+    return run
+
+
+@scene()
+def refresh(world: World) -> Run:
+    request = {"refresh_token": world.tokens(2)["refresh_token"]}
+
+    def run(fault: Fault) -> None:
+        tokens = completed(fault, lambda: world.tpp("POST", "/tpp/token", request)).body
+        assert has_pairs(world, 2)
+        assert world.tpp("POST", "/tpp/token", request).body == tokens
+        assert has_pairs(world, 2)
+        assert items(world, "deliveries") == []
+        assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+
+    return run
+
+
+@scene()
+def repeat_a_refresh(world: World) -> Run:
+    request = {"refresh_token": world.tokens(1)["refresh_token"]}
+    before = world.tpp("POST", "/tpp/token", request).body
+
+    def run(fault: Fault) -> None:
+        assert completed(fault, lambda: world.tpp("POST", "/tpp/token", request)).body == before
+        assert has_pairs(world, 2)
+
+    return run
+
+
+@scene()
+def use_a_refresh_token_after_its_successor(world: World) -> Run:
+    request = {"refresh_token": world.tokens(1)["refresh_token"]}
+    second = world.tpp("POST", "/tpp/token", request).body
+    world.tpp("POST", "/tpp/token", {"refresh_token": second["refresh_token"]})
+
+    def run(fault: Fault) -> None:
+        answer = completed(fault, lambda: world.tpp("POST", "/tpp/token", request), 400)
+        assert answer.body["error"] == "invalid_grant"
+        assert ended_once(world)
+
+    return run
+
+
+@scene()
+def revoke_by_the_tpp(world: World) -> Run:
+    token = world.tokens(1)["access_token"]
+
+    def run(fault: Fault) -> None:
+        completed(fault, lambda: world.tpp("POST", "/tpp/token/revoke", {"token": token}))
+        assert ended_once(world)
+
+    return run
+
+
+@scene((1, "for the first time"), (2, "for the first time"), (1, "again"))
+def revoke_by_the_bank(world: World, version: int, which: str) -> Run:
+    token, request_id = {TOKEN[version]: world.approve(version).bank_token}, str(uuid.uuid4())
+    if which == "again":
+        world.bank(version, "/token/revoke", token)
+
+    def revoke() -> Answer:
+        return world.bank(version, "/token/revoke", token, headers={"x-request-id": request_id})
+
+    def run(fault: Fault) -> None:
+        assert completed(fault, revoke).text == revoke().text
+        assert status_of_consent(world) == "revoked"
+        assert items(world, "deliveries") == []
+
+    return run
+
+
+# -- questions
+
+
+@scene("/tpp/consent", "/tpp/accounts")
+def ask_with_a_bearer(world: World, path: str) -> Run:
+    bearer = world.tokens(1)["access_token"]
+    world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
+
+    def run(fault: Fault) -> None:
+        completed(fault, lambda: world.tpp("GET", path, bearer=bearer))
+
+    return run
+
+
+@scene("/tpp/banks", "/tpp/scope?bic=ALPHGB21")
+def ask_an_instance_that_has_just_started(world: World, path: str) -> Run:
+    def run(fault: Fault) -> None:
+        world.hub.banks._forget()
+        completed(fault, lambda: world.tpp("GET", path))
+
+    return run
+
+
+@scene()
+def ask_for_funds(world: World) -> Run:
+    bearer = world.tokens(1, scopes=["card_based.funds_confirmations"])["access_token"]
+    body = {"account": {"iban": IBAN}, "instructed_amount": {"amount": "10.00", "currency": "GBP"}}
+    world.banks[1].answers["/funds_confirmations"] = lambda sent: {"status": "success", "funds_available": True}
+
+    def run(fault: Fault) -> None:
+        answer = completed(fault, lambda: world.tpp("POST", "/tpp/funds_confirmations", body, bearer=bearer))
+        assert answer.body == {"funds_available": True}
+
+    return run
+
+
+@scene((1, "single"), (2, "single"), (1, "direct"))
+def ask_for_a_payments_status(world: World, version: int, kind: str) -> Run:
+    payer = Payer(world, version, kind)
+    payer.pay()
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+
+    def run(fault: Fault) -> None:
+        answer = completed(fault, payer.status).body
+        assert answer.get("payment_status", answer.get("transaction_status")) == (1 if version == 1 else "ACSC")
+
+    return run
+
+
+@scene()
+def come_back_from_a_payment(world: World) -> Run:
+    payer = Payer(world, 2)
+    payer.pay()
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+
+    def run(fault: Fault) -> None:
+        with fault:
+            answer = world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1")
+        if answer.status == 500:
+            assert "try again" in answer.text
+            answer = world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1")
+        assert answer.status == 200
+        assert "ACSC" in answer.text
+
+    return run
+
+
+# -- payments
+
+
+@scene(
+    (1, "single", "reusable", None),
+    (2, "single", "reusable", "key"),
+    (1, "single", "one_time", None),
+    (2, "single", "one_time", "key"),
+    (1, "bulk", "one_time", "key"),
+    (2, "direct", "reusable", None),
+    (1, "direct", "reusable", "key"),
+)
+def pay(world: World, version: int, kind: str, consent_type: str, key: str | None) -> Run:
+    payer = Payer(world, version, kind, consent_type)
+
+    def run(fault: Fault) -> None:
+        with fault:
+            first = payer.pay(key)
+        assert payer.calls <= 1
+        if payer.calls == 0:
+            first = _not_begun(fault, payer, first, key)
+        if first is not None:
+            _taken(fault, payer, first, key)
+
+    return run
+
+
+def _not_begun(fault: Fault, payer: Payer, first: Answer, key: str | None) -> Answer | None:
+    """A payment that the bank was not called for: it is repeated, unless its key or consent is used for nothing."""
+    assert refused(first)
+    again = payer.pay(key)
+    if not fault.loses_what_was_applied():
+        return again
+    assert (again.status, payer.calls) == (409 if key else 401, 0)
+    _never_ended(payer, key)
+    return None
+
+
+def _taken(fault: Fault, payer: Payer, first: Answer, key: str | None) -> None:
+    """A payment that the bank has taken: it is there once, and the bank is not called again."""
+    assert payer.calls == 1
+    if first.status == 200:
+        (payment,) = items(payer.world, "payments")
+        assert [entry["status"] for entry in payment["history"]] == [1 if payer.version == 1 else "RCVD"]
+    else:
+        assert fault.lasting, first
+        assert (first.status, first.body["code"]) == (500, "INTERNAL_SERVER_ERROR")
+        assert "unknown" in first.body["title"]
+        assert "retry-after" not in first.headers
+    if payer.kind != "direct":
+        one_time = parts(payer.world, "consent")[0]["consent_type"] == "one_time"
+        assert status_of_consent(payer.world) == ("spent" if one_time else "authorised")
+        if one_time:
+            assert payer.pay("another key").status == 401
+    if key and (first.status == 200 or fault.loses_what_was_applied()):
+        again = payer.pay(key)
+        assert (again.status, again.body["payment_id"]) == (200, "P-1")
+        assert first.status != 200 or again.text == first.text
+    elif key:
+        assert payer.pay(key).status == 409
+        _never_ended(payer, key)
+    assert payer.calls == 1
+
+
+def _never_ended(payer: Payer, key: str | None) -> None:
+    """After half a minute a key whose request did not end says that the outcome is unknown."""
+    if key:
+        payer.world.clock.advance(31)
+        late = payer.pay(key)
+        assert (late.status, late.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+        assert "unknown" in late.body["title"]
+
+
+FAILURES: dict[str, tuple[Any, str]] = {
+    "refuses": (REFUSAL, "refused"),
+    "is never reached": (NotReached("no connection"), "not sent"),
+    "is late": (TimedOut("no answer came in time"), "unknown"),
+}
+
+
+@scene(
+    (1, "refuses", "one_time", "key"),
+    (2, "is late", "one_time", "key"),
+    (2, "is never reached", "one_time", "key"),
+    (1, "is never reached", "one_time", None),
+)
+def pay_at_a_bank_that(world: World, version: int, failure: str, consent_type: str, key: str | None) -> Run:
+    payer = Payer(world, version, consent_type=consent_type)
+    answer, words = FAILURES[failure]
+
+    def run(fault: Fault) -> None:
+        payer.bank_does(answer[version] if failure == "refuses" else answer)
+        with fault:
+            first = payer.pay(key)
+        if payer.calls == 0:
+            assert refused(first)
+            first = payer.pay(key)
+            if fault.loses_what_was_applied():
+                assert (first.status, payer.calls) == (409 if key else 401, 0)
+                return
+        assert payer.calls == 1
+        assert first.status == 502
+        assert words in first.body["title"]
+        if key:
+            again = payer.pay(key)
+            assert again.text == first.text if again.status == 502 else (again.status == 409 and fault.lasting)
+        assert payer.calls == 1
+        _given_back_or_spent(fault, payer, failure, consent_type)
+
+    return run
+
+
+def _given_back_or_spent(fault: Fault, payer: Payer, failure: str, consent_type: str) -> None:
+    """A one-time consent is whole again only if the bank was never reached; and then it pays once."""
+    status, whole = status_of_consent(payer.world), consent_type == "reusable" or failure == "is never reached"
+    assert status == ("authorised" if whole else "spent") or (fault.lasting and status == "spent")
+    payer.bank_does(taken(payer.version))
+    assert payer.pay("another key").status == (200 if status == "authorised" else 401)
+    if consent_type == "one_time":
+        assert payer.pay("a third key").status == 401
+        assert payer.calls == (2 if status == "authorised" else 1)
+
+
+@scene("key", None)
+def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(world: World, key: str | None) -> Run:
+    payer = Payer(world, 1, consent_type="one_time")
+
+    def run(fault: Fault) -> None:
+        def revoked_on_the_way(sent: object) -> Any:
+            with fault.resting():
+                world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+            return NotReached("no connection")
+
+        payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
+        with fault:
+            first = payer.pay(key)
+        if payer.calls == 0:
+            assert refused(first)
+            if fault.loses_what_was_applied():
+                return
+            first = payer.pay(key)
+        assert (first.status, payer.calls) == (502, 1)
+        assert status_of_consent(world) == "revoked"
+        assert payer.pay(key).status == 401
+        if key and not fault.lasting:
+            (claim,) = [item for item in items(world, "idempotency") if "attempt" in item]
+            assert "outcome" in claim
+
+    return run
+
+
+@scene()
+def pay_at_a_bank_that_recognises_the_payment(world: World) -> Run:
+    payer = Payer(world, 2)
+    payer.pay()
+    payer.report("ACSC")
+
+    def run(fault: Fault) -> None:
+        payer.side.received.clear()
+        with fault:
+            first = payer.pay("key")
+        if payer.calls == 0:
+            assert refused(first)
+            if fault.loses_what_was_applied():
+                return
+            first = payer.pay("key")
+        assert first.status == 200 or fault.lasting
+        (payment,) = items(world, "payments")
+        assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
+        assert payer.pay("key").status == first.status or fault.lasting
+        assert payer.calls == 1
+
+    return run
+
+
+# -- what banks report
+
+
+@scene(1, 2)
+def report_a_payments_status(world: World, version: int) -> Run:
+    payer, request_id = Payer(world, version, "direct"), str(uuid.uuid4())
+    payer.pay()
+    new = 4 if version == 1 else "ACSC"
+
+    def report() -> Answer:
+        return payer.report(new, **{"x-request-id": request_id})
+
+    def run(fault: Fault) -> None:
+        assert completed(fault, report).text == report().text
+        (payment,) = items(world, "payments")
+        assert [entry["status"] for entry in payment["history"]] == [1 if version == 1 else "RCVD", new]
+
+    return run
+
+
+@scene()
+def report_after_a_final_status(world: World) -> Run:
+    payer, request_id = Payer(world, 1, "direct"), str(uuid.uuid4())
+    payer.pay()
+    payer.report(4)
+
+    def report() -> Answer:
+        return payer.report(2, **{"x-request-id": request_id})
+
+    def run(fault: Fault) -> None:
+        assert completed(fault, report).text == report().text
+        (payment,) = items(world, "payments")
+        assert [entry["status"] for entry in payment["history"]] == [1, 4]
+
+    return run
+
+
+@scene(1, 2)
+def report_before_the_payment_is_known(world: World, version: int) -> Run:
+    payer, request_id = Payer(world, version, "direct"), str(uuid.uuid4())
+    new = 4 if version == 1 else "ACSC"
+
+    def run(fault: Fault) -> None:
+        completed(fault, lambda: payer.report(new, **{"x-request-id": request_id}), 400)
+        assert payer.pay().status == 200
+        (payment,) = items(world, "payments")
+        assert [entry["status"] for entry in payment["history"]] == [1 if version == 1 else "RCVD", new]
+
+    return run
+
+
+@scene((1, None), (2, "key"))
+def pay_after_the_bank_has_reported(world: World, version: int, key: str | None) -> Run:
+    payer = Payer(world, version, "direct")
+    new = 4 if version == 1 else "ACSC"
+    payer.report(new)
+
+    def run(fault: Fault) -> None:
+        with fault:
+            first = payer.pay(key)
+        if payer.calls == 0:
+            first = _not_begun(fault, payer, first, key) or first
+        if payer.calls == 0:
+            return
+        assert payer.calls == 1
+        assert first.status == 200 or fault.lasting
+        (payment,) = items(world, "payments")
+        kept = payment.get("history", payment.get("early"))
+        assert [entry["status"] for entry in kept][-1:] == [new]
+        assert first.status != 200 or len(kept) == 2
+
+    return run
+
+
+@scene()
+def report_a_days_performance(world: World) -> Run:
+    request_id, body = str(uuid.uuid4()), {"date": "2026-03-01", "consentDuration": "1200"}
+
+    def report() -> Answer:
+        return world.bank(2, "/daily_performance", body, headers={"x-request-id": request_id})
+
+    def run(fault: Fault) -> None:
+        assert completed(fault, report).text == report().text
+        (kept,) = items(world, "statistics")
+        assert (kept["day"], kept["consent_duration"]) == ("2026-03-01", 1200)
+
+    return run
+
+
+# -- delivery
+
+
+@scene("takes it", "fails", "is gone")
+def deliver_to_a_bank_that(world: World, does: str) -> Run:
+    world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(1)["access_token"]})
+    answers: dict[str, Any] = {
+        "takes it": {"status": "success"},
+        "fails": Reply(503, b"", {}, 0.01),
+        "is gone": Reply(404, b"", {}, 0.01),
+    }
+
+    def stored() -> dict[str, Any]:
+        (delivery,) = items(world, "deliveries")
+        return delivery
+
+    def run(fault: Fault) -> None:
+        side = world.banks[1]
+        side.answers["/revoke_token"] = lambda sent: answers[does]
+        with fault, contextlib.suppress(StoreError):
+            world.hub.worker.attempt(stored()["delivery_id"])
+        assert len(side.received) <= 1
+        if fault.hit is None:
+            assert stored()["state"] == {"takes it": "delivered", "fails": "due", "is gone": "failed"}[does]
+            assert len(side.received) == 1
+        if does == "fails":
+            side.answers["/revoke_token"] = lambda sent: answers["takes it"]
+        world.clock.advance(CLAIMED_SECONDS)
+        world.hub.worker.attempt(stored()["delivery_id"])
+        assert stored()["state"] == ("failed" if does == "is gone" else "delivered")
+        assert stored()["attempts"] <= 2
+        assert 1 <= len(side.received) <= 2
+        assert {sent.headers["X-Request-Id"] for sent in side.received} == {stored()["request_id"]}
+
+    return run
+
+
+@scene()
+def sweep(world: World) -> Run:
+    world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(1)["access_token"]})
+    (delivery,) = items(world, "deliveries")
+
+    def run(fault: Fault) -> None:
+        world.queued()
+        with fault, contextlib.suppress(StoreError):
+            world.hub.worker.sweep()
+        if fault.hit is not None:
+            world.hub.worker.sweep()  # a minute later
+        assert delivery["delivery_id"] in world.queued()
+        assert items(world, "deliveries") == [delivery]
+
+    return run

@@ -1,0 +1,340 @@
+"""Every call to a bank: what the bank and the TPP get when all is well, and every rule of every member."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import signatures
+from chalicelib.foundation.jsontext import Number
+from chalicelib.foundation.outbound import Reply
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS, STATUS_PATH, WEBHOOKS
+from tests.openbanking.broken_rules import longest, meaning, refused_values
+from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, spelled, value_of, with_value, without
+from tests.openbanking.specification import TABLES, Member
+from tests.openbanking.stage import Stage, error_of, told
+
+EVERY_ROW = pytest.mark.parametrize("row", ROWS, ids=str)
+REQUEST_ID = "0f8fad5b-d9cb-469f-a165-70867728950e"
+ODD = {"ownAmount": Number("0.10"), "big": 12345678901234567890, "small": Number("1e-7"), "text": "007.0"}
+
+
+# -- the tables and the rows are the same
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_every_row_has_a_table_and_every_table_a_row(version: int) -> None:
+    assert {webhook.path for webhook in WEBHOOKS[1 if version == 1 else 2]} == set(TABLES[version])
+    assert {row.webhook for row in ROWS if row.version == version} | {"/revoke_token"} == set(TABLES[version])
+
+
+def test_every_row_leads_where_the_decisions_say() -> None:
+    asked = {webhook.path: webhook for webhook in STATUS.values()}
+    calls = [(call.path, call.webhooks) for call in RELAYED] + [(call.path, call.webhooks) for call in PAYMENTS]
+    served = {
+        (version, webhook.path, path, webhook.scope, webhook.sends_token)
+        for path, webhooks in calls
+        for version, webhook in webhooks.items()
+    } | {(2, path, STATUS_PATH, None, True) for path in asked}
+
+    assert served == {(row.version, row.webhook, row.call, row.scope, row.token) for row in ROWS}
+
+
+@EVERY_ROW
+def test_a_request_has_the_members_of_its_table_and_no_others(row: Row) -> None:
+    webhook = next(each for each in WEBHOOKS[1 if row.version == 1 else 2] if each.path == row.webhook)
+    schema = webhook.request.model_json_schema()
+
+    assert set(_members(schema, schema)) == {member.path for member in row.table.request}
+
+
+def _members(schema: Any, part: Any, around: str = "") -> Iterator[str]:
+    for each in (part, *part.get("anyOf", [])):
+        if "$ref" in each:
+            yield from _members(schema, schema["$defs"][each["$ref"].rpartition("/")[2]], around)
+        if "items" in each:
+            yield from _members(schema, each["items"], f"{around.removesuffix('.')}[].")
+        for name, inner in each.get("properties", {}).items():
+            yield f"{around}{name}"
+            yield from _members(schema, inner, f"{around}{name}.")
+
+
+# -- when all is well
+
+
+@EVERY_ROW
+def test_the_bank_gets_the_request_with_all_headers(stage: Stage, row: Row) -> None:
+    address = {"x-request-id": REQUEST_ID, "psu-ip-address": "2001:db8::1"}
+
+    answer = stage.ask(row, headers=address)
+
+    assert answer.status == 200, answer
+    assert answer.headers["x-request-id"] == REQUEST_ID
+    assert "bank;dur=" in answer.headers["server-timing"]
+    (sent,) = stage.received(row)
+    assert sent.path == row.webhook
+    assert spelled(sent.body) == spelled(told(numbered(row.request)))
+    assert signatures.verify(stage.world.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
+    assert {name: value for name, value in sent.headers.items() if name != "X-Signature"} == {
+        "Content-Type": "application/json",
+        "X-Api-Key": stage.bank(row).api_key,
+        "X-Request-Id": REQUEST_ID,
+        "PSU-IP-Address": "2001:db8::1",
+        **({"X-Auth-Token": stage.bank_tokens[row.version]} if row.token else {}),
+    }
+
+
+def numbered(request: Any) -> Any:
+    """A request as the bank gets it: counts of a query become numbers."""
+    counts = {"record_count", "current_page", "page_size"} & set(request)
+    return request | {name: int(request[name]) for name in counts}
+
+
+@EVERY_ROW
+def test_a_request_id_is_made_and_an_address_left_out_when_the_tpp_sends_none(stage: Stage, row: Row) -> None:
+    answer = stage.ask(row)
+
+    (sent,) = stage.received(row)
+    assert sent.headers["X-Request-Id"] == answer.headers["x-request-id"] != REQUEST_ID
+    assert "PSU-IP-Address" not in sent.headers
+
+
+@EVERY_ROW
+def test_the_tpp_gets_the_banks_answer_as_the_bank_wrote_it(stage: Stage, row: Row) -> None:
+    written = with_oddities(row.answer)
+
+    answer = stage.ask(row, answer=Reply(200, told(written), {}, 0.01))
+
+    assert answer.status == 200, answer
+    if row.call == "/tpp/funds_confirmations":
+        assert answer.text == '{"funds_available":true}'
+        return
+    expected = {name: value for name, value in spelled(told(written)).items() if row.version == 2 or name != "status"}
+    asked = {"payment_id": row.request["payment_id"]} if row.call == "/tpp/payment_status" else {}
+    found = spelled(answer.text)
+    assert found == asked | renamed(expected, row.version)
+    assert answer.text.count('"text":"007.0"') == told(written).count(b'"text":"007.0"') > 0
+
+
+def with_oddities(value: Any) -> Any:
+    """A bank's answer with members of its own in every object."""
+    if isinstance(value, dict):
+        return {**{name: with_oddities(inner) for name, inner in value.items()}, "ownDetail": dict(ODD)}
+    return [with_oddities(inner) for inner in value] if isinstance(value, list) else value
+
+
+def renamed(value: Any, version: int) -> Any:
+    """The answer of a version 2 bank in snake_case."""
+    names = {"ownDetail": "own_detail", "ownAmount": "own_amount"} if version == 2 else {}
+    if isinstance(value, dict):
+        return {names.get(name, name): renamed(inner, version) for name, inner in value.items()}
+    return [renamed(inner, version) for inner in value] if isinstance(value, list) else value
+
+
+# -- what a caller may not do
+
+SCOPED = [row for row in ROWS if row.scope]
+
+
+@pytest.mark.parametrize("row", SCOPED, ids=str)
+def test_a_call_without_its_scope_is_blocked(stage: Stage, row: Row) -> None:
+    answer = stage.ask(row, bearer=stage.bearer(row.version, without=row.scope))
+
+    assert error_of(answer)[:2] == (403, "SERVICE_BLOCKED")
+    assert row.scope in answer.body["title"]
+    assert stage.received(row) == []
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.token], ids=str)
+def test_a_call_without_a_bearer_asks_for_one(stage: Stage, row: Row) -> None:
+    answer = stage.ask(row, headers={"authorization": ""})
+
+    assert error_of(answer)[:2] == (401, "AUTHENTICATION_REQUIRED")
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert stage.received(row) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "call"),
+    [(2, "/tpp/account_payments"), (2, "/tpp/account_payment"), (1, "/tpp/account_transactions")],
+)
+@pytest.mark.parametrize("query", ["", "?account_id=A-1", "?colour=red", "?a=1&a=1"])
+def test_a_call_that_the_banks_version_does_not_have_does_not_exist(
+    stage: Stage, version: int, call: str, query: str
+) -> None:
+    answer = stage.world.tpp("GET", f"{call}{query}", bearer=stage.bearer(version))
+
+    assert error_of(answer)[:2] == (401, "API_ACTION_DOES_NOT_EXIST")
+
+
+@EVERY_ROW
+@pytest.mark.parametrize(
+    ("headers", "refused"),
+    [
+        ({"x-api-key": ""}, (401, "AUTHENTICATION_REQUIRED")),
+        ({"x-api-key": "unknown"}, (401, "WRONG_CREDENTIALS")),
+        ({"x-request-id": "1"}, (401, "REQUEST_ID_NOT_UUID")),
+        ({"psu-ip-address": "somewhere"}, (400, "HEADERS_ERROR")),
+    ],
+    ids=str,
+)
+def test_a_bad_header_is_refused(stage: Stage, row: Row, headers: dict[str, str], refused: tuple[int, str]) -> None:
+    answer = stage.ask(row, headers=headers)
+
+    assert error_of(answer)[:2] == refused
+    assert stage.received(row) == []
+
+
+# -- every member of every request
+
+
+def broken() -> Iterator[Any]:
+    for row in ROWS:
+        for member in row.table.request:
+            for label, value in refused_values(member, in_query=row.in_query).items():
+                yield pytest.param(row, member, value, id=f"{row}-{member.path}-{label}")
+
+
+def assert_refused(stage: Stage, row: Row, answer: Any, member: str, code: str) -> None:
+    """The request was refused with an additional error that names the member, and the bank knows nothing of it."""
+    status, main, additional = error_of(answer)
+    assert (status, main) == (400, "PARAMETER_NOT_CONSISTENT" if row.in_query else "FORMAT_ERROR"), answer
+    assert code in [
+        each["code"] for each in additional if f"{each['details']} ".startswith((f"{member} ", f"{member}."))
+    ]
+    assert stage.received(row) == []
+
+
+@pytest.mark.parametrize(("row", "member", "value"), list(broken()))
+def test_a_member_that_breaks_its_rule_is_refused(stage: Stage, row: Row, member: Member, value: Any) -> None:
+    answer = stage.ask(row, with_value(row.request, member, value))
+
+    code = "INVALID_DATE_FORMAT" if meaning(member) == "day" else "INVALID_MODEL_TYPE"
+    assert_refused(stage, row, answer, member.shown, code)
+
+
+def members(*meanings: str, mandatory: bool | None = None) -> Iterable[Any]:
+    """The requests' members of these meanings (all when none is given) that are, or are not, mandatory."""
+    for row, member in itertools.chain.from_iterable(((row, each) for each in row.table.request) for row in ROWS):
+        needed = member.requirement == "M" and member.name != "payment_scheme"  # which has a default
+        if (not meanings or meaning(member) in meanings) and mandatory in (None, needed):
+            yield pytest.param(row, member, id=f"{row}-{member.path}")
+
+
+@pytest.mark.parametrize(("row", "member"), list(members(mandatory=True)))
+def test_a_mandatory_member_cannot_be_left_out(stage: Stage, row: Row, member: Member) -> None:
+    answer = stage.ask(row, without(row.request, member))
+
+    assert_refused(stage, row, answer, member.shown, "INVALID_MODEL_TYPE")
+
+
+@pytest.mark.parametrize(("row", "member"), list(members(mandatory=False)))
+def test_an_optional_member_can_be_left_out(stage: Stage, row: Row, member: Member) -> None:
+    request = row.request
+    if member.path not in ("iban", "account_id"):
+        request = without(request, member)
+
+    answer = stage.ask(row, request)
+
+    assert answer.status == 200, answer
+    sent = spelled(stage.received(row)[0].body)
+    if member.name not in ("payment_scheme", "record_count", "current_page", "page_size"):
+        assert sent == spelled(told(numbered(request)))
+
+
+@pytest.mark.parametrize(("row", "member"), list(members("amount", "digits", "name", "A", "AN")))
+def test_a_member_may_be_as_long_as_its_table_says(stage: Stage, row: Row, member: Member) -> None:
+    value = longest(member, member.length or (8 if member.name == "bic" else 30))
+    request = with_value(row.request, member, value)
+    if member.path == "payments[].amount":
+        request["totals"][0]["amount"] = value
+    if member.path == "payments[].instructed_amount.amount":
+        value = request["payments"][0]["instructed_amount"]["amount"] = longest(member, 10)
+        request["instructed_totals"]["amount"] = value
+    if member.name == "amount" and "totals" in member.path:
+        item = request["payments"][0]
+        item.get("instructed_amount", item)["amount"] = value
+    if row.call == "/tpp/payment_status":
+        value = pay_under(stage, row, str(value))
+        request = {"payment_id": value}
+
+    answer = stage.ask(row, request)
+
+    assert answer.status == 200, answer
+    assert value_of(spelled(stage.received(row)[0].body), member) == spelled(told([value]))[0]
+
+
+def pay_under(stage: Stage, row: Row, payment_id: str) -> str:
+    """A payment of the kind that ``row`` asks about, to which the bank gave ``payment_id``."""
+    paid = BY_WEBHOOK[row.webhook.removesuffix("_status")]
+    assert stage.ask(paid, answer=paid.answer | {"payment_id": payment_id}).status == 200
+    return payment_id
+
+
+def holders() -> Iterator[Any]:
+    for row in ROWS:
+        yield pytest.param(row, None, id=str(row))
+        for member in row.table.request:
+            if member.type == "OBJECT" or any(each.path.startswith(f"{member.path}[].") for each in row.table.request):
+                yield pytest.param(row, member, id=f"{row}-{member.path}")
+
+
+@pytest.mark.parametrize(("row", "member"), list(holders()))
+def test_an_unknown_member_is_refused(stage: Stage, row: Row, member: Member | None) -> None:
+    request = row.request
+    holder = request if member is None else value_of(request, member)
+    name = "colour" if member is None else f"{member.shown}.colour"
+    if isinstance(holder, list):
+        holder, name = holder[0], f"{member.shown}.0.colour" if member else name
+    holder["colour"] = "red"
+
+    assert_refused(stage, row, stage.ask(row, request), name, "EXTRA_FIELDS_PROVIDED")
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.in_query], ids=str)
+@pytest.mark.parametrize("query", ["payment_id=1&payment_id=1", "account_id=1&account_id=2", "iban=1&iban=1"])
+def test_a_parameter_that_is_given_twice_is_refused(stage: Stage, row: Row, query: str) -> None:
+    answer = stage.ask(row, raw_query=query)
+
+    assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
+    assert stage.received(row) == []
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.in_query], ids=str)
+@pytest.mark.parametrize("body", [[], "text", 7, None, {}], ids=repr)
+def test_a_body_that_is_no_order_is_refused(stage: Stage, row: Row, body: Any) -> None:
+    bearer = stage.bearer(row.version) if row.token else None
+    stage.received(row).clear()
+
+    answer = stage.world.tpp("POST", row.call, body, bearer=bearer)
+
+    assert error_of(answer)[:2] == (400, "FORMAT_ERROR")
+    assert stage.received(row) == []
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.in_query], ids=str)
+def test_a_post_takes_no_parameters(stage: Stage, row: Row) -> None:
+    body = {"bic": stage.bank(row).bank.bic, **row.request} if row.is_direct else row.request
+    bearer = stage.bearer(row.version) if row.token else None
+    stage.received(row).clear()
+
+    answer = stage.world.tpp("POST", f"{row.call}?colour=red", body, bearer=bearer)
+
+    assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
+    assert stage.received(row) == []
+
+
+def test_a_post_of_several_faults_names_them_all(stage: Stage) -> None:
+    row = BY_WEBHOOK["/payment_initiation"]
+
+    answer = stage.ask(row, row.request | {"amount": 0, "currency": "ZZZ", "colour": "red"})
+
+    named = {each["details"].split()[0]: each["code"] for each in error_of(answer)[2]}
+    assert named == {
+        "amount": "INVALID_MODEL_TYPE",
+        "currency": "INVALID_MODEL_TYPE",
+        "colour": "EXTRA_FIELDS_PROVIDED",
+    }
