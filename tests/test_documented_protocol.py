@@ -10,7 +10,7 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields import InvalidMessage, Message
 from chalicelib.openbanking import payment_flow
-from chalicelib.openbanking.payments import HISTORY
+from chalicelib.openbanking.payments import EARLY_SECONDS, HISTORY
 from chalicelib.openbanking.protocol import own_answers, v2
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2, Fault
@@ -24,7 +24,9 @@ from chalicelib.openbanking.protocol.payments import (
 )
 from chalicelib.openbanking.protocol.scopes import SCOPES, Version
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, PaymentStatusQuery, TokenRequest
+from chalicelib.openbanking.protocol.v1 import BULK_ITEMS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS, STATUS_PATH, WEBHOOKS, Webhook
+from chalicelib.statistics.daily_reports import OLDEST_DAYS
 from tests.documents import BANK, TPP, blocks, declared, documented, named, rows, section, tables
 
 CALLS = [(call.method, call.path, call.webhooks) for call in RELAYED] + [
@@ -166,6 +168,15 @@ def test_every_member_of_a_banks_call_is_documented(call: Any) -> None:
     for model in call.models.values():
         names = [field.alias or name for name, field in model.model_fields.items()]
         assert [name for name in names if not named(text, name)] == []
+
+
+def test_both_documents_give_the_limits_of_payments() -> None:
+    bulk = max(call.body_bytes for call in PAYMENTS)
+
+    assert [str(number) in TPP for number in (bulk, BULK_ITEMS, payment_flow.KEPT_BYTES)] == [True] * 3
+    assert [str(number) in BANK for number in (BULK_ITEMS, payment_flow.KEPT_BYTES)] == [True] * 2
+    assert f"Kept for {EARLY_SECONDS // 60} minutes" in section(BANK, "### `payments/status`")
+    assert f"at most {OLDEST_DAYS} days ago" in section(BANK, "### `daily_performance`")
 
 
 # -- Examples

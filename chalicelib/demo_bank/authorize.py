@@ -12,11 +12,11 @@ from chalice.app import Response
 
 from chalicelib.demo_bank import consents, customers, hub_client, journeys
 from chalicelib.demo_bank.customers import Customer
+from chalicelib.demo_bank.execution import book
 from chalicelib.demo_bank.hub_client import HubRefused
 from chalicelib.demo_bank.journeys import Journey, Moved, UnknownJourney
 from chalicelib.demo_bank.pages import Visit, message, page, safe_origin, see_other, set_cookie
 from chalicelib.demo_bank.runtime import HubUnreachable
-from chalicelib.demo_bank.transactions import statement
 from chalicelib.foundation import log
 from chalicelib.foundation.identifiers import SECRET_LENGTH, new_secret
 from chalicelib.foundation.store import ConditionFailed
@@ -219,8 +219,7 @@ def _sign_in_page(visit: Visit, journey: Journey) -> Response:
 
 
 def _choose_page(visit: Visit, journey: Journey, customer: Customer) -> Response:
-    today = visit.bank.clock.now().date()
-    rows = [(account, statement(account, today).balance) for account in customer.accounts]
+    rows = [(account, book(visit.bank, account).balance) for account in customer.accounts]
     required = journey.needs_accounts(visit.bank)
     return _journey_page(
         visit, journey, "choose.html", 2, "Please choose at least one account.", rows=rows, required=required

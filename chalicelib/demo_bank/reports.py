@@ -15,6 +15,8 @@ FIRST_REPEAT = 60
 LAST_REPEAT = 3600
 ATTEMPTS = 24
 _TRIES = 8
+_KEY_TROUBLE = (401, 403)
+"""The service does not recognise the bank: that gets mended. It changes its mind about nothing else."""
 
 
 def send(bank: Bank, order: Order) -> bool:
@@ -27,8 +29,10 @@ def send(bank: Bank, order: Order) -> bool:
     for report in order.reports:
         try:
             hub_client.report_status(bank, order.payment_id, report.status, report.request_id)
-        except HubRefused as refusal:  # it will not change its mind
+        except HubRefused as refusal:
             log.warning("demo bank: report refused", bank=bank.profile.name, code=refusal.code)
+            if refusal.status in _KEY_TROUBLE:
+                break
         except HubUnreachable:
             log.exception("demo bank: report unanswered", bank=bank.profile.name)
             break

@@ -6,6 +6,7 @@ import base64
 import binascii
 import hmac
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 from chalicelib.demo_bank import execution, orders
@@ -70,11 +71,12 @@ def payment_v1(call: Call) -> dict[str, Any]:
 def transactions_v2(call: Call) -> dict[str, Any]:
     """A page of an account's transactions, pending ones first, then the newest. Raises: Refusal."""
     request: v2.TransactionsRequest = call.request
-    account = named_v2(call, request.account_id)
+    account, today = named_v2(call, request.account_id), call.bank.clock.now().date()
     found = [
         (entry, is_pending)
         for entry, is_pending in _newest_first(book(call.bank, account))
-        if request.booking_status in ("both", "pending" if is_pending else "booked") and _is_between(request, entry)
+        if request.booking_status in ("both", "pending" if is_pending else "booked")
+        and _is_between(request, entry, today)
     ]
     start = _start(call, request, found)
     page = found[start : start + request.page_size]
@@ -91,8 +93,9 @@ def _newest_first(statement: Statement) -> list[tuple[Transaction, bool]]:
     return pending + [(entry, False) for entry in reversed(statement.booked)]
 
 
-def _is_between(request: v2.TransactionsRequest, entry: Transaction) -> bool:
-    day = entry.booked_on.isoformat()
+def _is_between(request: v2.TransactionsRequest, entry: Transaction, today: date) -> bool:
+    """Whether an entry is of the days asked for; what is pending counts as today's."""
+    day = min(entry.booked_on, today).isoformat()
     return (request.date_from or day) <= day <= (request.date_to or day)
 
 

@@ -16,6 +16,8 @@ import simplejson
 DEPTH = 100
 """How deep lists and objects may be nested."""
 
+_CONTAINERS = frozenset((dict, list))
+
 
 class InvalidJson(ValueError):
     """The text is not JSON that can be read without loss; the message says why, without quoting it."""
@@ -68,7 +70,7 @@ def _is_deeper(value: Any, depth: int) -> bool:
         level = [
             inner.values() if type(inner) is dict else inner
             for inner in chain.from_iterable(level)
-            if type(inner) is dict or type(inner) is list
+            if type(inner) in _CONTAINERS
         ]
         if not level:
             return False

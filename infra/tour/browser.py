@@ -57,12 +57,17 @@ class _Reader(HTMLParser):
         if tag == "form":
             self.forms.append(Form(given.get("method", "get").upper(), given.get("action", "")))
         if tag == "input" and self.forms and "name" in given:
-            if given.get("type") == "checkbox":
-                self.forms[-1].boxes.append((given["name"], given.get("value", "on")))
-            else:
-                self.forms[-1].fields[given["name"]] = given.get("value", "")
+            self._field(self.forms[-1], given)
         if tag not in ("input", "meta", "link", "img", "br"):
             self._open.append((tag, given.get("id")))
+
+    @staticmethod
+    def _field(form: Form, given: Mapping[str, str]) -> None:
+        name, value = given["name"], given.get("value", "")
+        if given.get("type") == "checkbox":
+            form.boxes.append((name, value or "on"))
+        elif given.get("type") != "radio" or "checked" in given:
+            form.fields[name] = value
 
     def handle_endtag(self, tag: str) -> None:
         while self._open:
@@ -133,6 +138,24 @@ def approve(browser: Browser, redirect_url: str) -> str:
     if isinstance(back, Page):
         raise Stuck(f"«{back.title}» ({back.status})")
     return back
+
+
+def confirm(browser: Browser, confirmation_url: str) -> str:
+    """Be a PSU of a demonstration bank who confirms a payment; answers the callback address with its outcome.
+
+    Raises:
+        Stuck: on a page that is not part of that way.
+    """
+    page = browser.open(confirmation_url)
+    while isinstance(page, Page):
+        held = {name for form in page.forms for name in form.fields}
+        if "key_code" in held:
+            page = browser.submit(page, page.form("key_code"), {"key_code": page.texts["sent"]})
+        elif "password" in held:
+            page = browser.submit(page, page.form("password", filled=True))
+        else:
+            page = browser.submit(page, page.form("account"))
+    return page
 
 
 def _page(arrived: Page | str) -> Page:

@@ -6,13 +6,14 @@ import argparse
 import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 from chalicelib.website.descriptions import DOCUMENTS
 from infra.local.background import started
-from tests.conformance.parties import Scene, prepare
+from infra.postman.scene import prepare
+from tests.conformance.parties import Parties
 from tests.conformance.runner import Outcome, run
 
 EXAMPLES = 300
@@ -33,7 +34,8 @@ def main() -> int:
     _LOG.parent.mkdir(exist_ok=True)
     with _LOG.open("wb") as log, started(output=log) as stack:
         os.environ |= stack["environment"]
-        outcomes = _run(prepare(stack), options)
+        parties = Parties(stack["base_url"], stack["client"]["client_id"], prepare(stack))
+        outcomes = _run(parties, options)
     failed = [outcome for outcome in outcomes if outcome.failures]
     for outcome in failed:
         for failure in outcome.failures.values():
@@ -44,21 +46,16 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _run(scene: Scene, options: argparse.Namespace) -> list[Outcome]:
+def _run(parties: Parties, options: argparse.Namespace) -> list[Outcome]:
     tasks = [
         (name, (index, count))
         for name, count in _PARTS.items()
         if name in (options.document or DOCUMENTS)
         for index in range(count)
     ]
-    outcomes = []
     with ProcessPoolExecutor(_PROCESSES, mp_context=get_context("spawn")) as pool:
-        running = [pool.submit(run, scene, name, options.examples, options.seed, part) for name, part in tasks]
-        for task in as_completed(running):
-            for outcome in task.result():
-                print(outcome, flush=True)
-                outcomes.append(outcome)
-    return outcomes
+        running = [pool.submit(run, parties, name, options.examples, options.seed, part) for name, part in tasks]
+        return [outcome for task in running for outcome in task.result()]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from requests.auth import AuthBase
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
-from tests.conformance.parties import BankCredentials, Scene, TppCredentials
+from tests.conformance.parties import BankCredentials, Parties, TppCredentials
 
 CHECKED = (
     "status_code_conformance",
@@ -51,7 +51,7 @@ class Outcome:
         return f"{state:6} {self.operation:44} {self.statuses.total():5} in {self.seconds:5.1f} s   {counts}"
 
 
-def run(scene: Scene, name: str, examples: int, number: int, part: tuple[int, int] = (0, 1)) -> list[Outcome]:
+def run(parties: Parties, name: str, examples: int, number: int, part: tuple[int, int] = (0, 1)) -> list[Outcome]:
     """Run a document's operations; of several ``part``s (index, count) each takes its own.
 
     Args:
@@ -60,19 +60,23 @@ def run(scene: Scene, name: str, examples: int, number: int, part: tuple[int, in
     """
     load_all_checks()
     schemathesis.openapi.format("iban", st.sampled_from(_IBANS))
-    schema = schemathesis.openapi.from_dict(scene.document(name))
+    schema = schemathesis.openapi.from_dict(parties.document(name))
     index, count = part
     with requests.Session() as session:
         session.trust_env = False
         operations = [found.ok() for found in schema.get_all_operations()]
-        return [_Trial(scene, name, operation, session).run(examples, number) for operation in operations[index::count]]
+        outcomes = []
+        for operation in operations[index::count]:
+            outcomes.append(_Trial(parties, name, operation, session).run(examples, number))
+            print(outcomes[-1], flush=True)
+        return outcomes
 
 
 class _Trial:
     """One operation's examples."""
 
-    def __init__(self, scene: Scene, name: str, operation: Any, session: requests.Session) -> None:
-        self._scene = scene
+    def __init__(self, parties: Parties, name: str, operation: Any, session: requests.Session) -> None:
+        self._parties = parties
         self._document = name
         self._operation = operation
         self._session = session
@@ -120,7 +124,7 @@ class _Trial:
         credentials = None if keeps_own else self._credentials(version, with_bearer)
         try:
             response = case.call(
-                base_url=self._scene.base, session=self._session, auth=credentials, timeout=30, allow_redirects=False
+                base_url=self._parties.base, session=self._session, auth=credentials, timeout=30, allow_redirects=False
             )
         except (requests.exceptions.InvalidHeader, UnicodeError):
             return  # not a request that HTTP can carry
@@ -135,9 +139,9 @@ class _Trial:
 
     def _credentials(self, version: int, with_bearer: bool) -> AuthBase:
         if self._document != "tpp":
-            return BankCredentials(self._scene, int(self._document[-1]))
+            return BankCredentials(self._parties, int(self._document[-1]))
         security = self._operation.definition.raw.get("security", [])
-        return TppCredentials(self._scene, version).for_operation(security, with_bearer=with_bearer)
+        return TppCredentials(self._parties, version, security, with_bearer=with_bearer)
 
     def _fail(self, what: str, case: Any, response: Any) -> None:
         request = response.request

@@ -19,6 +19,8 @@ BACK = "https://tpp.example/payments?order=7"
 INSTANT = {"one": "FPS", "two": "SCTI"}
 SLOW = {"one": "BACS", "two": "SCT"}
 CURRENCY = {"one": "GBP", "two": "EUR"}
+PAID = Decimal("12.50")
+"""What a single payment comes to unless a test says otherwise."""
 SINGLE = {"one": "/payment_initiation", "two": "/v2_payment_single"}
 BULK = {"one": "/bulk_payment_initiation", "two": "/v2_payment_bulk"}
 DIRECT = {"one": "/direct_payment_initiation", "two": "/v2_payment_direct_single"}
@@ -117,6 +119,18 @@ def outcome(reply: Reply) -> dict[str, str]:
     assert reply.status == 303, reply
     assert reply.location.startswith(f"{BACK}&status="), reply.location
     return query_of(reply.location)
+
+
+def either(stage: Stage, first: Any, second: Any) -> Any:
+    """What holds at the bank of version 1, or at that of version 2."""
+    return first if stage.profile.version == 1 else second
+
+
+def status(stage: Stage, payment_id: str, given: str) -> Any:
+    """A payment's status, as the bank says when asked."""
+    if stage.profile.version == 1:
+        return ask(stage, "/account_payment", {"payment_id": payment_id}, given)["payment"]["status"]
+    return ask(stage, "/v2_payment_single_status", {"payment_id": payment_id}, given)["transaction_status"]
 
 
 def code(reply: Reply) -> tuple[int, Any]:

@@ -125,7 +125,7 @@ class _Door(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: _Door
 
-    def do_POST(self) -> None:  # noqa: N802 - http.server's name
+    def do_POST(self) -> None:
         body = jsontext.loads(self.rfile.read(int(self.headers["Content-Length"])))
         answer = self.server.bank.receive(self.path, body)
         if answer is None:

@@ -32,8 +32,10 @@ class Tpp:
         self.client_id = client_id
         self.callback = callback
 
-    def call(self, method: str, path: str, body: Any = None, bearer: str = "") -> requests.Response:
-        headers = {"X-Api-Key": self.client_id}
+    def call(
+        self, method: str, path: str, body: Any = None, bearer: str = "", headers: Mapping[str, str] | None = None
+    ) -> requests.Response:
+        headers = {"X-Api-Key": self.client_id, **(headers or {})}
         headers |= {"Authorization": f"Bearer {bearer}"} if bearer else {}
         with requests.Session() as session:
             session.trust_env = False

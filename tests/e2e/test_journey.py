@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from chalicelib import bootstrap
 from chalicelib.openbanking.authorizations import Authorization, authorization_key, identify
 from infra import template
 from infra.tour.__main__ import run
+from infra.tour.journey import orders_of
 from tests.e2e.parties import SCOPES, Journey, Tpp, at_once
 
 pytestmark = pytest.mark.e2e
@@ -34,7 +36,10 @@ def test_the_tour_passes_both_banks(stack: dict[str, Any], capsys: pytest.Captur
 
     shown = capsys.readouterr().out
     assert "Both banks done." in shown
-    assert shown.count('"accounts": [') == 2
+    for step in ("Is there enough", "A single payment", "A bulk payment", "A direct payment", "ends the consent"):
+        assert shown.count(f"● {step}") + shown.count(f"● The TPP {step}") == 2
+    assert shown.count('"payment_status": 4,') == 6  # bank one: each of three payments, and its history
+    assert shown.count('"transaction_status": ') == 3
 
 
 def test_a_psus_accounts_are_read_through_the_hub(tpp: Tpp, journey: Journey) -> None:
@@ -93,6 +98,7 @@ def test_nothing_that_is_stored_or_logged_holds_a_usable_credential(
     consent = operator.consents.bank_token(_consent(operator, second["consent_id"]))
     secrets = [journey.code, consent, stack["user"]["password"]]
     secrets += [_client_secret_in_use(stack, operator), *_cancel_secrets_in_use(tpp, journey, operator)]
+    secrets.append(_confirmation_secret(tpp, journey))
     secrets += [pair[name] for pair in (first, second) for name in ("access_token", "refresh_token")]
     secrets += [bank["api_key"] for bank in banks.values()]
     secrets += [line for pem in _pems(banks, keys) for line in pem.splitlines() if not line.startswith("-----")]
@@ -115,6 +121,18 @@ def _client_secret_in_use(stack: dict[str, Any], operator: bootstrap.Hub) -> str
         answer = requests.post(f"{stack['base_url']}/tpp/token", data=form, timeout=60)
         assert answer.status_code == status
     return secret
+
+
+def _confirmation_secret(tpp: Tpp, journey: Journey) -> str:
+    """What lets a PSU confirm a payment, as it stands in the address that the TPP was given and may fetch again."""
+    account = {"iban": "unused", "currency": "GBP" if journey.bank["api_version"] == 1 else "EUR"}
+    order = orders_of(journey.bank["api_version"], account, f"{tpp.base}/payments/callback")["direct"]
+    body, key = {"bic": journey.bank["bic"], **order}, {"Idempotency-Key": f"key-{uuid.uuid4()}"}
+    answers = [tpp.call("POST", "/tpp/direct_payment_initiation", body, headers=key) for _ in range(2)]
+    assert answers[0].text == answers[1].text
+    url: str = answers[0].json()["confirmation_url"]
+    assert requests.get(url, timeout=60).status_code == 200
+    return url.rpartition("/")[2]
 
 
 def _cancel_secrets_in_use(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) -> list[str]:

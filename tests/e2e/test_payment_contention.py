@@ -63,9 +63,7 @@ class Payer:
 
 
 @pytest.fixture(params=[1, 2], ids=["version 1", "version 2"])
-def closed_bank(
-    request: pytest.FixtureRequest, operator: bootstrap.Hub, stack: dict[str, Any]
-) -> Iterator[PayingBank]:
+def closed_bank(request: pytest.FixtureRequest, operator: bootstrap.Hub, stack: dict[str, Any]) -> Iterator[PayingBank]:
     bank = PayingBank(operator, stack["base_url"], request.param)
     try:
         yield bank

@@ -538,11 +538,7 @@ def test_fresh_requests_of_many_threads_never_share_a_connection() -> None:
     assert sorted(server.served) == list(range(1, 17))
 
 
-def at_once(connection: Connection) -> None:
-    connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-
-@pytest.mark.parametrize("behaviour", [*BREAKS, at_once])
+@pytest.mark.parametrize("behaviour", BREAKS)
 def test_a_fresh_connection_that_breaks_may_have_carried_the_request(behaviour: Callable[[Connection], None]) -> None:
     with serving(behaviour) as server, pytest.raises(Dropped):
         post_fresh(server.url)

@@ -146,6 +146,7 @@ def test_a_good_answer_is_not_called_odd(stage: Stage, row: Row, lines: Lines) -
 )
 def test_a_list_may_be_empty_and_its_entries_are_objects(stage: Stage, row: Row, member: Member) -> None:
     assert stage.ask(row, answer=with_value(row.answer, member, [])).status == 200
+    entries: list[Any]
     for entries in (["x"], [7], [None], [[]]):
         details_of(stage.ask(row, answer=with_value(row.answer, member, entries)))
 

@@ -126,7 +126,7 @@ def performance(world: World, body: Any, **headers: str | None) -> Answer:
 DAY: Json = {"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration": 30_000}
 
 
-@pytest.mark.parametrize("duration", [0, 1, 45_000, "45000", Number("45000.5"), "45000.5", 9_999_999_999], ids=repr)
+@pytest.mark.parametrize("duration", [0, 1, 45_000, "45000", Number("45000.5"), 9_999_999_999], ids=repr)
 @pytest.mark.parametrize("name", ["consentDuration", "paymentDuration"])
 def test_a_duration_is_a_number_of_milliseconds(stage: Stage, name: str, duration: Any) -> None:
     answer = performance(stage.world, DAY | {name: duration})

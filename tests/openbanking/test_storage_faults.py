@@ -18,7 +18,8 @@ import pytest
 from chalicelib.delivery.outbox import CLAIMED_SECONDS
 from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
 from chalicelib.foundation.store import StoreError
-from tests.openbanking.faults import FAULTS, Fault, Site, Snapshot, call_sites, items
+from tests.openbanking.call_sites import Site, call_sites
+from tests.openbanking.faults import FAULTS, Fault, Snapshot, items
 from tests.openbanking.spelling import TOKEN, URL
 from tests.openbanking.test_payments import REFUSAL, WEBHOOKS, Payer, taken
 from tests.world import IBAN, Answer, World
@@ -91,6 +92,26 @@ def _explained(fault: Fault) -> Iterator[None]:
     except Exception as error:
         error.add_note(f"with a fault: {fault}")
         raise
+
+
+@pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
+def test_a_payment_whose_answer_cannot_be_kept_has_an_unknown_outcome_and_is_not_made_again(
+    world: World, version: int, consent_type: str
+) -> None:
+    payer = Payer(world, version, consent_type=consent_type)
+
+    with Fault(world, "before", 3, lasting=True):
+        first = payer.pay("key")
+    soon = payer.pay("key")
+    world.clock.advance(31)
+    late = payer.pay("key")
+
+    assert [first.status, soon.status, late.status] == [500, 409, 502]
+    assert (first.body["code"], late.body["code"]) == ("INTERNAL_SERVER_ERROR", "ASPSP_UNKNOWN_ERROR")
+    assert "unknown" in first.body["title"]
+    assert "unknown" in late.body["title"]
+    assert "retry-after" not in first.headers
+    assert payer.calls == 1
 
 
 # -- what is asked of answers

@@ -79,7 +79,7 @@ def scheme(given: str | None, currency: str, kind: Kind, offered: Collection[str
 
 
 def status_from(version: Version, reported: object) -> Status | None:
-    """A reported status as a payment of ``version`` spells it, whichever version the bank speaks by now, or ``None``."""
+    """A report as a payment of ``version`` spells it, whichever the bank speaks by now; ``None`` if it is unknown."""
     if isinstance(reported, str) and reported in STATUSES[2]:
         return reported if version == 2 else _NUMBERS_OF_CODES.get(reported, PENDING)
     if isinstance(reported, bool) or not isinstance(reported, int | str) or str(reported) not in map(str, STATUSES[1]):

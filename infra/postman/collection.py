@@ -1,0 +1,235 @@
+"""A Postman collection (format 2.1) of the documents' requests: a folder for each party at each bank.
+
+What a stack has stands in the collection's variables. Banks' calls are signed over their exact bytes, and so have their
+values written out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.signatures import load_private_key, sign
+from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
+from chalicelib.openbanking.protocol.meanings import OWN_ADDRESS
+from chalicelib.openbanking.protocol.own_calls import (
+    BANK_BASES,
+    CANCEL,
+    FRONT_DOOR,
+    OWN_CALLS,
+    PUBLIC_KEY,
+)
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery, ScopeQuery, TokenRequest
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
+from infra.openapi.models import example, meaning
+from infra.postman.scene import AtBank
+
+Json = dict[str, Any]
+
+_FORMAT = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
+_REVOKE = "/tpp/token/revoke"
+_HEADERS: Mapping[str, str] = {
+    "X-Request-Id": "{{$guid}}",
+    "Idempotency-Key": "{{$guid}}",
+    "PSU-IP-Address": "203.0.113.7",
+}
+_INTRODUCTION = (
+    "Made by `make postman` from the OpenAPI documents, with what the running stack has: tokens that live for an hour, "
+    "accounts, payments. Run the folders from top to bottom; codes and refresh tokens are used once, so that a second "
+    "run needs a new `make postman`."
+)
+
+
+def build(documents: Mapping[str, Json], base: str, client_id: str, banks: Mapping[Version, AtBank]) -> Json:
+    """The collection.
+
+    Args:
+        documents: the OpenAPI documents by name.
+        base: where the stack answers.
+    """
+    variables = {"base_url": base, "client_id": client_id}
+    folders = [_folder("Without credentials", _public(documents["tpp"], documents["bank-v1"]))]
+    for version, bank in banks.items():
+        variables |= {f"{name}_{version}": getattr(bank, name) for name in ("bic", "api_key", *bank.real().values())}
+        requests = _TppRequests(documents["tpp"], bank)
+        folders.append(_folder(f"TPP at {bank.name} (version {version})", requests.all()))
+        calls = _BankRequests(documents[f"bank-v{version}"], bank, base)
+        folders.append(_folder(f"{bank.name} calls the service (version {version})", calls.all()))
+    return {
+        "info": {"name": "Causeway", "description": _INTRODUCTION, "schema": _FORMAT},
+        "item": folders,
+        "variable": [{"key": name, "value": value} for name, value in variables.items()],
+    }
+
+
+def environment(base: str, client_id: str) -> Json:
+    """The environment that goes with it: where the service is, and who calls."""
+    values = {"base_url": base, "client_id": client_id}
+    return {
+        "name": "Causeway, local stack",
+        "values": [{"key": name, "value": value, "enabled": True} for name, value in values.items()],
+        "_postman_variable_scope": "environment",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One request before it has Postman's form; ``query`` and ``off`` are parameters that are sent and that are not."""
+
+    operation: Json
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    query: Mapping[str, Any]
+    off: tuple[str, ...] = ()
+    body: str | None = None
+    name: str = ""
+
+    def item(self) -> Json:
+        """The request in Postman's form, with a test of its status."""
+        status = min(self.operation["responses"])
+        sent = [{"key": name, "value": str(value)} for name, value in self.query.items()]
+        left = [{"key": name, "value": "", "disabled": True} for name in self.off]
+        asked = "&".join(f"{entry['key']}={entry['value']}" for entry in sent)
+        request: Json = {
+            "method": self.method,
+            "description": self.operation["description"],
+            "header": [{"key": name, "value": value} for name, value in self.headers.items()],
+            "url": {
+                "raw": f"{{{{base_url}}}}{self.path}" + (f"?{asked}" if asked else ""),
+                "host": ["{{base_url}}"],
+                "path": self.path.strip("/").split("/"),
+                "query": [*sent, *left],
+            },
+        }
+        if self.body is not None:
+            request["body"] = {"mode": "raw", "raw": self.body, "options": {"raw": {"language": "json"}}}
+        test = f'pm.test("the status is {status}", () => pm.response.to.have.status({status}));'
+        return {
+            "name": self.name or self.operation["summary"],
+            "event": [{"listen": "test", "script": {"type": "text/javascript", "exec": [test]}}],
+            "protocolProfileBehavior": {"followRedirects": False},
+            "request": request,
+        }
+
+
+def _folder(name: str, requests: Iterator[_Request]) -> Json:
+    return {"name": name, "item": [request.item() for request in requests]}
+
+
+def _public(tpp: Json, bank: Json) -> Iterator[_Request]:
+    for call in OWN_CALLS:
+        if call.caller == "anybody":
+            yield _Request(tpp["paths"][call.path]["get"], "GET", call.path, {}, {})
+    yield _Request(bank["paths"][PUBLIC_KEY]["get"], "GET", PUBLIC_KEY, {}, {})
+
+
+class _TppRequests:
+    """What the TPP asks at one bank, in an order that runs: the end of a consent comes last."""
+
+    def __init__(self, document: Json, bank: AtBank) -> None:
+        self._document = document
+        self._bank = bank
+        self._variables = {made_up: f"{{{{{name}_{bank.version}}}}}" for made_up, name in bank.real().items()}
+        self._variables |= {OWN_ADDRESS: "{{base_url}}", meaning(TokenRequest, "client_id")[1]: "{{client_id}}"}
+        self._bics = {str(meaning(ScopeQuery, "bic")[1]), "DEMOGB21"}
+
+    def all(self) -> Iterator[_Request]:
+        version = self._bank.version
+        for call in OWN_CALLS:
+            if call.caller != "anybody" and call.path != _REVOKE:
+                shown = example(call.query) if call.query else {}
+                body = ("version_1" if version == 1 and call.path == "/tpp/authorize" else "usual") if call.body else ""
+                yield self._request(call.method, call.path, shown, body)
+        yield self._request("POST", "/tpp/token", {}, "refresh", name="Refresh the tokens")
+        yield self._front_door()
+        for asked in RELAYED:
+            if version in asked.webhooks:
+                shown = example(asked.webhooks[version].request)
+                in_query = asked.method == "GET"
+                body = "" if in_query else f"version_{version}"
+                yield self._request(asked.method, asked.path, shown if in_query else {}, body)
+        for payment in PAYMENTS:
+            yield self._request("POST", payment.path, {}, f"version_{version}")
+        yield self._request("GET", STATUS_PATH, example(PaymentStatusQuery), "")
+        yield self._request("POST", _REVOKE, {}, "usual")
+
+    # -- inside
+
+    def _request(self, method: str, path: str, query: Mapping[str, Any], body: str, name: str = "") -> _Request:
+        operation = self._document["paths"][path][method.lower()]
+        parameters = [_resolved(self._document, each) for each in operation["parameters"]]
+        headers = {"X-Api-Key": "{{client_id}}"}
+        if any("bearer" in each for each in operation["security"]):
+            headers["Authorization"] = f"Bearer {{{{access_token_{self._bank.version}}}}}"
+        headers |= {each["name"]: _HEADERS[each["name"]] for each in parameters if each["in"] == "header"}
+        if body:
+            headers["Content-Type"] = "application/json"
+        asked = {key: self._real(value) for key, value in query.items()}
+        others = [each["name"] for each in parameters if each["in"] == "query" and each["name"] not in asked]
+        content = self._body(operation, body) if body else None
+        return _Request(operation, method, path, headers, asked, tuple(others), content, name)
+
+    def _front_door(self) -> _Request:
+        operation = self._document["paths"][FRONT_DOOR]["get"]
+        scope = "account.list" if self._bank.version == 1 else "accounts"
+        query = {"response_type": "code", "client_id": "{{client_id}}", "scope": scope, "state": "{{$guid}}"}
+        return _Request(operation, "GET", FRONT_DOOR, {}, query | {"bic": self._bank.bic})
+
+    def _body(self, operation: Json, name: str) -> str:
+        shown = operation["requestBody"]["content"]["application/json"]["examples"][name]["value"]
+        if "bic" in shown:
+            shown = shown | {"bic": f"{{{{bic_{self._bank.version}}}}}"}
+        return self._real(json.dumps(shown, indent=2, ensure_ascii=False))
+
+    def _real(self, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if value in self._bics:
+            return f"{{{{bic_{self._bank.version}}}}}"
+        for made_up, variable in self._variables.items():
+            value = value.replace(made_up, variable)
+        return value
+
+
+class _BankRequests:
+    """What the bank calls, signed; its request ids are fixed, so that a repeat gets the same success again."""
+
+    def __init__(self, document: Json, bank: AtBank, base: str) -> None:
+        self._document = document
+        self._bank = bank
+        self._base = base
+        self._key = load_private_key(bank.signing_key)
+
+    def all(self) -> Iterator[_Request]:
+        version = self._bank.version
+        for call in [call for call in BANK_CALLS if version in call.models and call.name != "revoke_token"]:
+            yield self._call(f"{BANK_BASES[version]}{call.path}")
+        yield self._call(f"{BANK_BASES[version]}/token/revoke")
+        operation = self._document["paths"][CANCEL[version]]["get"]
+        yield _Request(operation, "GET", CANCEL[version].format(secret=f"{{{{cancel_secret_{version}}}}}"), {}, {})
+
+    def _call(self, path: str) -> _Request:
+        operation = self._document["paths"][path]["post"]
+        shown = operation["requestBody"]["content"]["application/json"]["examples"]["usual"]["value"]
+        body = json.dumps(shown, indent=2, ensure_ascii=False).replace(OWN_ADDRESS, self._base)
+        for made_up, attribute in self._bank.real().items():
+            body = body.replace(made_up, getattr(self._bank, attribute))
+        headers = {
+            "X-Api-Key": f"{{{{api_key_{self._bank.version}}}}}",
+            "X-Request-Id": new_uuid(),
+            "X-Signature": sign(self._key, body.encode()),
+            "Content-Type": "application/json",
+        }
+        return _Request(operation, "POST", path, headers, {}, body=body)
+
+
+def _resolved(document: Json, parameter: Json) -> Json:
+    """A parameter in the place of its reference."""
+    name = parameter.get("$ref", "").rpartition("/")[2]
+    found: Json = document["components"]["parameters"][name] if name else parameter
+    return found

@@ -1,0 +1,184 @@
+"""What there is to ask about on a running stack, once a PSU has approved everything at both demonstration banks.
+
+The examples of the OpenAPI documents name made-up tokens, addresses and payments; a scene has real ones for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import requests
+
+from chalicelib import bootstrap
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.authorizations import Authorization, authorization_key, identify
+from chalicelib.openbanking.consents import Consent, consent_key
+from chalicelib.openbanking.protocol import own_answers, v1, v2
+from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, PaymentsStatus, RevokeToken
+from chalicelib.openbanking.protocol.meanings import OWN_ADDRESS
+from chalicelib.openbanking.protocol.scopes import SCOPES, Version
+from chalicelib.openbanking.protocol.tpp_calls import TokenRequest
+from infra.openapi.models import Model, example, meaning
+from infra.tour.browser import Browser, approve
+
+Json = dict[str, Any]
+
+
+class SceneFailed(Exception):
+    """The stack did not answer as it should have; the message says what it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtBank:
+    """What there is at one bank. The tokens are of different consents, so that the use of one leaves the others be.
+
+    Attributes:
+        access_token: a bearer with every scope.
+        refresh_token: of another consent.
+        authorization_code: of another one, not redeemed yet.
+        bank_token: the bank's token of another one, which may be revoked.
+        request_url: an open authorization request.
+        cancel_secret: the end of another one's cancel address.
+        payment_id: of a payment that has been initiated.
+        listed_payment_id: of a payment in the account's list; version 1 only.
+        api_key: the bank's.
+        signing_key: the bank's private key, PEM.
+    """
+
+    version: Version
+    bic: str
+    name: str
+    access_token: str
+    refresh_token: str
+    authorization_code: str
+    bank_token: str
+    request_url: str
+    cancel_secret: str
+    payment_id: str
+    listed_payment_id: str
+    account_id: str
+    iban: str
+    api_key: str
+    signing_key: str
+
+    def real(self) -> dict[str, str]:
+        """The attribute that has the real value for each made-up one of the examples."""
+        names = {_example(model, member): name for name, (model, member) in _MADE_UP.items()}
+        cancel_url = _example(own_answers.InitAuthorizationAnswer, "cancel_url")
+        account: Model = v1.Account if self.version == 1 else v2.AccountReference
+        asked: Model = v1.AccountRequest if self.version == 1 else v2.AccountRequest
+        return names | {
+            cancel_url.rpartition("/")[2]: "cancel_secret",
+            _example(asked, "account_id"): "account_id",
+            _example(account, "iban"): "iban",
+        }
+
+
+_MADE_UP: Mapping[str, tuple[Model, str]] = {
+    "access_token": (own_answers.TokenAnswer, "access_token"),
+    "authorization_code": (TokenRequest, "authorization_code"),
+    "refresh_token": (TokenRequest, "refresh_token"),
+    "bank_token": (RevokeToken, "access_token"),
+    "request_url": (InitAuthorization, "request_url"),
+    "payment_id": (PaymentsStatus, "payment_id"),
+    "listed_payment_id": (v1.PaymentRequest, "payment_id"),
+}
+
+
+def _example(model: Model, member: str) -> str:
+    found: str = meaning(model, member)[1]
+    return found
+
+
+def prepare(stack: Mapping[str, Any]) -> dict[Version, AtBank]:
+    """Be the TPP and the PSU at both banks of a running stack, whose environment this process has.
+
+    Raises:
+        SceneFailed, Stuck.
+    """
+    tpp = _Tpp(stack)
+    return {bank["api_version"]: tpp.at(bank) for bank in stack["banks"]}
+
+
+class _Tpp:
+    """The stack's client."""
+
+    def __init__(self, stack: Mapping[str, Any]) -> None:
+        self._base: str = stack["base_url"]
+        self._client = stack["client"]
+        self._hub = bootstrap.Hub(Settings.from_environment(stack["environment"]))
+
+    def at(self, bank: Mapping[str, Any]) -> AtBank:
+        """Everything at one bank."""
+        version, bic = bank["api_version"], bank["bic"]
+        bearer = self._tokens(bic, list(SCOPES[version]))["access_token"]
+        few = [next(iter(SCOPES[version]))]
+        account = self._call("GET", "/tpp/accounts", bearer=bearer)["accounts"][0]
+        account_id = account["id" if version == 1 else "resource_id"]
+        kept = self._hub.secrets.get(self._hub.settings.demo_banks_secret).values()
+        keys = next(entry for entry in kept if bic.startswith(entry["bic"]) or entry["bic"].startswith(bic))
+        return AtBank(
+            version=version,
+            bic=bic,
+            name=bank["name"],
+            access_token=bearer,
+            refresh_token=self._tokens(bic, few)["refresh_token"],
+            authorization_code=self._code(bic, few),
+            bank_token=self._bank_token(self._tokens(bic, few)["consent_id"]),
+            request_url=self._ask(bic, few)["redirect_url"],
+            cancel_secret=self._cancel_secret(self._ask(bic, few)["state"]),
+            payment_id=self._payment(version, bearer),
+            listed_payment_id=self._listed(version, account_id, bearer),
+            account_id=account_id,
+            iban=account["iban"],
+            api_key=keys["api_key"],
+            signing_key=keys["signing_key"],
+        )
+
+    # -- inside
+
+    def _ask(self, bic: str, scopes: list[str]) -> Json:
+        return self._call("POST", "/tpp/authorize", {"bic": bic, "scopes": scopes})
+
+    def _code(self, bic: str, scopes: list[str]) -> str:
+        browser = Browser(self._client["callback_url"], lambda *_: None)
+        callback = approve(browser, self._ask(bic, scopes)["redirect_url"])
+        return parse_qs(urlsplit(callback).query)["code"][0]
+
+    def _tokens(self, bic: str, scopes: list[str]) -> Json:
+        return self._call("POST", "/tpp/token", {"authorization_code": self._code(bic, scopes)})
+
+    def _payment(self, version: Version, bearer: str) -> str:
+        order = example(v1.SinglePayment if version == 1 else v2.SinglePayment)
+        order["callback_url"] = order["callback_url"].replace(OWN_ADDRESS, self._base)
+        payment_id: str = self._call("POST", "/tpp/payment_initiation", order, bearer)["payment_id"]
+        return payment_id
+
+    def _listed(self, version: Version, account_id: str, bearer: str) -> str:
+        if version == 2:
+            return ""
+        found = self._call("GET", f"/tpp/account_payments?account_id={account_id}", bearer=bearer)["payments"]
+        return str(found[0]["id"])
+
+    def _bank_token(self, consent_id: str) -> str:
+        item = self._hub.store.get(*consent_key(consent_id))
+        assert item is not None, "the consent was made a moment ago"
+        return self._hub.consents.bank_token(Consent.from_item(item))
+
+    def _cancel_secret(self, state: str) -> str:
+        item = self._hub.store.get(*authorization_key(identify(self._client["client_id"], state)))
+        assert item is not None, "the request was made a moment ago"
+        return self._hub.authorizations.cancel_credential(Authorization.from_item(item))
+
+    def _call(self, method: str, path: str, body: Any = None, bearer: str = "") -> Json:
+        headers = {"X-Api-Key": self._client["client_id"]} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
+        with requests.Session() as session:
+            session.trust_env = False
+            answer = session.request(method, f"{self._base}{path}", json=body, headers=headers, timeout=30)
+        if answer.status_code != 200:
+            raise SceneFailed(f"{method} {path} was answered with {answer.status_code}: {answer.text}")
+        found: Json = answer.json()
+        return found

@@ -1,0 +1,77 @@
+"""What the tour prints: requests, answers and pages, in colour on a terminal, with secrets shortened."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+_COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "blue": "34", "magenta": "35", "cyan": "36"}
+_SHORT = 24
+_WIDTH = 100
+_SECRETS = ("access_token", "refresh_token", "authorization_code", "token")
+
+
+class Guide:
+    """Prints what happens; in colour on a terminal, unless ``NO_COLOR`` is set."""
+
+    def __init__(self) -> None:
+        forced = os.environ.get("FORCE_COLOR")
+        self._coloured = bool(forced) or (sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+
+    def colour(self, name: str, text: str) -> str:
+        return f"\x1b[{_COLOURS[name]}m{text}\x1b[0m" if self._coloured else text
+
+    def chapter(self, text: str) -> None:
+        print(f"\n{self.colour('bold', text)}\n{self.colour('dim', '─' * len(text))}")
+
+    def step(self, text: str) -> None:
+        print(f"\n{self.colour('cyan', '●')} {self.colour('bold', text)}")
+
+    def request(self, who: str, method: str, url: str, body: Any = None) -> None:
+        print(f"  {self.colour('magenta', who)} {self.colour('blue', method)} {_short(url)}")
+        if body is not None:
+            print(self.colour("dim", _indented(body)))
+
+    def answer(self, status: int, body: Any, note: str = "") -> None:
+        good = "green" if status < 400 else "red"
+        print(f"  {self.colour(good, str(status))} {self.colour('dim', note)}".rstrip())
+        if body is not None:
+            print(_indented(body))
+
+    def page(self, method: str, url: str, status: int, title: str) -> None:
+        good = self.colour("green" if status < 400 else "red", str(status))
+        print(f"  {self.colour('magenta', 'PSU')} {self.colour('blue', method)} {_short(url)}  {good} {_short(title)}")
+
+
+def _indented(body: Any) -> str:
+    return "\n".join(f"    {line}" for line in _laid_out(_masked(body)))
+
+
+def _laid_out(value: Any) -> list[str]:
+    """JSON in lines: what fits into one line stays in one."""
+    whole = json.dumps(value, ensure_ascii=False)
+    if len(whole) <= _WIDTH or not isinstance(value, dict | list) or not value:
+        return [whole]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    lines = [opening]
+    names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
+    inner = list(value.values()) if isinstance(value, dict) else value
+    for number, (name, member) in enumerate(zip(names, inner, strict=True), 1):
+        first, *rest = _laid_out(member)
+        lines += [f"  {name}{first}", *(f"  {line}" for line in rest)]
+        lines[-1] += "," if number < len(inner) else ""
+    return [*lines, closing]
+
+
+def _masked(value: Any, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: _masked(inner, key) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_masked(inner) for inner in value]
+    return f"{value[:_SHORT]}…" if name in _SECRETS and isinstance(value, str) else value
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 88 else f"{text[:87]}…"

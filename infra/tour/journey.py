@@ -1,0 +1,160 @@
+"""A TPP and a PSU on their way through one bank: consent, accounts, payments, and the end of the consent."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import requests
+
+from infra.tour.browser import Browser, approve, confirm
+from infra.tour.guide import Guide
+
+_SCOPES = {
+    1: ["account.list", "account.details", "account.balance", "payment.init", "card_based.funds_confirmations"],
+    2: ["accounts", "accounts.balances", "payments.single", "payments.bulk", "funds_confirmations"],
+}
+_RECEIVERS = {"GBP": "GB33BUKB20201555555555", "EUR": "DE89370400440532013000"}
+
+
+class TourFailed(Exception):
+    """An answer was not the one that the tour needs to go on."""
+
+
+class Tour:
+    """One client's way through one bank after the other."""
+
+    def __init__(self, base: str, client_id: str, callback: str, guide: Guide) -> None:
+        self._base = base
+        self._client_id = client_id
+        self._callback = callback
+        self._guide = guide
+        self._session = requests.Session()
+        self._session.trust_env = False
+
+    def bank(self, bic: str, name: str, version: int) -> None:
+        """The whole journey at one bank. Raises: TourFailed, Stuck."""
+        guide = self._guide
+        guide.chapter(f"{name} ({bic}, version {version})")
+
+        guide.step("The TPP asks for an authorization")
+        asked = self._call("POST", "/tpp/authorize", {"bic": bic, "scopes": _SCOPES[version]})
+
+        guide.step("The PSU follows the redirect to the bank, signs in, chooses accounts and confirms")
+        callback = approve(Browser(self._callback, guide.page), asked["redirect_url"])
+        query = _query(callback)
+        if query.get("state") != asked["state"]:
+            raise TourFailed("the state that came back is not the one that was sent")
+
+        guide.step("The TPP exchanges the code for tokens")
+        tokens = self._call("POST", "/tpp/token", {"authorization_code": query["authorization_code"]})
+
+        account = self._accounts(version, tokens["access_token"])
+        self._payments(bic, version, account, tokens["access_token"])
+
+        guide.step("The TPP refreshes its tokens")
+        tokens = self._call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+
+        guide.step("The TPP ends the consent; from the very next call on its token is worth nothing")
+        self._call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
+        self._call("GET", "/tpp/accounts", bearer=tokens["access_token"], expected=401)
+
+    def _accounts(self, version: int, bearer: str) -> Mapping[str, Any]:
+        """Read the PSU's accounts; answers the first."""
+        guide = self._guide
+        guide.step("The TPP reads the PSU's accounts: the hub asks the bank with a signed webhook")
+        accounts = self._call("GET", "/tpp/accounts", bearer=bearer)["accounts"]
+        if not accounts:
+            raise TourFailed("the bank answered with no account")
+        account: Mapping[str, Any] = accounts[0]
+        identifier = account["id"] if version == 1 else account["resource_id"]
+        self._call("GET", f"/tpp/account_balance?account_id={identifier}", bearer=bearer)
+
+        guide.step("Is there enough for a purchase of 25.00? Yes or no, and not a word more")
+        amount = {"amount": "25.00", "currency": account["currency"]}
+        asked = {"account": {"iban": account["iban"]}, "instructed_amount": amount}
+        self._call("POST", "/tpp/funds_confirmations", asked, bearer=bearer)
+        return account
+
+    def _payments(self, bic: str, version: int, account: Mapping[str, Any], bearer: str) -> None:
+        guide = self._guide
+        orders = orders_of(version, account, f"{self._base}/payments/callback?{urlencode({'bic': bic})}")
+
+        guide.step("A single payment: the TPP initiates it, the PSU confirms it at the bank")
+        key = {"Idempotency-Key": str(uuid.uuid4())}
+        taken = self._call("POST", "/tpp/payment_initiation", orders["single"], bearer=bearer, headers=key)
+
+        guide.step("Had the answer been lost: the same Idempotency-Key fetches it again, the bank is not asked twice")
+        again = self._call("POST", "/tpp/payment_initiation", orders["single"], bearer=bearer, headers=key, silent=True)
+        if again != taken:
+            raise TourFailed("a repeat was answered differently")
+        self._confirm(taken, bearer)
+
+        guide.step("A bulk payment: two payments, one confirmation")
+        self._confirm(self._call("POST", "/tpp/bulk_payment_initiation", orders["bulk"], bearer=bearer), bearer)
+
+        guide.step("A direct payment: no consent before it, the PSU signs in and chooses the account at the bank")
+        order = {"bic": bic, **orders["direct"]}
+        self._confirm(self._call("POST", "/tpp/direct_payment_initiation", order), "", bic)
+
+    def _confirm(self, taken: Mapping[str, Any], bearer: str, bic: str = "") -> None:
+        """The PSU confirms; the TPP does not trust the address that the PSU comes back to, and asks."""
+        back = confirm(Browser(f"{self._base}/payments/callback", self._guide.page), taken["confirmation_url"])
+        if _query(back).get("payment_id") != taken["payment_id"]:
+            raise TourFailed("the payment that came back is not the one that was initiated")
+        query = urlencode({"payment_id": taken["payment_id"], **({"bic": bic} if bic else {})})
+        status = self._call("GET", f"/tpp/payment_status?{query}", bearer=bearer)
+        if status.get("payment_status", 4) != 4 or status.get("transaction_status") in ("RJCT", "CANC"):
+            raise TourFailed("the payment was not executed")
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        bearer: str = "",
+        expected: int = 200,
+        headers: Mapping[str, str] | None = None,
+        silent: bool = False,
+    ) -> Any:
+        sent = {"X-Api-Key": self._client_id, "X-Request-Id": str(uuid.uuid4()), **(headers or {})}
+        sent |= {"Authorization": f"Bearer {bearer}"} if bearer else {}
+        self._guide.request("TPP", method, f"{self._base}{path}", None if silent else body)
+        answer = self._session.request(method, f"{self._base}{path}", json=body, headers=sent, timeout=30)
+        shown = answer.json()
+        self._guide.answer(answer.status_code, shown, answer.headers.get("Server-Timing", ""))
+        if answer.status_code != expected:
+            raise TourFailed(f"{method} {path} was answered with {answer.status_code} instead of {expected}")
+        return shown
+
+
+def orders_of(version: int, account: Mapping[str, Any], callback: str) -> dict[str, dict[str, Any]]:
+    """A single, a bulk and a direct payment as the version spells them."""
+    currency = account["currency"]
+    if version == 1:
+        receiver = {"receiver_name": "Oak Street Books", "receiver_iban": _RECEIVERS[currency], "currency": currency}
+        single = {**receiver, "amount": "12.50", "reference": "Order 1042", "callback_url": callback}
+        items = [{**receiver, "amount": amount, "reference": "Order 1043"} for amount in ("3.10", "4.20")]
+        totals = [{"currency": currency, "amount": "7.30"}]
+        bulk = {"sender_iban": account["iban"], "callback_url": callback, "totals": totals, "payments": items}
+        return {"single": {"sender_iban": account["iban"], **single}, "bulk": bulk, "direct": single}
+    debtor = {"iban": account["iban"]}
+    items = [
+        {
+            "creditor_account": {"iban": _RECEIVERS[currency]},
+            "creditor_name": "Oak Street Books",
+            "remittance_information_unstructured": "Order 1042",
+            "instructed_amount": {"amount": amount, "currency": currency},
+        }
+        for amount in ("12.50", "3.10", "4.20")
+    ]
+    single = {**items[0], "payment_scheme": "SCTI", "callback_url": callback}
+    total = {"currency": currency, "amount": "7.30"}
+    bulk = {"debtor_account": debtor, "callback_url": callback, "instructed_totals": total, "payments": items[1:]}
+    return {"single": {"debtor_account": debtor, **single}, "bulk": bulk, "direct": single}
+
+
+def _query(url: str) -> dict[str, str]:
+    return {key: values[0] for key, values in parse_qs(urlsplit(url).query).items()}

@@ -1,0 +1,29 @@
+"""The books: the balance is the sum of the entries, this month, the next, and a year later."""
+
+from __future__ import annotations
+
+from tests.demo_bank.paying import OTHER, PAID, account, balances, pay, sums, token
+from tests.demo_bank.stage import Stage
+
+
+def test_what_was_paid_comes_back_in_the_next_month_and_the_sums_stay_right(stage: Stage) -> None:
+    untouched, given = token(stage, OTHER[stage.profile.name]), token(stage)
+    stage.clock.advance(31 * 86400)
+    before = balances(stage, given)
+    stage.clock.advance(-31 * 86400)
+    pay(stage, given)
+    stage.clock.advance(31 * 86400)
+    assert balances(stage, given) == before == sums(stage, given)
+    other = account(stage, OTHER[stage.profile.name])
+    assert balances(stage, untouched, other) == sums(stage, untouched, other)
+    pay(stage, given)
+    assert balances(stage, given) == (before[0] - PAID, before[1] - PAID) == sums(stage, given)
+
+
+def test_a_statement_forgets_payments_of_more_than_a_year_ago_and_the_sums_stay_right(stage: Stage) -> None:
+    given = token(stage)
+    pay(stage, given)
+    for days in (150, 210, 30):
+        stage.clock.advance(days * 86400)
+        given = token(stage)
+        assert balances(stage, given) == sums(stage, given)

@@ -1,0 +1,213 @@
+"""The answer to an initiation, and what the bank checks that the service cannot."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from tests.demo_bank.paying import (
+    BACK,
+    BULK,
+    CUSTOMER,
+    DIRECT,
+    OTHER,
+    PAID,
+    SINGLE,
+    account,
+    ask,
+    at_confirmation,
+    balances,
+    bulk,
+    code,
+    either,
+    initiate,
+    outcome,
+    single,
+    status,
+    token,
+)
+from tests.demo_bank.stage import Stage
+
+
+def test_an_initiation_answers_a_page_to_confirm_at_and_an_id_that_cannot_be_guessed(stage: Stage) -> None:
+    given = token(stage)
+    first, second = initiate(stage, given), initiate(stage, given)
+    assert first["payment_id"] != second["payment_id"]
+    assert re.fullmatch("[a-z2-7]{18}", first["payment_id"])
+    place = first["confirmation_url"].removeprefix(f"{stage.domain}/payment/")
+    assert re.fullmatch(r"[a-z2-7]{18}\.[A-Za-z0-9_-]{43}", place)
+    assert first.get("status") == either(stage, None, "ACTC")
+    assert stage.call("GET", f"{stage.domain}/payment/{first['payment_id']}").status == 404
+    assert stage.call("GET", first["confirmation_url"][:-1]).status == 404
+
+
+def test_a_repeated_request_gets_the_payment_that_it_made(stage: Stage) -> None:
+    given, request_id, path = token(stage), str(uuid.uuid4()), SINGLE[stage.profile.name]
+    body = single(stage)
+    first = ask(stage, path, body, given, x_request_id=request_id)
+    assert ask(stage, path, body, given, x_request_id=request_id) == first
+    assert initiate(stage, given) != first
+    other = stage.webhook(path, single(stage, "12.51"), token=given, x_request_id=request_id)
+    assert code(other) == either(stage, (400, 4001), (400, "HEADERS_ERROR"))
+
+
+@pytest.mark.parametrize("amount", ["0.001", "1.999", "0.0100000001"])
+def test_an_amount_with_more_than_two_decimals_is_refused(stage: Stage, amount: str) -> None:
+    reply = stage.webhook(SINGLE[stage.profile.name], single(stage, amount), token=token(stage))
+    assert code(reply) == either(stage, (400, 4001), (400, "FORMAT_ERROR"))
+    assert "decimals" in reply.text
+
+
+def test_an_account_of_somebody_else_or_not_approved_pays_nothing(stage: Stage) -> None:
+    name = stage.profile.name
+    other = account(stage, OTHER[name]).iban
+    debtor: dict[str, Any] = either(stage, {"sender_iban": other}, {"debtor_account": {"iban": other}})
+    reply = stage.webhook(SINGLE[name], single(stage) | debtor, token=token(stage))
+    assert code(reply) == either(stage, (400, 4001), (404, "RESOURCE_UNKNOWN"))
+
+
+def test_a_payment_in_another_currency_than_the_accounts_is_refused(stage: Stage) -> None:
+    name = stage.profile.name
+    if stage.profile.version == 1:
+        body = single(stage, scheme="SCT") | {"currency": "EUR"}
+    else:
+        where = {"name": "Elsewhere Bank", "country": "SE"}
+        amount = {"amount": "1", "currency": "SEK"}
+        body = single(stage, scheme="SWIFT") | {"instructed_amount": amount, "creditor_bank": where}
+    reply = stage.webhook(SINGLE[name], body, token=token(stage))
+    assert code(reply) == either(stage, (400, 4001), (400, "FORMAT_ERROR"))
+    assert "currency" in reply.text
+
+
+def test_a_scheme_that_does_not_fit_the_currency_is_refused(stage: Stage) -> None:
+    scheme = either(stage, "SCT", "FPS")
+    reply = stage.webhook(SINGLE[stage.profile.name], single(stage, scheme=scheme), token=token(stage))
+    assert code(reply) == either(stage, (400, 4001), (400, "PAYMENT_SCHEME_INVALID"))
+
+
+def test_bank_two_wants_to_know_where_the_money_goes(two: Stage) -> None:
+    body = single(two)
+    del body["creditor_account"]
+    reply = two.webhook(SINGLE["two"], body, token=token(two))
+    assert code(reply) == (400, "FORMAT_ERROR")
+    assert "creditor_account" in reply.text
+
+
+def test_more_money_than_there_is_is_refused_in_plain_words(stage: Stage) -> None:
+    given = token(stage)
+    available = balances(stage, given)[1]
+    reply = stage.webhook(SINGLE[stage.profile.name], single(stage, str(available + Decimal("0.01"))), token=given)
+    assert code(reply) == either(stage, (400, 5101), (400, "INSUFFICIENT_FUNDS"))
+    assert "not enough money" in reply.text
+    assert initiate(stage, given, amount=str(available))
+
+
+def test_nobody_pays_to_the_account_that_pays(stage: Stage) -> None:
+    reply = stage.webhook(SINGLE[stage.profile.name], single(stage, to=account(stage).iban), token=token(stage))
+    assert reply.status == 400
+
+
+def test_a_bulk_body_of_four_megabytes_is_taken(stage: Stage) -> None:
+    raw = jsontext.dumps(bulk(stage, ["0.01"] * 10)).encode()
+    path = BULK[stage.profile.name]
+    assert stage.webhook(path, raw=raw + b" " * (4_100_000 - len(raw)), token=token(stage)).status == 200
+    assert stage.webhook(path, raw=raw + b" " * 5_000_000, token=token(stage)).status == 400
+
+
+def test_the_token_of_a_one_time_consent_initiates_one_payment_and_may_ask_for_its_status(stage: Stage) -> None:
+    name = stage.profile.name
+    scopes = either(stage, ["payment.init"], ["payments.single"])
+    given = stage.approve(CUSTOMER[name], scopes=scopes, is_one_time=True)
+    request_id = str(uuid.uuid4())
+    answer = ask(stage, SINGLE[name], single(stage), given, x_request_id=request_id)
+    assert ask(stage, SINGLE[name], single(stage), given, x_request_id=request_id) == answer
+    again = stage.webhook(SINGLE[name], single(stage), token=given)
+    assert code(again) == either(stage, (401, 4202), (401, "AUTHENTICATION_REQUIRED"))
+    assert outcome(at_confirmation(stage, answer).pay())["payment_id"] == answer["payment_id"]
+    if stage.profile.version == 2:
+        assert status(stage, answer["payment_id"], given) == "ACSC"
+
+
+def test_the_consent_type_of_the_request_is_kept_with_the_consent(stage: Stage) -> None:
+    stage.hub.scopes = either(stage, ["payment.init"], ["payments.single"])
+    browser = stage.browser().arrive(consent_type="one_time")
+    browser.sign_in(CUSTOMER[stage.profile.name])
+    browser.choose(1)
+    assert browser.confirm().status == 303
+    path = SINGLE[stage.profile.name]
+    assert stage.webhook(path, single(stage), token=stage.hub.token).status == 200
+    assert stage.webhook(path, single(stage), token=stage.hub.token).status == 401
+
+
+def test_the_status_of_a_consented_payment_is_not_told_without_its_token(two: Stage) -> None:
+    asked = {"payment_id": initiate(two)["payment_id"]}
+    assert code(two.webhook(STATUS["two"], asked)) == (401, "AUTHENTICATION_REQUIRED")
+    assert code(two.webhook(STATUS["two"], asked, token=token(two))) == (404, "RESOURCE_UNKNOWN")
+    assert code(two.webhook(STATUS["two"], {"payment_id": "none"}, token=token(two))) == (404, "RESOURCE_UNKNOWN")
+
+
+def test_neither_the_callback_url_nor_the_pages_secret_is_stored(stage: Stage) -> None:
+    answer = initiate(stage)
+    stored = repr(list(stage.store.scan("demo-banks")))
+    assert answer["payment_id"] in stored
+    assert BACK not in stored
+    assert answer["confirmation_url"].rpartition(".")[2] not in stored
+
+
+def test_an_account_that_was_not_approved_pays_nothing(stage: Stage) -> None:
+    name = stage.profile.name
+    second = account(stage, position=1) if stage.profile.version == 1 else account(stage, OTHER[name])
+    debtor: dict[str, Any] = either(stage, {"sender_iban": second.iban}, {"debtor_account": {"bban": second.bban}})
+    reply = stage.webhook(SINGLE[name], single(stage) | debtor, token=token(stage, accounts=1))
+    assert code(reply) == either(stage, (400, 4001), (404, "RESOURCE_UNKNOWN"))
+
+
+def test_a_consent_without_accounts_leaves_the_choice_to_the_customer(stage: Stage) -> None:
+    given = token(stage, accounts=0)
+    assert initiate(stage, given)
+    assert initiate(stage, given, sender=False)
+
+
+def test_a_currency_that_the_customer_has_no_account_in_is_refused(stage: Stage) -> None:
+    given = token(stage, OTHER[stage.profile.name])
+    if stage.profile.version == 1:
+        body = single(stage, sender=False, scheme="SCT") | {"currency": "EUR"}
+    else:
+        where = {"name": "Elsewhere Bank", "country": "SE"}
+        amount = {"amount": "1", "currency": "SEK"}
+        body = single(stage, sender=False, scheme="SWIFT") | {"instructed_amount": amount, "creditor_bank": where}
+    reply = stage.webhook(SINGLE[stage.profile.name], body, token=given)
+    assert reply.status == 400
+    assert "no account in this currency" in reply.text
+
+
+def test_nobody_pays_from_the_account_of_a_card(two: Stage) -> None:
+    card = account(two, position=3)
+    body = single(two) | {"debtor_account": {"bban": card.bban}}
+    assert two.webhook(SINGLE["two"], body, token=token(two)).status == 400
+
+
+def test_a_receiver_is_found_by_sort_code_and_number_as_by_iban(one: Stage) -> None:
+    receiver = account(one, "bilal")
+    body = single(one) | {"receiver_account_number": int(receiver.number), "receiver_sort_code": 40004}
+    del body["receiver_iban"]
+    before = balances(one, token(one, "bilal"), receiver)[0]
+    answer = ask(one, SINGLE["one"], body, token(one))
+    assert "04-00-04" in at_confirmation(one, answer).page.text
+    outcome(at_confirmation(one, answer).pay())
+    assert balances(one, token(one, "bilal"), receiver)[0] == before + PAID
+
+
+def test_a_direct_payment_may_name_the_account_and_only_its_owner_confirms_it(two: Stage) -> None:
+    answer = ask(two, DIRECT["two"], single(two), None)
+    assert answer["status"] == "ACTC"
+    browser = two.browser()
+    browser.open(answer["confirmation_url"])
+    assert "not from an account of this customer" in browser.pay_as("mateusz").text
+    assert "Confirm the payment" in browser.pay_as("lena").text
+    assert outcome(browser.pay())["status"] == "ACSC"

@@ -1,0 +1,93 @@
+"""Named test references: each failure that a TPP has to handle, forced."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.demo_bank import clearing, execution
+from chalicelib.demo_bank.references import REFERENCES
+from chalicelib.demo_bank.runtime import bank
+from tests.demo_bank.paying import (
+    BULK,
+    PAID,
+    SINGLE,
+    at_confirmation,
+    balances,
+    bulk,
+    code,
+    either,
+    initiate,
+    outcome,
+    pay,
+    reported,
+    single,
+    status,
+    sums,
+    token,
+)
+from tests.demo_bank.stage import Stage
+
+
+def test_the_names_of_test_references_fit_into_a_version_1_reference_and_are_shown(stage: Stage) -> None:
+    page = stage.call("GET", stage.domain).text
+    for reference in REFERENCES:
+        assert len(reference.name) <= 18
+        assert reference.name in page
+
+
+@pytest.mark.parametrize(
+    ("reference", "first", "second"),
+    [("TEST-NO-FUNDS", 5101, "INSUFFICIENT_FUNDS"), ("TEST-REFUSED", 5102, "PAYMENT_REFUSED")],
+)
+def test_a_payment_can_be_refused_on_purpose(stage: Stage, reference: str, first: int, second: str) -> None:
+    given, name = token(stage), stage.profile.name
+    for path, body in (
+        (SINGLE[name], single(stage, reference=reference)),
+        (BULK[name], bulk(stage, ["1", "2"], reference=reference)),
+    ):
+        assert code(stage.webhook(path, body, token=given)) == (400, either(stage, first, second))
+
+
+def test_a_structured_reference_counts_as_well(two: Stage) -> None:
+    structured = {"reference": "TEST-REFUSED", "reference_type": "SCOR"}
+    body = single(two) | {"remittance_information_structured": structured}
+    assert code(two.webhook(SINGLE["two"], body, token=token(two))) == (400, "PAYMENT_REFUSED")
+
+
+def test_an_answer_can_come_too_late_on_purpose(stage: Stage) -> None:
+    waits: list[float] = []
+    bank(stage.profile.name).pause = waits.append
+    answer = initiate(stage, reference="TEST-TIMEOUT")
+    assert 20 < waits[0] < 29
+    assert outcome(at_confirmation(stage, answer).refuse_to_pay())
+
+
+def test_an_answer_can_be_malformed_on_purpose(stage: Stage) -> None:
+    reply = stage.webhook(SINGLE[stage.profile.name], single(stage, reference="TEST-MALFORMED"), token=token(stage))
+    assert reply.status == 200
+    assert "confirmation_url" not in reply.body
+
+
+def test_a_payment_can_be_rejected_late_and_the_money_comes_back(stage: Stage) -> None:
+    given = token(stage)
+    before = balances(stage, given)
+    back = pay(stage, given, reference="test-late-reject")
+    assert back["status"] == either(stage, "1", "ACSP")
+    assert balances(stage, given) == (before[0], before[1] - PAID)
+    stage.clock.advance(execution.SETTLE_SECONDS)
+    clearing.clear(bank(stage.profile.name))
+    assert balances(stage, given) == before == sums(stage, given)
+    assert reported(stage) == either(stage, [2], ["ACSP", "RJCT"])
+    assert status(stage, back["payment_id"], given) == either(stage, 2, "RJCT")
+
+
+def test_a_status_can_be_unknown_for_ten_minutes(stage: Stage) -> None:
+    given = token(stage)
+    back = pay(stage, given, reference="TEST-UNKNOWN")
+    assert back["status"] == either(stage, "0", "PDNG")
+    stage.clock.advance(execution.UNKNOWN_SECONDS - 1)
+    assert status(stage, back["payment_id"], given) == either(stage, 0, "PDNG")
+    stage.clock.advance(1)
+    assert status(stage, back["payment_id"], given) == either(stage, 4, "ACSC")
+    clearing.clear(bank(stage.profile.name))
+    assert reported(stage) == either(stage, [0, 4], ["PDNG", "ACSC"])

@@ -1,0 +1,100 @@
+"""Changes of status reach the service, and what is due is done every minute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import requests
+
+from chalicelib.demo_bank import clearing, execution, orders, reports
+from chalicelib.demo_bank.runtime import bank
+from tests.demo_bank.paying import either, initiate, pay, reported, token
+from tests.demo_bank.stage import Stage
+
+
+def test_reports_are_signed_and_spelled_in_the_banks_version(stage: Stage) -> None:
+    back = pay(stage)
+    path, body, headers = stage.hub.named("/payments/status")[-1]
+    assert path == either(stage, "/bank/payments/status", "/bank/v2/payments/status")
+    expected: dict[str, Any] = either(
+        stage,
+        {"payment_id": back["payment_id"], "payment_status": 4},
+        {"paymentId": back["payment_id"], "paymentStatus": "ACSC"},
+    )
+    assert body == expected
+    assert headers["X-Signature"]
+
+
+def test_a_report_that_did_not_arrive_is_sent_again_as_the_same_report(stage: Stage) -> None:
+    at = bank(stage.profile.name)
+    stage.hub.errors["/payments/status"] = requests.ConnectionError("away")
+    given = token(stage)
+    assert pay(stage, given)["status"] == either(stage, "4", "ACSC")
+    pay(stage, given)
+    first = stage.hub.named("/payments/status")
+    assert clearing.clear(at) == 0
+    stage.clock.advance(60)
+    assert clearing.clear(at) == 2
+    assert len(stage.hub.named("/payments/status")) == len(first) + 1  # the second waits: nobody is there
+    stage.hub.errors.clear()
+    stage.clock.advance(120)
+    assert clearing.clear(at) == 2
+    sent = [(body, headers["X-Request-Id"]) for _, body, headers in stage.hub.named("/payments/status")]
+    assert sent.count((first[0][1], first[0][2]["X-Request-Id"])) == 3
+    assert len({request_id for _, request_id in sent}) == either(stage, 2, 4)
+    assert clearing.clear(at) == 0
+
+
+def test_a_report_that_the_service_refuses_is_not_repeated(stage: Stage) -> None:
+    refusal = either(stage, {"error_code": 4001, "message": "no"}, {"code": "FORMAT_ERROR", "title": "no"})
+    stage.hub.errors["/payments/status"] = (400, refusal)
+    pay(stage)
+    stage.clock.advance(3600)
+    assert clearing.clear(bank(stage.profile.name)) == 0
+
+
+def test_a_payment_that_cannot_be_read_keeps_no_other_waiting(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = token(stage)
+    for _ in range(2):
+        initiate(stage, given)
+    stage.clock.advance(orders.CONFIRM_SECONDS)
+    real, failed = execution.refresh, []
+
+    def refresh(at: Any, order: Any) -> Any:
+        if not failed:
+            failed.append(order)
+            raise RuntimeError("broken")
+        return real(at, order)
+
+    monkeypatch.setattr(execution, "refresh", refresh)
+    clearing.run()
+    assert len(reported(stage)) == 1
+
+
+def test_a_report_waits_while_the_service_does_not_recognise_the_bank(stage: Stage) -> None:
+    refusal = either(stage, {"error_code": 4200, "message": "no"}, {"code": "WRONG_CREDENTIALS", "title": "no"})
+    stage.hub.errors["/payments/status"] = (401, refusal)
+    pay(stage)
+    stage.hub.errors.clear()
+    stage.clock.advance(60)
+    assert clearing.clear(bank(stage.profile.name)) == 1
+    assert reported(stage)[-1] == either(stage, 4, "ACSC")
+
+
+def test_reports_are_given_up_in_the_end(stage: Stage) -> None:
+    stage.hub.errors["/payments/status"] = requests.ConnectionError("away")
+    pay(stage)
+    for _ in range(reports.ATTEMPTS - 1):
+        stage.clock.advance(reports.LAST_REPEAT)
+        assert clearing.clear(bank(stage.profile.name)) == 1
+    stage.clock.advance(reports.LAST_REPEAT)
+    assert clearing.clear(bank(stage.profile.name)) == 0
+
+
+def test_a_bank_that_was_never_opened_has_nothing_to_do(stage: Stage) -> None:
+    initiate(stage)
+    stage.clock.advance(orders.CONFIRM_SECONDS)
+    stage.secret.clear()
+    clearing.run()
+    assert reported(stage) == []
