@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.fields import InvalidMessage, Problem
+from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.outbound import NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.signatures import sign
@@ -190,14 +190,10 @@ def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
     try:
         webhook.answer.read(answer)
     except InvalidMessage as error:
-        fatal = [problem for problem in error.problems if problem.mandatory and _is_fatal(problem)]
+        fatal = [problem for problem in error.problems if problem.mandatory and problem.kind in ("missing", "type")]
         if fatal:
             raise BankFailed(f"the bank's answer is not of its form: {'; '.join(map(str, fatal))}") from None
         log.warning("odd bank answer", webhook=webhook.path, problems=[str(problem) for problem in error.problems])
-
-
-def _is_fatal(problem: Problem) -> bool:
-    return problem.kind in ("missing", "type") or problem.reason == "must not be empty"
 
 
 def in_snake_case(name: str) -> str:

@@ -182,6 +182,8 @@ class PaymentFlow:
             psu_address=psu_address,
             once=True,
         )
+        if not answer.body["payment_id"]:
+            raise BankFailed("the bank's answer to a payment has an empty payment_id")
         if len(jsontext.dumps(answer.body)) > KEPT_BYTES:
             raise BankFailed(f"the bank's answer to a payment is larger than {KEPT_BYTES} bytes")
         return answer

@@ -126,7 +126,7 @@ def performance(world: World, body: Any, **headers: str | None) -> Answer:
 DAY: Json = {"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration": 30_000}
 
 
-@pytest.mark.parametrize("duration", [0, 1, 45_000, "45000", Number("45000.5"), 9_999_999_999], ids=repr)
+@pytest.mark.parametrize("duration", [0, 1, 45_000, "45000", 9_999_999_999], ids=repr)
 @pytest.mark.parametrize("name", ["consentDuration", "paymentDuration"])
 def test_a_duration_is_a_number_of_milliseconds(stage: Stage, name: str, duration: Any) -> None:
     answer = performance(stage.world, DAY | {name: duration})
@@ -142,7 +142,9 @@ def test_durations_may_be_left_out(stage: Stage, left_out: list[str]) -> None:
     assert performance(stage.world, DAY | dict.fromkeys(left_out)).status == 200
 
 
-@pytest.mark.parametrize("duration", [-1, "-1", "ten", "", "1,5", True, [], {}, "1e3", "\u0661"], ids=repr)
+@pytest.mark.parametrize(
+    "duration", [-1, "-1", Number("45000.5"), "ten", "", "1,5", True, [], {}, "1e3", "\u0661"], ids=repr
+)
 @pytest.mark.parametrize("name", ["consentDuration", "paymentDuration"])
 def test_another_duration_is_refused(stage: Stage, name: str, duration: Any) -> None:
     answer = performance(stage.world, DAY | {name: duration})

@@ -391,6 +391,18 @@ def test_an_answer_too_long_to_keep_is_a_failure_of_the_bank(world: World) -> No
     assert payer.calls == 1
 
 
+@VERSIONS
+@KINDS
+def test_an_answer_without_a_payment_id_is_a_failure_of_the_bank(world: World, version: int, kind: str) -> None:
+    payer = Payer(world, version, kind)
+    payer.bank_does(taken(version, ""))
+
+    answer = payer.pay()
+
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert "unknown" in answer.body["title"]
+
+
 def test_a_payment_id_of_another_clients_payment_is_not_handed_on(world: World) -> None:
     Payer(world, 1, "direct").pay()
     other, _ = world.hub.clients.create(owner="x@example.com", title="Other")
