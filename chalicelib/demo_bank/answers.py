@@ -9,7 +9,7 @@ from chalicelib.demo_bank.amounts import decimal_amount
 from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.customers import Account
 from chalicelib.demo_bank.execution import book
-from chalicelib.demo_bank.instructions import Party
+from chalicelib.demo_bank.instructions import party_of
 from chalicelib.demo_bank.refusals import UnknownToken, no_account
 from chalicelib.foundation.fields import decimal
 from chalicelib.openbanking.protocol import v1, v2
@@ -78,8 +78,7 @@ def funds_v1(call: Call) -> dict[str, Any]:
 
 def funds_v2(call: Call) -> dict[str, Any]:
     request: v2.FundsRequest = call.request
-    named, asked = request.account, request.instructed_amount
-    party = Party(named.iban or "", named.bban or "", str(named.account_number or ""), str(named.sort_code or ""))
+    party, asked = party_of(request.account), request.instructed_amount
     found = [account for account in call.accounts_to_pay_from if party.is_account(account)]
     if not found:
         raise no_account()

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from chalicelib.demo_bank import books, orders
 from chalicelib.demo_bank.books import Entry
-from chalicelib.demo_bank.customers import Account, Customer, customers
+from chalicelib.demo_bank.customers import Account, Customer
 from chalicelib.demo_bank.orders import Order, Step
 from chalicelib.demo_bank.runtime import TABLE, Bank
 from chalicelib.demo_bank.transactions import Statement
@@ -188,7 +188,3 @@ def _debit(bank: Bank, order: Order) -> Entry:
         booked_at=bank.clock.time() if is_settled else 0,
         settles_at=order.settles_at,
     )
-
-
-def customer_of(bank: Bank, account: Account) -> Customer:
-    return next(customer for customer in customers(bank.profile.name).values() if account in customer.accounts)

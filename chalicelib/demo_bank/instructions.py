@@ -152,7 +152,7 @@ def _instruction_v2(
     lines = tuple(map(_line_v2, items))
     return Instruction(
         kind,
-        _party_v2(request.debtor_account) if request.debtor_account else None,
+        party_of(request.debtor_account) if request.debtor_account else None,
         currency,
         lines,
         _schemes(profile, kind, currency, [request.payment_scheme]),
@@ -167,14 +167,15 @@ def _line_v2(item: v2.BulkItem) -> Line:
     structured = item.remittance_information_structured
     return Line(
         item.creditor_name or "",
-        _party_v2(item.creditor_account),
+        party_of(item.creditor_account),
         minor_units(item.instructed_amount.amount),
         structured.reference if structured else "",
         item.remittance_information_unstructured or "",
     )
 
 
-def _party_v2(account: v2.PaymentAccount) -> Party:
+def party_of(account: v2.PaymentAccount) -> Party:
+    """An account as version 2 names it."""
     return Party(
         iban=account.iban or "",
         bban=account.bban or "",

@@ -126,9 +126,12 @@ class AmountRule(_ValueRule):
     longest: int
 
     def check(self, value: Any) -> Any:
-        if not isinstance(value, NUMERIC) or isinstance(value, bool):
+        if isinstance(value, str):
+            text = value
+        elif isinstance(value, int | Decimal) and not isinstance(value, bool):
+            text = str(value)
+        else:
             fault("type", "must be an amount of money")
-        text = str(value)
         if not _AMOUNT.fullmatch(text):
             fault("value", "must be an amount: digits, with a decimal dot where needed")
         if len(text) > self.longest and len(text) - ("." in text) > self.longest:

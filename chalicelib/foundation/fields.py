@@ -12,10 +12,10 @@ Every type also tells JSON Schema what it takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
-from decimal import Context, Decimal, Inexact
-from functools import partial
+from decimal import Context, Decimal, FloatOperation, Inexact
+from functools import partial, reduce
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from unicodedata import category
@@ -148,7 +148,7 @@ class Name(_Text):
         return value if value.strip() else fault("characters", "must not be blank")
 
 
-_USUAL_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-ÿ '\u2019.,&/()-]+")
+_USUAL_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1eff '\u2019.,&/()-]+")
 
 
 def _is_in_names(character: str) -> bool:
@@ -187,13 +187,11 @@ def decimal(value: object) -> Decimal:
 
 def exact_sum(values: Iterable[object]) -> Decimal:
     """What accepted ``Amount`` values come to; unlike ``sum``, without rounding to 28 digits."""
-    total = Decimal()
-    for value in values:
-        total = _EXACT.add(total, decimal(value))
-    return total
+    return reduce(_EXACT.add, map(_exact, values), Decimal())
 
 
-_EXACT = Context(prec=1000, traps=[Inexact])
+_EXACT = Context(prec=1000, traps=[Inexact, FloatOperation])
+_exact: Callable[[Any], Decimal] = _EXACT.create_decimal
 
 
 class Whole:

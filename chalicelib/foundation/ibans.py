@@ -23,8 +23,13 @@ def is_iban(number: str) -> bool:
     if country is None or not country.fits(number):
         return False
     account = number[4:]
-    digits = account if account.isdigit() else "".join(map(_value, account))
-    if int(digits + country.value + number[2:4]) % 97 != 1:
+    if account.isdigit():
+        digits = account
+    elif account[4:].isdigit():
+        digits = _bank(account[:4]) + account[4:]
+    else:
+        digits = _digits(account)
+    if int(digits + country.digits + number[2:4]) % 97 != 1:
         return False
     return country.check is None or country.check(account)
 
@@ -33,7 +38,7 @@ class _Country(NamedTuple):
     """How IBANs of a country are written, its letters as digits, and the check of account numbers that it has."""
 
     fits: Callable[[str], Any]
-    value: str
+    digits: str
     check: Callable[[str], bool] | None
 
 
@@ -45,7 +50,15 @@ def _country(code: str) -> _Country | None:
     parts = re.findall(r"([0-9]+)!([nac])", structure)
     account = "".join(f"{_CHARACTERS[kind]}{{{count}}}" for count, kind in parts)
     fits = re.compile(f"{code}[0-9]{{2}}{account}").fullmatch
-    return _Country(fits, "".join(map(_value, code)), _NATIONAL.get(code))
+    return _Country(fits, _digits(code), _NATIONAL.get(code))
+
+
+def _digits(text: str) -> str:
+    """``A`` as 10 to ``Z`` as 35."""
+    return "".join(map(_value, text))
+
+
+_bank = lru_cache(maxsize=1024)(_digits)  # the four letters that many countries begin with
 
 
 @cache

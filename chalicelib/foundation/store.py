@@ -356,6 +356,6 @@ def _pick(items: Iterable[Item], key: Item) -> Item | None:
 
 
 def _wrote(operations: Sequence[Operation], failure: ConditionFailed) -> bool:
-    """Whether a conditional put failed because its own item stands there already."""
+    """Whether the condition of a put failed because its own item stands there already."""
     failed = [(operations[position], failure.items[position]) for position in failure.failed]
-    return any(isinstance(put, Put) and put.condition is not None and put.item == item for put, item in failed)
+    return any(isinstance(put, Put) and put.item == item for put, item in failed)

@@ -242,7 +242,7 @@ def _token(consent: Consent, part: str, token_digest: str, valid_until: int) -> 
         "digest": token_digest,
         "expires_at": valid_until,
     }
-    return Put(TABLE, item)
+    return Put(TABLE, item, absent("consent_id"))
 
 
 def _lifetime(token: Item, expires_at: int) -> Update:

@@ -15,14 +15,14 @@ from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.store import ConditionFailed, Item, Operation, Store, StoreError
+from chalicelib.foundation.store import ConditionFailed, Item, Operation, Store, StoreError, StoreUnavailable
 from chalicelib.openbanking.approved_accounts import check_accounts
 from chalicelib.openbanking.bank_link import BankAnswer, BankFailed, BankLink
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.callers import Caller, Callers, Credentials, invalid_bearer
 from chalicelib.openbanking.clients import Client
-from chalicelib.openbanking.consents import Consent, Consents
+from chalicelib.openbanking.consents import Consent, Consents, consent_key
 from chalicelib.openbanking.idempotency import Claim, IdempotencyKeys
 from chalicelib.openbanking.payments import Payment, Payments, is_early
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal, refuse_fields
@@ -168,7 +168,19 @@ class PaymentFlow:
                 return self.keys.known(order.claim, failure.items[0])
             if not any((item or {}).get("spent_by") == order.attempt for item in failure.items):
                 raise invalid_bearer() from None
+        except StoreUnavailable:
+            if not self._has_begun(order):
+                raise
         return None
+
+    def _has_begun(self, order: Order) -> bool:
+        """Whether this very attempt has used the key or the consent up, although the storage did not say so."""
+        if order.claim is not None:
+            item, mark, attempt = self.store.get(*order.claim.key), "attempt", order.claim.attempt
+        else:
+            assert order.consent is not None, "there is nothing else to use up"
+            item, mark, attempt = self.store.get(*consent_key(order.consent.consent_id)), "spent_by", order.attempt
+        return item is not None and item.get(mark) == attempt
 
     def _send(self, order: Order, request: dict[str, Any], request_id: str, psu_address: str | None) -> BankAnswer:
         token = self.consents.bank_token(order.consent) if order.consent else None

@@ -10,8 +10,12 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 import responses
 
+from chalicelib.demo_bank import clearing
+from chalicelib.demo_bank.profiles import BY_NAME
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.outbound import Outbound, Reply
+from chalicelib.openbanking.payments import payment_key
+from chalicelib.openbanking.protocol.scopes import SCOPES as ALL_SCOPES
 from tests.demo_bank.stage import BANK_PEMS, query_of
 from tests.world import Answer, World
 
@@ -86,6 +90,20 @@ class Psu:
     def look(self, answer: Answer) -> str:
         return self._world.call("GET", answer.headers["location"], headers={"cookie": self._cookie}).text
 
+    def pay(self, url: str) -> dict[str, str]:
+        """Confirm a payment; answers the query that goes back to the TPP."""
+        secret, customer = urlsplit(url).path.rpartition("/")[2], self._customer
+        signed_in = self.post("/payment/sign-in", payment=secret, username=customer, password=f"sandbox-{customer}")
+        self._cookie = signed_in.headers["set-cookie"].partition(";")[0]
+        page = self.look(signed_in)
+        fields = {"payment": secret, "form_token": re.findall(r'name="form_token" value="([^"]+)"', page)[0]}
+        if accounts := re.findall(r'name="account" value="([^"]+)"', page):
+            page = self.look(self.post("/payment/choose", account=accounts[0], **fields))
+        code = re.findall(r'id="sent">(\d{6})<', page)
+        answer = self.post("/payment/confirm", key_code=code[0], **fields)
+        assert answer.status == 303, answer
+        return query_of(answer.headers["location"])
+
     def approve(self, url: str, count: int = 2) -> str:
         """Answers the callback URL."""
         self.arrive(url)
@@ -97,16 +115,15 @@ class Psu:
         return answer.headers["location"]
 
 
-def authorize(world: World, bank: str) -> Any:
-    answer = world.tpp(
-        "POST", "/tpp/authorize", {"bic": BICS[bank], "scopes": SCOPES[bank], "state": f"{id(world)} +&é"}
-    )
+def authorize(world: World, bank: str, **members: Any) -> Any:
+    asked = {"bic": BICS[bank], "scopes": SCOPES[bank], "state": f"{id(world)} +&é"} | members
+    answer = world.tpp("POST", "/tpp/authorize", asked)
     assert answer.status == 200, answer
     return answer.body
 
 
-def tokens(world: World, bank: str) -> Any:
-    callback = Psu(world, bank).approve(authorize(world, bank)["redirect_url"])
+def tokens(world: World, bank: str, **members: Any) -> Any:
+    callback = Psu(world, bank).approve(authorize(world, bank, **members)["redirect_url"])
     answer = world.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
     assert answer.status == 200, answer
     return answer.body
@@ -178,3 +195,65 @@ def test_a_consent_that_the_tpp_ends_is_ended_at_the_bank(connected: World, bank
     cookie = {"cookie": signed_in.headers["set-cookie"].partition(";")[0]}
     page = connected.call("GET", f"/demo-bank/{bank}/consents", headers=cookie).text
     assert "Revoked" in page.partition("Ended")[2]
+
+
+PAYMENT_SCOPES = {"one": ["payment.init"], "two": ["payments.single"]}
+CONFIRMED = {"one": ("4", "payment_status", 4), "two": ("ACSP", "transaction_status", "ACSP")}
+SETTLED = {"one": 4, "two": "ACSC"}
+
+
+def payment(world: World, bank: str, **members: Any) -> dict[str, Any]:
+    """A payment that settles 20 seconds after it was confirmed."""
+    back = f"{world.hub.settings.public_url}/payments/callback?order=7"
+    if bank == "one":
+        receiver = {"receiver_name": "Elsewhere", "receiver_iban": "GB33BUKB20201555555555", "amount": "9.99"}
+        return receiver | {"currency": "GBP", "payment_scheme": "BACS", "callback_url": back} | members
+    amount, receiver = {"amount": "9.99", "currency": "EUR"}, {"iban": "FR1420041010050500013M02606"}
+    return {"creditor_account": receiver, "instructed_amount": amount, "callback_url": back} | members
+
+
+@each_bank
+def test_a_payment_that_the_psu_confirms_is_confirmed_for_the_tpp_and_then_settled(connected: World, bank: str) -> None:
+    bearer = tokens(connected, bank, scopes=PAYMENT_SCOPES[bank], consent_type="one_time")["access_token"]
+    started = connected.tpp("POST", "/tpp/payment_initiation", payment(connected, bank), bearer=bearer)
+    assert started.status == 200, started
+    status, member, expected = CONFIRMED[bank]
+    back = Psu(connected, bank).pay(started.body["confirmation_url"])
+    assert back == {"order": "7", "status": status, "payment_id": started.body["payment_id"]}
+    place = f"/tpp/payment_status?payment_id={back['payment_id']}"
+    assert connected.tpp("GET", place, bearer=bearer).body[member] == expected
+    connected.clock.advance(20)
+    clearing.run()
+    assert connected.tpp("GET", place, bearer=bearer).body[member] == SETTLED[bank]
+    kept = connected.hub.store.get(*payment_key(BICS[bank], back["payment_id"]))
+    assert kept is not None
+    assert kept["status"] == SETTLED[bank]
+
+
+@each_bank
+def test_a_direct_payment_needs_no_consent(connected: World, bank: str) -> None:
+    asked = payment(connected, bank, bic=BICS[bank])
+    started = connected.tpp("POST", "/tpp/direct_payment_initiation", asked)
+    assert started.status == 200, started
+    back = Psu(connected, bank).pay(started.body["confirmation_url"])
+    place = f"/tpp/payment_status?payment_id={back['payment_id']}&bic={BICS[bank]}"
+    status, member, expected = CONFIRMED[bank]
+    assert back["status"] == status
+    assert connected.tpp("GET", place).body[member] == expected
+
+
+@each_bank
+def test_every_question_about_an_account_is_answered_through_the_service(connected: World, bank: str) -> None:
+    version = BY_NAME[bank].version
+    scopes = list(ALL_SCOPES[version])
+    bearer = tokens(connected, bank, scopes=scopes)["access_token"]
+    first = connected.tpp("GET", "/tpp/accounts", bearer=bearer).body["accounts"][0]
+    named = f"account_id={first.get('id') or first['resource_id']}"
+    lists = "account_payments" if version == 1 else "account_transactions"
+    query = named if version == 1 else f"{named}&booking_status=both"
+    for place in (f"account_balance?{named}", f"{lists}?{query}"):
+        answer = connected.tpp("GET", f"/tpp/{place}", bearer=bearer)
+        assert answer.status == 200, answer
+    asked = {"account": {"iban": first["iban"]}, "instructed_amount": {"amount": "1.50", "currency": first["currency"]}}
+    answer = connected.tpp("POST", "/tpp/funds_confirmations", asked, bearer=bearer)
+    assert answer.body == {"funds_available": True}

@@ -358,6 +358,18 @@ def test_an_exact_sum_rounds_nothing() -> None:
     assert exact_sum([]) == 0
 
 
+@pytest.mark.parametrize("block", range(0, 0x3000, 0x400))
+def test_each_character_of_the_usual_scripts_is_judged_by_its_category(block: int) -> None:
+    for character in map(chr, range(block, block + 0x400)):
+        belongs = unicodedata.category(character)[0] in "LM" or character in " '\u2019-.,&/()"
+        try:
+            Person.read({"value": f"A{character}"})
+        except InvalidMessage:
+            assert not belongs
+        else:
+            assert belongs
+
+
 @settings(deadline=None)
 @given(st.text(max_size=12))
 def test_a_name_is_letters_marks_spaces_and_punctuation(value: str) -> None:

@@ -25,7 +25,10 @@ CHARACTERS = {
 
 
 def belgian(account: str) -> str:
-    return account[:-2] + f"{int(account[:-2]) % 97 or 97:02d}"
+    """Every third with nothing left over, which is written 97."""
+    number = int(account[:-2])
+    number -= 0 if number % 3 else number % 97
+    return f"{number:010d}{number % 97 or 97:02d}"
 
 
 def spanish(account: str) -> str:

@@ -584,7 +584,7 @@ def test_when_connecting_takes_all_the_time_nothing_is_sent(
     context = tls if scheme == "https" else None
     with serving(good, context) as server, pytest.raises(NotReached, match="no connection could be made"):
         post_fresh(server.url)
-    assert (server.connections, server.requests) == (1, [])
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("handled", [NotReached("another call"), TimeoutError("of another kind")])

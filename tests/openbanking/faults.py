@@ -45,13 +45,18 @@ class Hit:
 class Fault:
     """One fault at the ``number``-th storage call that is made inside; with ``lasting``, its repeats fail as well.
 
+    With ``operation`` only calls that DynamoDB has under this name are counted.
+
     DynamoDB applies a transaction once that is sent again with its token; the emulator does not, so it is done here.
     """
 
-    def __init__(self, world: World, kind: str = "before", number: int = 0, *, lasting: bool = False) -> None:
+    def __init__(
+        self, world: World, kind: str = "before", number: int = 0, *, lasting: bool = False, operation: str = ""
+    ) -> None:
         self.kind = kind
         self.number = number
         self.lasting = lasting
+        self.operation = operation
         self.hit: Hit | None = None
         self.calls: list[Hit] = []
         self._events = world.hub.store._client.meta.events
@@ -109,7 +114,8 @@ class Fault:
 
     def _is_struck(self, method: FrameType) -> bool:
         """Whether this call of DynamoDB is the one; repeats are made by the same call of the store."""
-        if len(self.calls) == self.number:
+        counted = [call for call in self.calls if self.operation in ("", call.operation)]
+        if self._struck is None and len(counted) == self.number:
             self._struck, self.hit = method, self.calls[-1]
             return True
         return self.lasting and method is self._struck

@@ -425,6 +425,21 @@ def test_a_bank_that_recognises_a_repeat_answers_with_the_same_payment(world: Wo
     assert payer.report("RJCT").status == 200  # after a final status: ignored
 
 
+@pytest.mark.parametrize("key", [None, "key-1"])
+@pytest.mark.parametrize("applied", [True, False])
+def test_a_payment_goes_on_when_its_beginning_was_written_and_only_then(
+    world: World, key: str | None, applied: bool
+) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+
+    with world.answer_lost("transact", applied=applied):
+        first = payer.pay(key)
+
+    assert first.status == (200 if applied else 500)
+    assert payer.pay(key).status == (401 if applied and key is None else 200)
+    assert payer.calls == 1
+
+
 # -- what protects the PSU
 
 

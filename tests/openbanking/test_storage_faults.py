@@ -129,6 +129,11 @@ def refused(answer: Answer) -> bool:
     return True
 
 
+def never_says(world: World) -> Fault:
+    """The first transaction is applied, and its answer lost for good."""
+    return Fault(world, "after", 1, lasting=True, operation="TransactWriteItems")
+
+
 def completed(fault: Fault, call: Callable[[], Answer], status: int = 200) -> Answer:
     """The answer to a call that met the fault, or to its repeat when it was refused."""
     with fault:
@@ -291,7 +296,7 @@ def exchange_a_code_while_the_storage_never_says_that_it_has_written(world: Worl
     code = world.approve(1).query["code"]
 
     def run(fault: Fault) -> None:
-        with Fault(world, "after", 2, lasting=True), fault:
+        with never_says(world), fault:
             answer = world.tpp("POST", "/tpp/token", {"code": code})
         if refused(answer):
             answer = world.tpp("POST", "/tpp/token", {"code": code})
@@ -467,31 +472,38 @@ def pay(world: World, version: int, kind: str, consent_type: str, key: str | Non
     payer = Payer(world, version, kind, consent_type)
 
     def run(fault: Fault) -> None:
-        with fault:
-            first = payer.pay(key)
-        assert payer.calls <= 1
-        if payer.calls == 0:
-            first = _not_begun(fault, payer, first, key)
-        if first is not None:
-            _taken(fault, payer, first, key)
+        _taken(fault, payer, _paid(fault, payer, key), key)
 
     return run
 
 
-def _not_begun(fault: Fault, payer: Payer, first: Answer, key: str | None) -> Answer | None:
-    """A payment that the bank was not called for: it is repeated, unless its key or consent is used for nothing."""
-    assert refused(first)
-    again = payer.pay(key)
-    if not fault.loses_what_was_applied():
-        return again
-    assert (again.status, payer.calls) == (409 if key else 401, 0)
-    _never_ended(payer, key)
-    return None
+@scene((1, "one_time", None), (2, "one_time", "key"), (2, "reusable", "key"))
+def pay_while_the_storage_never_says_that_it_has_written(
+    world: World, version: int, consent_type: str, key: str | None
+) -> Run:
+    payer = Payer(world, version, consent_type=consent_type)
+
+    def run(fault: Fault) -> None:
+        with never_says(world):
+            first = _paid(fault, payer, key)
+        _taken(fault, payer, first, key)
+
+    return run
+
+
+def _paid(fault: Fault, payer: Payer, key: str | None) -> Answer:
+    """The answer to a payment that met the fault, or to its repeat when it was refused before the bank was called."""
+    with fault:
+        first = payer.pay(key)
+    if payer.calls == 0:
+        assert refused(first)
+        first = payer.pay(key)
+    assert payer.calls == 1
+    return first
 
 
 def _taken(fault: Fault, payer: Payer, first: Answer, key: str | None) -> None:
     """A payment that the bank has taken: it is there once, and the bank is not called again."""
-    assert payer.calls == 1
     if first.status == 200:
         (payment,) = items(payer.world, "payments")
         assert [entry["status"] for entry in payment["history"]] == [1 if payer.version == 1 else "RCVD"]
@@ -543,20 +555,14 @@ def pay_at_a_bank_that(world: World, version: int, failure: str, consent_type: s
 
     def run(fault: Fault) -> None:
         payer.bank_does(answer[version] if failure == "refuses" else answer)
-        with fault:
-            first = payer.pay(key)
-        if payer.calls == 0:
-            assert refused(first)
-            first = payer.pay(key)
-            if fault.loses_what_was_applied():
-                assert (first.status, payer.calls) == (409 if key else 401, 0)
-                return
-        assert payer.calls == 1
+        first = _paid(fault, payer, key)
         assert first.status == 502
         assert words in first.body["title"]
         if key:
             again = payer.pay(key)
             assert again.text == first.text if again.status == 502 else (again.status == 409 and fault.lasting)
+            if failure == "is never reached":
+                assert (again.status == 502) == (status_of_consent(world) == "authorised"), "both were written, or none"
         assert payer.calls == 1
         _given_back_or_spent(fault, payer, failure, consent_type)
 
@@ -585,14 +591,7 @@ def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(world: Wor
             return NotReached("no connection")
 
         payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
-        with fault:
-            first = payer.pay(key)
-        if payer.calls == 0:
-            assert refused(first)
-            if fault.loses_what_was_applied():
-                return
-            first = payer.pay(key)
-        assert (first.status, payer.calls) == (502, 1)
+        assert _paid(fault, payer, key).status == 502
         assert status_of_consent(world) == "revoked"
         assert payer.pay(key).status == 401
         if key and not fault.lasting:
@@ -610,13 +609,7 @@ def pay_at_a_bank_that_recognises_the_payment(world: World) -> Run:
 
     def run(fault: Fault) -> None:
         payer.side.received.clear()
-        with fault:
-            first = payer.pay("key")
-        if payer.calls == 0:
-            assert refused(first)
-            if fault.loses_what_was_applied():
-                return
-            first = payer.pay("key")
+        first = _paid(fault, payer, "key")
         assert first.status == 200 or fault.lasting
         (payment,) = items(world, "payments")
         assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
@@ -633,15 +626,35 @@ def pay_at_a_bank_that_recognises_the_payment(world: World) -> Run:
 def report_a_payments_status(world: World, version: int) -> Run:
     payer, request_id = Payer(world, version, "direct"), str(uuid.uuid4())
     payer.pay()
-    new = 4 if version == 1 else "ACSC"
+    first, new, newer = (1, 0, 4) if version == 1 else ("RCVD", "ACSP", "ACSC")
 
     def report() -> Answer:
         return payer.report(new, **{"x-request-id": request_id})
 
     def run(fault: Fault) -> None:
         assert completed(fault, report).text == report().text
+        assert payer.report(newer).status == 200
+        assert report().status == 200
         (payment,) = items(world, "payments")
-        assert [entry["status"] for entry in payment["history"]] == [1 if version == 1 else "RCVD", new]
+        assert [entry["status"] for entry in payment["history"]] == [first, new, newer]
+
+    return run
+
+
+@scene()
+def report_a_status_and_another_one_before_the_repeat(world: World) -> Run:
+    payer, request_id = Payer(world, 2, "direct"), str(uuid.uuid4())
+    payer.pay()
+
+    def run(fault: Fault) -> None:
+        with fault:
+            answer = payer.report("ACSP", **{"x-request-id": request_id})
+        assert answer.status == 200 or refused(answer)
+        assert payer.report("ACWC").status == 200
+        assert payer.report("ACSP", **{"x-request-id": request_id}).status == 200
+        (payment,) = items(world, "payments")
+        later = sorted(entry["status"] for entry in payment["history"][1:])
+        assert later == ["ACSP", "ACWC"], "each of them once"
 
     return run
 
@@ -684,13 +697,7 @@ def pay_after_the_bank_has_reported(world: World, version: int, key: str | None)
     payer.report(new)
 
     def run(fault: Fault) -> None:
-        with fault:
-            first = payer.pay(key)
-        if payer.calls == 0:
-            first = _not_begun(fault, payer, first, key) or first
-        if payer.calls == 0:
-            return
-        assert payer.calls == 1
+        first = _paid(fault, payer, key)
         assert first.status == 200 or fault.lasting
         (payment,) = items(world, "payments")
         kept = payment.get("history", payment.get("early"))
