@@ -7,6 +7,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
 
 STAGE ?= dev
+EXAMPLES ?= 300
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 SOURCES := app.py chalicelib infra
@@ -14,7 +15,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK
 
-.PHONY: help environment run tour test test-dynamodb bench lint format package deploy clean
+.PHONY: help environment run tour test test-dynamodb test-openapi openapi postman bench lint format package deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -36,6 +37,15 @@ test: environment ## Run every test, offline
 
 test-dynamodb: environment ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
 	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m pytest -m "dynamodb or e2e"
+
+test-openapi: environment ## Hold a stack against the OpenAPI documents, with generated requests: EXAMPLES=300
+	@exec $(PYTHON) -m tests.conformance --examples $(EXAMPLES)
+
+openapi: environment ## Write the OpenAPI documents from the protocol's tables
+	@exec $(PYTHON) -m infra.openapi
+
+postman: environment ## Write a Postman collection for the running stack, with its credentials, to build/
+	@exec $(PYTHON) -m infra.postman
 
 bench: environment ## Measure processor time per request, cold starts and latency
 	@exec $(PYTHON) -m tests.bench

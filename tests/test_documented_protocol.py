@@ -23,7 +23,7 @@ from chalicelib.openbanking.protocol.payments import (
     may_follow,
 )
 from chalicelib.openbanking.protocol.scopes import SCOPES, Version
-from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, PaymentStatusQuery, TokenRequest
+from chalicelib.openbanking.protocol.tpp_calls import PAYMENT_ID, AuthorizeRequest, PaymentStatusQuery, TokenRequest
 from chalicelib.openbanking.protocol.v1 import BULK_ITEMS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS, STATUS_PATH, WEBHOOKS, Webhook
 from chalicelib.statistics.daily_reports import OLDEST_DAYS
@@ -175,6 +175,7 @@ def test_both_documents_give_the_limits_of_payments() -> None:
 
     assert [str(number) in TPP for number in (bulk, BULK_ITEMS, payment_flow.KEPT_BYTES)] == [True] * 3
     assert [str(number) in BANK for number in (BULK_ITEMS, payment_flow.KEPT_BYTES)] == [True] * 2
+    assert f"at most {PAYMENT_ID} characters" in section(BANK, "### `payments/status`")
     assert f"Kept for {EARLY_SECONDS // 60} minutes" in section(BANK, "### `payments/status`")
     assert f"at most {OLDEST_DAYS} days ago" in section(BANK, "### `daily_performance`")
 

@@ -128,9 +128,8 @@ def _confirmed(bank: Bank, order: Order) -> Order:
 def _settle(bank: Bank, order: Order) -> Order:
     """The day has come: the pending entry becomes a booked one, or goes. Raises: Moved."""
     if order.test == "TEST-LATE-REJECT":
-        after = orders.stepped(bank, order, ["rejected"], state="rejected", message=_LATE)
         gone = books.key(bank, order.account_id, _debit(bank, order))
-        return move(bank, order, after, [Delete(TABLE, gone)])
+        return move(bank, order, _ended(bank, order, "rejected", _LATE), [Delete(TABLE, gone)])
     after = orders.stepped(bank, order, _settlement(order), state="settled")
     return move(bank, order, after, _booking(bank, after))
 

@@ -6,7 +6,7 @@ Whatever a bank does wrong becomes one kind of refusal that carries the bank's o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from chalicelib.foundation import jsontext, log
@@ -61,6 +61,15 @@ class BankAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request to a bank, ready to be sent."""
+
+    url: str
+    body: bytes
+    headers: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class BankLink:
     """Sends webhooks to banks."""
 
@@ -78,20 +87,25 @@ class BankLink:
         request_id: str,
         token: str | None,
         psu_address: str | None = None,
-        once: bool = False,
     ) -> BankAnswer:
         """Send ``webhook``, hold the answer against its model and bring it into its one shape.
 
-        ``version`` is the consent's: a bank that has moved on answers old consents in their own version. ``once`` is
-        for payments, see ``send``.
+        ``version`` is the consent's: a bank that has moved on answers old consents in their own version.
 
         Raises:
             BankFailed: in whatever way.
         """
         token = token if webhook.sends_token else None
-        reply = self.send(
-            bank, webhook.path, request, request_id=request_id, token=token, psu_address=psu_address, once=once
+        outgoing = self.prepare(
+            bank, webhook.path, request, request_id=request_id, token=token, psu_address=psu_address
         )
+        return self.exchange(outgoing, version, webhook, request)
+
+    def exchange(
+        self, outgoing: Outgoing, version: Version, webhook: Webhook, request: Mapping[str, Any], *, once: bool = False
+    ) -> BankAnswer:
+        """Send what was prepared; ``call`` without its first step. Raises: BankFailed."""
+        reply = self.send(outgoing, once=once)
         try:
             answer = webhook.shape(understand(version, reply))
             _check(webhook, answer)
@@ -99,20 +113,20 @@ class BankLink:
         except Unusable as error:
             raise BankFailed(str(error)) from None
         except BankFailed as failure:
-            raise self.without_secrets(failure, bank, token) from None
+            raise self.without_secrets(failure, outgoing) from None
 
-    def without_secrets(self, failure: BankFailed, bank: Bank, token: str | None) -> BankFailed:
+    def without_secrets(self, failure: BankFailed, outgoing: Outgoing) -> BankFailed:
         """A failure whose details do not repeat what the bank was sent to recognise us or the PSU by.
 
         They are cut only then: half a secret would not be recognised.
         """
-        text = failure.detail
-        for key in (token, self.banks.outbound_key(bank)):
+        text, token = failure.detail, outgoing.headers.get("X-Auth-Token")
+        for key in (token, outgoing.headers["X-Api-Key"]):
             for secret in (key, key.split(".")[-1]) if key else ():
                 text = text.replace(secret, "***")
         return BankFailed(text[:_TEXT], failure.reach, authorize_again=failure.authorize_again and token is not None)
 
-    def send(
+    def prepare(
         self,
         bank: Bank,
         path: str,
@@ -121,15 +135,8 @@ class BankLink:
         request_id: str,
         token: str | None,
         psu_address: str | None = None,
-        once: bool = False,
-    ) -> Reply:
-        """Sign and post one request; a refused or dropped connection is tried once more.
-
-        Not so with ``once``: then it travels on a connection of its own and is never repeated.
-
-        Raises:
-            BankFailed: there was no whole answer.
-        """
+    ) -> Outgoing:
+        """One signed request: everything that can fail before it is sent."""
         body = jsontext.dumps(request).encode()
         headers = {
             "Content-Type": "application/json",
@@ -139,8 +146,18 @@ class BankLink:
         }
         headers |= {"X-Auth-Token": token} if token else {}
         headers |= {"PSU-IP-Address": psu_address} if psu_address else {}
+        return Outgoing(f"{bank.domain}{path}", body, headers)
+
+    def send(self, outgoing: Outgoing, *, once: bool = False) -> Reply:
+        """Post a prepared request; a refused or dropped connection is tried once more.
+
+        Not so with ``once``, for payments: they travel on a connection of their own and are never repeated.
+
+        Raises:
+            BankFailed: there was no whole answer.
+        """
         try:
-            return self.outbound.post(f"{bank.domain}{path}", body, headers, repeat=not once, fresh=once)
+            return self.outbound.post(outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once)
         except OutboundError as error:
             raise BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown") from error
 

@@ -25,10 +25,9 @@ class Credentials:
     good_request_id: bool = True
 
     @property
-    def bic(self) -> str | None:
-        """The bank that the bearer names; whether the bearer is worth anything is another question."""
-        token = Credential.parse(self.bearer or "", parts=3)
-        return token.ids[2] if token else None
+    def token(self) -> Credential | None:
+        """The bearer taken apart: consent, token and bank; whether it is worth anything is another question."""
+        return Credential.parse(self.bearer or "", parts=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class Callers:
         Raises:
             Refusal: no client, no bearer, or one that is not valid.
         """
-        token = Credential.parse(credentials.bearer or "", parts=3)
+        token = credentials.token
         own = [consent_key(token.ids[0]), token_key("access", token)] if token else []
         client, found = self.client_and(credentials, [*own, *keys])
         if credentials.bearer is None:

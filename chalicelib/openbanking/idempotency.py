@@ -25,15 +25,23 @@ RUNNING_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One attempt at one request: ``name`` is where its answer is kept, ``attempt`` tells it from parallel ones."""
+    """One attempt at one request: ``name`` is where its answer is kept, ``attempt`` tells it from parallel ones.
+
+    ``consent_id`` is the consent that it is made with, if any: what one PSU confirmed is no answer for another.
+    """
 
     name: str
     body_digest: str
+    consent_id: str | None
     attempt: str
 
     @classmethod
-    def of(cls, client_id: str, path: str, key: str, body: bytes) -> Claim:
-        return cls(f"tpp#{client_id}#{path}#{digest(key)}", digest(body), new_id())
+    def of(cls, client_id: str, path: str, key: str, body: bytes, consent_id: str | None) -> Claim:
+        return cls(f"tpp#{client_id}#{path}#{digest(key)}", digest(body), consent_id, new_id())
+
+    def is_of_one_consent_with(self, item: Item) -> bool:
+        """Whether a kept claim was made with the same consent."""
+        return item.get("consent_id") == self.consent_id
 
     @property
     def key(self) -> tuple[str, Item]:
@@ -59,6 +67,8 @@ class IdempotencyKeys:
             return None
         if item["body_digest"] != claim.body_digest:
             raise Refusal(Fault.HEADERS, "Idempotency-Key was used before, with another body")
+        if not claim.is_of_one_consent_with(item):
+            raise Refusal(Fault.HEADERS, "Idempotency-Key was used before, with another consent")
         if "outcome" in item:
             return _answer(jsontext.loads(self._vault.unseal(item["outcome"], claim.name)))
         if now - item["claimed_at"] <= RUNNING_SECONDS:
@@ -95,13 +105,14 @@ class IdempotencyKeys:
         return Put(TABLE, item, Attr("attempt").eq(claim.attempt))
 
     def _item(self, claim: Claim, now: int) -> Item:
-        return {
+        item = {
             "claim": claim.name,
             "body_digest": claim.body_digest,
             "attempt": claim.attempt,
             "claimed_at": now,
             "expires_at": now + KEPT,
         }
+        return item | ({"consent_id": claim.consent_id} if claim.consent_id else {})
 
 
 def _answer(outcome: dict[str, Any]) -> dict[str, Any]:

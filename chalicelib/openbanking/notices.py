@@ -37,12 +37,13 @@ class Notices:
         if not bank.active:
             raise Undeliverable("the bank is switched off")
         token = self.consents.bank_token(Consent.from_item(item))
+        outgoing = self.link.prepare(
+            bank, REVOKE_TOKEN.path, {"access_token": token}, request_id=delivery.request_id, token=token
+        )
         try:
-            reply = self.link.send(
-                bank, REVOKE_TOKEN.path, {"access_token": token}, request_id=delivery.request_id, token=token
-            )
+            reply = self.link.send(outgoing)
             if reply.status in _GONE:
                 raise Undeliverable(f"the bank answered with status {reply.status}", final=True)
             understand(1, reply)
         except BankFailed as failure:
-            raise Undeliverable(self.link.without_secrets(failure, bank, token).detail) from None
+            raise Undeliverable(self.link.without_secrets(failure, outgoing).detail) from None

@@ -17,7 +17,7 @@ from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.store import ConditionFailed, Item, Operation, Store, StoreError, StoreUnavailable
 from chalicelib.openbanking.approved_accounts import check_accounts
-from chalicelib.openbanking.bank_link import BankAnswer, BankFailed, BankLink
+from chalicelib.openbanking.bank_link import BankAnswer, BankFailed, BankLink, Outgoing
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.callers import Caller, Callers, Credentials, invalid_bearer
@@ -26,8 +26,9 @@ from chalicelib.openbanking.consents import Consent, Consents, consent_key
 from chalicelib.openbanking.idempotency import Claim, IdempotencyKeys
 from chalicelib.openbanking.payments import Payment, Payments, is_early
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal, refuse_fields
-from chalicelib.openbanking.protocol.payments import PENDING, Kind, SchemeInvalid, scheme
+from chalicelib.openbanking.protocol.payments import SCHEMES, Kind, SchemeInvalid, first_status, scheme
 from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, Webhook
 from chalicelib.openbanking.relay import in_version, permitted, reachable
 
@@ -44,10 +45,7 @@ _UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A payment that a caller may initiate; ``caller`` is ``None`` for a direct payment, ``claim`` without a key.
-
-    ``known`` is the answer that the same request got before.
-    """
+    """A payment that a caller may initiate; ``caller`` is ``None`` for a direct payment, ``claim`` without a key."""
 
     kind: Kind
     client: Client
@@ -56,7 +54,6 @@ class Order:
     version: Version
     webhook: Webhook
     claim: Claim | None
-    known: dict[str, Any] | None
     attempt: str
 
     @property
@@ -77,8 +74,8 @@ class PaymentFlow:
     keys: IdempotencyKeys
     link: BankLink
 
-    def admit(self, call: PaymentCall, credentials: Credentials, claim: Claim | None) -> Order:
-        """Check client, request id, bearer, version and scope, in this order.
+    def admit(self, call: PaymentCall, credentials: Credentials, claim: Claim | None) -> Order | BankAnswer:
+        """Check client, request id, bearer, version and scope, in this order; answers a repeat at once.
 
         A spent bearer passes if the request is a repeat of the one that it was spent on.
 
@@ -87,27 +84,32 @@ class PaymentFlow:
         """
         caller = self.callers.bearer(credentials, [claim.key] if claim else [], or_spent=True)
         kept = caller.found[0] if claim else None
-        if kept is None and caller.consent.status == "spent":
+        spent = caller.consent.status == "spent"
+        if spent and (claim is None or kept is None or not claim.is_of_one_consent_with(kept)):
             raise invalid_bearer()
         webhook = permitted(call.webhooks, caller.consent)
         known = self.keys.known(claim, kept) if claim else None
-        if known is None and caller.consent.status == "spent":
+        if known is not None:
+            return BankAnswer(known, 0)
+        if spent:
             raise invalid_bearer()
         bank = reachable(self.banks, caller.consent)
         version = caller.consent.api_version
-        return Order(call.kind, caller.client, caller, bank, version, webhook, claim, known, new_id())
+        return Order(call.kind, caller.client, caller, bank, version, webhook, claim, new_id())
 
     def admit_direct(
         self, call: PaymentCall, credentials: Credentials, claim: Claim | None, bic: Callable[[], str]
-    ) -> Order:
+    ) -> Order | BankAnswer:
         """The same for a payment without a bearer, at the bank that ``bic`` names. Raises: Refusal."""
         client, found = self.callers.client_and(credentials, [claim.key] if claim else [])
+        known = self.keys.known(claim, found[0]) if claim else None
+        if known is not None:
+            return BankAnswer(known, 0)
         bank = self.banks.find(bic())
         if bank is None:
             raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable")
         webhook = in_version(call.webhooks, bank.api_version)
-        known = self.keys.known(claim, found[0]) if claim else None
-        return Order(call.kind, client, None, bank, bank.api_version, webhook, claim, known, new_id())
+        return Order(call.kind, client, None, bank, bank.api_version, webhook, claim, new_id())
 
     def initiate(self, order: Order, members: object, *, request_id: str, psu_address: str | None) -> BankAnswer:
         """Have the bank take the payment; a repeat of a request with a key gets what the first one got.
@@ -115,16 +117,15 @@ class PaymentFlow:
         Raises:
             Refusal: nothing was sent; or, as a bank's failure, saying whether the bank may have the payment.
         """
-        if order.known is not None:
-            return BankAnswer(order.known, 0)
         request = self._request(order, members)
         if order.consent is not None:
             check_accounts(order.consent, request)
+        outgoing = self._outgoing(order, request, request_id, psu_address)
         known = self._begin(order)
         if known is not None:
             return BankAnswer(known, 0)
         try:
-            answer = self._send(order, request, request_id, psu_address)
+            answer = self._send(order, request, outgoing)
         except BankFailed as failure:
             refusal = _explained(failure)
             self._end_in_vain(order, refusal, request_id, never_reached=failure.reach == "never")
@@ -182,20 +183,18 @@ class PaymentFlow:
             item, mark, attempt = self.store.get(*consent_key(order.consent.consent_id)), "spent_by", order.attempt
         return item is not None and item.get(mark) == attempt
 
-    def _send(self, order: Order, request: dict[str, Any], request_id: str, psu_address: str | None) -> BankAnswer:
-        token = self.consents.bank_token(order.consent) if order.consent else None
-        answer = self.link.call(
-            order.bank,
-            order.version,
-            order.webhook,
-            request,
-            request_id=request_id,
-            token=token,
-            psu_address=psu_address,
-            once=True,
-        )
-        if not answer.body["payment_id"]:
-            raise BankFailed("the bank's answer to a payment has an empty payment_id")
+    def _outgoing(self, order: Order, request: dict[str, Any], request_id: str, psu_address: str | None) -> Outgoing:
+        """The request to the bank, made before anything is used up: what fails here costs nothing."""
+        token = self.consents.bank_token(order.consent) if order.consent and order.webhook.sends_token else None
+        path = order.webhook.path
+        return self.link.prepare(order.bank, path, request, request_id=request_id, token=token, psu_address=psu_address)
+
+    def _send(self, order: Order, request: dict[str, Any], outgoing: Outgoing) -> BankAnswer:
+        answer = self.link.exchange(outgoing, order.version, order.webhook, request, once=True)
+        try:
+            PaymentStatusQuery.read({"payment_id": answer.body["payment_id"]})
+        except InvalidMessage as error:
+            raise BankFailed(f"the bank's answer to a payment cannot be used: {error}") from None
         if len(jsontext.dumps(answer.body)) > KEPT_BYTES:
             raise BankFailed(f"the bank's answer to a payment is larger than {KEPT_BYTES} bytes")
         return answer
@@ -209,7 +208,7 @@ class PaymentFlow:
             kind=order.kind,
             client_id=order.client.client_id,
             consent_id=order.consent.consent_id if order.consent else None,
-            status=answer["status"] if order.version == 2 else PENDING,
+            status=first_status(order.version, answer.get("status")),
         )
         kept = [self.keys.keeping(order.claim, answer)] if order.claim else []
         try:
@@ -264,7 +263,7 @@ class PaymentFlow:
 
 def _fill_in_schemes(order: Order, request: dict[str, Any]) -> None:
     """Every payment gets a scheme that the bank offers: its own, or its currency's default. Raises: SchemeInvalid."""
-    offered = order.bank.schemes
+    offered = [name for name in order.bank.schemes if name in SCHEMES[order.version]]
     if order.kind == "bulk" and order.version == 1:
         for item in request["payments"]:
             item["payment_scheme"] = scheme(item.get("payment_scheme"), item["currency"], "bulk", offered)

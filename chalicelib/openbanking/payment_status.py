@@ -14,18 +14,27 @@ from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
 from chalicelib.openbanking.bank_link import BankAnswer, BankLink
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
-from chalicelib.openbanking.callers import Caller, Callers, Credentials, invalid_bearer
-from chalicelib.openbanking.clients import client_key
+from chalicelib.openbanking.callers import Callers, Credentials, invalid_bearer, no_bearer
+from chalicelib.openbanking.clients import Client, client_key
 from chalicelib.openbanking.consents import Consent, Consents, consent_key
 from chalicelib.openbanking.payments import Payment, Payments, Reported, is_early, payment_key
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_parameters
 from chalicelib.openbanking.protocol.payments import status_from
-from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
+from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery, ScopeQuery
 from chalicelib.openbanking.protocol.webhooks import STATUS
 from chalicelib.openbanking.replays import Claim, Replays
 
 _TRIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about a payment: who asks, with which consent, and what stands under the payment's key."""
+
+    client: Client
+    consent: Consent | None
+    item: Item | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +70,37 @@ class PaymentStatus:
                 continue
         raise Conflict("the payment kept changing")
 
-    def ask(
-        self, credentials: Credentials, query: Mapping[str, str], *, request_id: str, psu_address: str | None
-    ) -> BankAnswer:
-        """The status of a client's own payment: as reported in version 1, asked from the bank in version 2.
+    def admit(self, credentials: Credentials, query: Mapping[str, str]) -> Asked:
+        """Check client, request id and bearer, and read the payment that the query names.
 
         A direct payment is asked for with ``bic`` and without a bearer.
 
         Raises:
+            Refusal.
+        """
+        payment_id = query.get("payment_id", "")
+        if credentials.bearer is None and "bic" in query:
+            bank = self._named(query["bic"])
+            key = payment_key(bank.bic if bank else "", payment_id)
+            client, found = self.callers.client_and(credentials, [key])
+            return Asked(client, None, found[0])
+        key = payment_key(credentials.token.ids[2] if credentials.token else "", payment_id)
+        caller = self.callers.bearer(credentials, [key], or_spent=True)
+        return Asked(caller.client, caller.consent, caller.found[0])
+
+    def ask(self, asked: Asked, query: Mapping[str, str], *, request_id: str, psu_address: str | None) -> BankAnswer:
+        """The status of a client's own payment: as reported in version 1, asked from the bank in version 2.
+
+        Raises:
             Refusal: there is no such payment of this client's.
         """
-        if credentials.bearer is None and "bic" in query:
-            payment, caller = self._direct(credentials, query), None
-        else:
-            payment, caller = self._consented(credentials, query)
+        payment = self._permitted(asked, query)
         if payment.api_version == 1:
             return BankAnswer(_reported(payment), 0)
         bank = self.banks.find(payment.bic)
         if bank is None:
             raise Refusal(Fault.UNKNOWN_RESOURCE, "the bank of this payment is not reachable any more")
-        token = self.consents.bank_token(caller.consent) if caller and payment.consent_id else None
+        token = self.consents.bank_token(asked.consent) if asked.consent and payment.consent_id else None
         answer = self._ask_bank(bank, payment, token, request_id=request_id, psu_address=psu_address)
         return BankAnswer({"payment_id": payment.payment_id, **answer.body}, answer.seconds)
 
@@ -90,7 +110,7 @@ class PaymentStatus:
         Asked from the bank in version 2 while the consent lasts; else as the bank reported it last. ``None`` when there
         is no such payment.
         """
-        bank = self.banks.find(bic)
+        bank = self._named(bic)
         item = self.store.get(*payment_key(bank.bic, payment_id)) if bank else None
         payment = Payment.from_item(item) if item and not is_early(item) else None
         if bank is None or payment is None:
@@ -110,6 +130,13 @@ class PaymentStatus:
         return BankAnswer({"status": answer.body["transaction_status"], "asked": True}, answer.seconds)
 
     # -- inside
+
+    def _named(self, bic: str) -> Bank | None:
+        """The bank that a query names, if that is a BIC at all."""
+        try:
+            return self.banks.find(ScopeQuery.read({"bic": bic}).bic)
+        except InvalidMessage:
+            return None
 
     def _ask_bank(
         self, bank: Bank, payment: Payment, token: str | None, *, request_id: str, psu_address: str | None
@@ -139,48 +166,31 @@ class PaymentStatus:
         assert status is not None, "the model lets known values pass only"
         return Reported(status, self.clock.time())
 
-    def _direct(self, credentials: Credentials, query: Mapping[str, str]) -> Payment:
-        bank = self.banks.find(query["bic"].upper())
-        keys = [payment_key(bank.bic if bank else "", query.get("payment_id", ""))]
-        client, found = self.callers.client_and(credentials, keys)
-        _check(query)
-        if bank is None:
-            raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable")
-        payment = _own(found[0], client.client_id)
-        if payment.consent_id is not None:
-            raise Refusal(Fault.NOT_AUTHENTICATED, "this payment is asked for with its bearer token", challenge=True)
+    def _permitted(self, asked: Asked, query: Mapping[str, str]) -> Payment:
+        """The payment, if the caller may know of it; a spent bearer may know of its own only. Raises: Refusal."""
+        spent = asked.consent is not None and asked.consent.status == "spent"
+        if spent and not _is_of(asked.item, asked.consent):
+            raise invalid_bearer()
+        try:
+            PaymentStatusQuery.read(dict(query))
+        except InvalidMessage as error:
+            raise refuse_parameters(error) from None
+        payment = Payment.from_item(asked.item) if asked.item and not is_early(asked.item) else None
+        if payment is None or payment.client_id != asked.client.client_id or not _is_at(payment, query.get("bic")):
+            raise Refusal(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank")
+        if asked.consent is None and payment.consent_id is not None:
+            raise no_bearer("this payment is asked for with its bearer token")
         return payment
 
-    def _consented(self, credentials: Credentials, query: Mapping[str, str]) -> tuple[Payment, Caller]:
-        key = payment_key(credentials.bic or "", query.get("payment_id", ""))
-        caller = self.callers.bearer(credentials, [key], or_spent=True)
-        spent = caller.consent.status == "spent"
-        try:
-            _check(query)
-            payment = _own(caller.found[0], caller.client.client_id)
-        except Refusal:
-            if spent:
-                raise invalid_bearer() from None
-            raise
-        if spent and payment.consent_id != caller.consent.consent_id:
-            raise invalid_bearer()
-        if query.get("bic", payment.bic)[:8].upper() != payment.bic[:8]:
-            raise Refusal(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank")
-        return payment, caller
+
+def _is_of(item: Item | None, consent: Consent | None) -> bool:
+    """Whether an item is a payment that was made with a consent."""
+    return item is not None and consent is not None and item.get("consent_id") == consent.consent_id
 
 
-def _check(query: Mapping[str, str]) -> None:
-    try:
-        PaymentStatusQuery.read(dict(query))
-    except InvalidMessage as error:
-        raise refuse_parameters(error) from None
-
-
-def _own(item: Item | None, client_id: str) -> Payment:
-    payment = Payment.from_item(item) if item and not is_early(item) else None
-    if payment is None or payment.client_id != client_id:
-        raise Refusal(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank")
-    return payment
+def _is_at(payment: Payment, bic: str | None) -> bool:
+    """Whether a payment's bank is the one that a query names; 8 characters also mean the head office, XXX."""
+    return bic is None or bic.upper().ljust(11, "X") == payment.bic.ljust(11, "X")
 
 
 def _reported(payment: Payment) -> dict[str, Any]:

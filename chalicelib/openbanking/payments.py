@@ -16,7 +16,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.store import Item, Put, Update, absent
-from chalicelib.openbanking.protocol.payments import Kind, Status, may_follow
+from chalicelib.openbanking.protocol.payments import Kind, Status, may_follow, status_from
 from chalicelib.openbanking.protocol.scopes import Version
 
 TABLE = "payments"
@@ -105,8 +105,9 @@ class Payments:
         if reports:
             received = Reported(payment.status, min(payment.created_at, reports[0].at))
             payment = replace(payment, history=(received,))
-        for report in reports:
-            payment = payment.after(report)
+        for report in reports:  # the bank may speak another version than its old consents
+            status = status_from(payment.api_version, report.status)
+            payment = payment.after(replace(report, status=status)) if status is not None else payment
         return Put(TABLE, _item(replace(payment, revision=found["revision"] + 1)), _unchanged(found["revision"]))
 
     def early_reports(self, item: Item) -> Sequence[Reported]:

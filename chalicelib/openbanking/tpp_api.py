@@ -125,11 +125,14 @@ def _relayed(call: RelayedCall) -> View:
 def _payment(call: PaymentCall) -> View:
     def initiated(incoming: Incoming) -> Response:
         started = hub().clock.monotonic()
-        flow, credentials, claim = hub().payment_flow, _credentials(incoming), _claim(call, incoming)
+        flow, credentials = hub().payment_flow, _credentials(incoming)
+        claim = _claim(call, credentials, incoming)
         if call.kind == "direct":
             order = flow.admit_direct(call, credentials, claim, lambda: _direct_bic(incoming.json()))
         else:
             order = flow.admit(call, credentials, claim)
+        if isinstance(order, BankAnswer):
+            return _timed(order, started)
         _no_parameters(incoming)
         _check_idempotency_key(incoming)
         members = incoming.json(call.body_bytes)
@@ -144,12 +147,9 @@ def _payment(call: PaymentCall) -> View:
 @tpp_routes.get(STATUS_PATH)
 def payment_status(incoming: Incoming) -> Response:
     started = hub().clock.monotonic()
-    answer = hub().payment_status.ask(
-        _credentials(incoming),
-        incoming.parameters(),
-        request_id=incoming.request_id,
-        psu_address=_psu_address(incoming),
-    )
+    flow = hub().payment_status
+    asked = flow.admit(_credentials(incoming), dict(incoming.query))
+    answer = flow.ask(asked, incoming.parameters(), request_id=incoming.request_id, psu_address=_psu_address(incoming))
     return _timed(answer, started)
 
 
@@ -194,10 +194,13 @@ def _no_parameters(incoming: Incoming) -> None:
         raise Refusal(Fault.PARAMETER, "this call takes no parameters")
 
 
-def _claim(call: PaymentCall, incoming: Incoming) -> Claim | None:
+def _claim(call: PaymentCall, credentials: Credentials, incoming: Incoming) -> Claim | None:
     """What an Idempotency-Key stands for; a bad one is refused later, when it is the headers' turn."""
-    key, client_id = incoming.headers.get("idempotency-key"), incoming.headers.get("x-api-key", "")
-    return Claim.of(client_id, call.path, key, incoming.body) if key and _is_key(key) else None
+    key = incoming.headers.get("idempotency-key")
+    if not key or not _is_key(key):
+        return None
+    consent_id = credentials.token.ids[0] if credentials.token and call.kind != "direct" else None
+    return Claim.of(credentials.client_id or "", call.path, key, incoming.body, consent_id)
 
 
 def _check_idempotency_key(incoming: Incoming) -> None:

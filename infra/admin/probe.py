@@ -46,8 +46,9 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
         "milliseconds": None,
         "status": None,
     }
+    outgoing = hub.bank_link.prepare(bank, path, {}, request_id=new_uuid(), token=None)
     try:
-        reply = hub.bank_link.send(bank, path, {}, request_id=new_uuid(), token=None)
+        reply = hub.bank_link.send(outgoing)
     except Refusal as refusal:
         return outcome | {"answer": refusal.details[0].details if refusal.details else refusal.message}
     reachable, code, answer = _read(bank.api_version, reply)

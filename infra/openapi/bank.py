@@ -89,6 +89,7 @@ def build(version: Version) -> Json:
 def _parameters(version: Version) -> Mapping[str, Json]:
     signature = "Signature of the body with the bank's private key, in base64"
     return {
+        "RequestIdIfAny": header("X-Request-Id", "The request's id, echoed; made when absent", UUID, _REQUEST_ID),
         "RequestId": header("X-Request-Id", "A UUID, new for each request", UUID, _REQUEST_ID, required=True),
         "Signature": header("X-Signature", signature, _BASE64, _SIGNATURE, required=version == 2),
         "ServiceSignature": header(
@@ -142,7 +143,7 @@ class _Operations:
         return {
             **_described("public_key", *self._purpose("public_key")),
             "security": [],
-            "parameters": [],
+            "parameters": [_ref("RequestIdIfAny")],
             "responses": {"200": keys} | refused,
         }
 
@@ -159,7 +160,7 @@ class _Operations:
         return {
             **_described("cancel", *self._purpose("cancel")),
             "security": [],
-            "parameters": [secret, *self._schemas.parameters(CancelQuery)],
+            "parameters": [secret, *self._schemas.parameters(CancelQuery), _ref("RequestIdIfAny")],
             "responses": {
                 "303": self._responses.redirect(path, "Back to the TPP's Callback URL"),
                 "404": self._responses.text(path, "A page: there is no such address", "text/html", page),

@@ -184,7 +184,7 @@ class _TppRequests:
         shown = operation["requestBody"]["content"]["application/json"]["examples"][name]["value"]
         if "bic" in shown:
             shown = shown | {"bic": f"{{{{bic_{self._bank.version}}}}}"}
-        return self._real(json.dumps(shown, indent=2, ensure_ascii=False))
+        return str(self._real(json.dumps(shown, indent=2, ensure_ascii=False)))
 
     def _real(self, value: Any) -> Any:
         if not isinstance(value, str):

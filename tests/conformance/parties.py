@@ -33,8 +33,25 @@ class Parties:
         text = description(name, self.base).text
         for made_up, value in real.items():
             text = text.replace(json.dumps(made_up)[1:-1], json.dumps(value)[1:-1])
-        found: dict[str, Any] = json.loads(text)
+        found: dict[str, Any] = json.loads(text, object_hook=_quick)
         return found
+
+
+_QUICK = {
+    "^[^\\u0000": "^[ -~À-ÿ一-丐]*$",
+    "^[^\\u0020": "^[A-Za-zÀ-Ö]*$",
+    "^ *[^ ": "^[A-Za-zÀ-Ö][A-Za-zÀ-Ö '.-]*$",
+    "^(?=.*[1-9])": r"^[1-9][0-9]{0,5}(?:\.[0-9]{1,2})?$",
+}
+
+
+def _quick(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema whose text can be generated fast: from some characters, instead of all but some thousand."""
+    pattern = schema.get("pattern")
+    if not isinstance(pattern, str):
+        return schema
+    found = next((quick for start, quick in _QUICK.items() if pattern.startswith(start)), pattern)
+    return schema | {"pattern": found}
 
 
 class TppCredentials(AuthBase):

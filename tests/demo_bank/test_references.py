@@ -71,7 +71,9 @@ def test_an_answer_can_be_malformed_on_purpose(stage: Stage) -> None:
 def test_a_payment_can_be_rejected_late_and_the_money_comes_back(stage: Stage) -> None:
     given = token(stage)
     before = balances(stage, given)
-    back = pay(stage, given, reference="test-late-reject")
+    answer = initiate(stage, given, reference="test-late-reject")
+    browser = at_confirmation(stage, answer)
+    back = outcome(browser.pay())
     assert back["status"] == either(stage, "1", "ACSP")
     assert balances(stage, given) == (before[0], before[1] - PAID)
     stage.clock.advance(execution.SETTLE_SECONDS)
@@ -79,6 +81,7 @@ def test_a_payment_can_be_rejected_late_and_the_money_comes_back(stage: Stage) -
     assert balances(stage, given) == before == sums(stage, given)
     assert reported(stage) == either(stage, [2], ["ACSP", "RJCT"])
     assert status(stage, back["payment_id"], given) == either(stage, 2, "RJCT")
+    assert "the money is back" in browser.open(answer["confirmation_url"]).text
 
 
 def test_a_status_can_be_unknown_for_ten_minutes(stage: Stage) -> None:

@@ -7,7 +7,22 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TARGETS = {"run", "tour", "test", "test-dynamodb", "bench", "lint", "format", "package", "deploy", "clean", "help"}
+TARGETS = {
+    "run",
+    "tour",
+    "test",
+    "test-dynamodb",
+    "test-openapi",
+    "openapi",
+    "postman",
+    "bench",
+    "lint",
+    "format",
+    "package",
+    "deploy",
+    "clean",
+    "help",
+}
 
 
 def test_help_lists_every_target_on_one_line() -> None:

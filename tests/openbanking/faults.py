@@ -109,7 +109,8 @@ class Fault:
     def _after(self, http_response: Any, **_: Any) -> None:
         if self._now and http_response.status_code == 200:
             self._tokens.add(self._now)
-        if self._strikes:
+        strikes, self._strikes = self._strikes, False  # another fault may answer the repeat, unseen by this one
+        if strikes:
             raise ReadTimeoutError(endpoint_url=_ADDRESS)
 
     def _is_struck(self, method: FrameType) -> bool:

@@ -123,6 +123,15 @@ def test_a_spent_consent_can_be_revoked(world: World, version: int) -> None:
 # -- whose payment it is
 
 
+@pytest.mark.parametrize("query", ["payment_id=P-1&payment_id=P-2", "x=1", ""])
+def test_who_asks_is_judged_before_what_is_asked(world: World, query: str) -> None:
+    bad = {"psu-ip-address": "nowhere"}
+
+    assert world.tpp("GET", f"/tpp/payment_status?{query}", client_id="", headers=bad).status == 401
+    assert world.tpp("GET", f"/tpp/payment_status?{query}", headers=bad).status == 401
+    assert world.tpp("GET", f"/tpp/payment_status?{query}&bic=ALPHGB21", client_id="nobody").status == 401
+
+
 @VERSIONS
 @KINDS
 def test_another_clients_payment_is_unknown(world: World, version: int, kind: str) -> None:
@@ -154,6 +163,9 @@ def test_a_payment_with_a_consent_is_not_told_without_a_bearer(world: World) -> 
         ("bic=ALPHGB21", 400, "PARAMETER_NOT_CONSISTENT"),
         ("bic=NOSUCHXX&payment_id=P-1", 404, "RESOURCE_UNKNOWN"),
         ("bic=?&payment_id=P-1", 400, "PARAMETER_NOT_CONSISTENT"),
+        ("bic=&payment_id=P-1", 400, "PARAMETER_NOT_CONSISTENT"),
+        (f"bic={'A' * 3000}&payment_id=P-1", 400, "PARAMETER_NOT_CONSISTENT"),
+        ("bic=ALPHGB21&payment_id=P-1&payment_id=P-1", 400, "PARAMETER_NOT_CONSISTENT"),
         ("bic=ALPHGB21&payment_id=P-1&x=1", 400, "PARAMETER_NOT_CONSISTENT"),
         ("bic=ALPHGB21&payment_id=P-2", 404, "RESOURCE_UNKNOWN"),
         ("bic=alphgb21xxx&payment_id=P-1", 200, None),
@@ -253,6 +265,18 @@ def test_a_report_that_overtakes_the_answer_is_applied(world: World, version: in
     assert [entry.status for entry in history] == expected
     assert [entry.at for entry in history] == sorted(entry.at for entry in history)
     assert payer.report(1 if version == 1 else "ACCC").status == 200
+
+
+def test_an_early_report_in_another_version_is_understood(world: World, request: pytest.FixtureRequest) -> None:
+    payer = Payer(world, 1)
+    request.getfixturevalue("moved")
+    world.clock.advance(61)
+    payer.version, world.banks[2] = 2, payer.side
+    payer.report("ACSC")
+    payer.version = 1
+
+    assert payer.pay().status == 200
+    assert payer.status().body["payment_status"] == 4
 
 
 def test_a_report_that_came_too_early_is_forgotten_after_15_minutes(world: World) -> None:

@@ -212,6 +212,35 @@ def test_a_key_belongs_to_its_path_and_client(world: World) -> None:
     assert direct.pay("key-1").body["payment_id"] == "P-3"
 
 
+def test_a_key_belongs_to_its_consent(world: World) -> None:
+    """What one PSU confirmed is no answer for another."""
+    one, other = Payer(world, 1), Payer(world, 1)
+    spent = Payer(world, 1, consent_type="one_time")
+    spent.bank_does(taken(1, "P-2"))
+    spent.pay("key-2")
+    one.bank_does(taken(1))
+    one.pay("key-1")
+
+    assert [other.pay("key-1").status, other.pay("key-1").body["code"]] == [400, "HEADERS_ERROR"]
+    assert spent.pay("key-1").status == 401
+    assert spent.pay("key-2").body["payment_id"] == "P-2"
+
+
+def test_a_repeat_is_answered_when_the_bank_is_gone(world: World) -> None:
+    payers = [Payer(world, 1), Payer(world, 1, "direct")]
+    for number, payer in enumerate(payers):
+        payer.bank_does(taken(1, f"P-{number}"))
+        payer.pay("key-1")
+    bic = payers[0].side.bank.bic
+    world.hub.banks.change(bic, active=False)
+    world.clock.advance(61)
+    try:
+        assert [payer.pay("key-1").status for payer in payers] == [200, 200]
+        assert [payer.pay("key-2").status for payer in payers] == [404, 404]
+    finally:
+        world.hub.banks.change(bic, active=True)
+
+
 def test_a_key_with_another_body_is_refused(world: World) -> None:
     payer = Payer(world, 1)
     payer.pay("key-1")
@@ -389,6 +418,51 @@ def test_an_answer_too_long_to_keep_is_a_failure_of_the_bank(world: World) -> No
     assert payer.pay("key-1").status == 502
     assert payer.pay("key-1").status == 502
     assert payer.calls == 1
+
+
+@pytest.mark.parametrize("part", ["bank_token", "prepare"])
+def test_what_fails_before_the_bank_is_called_costs_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+    with monkeypatch.context() as patch:
+        owner = type(world.hub.consents if part == "bank_token" else world.hub.bank_link)
+        patch.setattr(owner, part, lambda *_, **__: 1 / 0)
+        assert payer.pay("key-1").status == 500
+
+    assert payer.pay("key-1").status == 200
+
+
+@VERSIONS
+def test_a_payment_that_cannot_be_named_is_a_failure_of_the_bank(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    for number, name in enumerate(("a\ud800", "a\nb", "p" * 1025)):
+        payer.bank_does(taken(version, name))
+        assert payer.pay(f"key-{number}").status == 502
+        assert "unknown" in payer.pay(f"key-{number}").body["title"]
+
+    payer.bank_does(taken(version, "p" * 1024))
+    assert payer.pay().status == 200
+
+
+def test_a_first_status_that_nobody_knows_is_handed_on_and_counts_as_received(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.bank_does(taken(2) | {"status": "R\ud800"})
+
+    assert payer.pay().body["status"] == "R\ud800"
+    assert payer.report("ACSC").status == 200
+
+
+def test_a_version_1_consent_does_not_pay_by_swift_at_a_bank_that_moved_on(world: World) -> None:
+    payer = Payer(world, 1)
+    bic = payer.side.bank.bic
+    world.hub.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
+    world.clock.advance(61)
+    try:
+        assert payer.pay(payment_scheme="SWIFT").body["code"] == "PAYMENT_SCHEME_INVALID"
+        assert payer.pay().status == 200
+    finally:
+        world.hub.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
 
 
 @VERSIONS

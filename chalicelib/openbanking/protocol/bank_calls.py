@@ -13,6 +13,7 @@ from chalicelib.foundation.fields import AN, Day, Digits, Iban, Message, fault
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payments import STATUSES, may_report
 from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.tpp_calls import PAYMENT_ID
 
 Identifiers = Annotated[list[AN[128]], Field(max_length=1000)]
 
@@ -47,7 +48,7 @@ def _a_status(version: Version, value: object) -> object:
 class PaymentsStatus(Message):
     """``/bank/payments/status``: where a payment stands now."""
 
-    payment_id: AN[255]
+    payment_id: AN[PAYMENT_ID]
     payment_status: Annotated[int | str, BeforeValidator(lambda value: _a_status(1, value))]
 
 

@@ -78,6 +78,13 @@ def scheme(given: str | None, currency: str, kind: Kind, offered: Collection[str
     return chosen
 
 
+def first_status(version: Version, answered: object) -> Status:
+    """The status of a payment that a bank has just answered with; a code that nobody knows counts as received."""
+    if version == 1:
+        return PENDING
+    return str(answered) if answered in STATUSES[2] else "RCVD"
+
+
 def status_from(version: Version, reported: object) -> Status | None:
     """A report as a payment of ``version`` spells it, whichever the bank speaks by now; ``None`` if it is unknown."""
     if isinstance(reported, str) and reported in STATUSES[2]:

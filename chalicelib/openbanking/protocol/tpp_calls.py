@@ -11,6 +11,8 @@ from pydantic import Field, model_validator
 from chalicelib.foundation.fields import AN, Bic, Message, Whole, fault
 from chalicelib.openbanking.protocol.errors import Fault
 
+PAYMENT_ID = 1024
+"""The longest id of a payment that is taken: version 2 says 255, version 1 nothing."""
 ConsentType = Literal["reusable", "one_time"]
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -79,7 +81,7 @@ class ScopeQuery(Message):
 class PaymentStatusQuery(Message):
     """``GET /tpp/payment_status``; ``bic`` names the bank of a direct payment, which has no bearer."""
 
-    payment_id: AN[255]
+    payment_id: AN[PAYMENT_ID]
     bic: Bic | None = None
 
 

@@ -1,0 +1,87 @@
+"""The Postman collection, run from top to bottom as Postman would run it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import requests
+
+from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
+from infra.local import stackfile
+from infra.postman.__main__ import write
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="session")
+def collection(stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What ``make postman`` writes for the running stack."""
+    place = tmp_path_factory.mktemp("postman")
+    stackfile.write(place / "stack.json", stack)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(stackfile.VARIABLE, str(place / "stack.json"))
+        for name, value in stack["environment"].items():
+            patch.setenv(name, value)
+        written, _ = write(place)
+    return json.loads(written.read_text("utf-8"))
+
+
+def requests_of(collection: Any) -> Iterator[tuple[str, Any]]:
+    for folder in collection["item"]:
+        for item in folder["item"]:
+            yield f"{folder['name']}: {item['name']}", item
+
+
+def filled_in(text: str, variables: Mapping[str, str]) -> str:
+    """A text with Postman's variables replaced by their values."""
+    return re.sub(r"\{\{(.+?)\}\}", lambda found: new_uuid() if found[1] == "$guid" else variables[found[1]], text)
+
+
+def send(item: Any, variables: Mapping[str, str]) -> requests.Response:
+    asked = item["request"]
+    query = [
+        (each["key"], filled_in(each["value"], variables)) for each in asked["url"]["query"] if "disabled" not in each
+    ]
+    with requests.Session() as session:
+        session.trust_env = False
+        return session.request(
+            asked["method"],
+            filled_in(asked["url"]["raw"].partition("?")[0], variables),
+            params=query,
+            headers={each["key"]: filled_in(each["value"], variables) for each in asked["header"]},
+            data=filled_in(asked.get("body", {}).get("raw", ""), variables).encode(),
+            allow_redirects=False,
+            timeout=60,
+        )
+
+
+def test_every_request_of_the_collection_is_answered_as_its_test_says(collection: Any) -> None:
+    variables = {each["key"]: each["value"] for each in collection["variable"]}
+    wrong = []
+    for name, item in requests_of(collection):
+        (test,) = item["event"][0]["script"]["exec"]
+        answer = send(item, variables)
+        if f"have.status({answer.status_code})" not in test:
+            wrong.append(f"{name}: {answer.status_code} {answer.text}")
+
+    assert wrong == []
+
+
+def test_the_collection_has_every_call_of_both_banks(collection: Any) -> None:
+    for version, folder in ((1, collection["item"][1]), (2, collection["item"][3])):
+        paths = {"/" + "/".join(item["request"]["url"]["path"]) for item in folder["item"]}
+        calls = [call for call in (*RELAYED, *PAYMENTS) if version in call.webhooks]
+
+        assert {call.path for call in calls} <= paths
+
+
+def test_a_tpps_requests_hold_no_credential_that_is_not_a_variable(collection: Any) -> None:
+    secrets = {each["value"] for each in collection["variable"] if "token" in each["key"] or "key" in each["key"]}
+    text = json.dumps([collection["item"][1], collection["item"][3]])
+
+    assert [secret for secret in secrets if secret in text] == []
