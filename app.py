@@ -23,4 +23,5 @@ if hub().settings.has_demo_banks:
     app.register_blueprint(demo_bank_routes)
 
 gc.freeze()
+gc.set_threshold(50_000, 20, 20)  # requests leave few cycles, and a bulk order makes thousands of objects
 gc.enable()

@@ -19,6 +19,7 @@ from chalicelib.openbanking.authorizations import Authorizations
 from chalicelib.openbanking.bank_gate import BankGate
 from chalicelib.openbanking.bank_link import BankLink
 from chalicelib.openbanking.banks import Banks
+from chalicelib.openbanking.callback_status import CallbackStatus
 from chalicelib.openbanking.callers import Callers
 from chalicelib.openbanking.clients import Clients
 from chalicelib.openbanking.consents import Consents
@@ -152,6 +153,10 @@ class Hub:
             self.replays,
             self.bank_link,
         )
+
+    @cached_property
+    def callback_status(self) -> CallbackStatus:
+        return CallbackStatus(self.store, self.clock, self.banks, self.consents, self.bank_link)
 
     @cached_property
     def performance_flow(self) -> PerformanceFlow:

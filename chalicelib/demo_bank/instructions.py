@@ -147,7 +147,7 @@ def _instruction_v2(
     kind: Kind,
     request: v2.DirectPayment | v2.BulkPayment,
     currency: str,
-    items: Iterable[v2.BulkItem],
+    items: Iterable[v2.Transfer],
 ) -> Instruction:
     lines = tuple(map(_line_v2, items))
     return Instruction(
@@ -161,7 +161,7 @@ def _instruction_v2(
     )
 
 
-def _line_v2(item: v2.BulkItem) -> Line:
+def _line_v2(item: v2.Transfer) -> Line:
     if item.creditor_account is None:
         raise Refusal(Fault.FIELD, "creditor_account is required: this bank has to know where the money goes")
     structured = item.remittance_information_structured

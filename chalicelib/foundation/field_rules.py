@@ -22,11 +22,10 @@ Json = dict[str, Any]
 UNPRINTABLE = (
     r"\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
     r"\ue000-\uf8ff\ufeff\ufff9-\ufffb"
-    "\U00040000-\U000e00ff\U000e01f0-\U0010ffff"
 )
 """Inside the brackets of a pattern: controls, formatting, private use, and all spaces but the usual one.
 
-Characters that are not assigned yet are left out only where a whole plane is empty.
+Of the first plane only: beyond it a range is no valid pattern in JavaScript without the flag u.
 """
 
 NO_LETTERS = r"\u00a1-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"

@@ -291,7 +291,7 @@ def _day_described() -> Json:
 
 _WEB_ADDRESS = re.compile(
     r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"  # host and port
-    r"(?:[/?][!-\"$-~]*)?"  # path and query: what ASCII can print, but no fragment
+    r'(?:[/?][!-"$-~]*)?'  # path and query: what ASCII can print, but no fragment
 )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from chalicelib.foundation import signatures
+from chalicelib.foundation import log, signatures
 from chalicelib.foundation.clock import Clock
 
 CACHED_SECONDS = 60
@@ -144,7 +144,12 @@ class Keyring:
     def _load(self) -> dict[str, Any]:
         state = self._state  # another thread may replace it at any time
         if not state or self._clock.time() - self._loaded_at >= CACHED_SECONDS:
-            state = self._secrets.get(self._name)
+            try:
+                state = self._secrets.get(self._name)
+            except Exception:
+                if not state:
+                    raise
+                log.exception("keys not read again")  # what was read before goes on for as long again
             if not state.get("signing_keys"):
                 raise NoKeys(f"the secret {self._name} holds no keys yet: run `python -m infra.admin keys init`")
             self._state, self._loaded_at = state, self._clock.time()

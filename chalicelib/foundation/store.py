@@ -150,7 +150,7 @@ class Store:
             request = answer.get("UnprocessedKeys") or {}
             if not request:
                 return [_pick(found.get(self._name(table), ()), key) for table, key in keys]
-            self._wait(attempt)
+            self.wait(attempt)
         raise StoreUnavailable("DynamoDB left keys unprocessed")
 
     def put(self, table: str, item: Item, condition: ConditionBase | None = None) -> None:
@@ -161,7 +161,7 @@ class Store:
         """
         try:
             request = self._put(Put(table, item, condition))
-            self._twice(lambda: self._write(self._client.put_item, request))
+            self._twice(lambda: self._patiently(self._client.put_item, request))
         except ConditionFailed as failure:
             if failure.item != item:
                 raise
@@ -181,7 +181,7 @@ class Store:
         Raises: ConditionFailed.
         """
         request = self._update(Update(table, key, set or {}, remove, add or {}, condition))
-        answer = self._write(self._client.update_item, {**request, "ReturnValues": "ALL_NEW"})
+        answer = self._patiently(self._client.update_item, {**request, "ReturnValues": "ALL_NEW"})
         return unpack(answer["Attributes"])
 
     def delete(self, table: str, key: Item, condition: ConditionBase | None = None) -> None:
@@ -191,9 +191,9 @@ class Store:
         """
         request = self._delete(Delete(table, key, condition))
         if condition is None:
-            self._twice(lambda: self._write(self._client.delete_item, request))
+            self._twice(lambda: self._patiently(self._client.delete_item, request))
         else:
-            self._write(self._client.delete_item, request)
+            self._patiently(self._client.delete_item, request)
 
     def transact(self, operations: Sequence[Operation]) -> None:
         """Apply all operations or none.
@@ -205,7 +205,7 @@ class Store:
         members = [self._member(operation) for operation in operations]
         request = {"TransactItems": members, "ClientRequestToken": f"{random.getrandbits(128):032x}"}
         try:
-            self._twice(lambda: self._write(self._client.transact_write_items, request))
+            self._twice(lambda: self._patiently(self._client.transact_write_items, request))
         except ConditionFailed as failure:
             if not (failure.repeated and _wrote(operations, failure)):
                 raise
@@ -297,17 +297,17 @@ class Store:
         return request
 
     def _read(self, call: Callable[..., T], **request: Any) -> T:
-        return self._twice(lambda: self._call(call, **request))
+        return self._twice(lambda: self._patiently(call, request))
 
-    def _write(self, call: Callable[..., Any], request: dict[str, Any]) -> Any:
-        """Send a write, again while other writers are in the way."""
+    def _patiently(self, call: Callable[..., T], request: dict[str, Any]) -> T:
+        """Send a request, again while other writers are in the way or the table is too busy."""
         for attempt in range(ATTEMPTS):
             try:
                 return self._call(call, **request)
             except Conflict:
                 if attempt == ATTEMPTS - 1:
                     raise
-                self._wait(attempt)
+                self.wait(attempt)
         raise AssertionError("unreachable")
 
     def _twice(self, send: Callable[[], T]) -> T:
@@ -316,7 +316,7 @@ class Store:
             return send()
         except AnswerLost as failure:
             lost = failure
-        self._wait(0)
+        self.wait(0)
         try:
             return send()
         except Conflict:
@@ -325,7 +325,8 @@ class Store:
             failure.repeated = True
             raise
 
-    def _wait(self, attempt: int) -> None:
+    def wait(self, attempt: int) -> None:
+        """Wait a moment, with jitter, before the ``attempt``-th repeat of a decision that met other writers."""
         self._pause(random.uniform(0, 0.025 * 2**attempt))
 
     def _call(self, call: Callable[..., T], **request: Any) -> T:

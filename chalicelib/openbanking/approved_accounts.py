@@ -9,6 +9,7 @@ from chalicelib.openbanking.consents import Consent
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 
 _HOLDERS = ("account", "debtor_account")
+_SORT_CODE = 6
 _KINDS = {"iban": "ibans", "sender_iban": "ibans", "account_id": "account_ids"}
 
 
@@ -40,4 +41,6 @@ def _refused(consent: Consent, holder: Mapping[str, Any]) -> Iterator[str]:
 def _is_number(approved: str, number: str, sort_code: str) -> bool:
     """Whether an approved account number, which may begin with its sort code, is the one that a request names."""
     digits = "".join(character for character in approved if character.isdigit())
-    return digits in (number, sort_code + number) or (not sort_code and digits.endswith(number))
+    if digits in (number, sort_code + number):
+        return True
+    return not sort_code and len(digits) == _SORT_CODE + len(number) and digits.endswith(number)

@@ -24,6 +24,9 @@ from chalicelib.openbanking.protocol.webhooks import Webhook
 _TEXT = 510
 _MESSAGE = "the request to the bank failed"
 _AGAIN = ": the bank does not accept the PSU's token any more, the PSU must authorize again"
+_SERVER_ERROR = 500
+_UNDECIDED = (408, 409, 425)
+"""Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
 _TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
 _CAMEL_TO_SNAKE: dict[str, str] = {}
 
@@ -173,9 +176,10 @@ def understand(version: Version, reply: Reply) -> dict[str, Any]:
     good = 200 <= reply.status < 300
     if version == 1:
         return _version_1(answer, reply.status, good)
-    if not good or ("code" in answer and "title" in answer):
+    if not good:
         raise _bank_error(answer, reply.status, "code", "title")
-    return {in_snake_case(name): _snake(value) for name, value in answer.items()}
+    members: dict[str, Any] = _snake(answer)
+    return members
 
 
 def _nonsense(reply: Reply, what: str) -> BankFailed:
@@ -191,10 +195,11 @@ def _version_1(answer: dict[str, Any], status: int, good: bool) -> dict[str, Any
 
 
 def _bank_error(answer: dict[str, Any], status: int, code_member: str, text_member: str) -> BankFailed:
-    """A bank's own error; one below 500 that has a code, or says that it is an error, is a plain no."""
+    """A bank's own error; with a code, or the word error, it is a plain no unless its status leaves that open."""
     code, text = answer.get(code_member), answer.get(text_member)
     said = str(text) if text else f"the bank answered with status {status}"
-    is_no = status < 500 and (code is not None or answer.get("status") == "error")
+    is_error = code is not None or answer.get("status") == "error"
+    is_no = is_error and status < _SERVER_ERROR and status not in _UNDECIDED
     return BankFailed(
         f"{code}: {said}" if code else said,
         "refused" if is_no else "unknown",
@@ -208,6 +213,8 @@ def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
         webhook.answer.read(answer)
     except InvalidMessage as error:
         fatal = [problem for problem in error.problems if problem.mandatory and problem.kind in ("missing", "type")]
+        if fatal and "code" in answer and "title" in answer:  # an error of version 2 that came with a good status
+            raise _bank_error(answer, 200, "code", "title") from None
         if fatal:
             raise BankFailed(f"the bank's answer is not of its form: {'; '.join(map(str, fatal))}") from None
         log.warning("odd bank answer", webhook=webhook.path, problems=[str(problem) for problem in error.problems])
@@ -226,7 +233,10 @@ def in_snake_case(name: str) -> str:
 
 def _snake(value: Any) -> Any:
     if isinstance(value, dict):
-        return {in_snake_case(name): _snake(inner) for name, inner in value.items()}
+        members = {in_snake_case(name): _snake(inner) for name, inner in value.items()}
+        if len(members) != len(value):
+            raise BankFailed("the bank's answer has a member in both spellings")
+        return members
     return [_snake(inner) for inner in value] if isinstance(value, list) else value
 
 

@@ -148,8 +148,8 @@ class Banks:
         cached = self._cache.get(bic)
         if cached is None or self._clock.time() - cached.read_at >= CACHED_SECONDS:
             self._cache.pop(bic, None)
-            found = self._store.batch_get([bank_key(spelling) for spelling in _spellings(bic)])
-            item = next((item for item in found if item), None)
+            keys = [bank_key(spelling) for spelling in spellings(bic)]
+            item = next((item for item in self._store.batch_get(keys) if item), None) if keys else None
             if item is None:  # strangers' guesses must not fill the memory
                 return None
             cached = _Cached(Bank.from_item(item), self._clock.time())
@@ -209,7 +209,10 @@ def bank_key(bic: str) -> tuple[str, Item]:
     return TABLE, {"bic": bic}
 
 
-def _spellings(bic: str) -> tuple[str, ...]:
+def spellings(bic: str) -> tuple[str, ...]:
+    """The BICs that a bank may be registered under, none for what is no BIC: 8 characters also mean the head office."""
+    if len(bic) not in (8, 11):
+        return ()
     if len(bic) == 8:
         return bic, f"{bic}XXX"
     return (bic, bic[:8]) if bic.endswith("XXX") else (bic,)

@@ -211,7 +211,7 @@ class Consents:
                 remove=("spent_by", "spent_at"),
                 condition=Attr("status").eq("spent") & Attr("spent_by").eq(attempt),
             ),
-            _lifetime(access, access["expires_at"]),
+            _lifetime(access, access["lasts_until"]),
         ]
 
     def _pair(
@@ -240,6 +240,7 @@ def _token(consent: Consent, part: str, token_digest: str, valid_until: int) -> 
         "consent_id": consent.consent_id,
         "part": part,
         "digest": token_digest,
+        "lasts_until": valid_until,
         "expires_at": valid_until,
     }
     return Put(TABLE, item, absent("consent_id"))

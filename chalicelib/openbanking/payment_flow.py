@@ -15,7 +15,17 @@ from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.store import ConditionFailed, Item, Operation, Store, StoreError, StoreUnavailable
+from chalicelib.foundation.store import (
+    ConditionFailed,
+    Conflict,
+    Item,
+    Operation,
+    Put,
+    Store,
+    StoreError,
+    StoreUnavailable,
+)
+from chalicelib.openbanking.admission import in_version, permitted, reachable
 from chalicelib.openbanking.approved_accounts import check_accounts
 from chalicelib.openbanking.bank_link import BankAnswer, BankFailed, BankLink, Outgoing
 from chalicelib.openbanking.bank_record import Bank
@@ -26,11 +36,9 @@ from chalicelib.openbanking.consents import Consent, Consents, consent_key
 from chalicelib.openbanking.idempotency import Claim, IdempotencyKeys
 from chalicelib.openbanking.payments import Payment, Payments, is_early
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal, refuse_fields
-from chalicelib.openbanking.protocol.payments import SCHEMES, Kind, SchemeInvalid, first_status, scheme
+from chalicelib.openbanking.protocol.payments import SCHEMES, Kind, SchemeInvalid, first_status, is_payment_id, scheme
 from chalicelib.openbanking.protocol.scopes import Version
-from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, Webhook
-from chalicelib.openbanking.relay import in_version, permitted, reachable
 
 KEPT_BYTES = 300_000
 """The longest answer of a bank to a payment that is taken: it has to fit into a record."""
@@ -126,11 +134,11 @@ class PaymentFlow:
             return BankAnswer(known, 0)
         try:
             answer = self._send(order, request, outgoing)
+            self._end(order, answer.body, request_id)
         except BankFailed as failure:
             refusal = _explained(failure)
             self._end_in_vain(order, refusal, request_id, never_reached=failure.reach == "never")
             raise refusal from failure
-        self._end(order, answer.body, request_id)
         return answer
 
     # -- inside
@@ -166,10 +174,13 @@ class PaymentFlow:
             self.store.transact(operations)
         except ConditionFailed as failure:
             if order.claim is not None and 0 in failure.failed:
-                return self.keys.known(order.claim, failure.items[0])
+                known = self.keys.known(order.claim, failure.items[0])
+                if known is None:
+                    raise Conflict("the claim that was in the way is gone") from None
+                return known
             if not any((item or {}).get("spent_by") == order.attempt for item in failure.items):
                 raise invalid_bearer() from None
-        except StoreUnavailable:
+        except (StoreUnavailable, Conflict):
             if not self._has_begun(order):
                 raise
         return None
@@ -191,16 +202,19 @@ class PaymentFlow:
 
     def _send(self, order: Order, request: dict[str, Any], outgoing: Outgoing) -> BankAnswer:
         answer = self.link.exchange(outgoing, order.version, order.webhook, request, once=True)
-        try:
-            PaymentStatusQuery.read({"payment_id": answer.body["payment_id"]})
-        except InvalidMessage as error:
-            raise BankFailed(f"the bank's answer to a payment cannot be used: {error}") from None
+        if not answer.body["confirmation_url"] or not is_payment_id(answer.body["payment_id"]):
+            raise BankFailed("the bank's answer has no usable payment_id and confirmation_url")
         if len(jsontext.dumps(answer.body)) > KEPT_BYTES:
             raise BankFailed(f"the bank's answer to a payment is larger than {KEPT_BYTES} bytes")
         return answer
 
     def _end(self, order: Order, answer: dict[str, Any], request_id: str) -> None:
-        """Write down that the bank has answered with a payment. Raises: Refusal, when that is not possible."""
+        """Write down that the bank has answered with a payment.
+
+        Raises:
+            BankFailed: it is somebody else's.
+            Refusal: that was not possible.
+        """
         payment = self.payments.new(
             order.bank.bic,
             answer["payment_id"],
@@ -210,37 +224,46 @@ class PaymentFlow:
             consent_id=order.consent.consent_id if order.consent else None,
             status=first_status(order.version, answer.get("status")),
         )
-        kept = [self.keys.keeping(order.claim, answer)] if order.claim else []
         try:
-            self._write(payment, kept)
+            self._write(payment, self._kept(order, lambda claim: self.keys.keeping(claim, answer)))
         except StoreError:
             log.exception("payment not recorded", request_id=request_id)
             raise Refusal(Fault.INTERNAL, f"the bank answered, but its answer could not be kept; {_UNKNOWN}") from None
 
+    def _kept(self, order: Order, keeping: Callable[[Claim], Put]) -> list[Operation]:
+        """The write that keeps an outcome for repeats; without it, when it cannot be sealed, the rest still counts."""
+        try:
+            return [keeping(order.claim)] if order.claim else []
+        except Exception:
+            log.exception("outcome not sealed")
+            return []
+
     def _write(self, payment: Payment, kept: Sequence[Operation]) -> None:
-        """Write a new payment, with the reports on it that came before it."""
+        """Write a new payment, with the reports on it that came before it. Raises: BankFailed, StoreError."""
         found: Item | None = None
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
+            if found is not None and not is_early(found):
+                before = Payment.from_item(found)
+                if before.client_id != payment.client_id:
+                    raise BankFailed("the bank answered with the payment_id of another client's payment")
+                if before.is_like(payment):  # the bank recognised a repeat and answered with the payment that it has
+                    if kept:
+                        self.store.transact(kept)
+                    return
             try:
                 self.store.transact([self.payments.creation(payment, found), *kept])
             except ConditionFailed as failure:
                 if 0 not in failure.failed:
                     raise
                 found = failure.item
-                if found is not None and not is_early(found):
-                    break
+                self.store.wait(attempt)
             else:
                 return
-        if found is None or is_early(found):
-            raise StoreError("the payment kept changing")
-        if Payment.from_item(found).client_id != payment.client_id:
-            raise StoreError("the bank answered with the payment_id of another client's payment")
-        if kept:  # the bank recognised a repeat and answered with the payment that it has
-            self.store.transact(kept)
+        raise Conflict("the payment kept changing")
 
     def _end_in_vain(self, order: Order, refusal: Refusal, request_id: str, *, never_reached: bool) -> None:
         """Keep the refusal for repeats, and give a one-time consent back when the bank was provably never reached."""
-        kept = [self.keys.keeping_refusal(order.claim, refusal, request_id)] if order.claim else []
+        kept = self._kept(order, lambda claim: self.keys.keeping_refusal(claim, refusal, request_id))
         given_back: list[Operation] = []
         caller = order.caller
         if never_reached and caller is not None and caller.consent.consent_type == "one_time":

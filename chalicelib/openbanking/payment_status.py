@@ -9,19 +9,18 @@ from typing import Any
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.fields import InvalidMessage
-from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
 from chalicelib.openbanking.bank_link import BankAnswer, BankLink
 from chalicelib.openbanking.bank_record import Bank
-from chalicelib.openbanking.banks import Banks
+from chalicelib.openbanking.banks import Banks, spellings
 from chalicelib.openbanking.callers import Callers, Credentials, invalid_bearer, no_bearer
-from chalicelib.openbanking.clients import Client, client_key
-from chalicelib.openbanking.consents import Consent, Consents, consent_key
+from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.consents import Consent, Consents
 from chalicelib.openbanking.payments import Payment, Payments, Reported, is_early, payment_key
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_parameters
 from chalicelib.openbanking.protocol.payments import status_from
-from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery, ScopeQuery
+from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.webhooks import STATUS
 from chalicelib.openbanking.replays import Claim, Replays
 
@@ -59,7 +58,7 @@ class PaymentStatus:
         Raises:
             Refusal: ``PAYMENT_ID``.
         """
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
             item, kept = self.store.batch_get([payment_key(bank.bic, request.payment_id), claim.key])
             stored = self.replays.stored(claim, kept)
             if stored is not None:
@@ -67,7 +66,7 @@ class PaymentStatus:
             try:
                 return self._apply(bank, request, claim, item)
             except ConditionFailed:
-                continue
+                self.store.wait(attempt)
         raise Conflict("the payment kept changing")
 
     def admit(self, credentials: Credentials, query: Mapping[str, str]) -> Asked:
@@ -80,10 +79,9 @@ class PaymentStatus:
         """
         payment_id = query.get("payment_id", "")
         if credentials.bearer is None and "bic" in query:
-            bank = self._named(query["bic"])
-            key = payment_key(bank.bic if bank else "", payment_id)
-            client, found = self.callers.client_and(credentials, [key])
-            return Asked(client, None, found[0])
+            keys = [payment_key(bic, payment_id) for bic in spellings(query["bic"].upper())]
+            client, found = self.callers.client_and(credentials, keys)
+            return Asked(client, None, next((item for item in found if item), None))
         key = payment_key(credentials.token.ids[2] if credentials.token else "", payment_id)
         caller = self.callers.bearer(credentials, [key], or_spent=True)
         return Asked(caller.client, caller.consent, caller.found[0])
@@ -101,49 +99,10 @@ class PaymentStatus:
         if bank is None:
             raise Refusal(Fault.UNKNOWN_RESOURCE, "the bank of this payment is not reachable any more")
         token = self.consents.bank_token(asked.consent) if asked.consent and payment.consent_id else None
-        answer = self._ask_bank(bank, payment, token, request_id=request_id, psu_address=psu_address)
-        return BankAnswer({"payment_id": payment.payment_id, **answer.body}, answer.seconds)
-
-    def look(self, bic: str, payment_id: str, callback_url: str) -> BankAnswer | None:
-        """What the shared callback page shows of a payment whose client has ``callback_url`` for its own.
-
-        Asked from the bank in version 2 while the consent lasts; else as the bank reported it last. ``None`` when there
-        is no such payment.
-        """
-        bank = self._named(bic)
-        item = self.store.get(*payment_key(bank.bic, payment_id)) if bank else None
-        payment = Payment.from_item(item) if item and not is_early(item) else None
-        if bank is None or payment is None:
-            return None
-        keys = [client_key(payment.client_id)] + ([consent_key(payment.consent_id)] if payment.consent_id else [])
-        client, consent = [*self.store.batch_get(keys), None][:2]
-        if client is None or client["callback_url"] != callback_url:
-            return None
-        known = BankAnswer({"status": payment.status, "asked": False}, 0)
-        if payment.api_version == 1 or (consent is not None and consent["status"] == "revoked"):
-            return known
-        token = self.consents.bank_token(Consent.from_item(consent)) if consent else None
-        try:
-            answer = self._ask_bank(bank, payment, token, request_id=new_uuid(), psu_address=None)
-        except Refusal:
-            return known
-        return BankAnswer({"status": answer.body["transaction_status"], "asked": True}, answer.seconds)
+        answer = ask_bank(self.link, bank, payment, token, request_id=request_id, psu_address=psu_address)
+        return BankAnswer({**answer.body, "payment_id": payment.payment_id}, answer.seconds)
 
     # -- inside
-
-    def _named(self, bic: str) -> Bank | None:
-        """The bank that a query names, if that is a BIC at all."""
-        try:
-            return self.banks.find(ScopeQuery.read({"bic": bic}).bic)
-        except InvalidMessage:
-            return None
-
-    def _ask_bank(
-        self, bank: Bank, payment: Payment, token: str | None, *, request_id: str, psu_address: str | None
-    ) -> BankAnswer:
-        request = {"payment_id": payment.payment_id}
-        webhook = STATUS[payment.kind]
-        return self.link.call(bank, 2, webhook, request, request_id=request_id, token=token, psu_address=psu_address)
 
     def _apply(self, bank: Bank, request: PaymentsStatus, claim: Claim, item: Item | None) -> dict[str, Any]:
         """Raises: ConditionFailed, when somebody else was faster; Refusal."""
@@ -181,6 +140,14 @@ class PaymentStatus:
         if asked.consent is None and payment.consent_id is not None:
             raise no_bearer("this payment is asked for with its bearer token")
         return payment
+
+
+def ask_bank(
+    link: BankLink, bank: Bank, payment: Payment, token: str | None, *, request_id: str, psu_address: str | None
+) -> BankAnswer:
+    """Have a version 2 bank say where a payment stands. Raises: BankFailed."""
+    request, webhook = {"payment_id": payment.payment_id}, STATUS[payment.kind]
+    return link.call(bank, 2, webhook, request, request_id=request_id, token=token, psu_address=psu_address)
 
 
 def _is_of(item: Item | None, consent: Consent | None) -> bool:

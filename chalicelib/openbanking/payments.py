@@ -56,6 +56,10 @@ class Payment:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
         return cls(**members | {"history": tuple(Reported(**entry) for entry in item["history"])})
 
+    def is_like(self, other: Payment) -> bool:
+        """Whether two payments were made in the same way, so that one may be the bank's answer to a repeat."""
+        return (self.client_id, self.consent_id, self.kind) == (other.client_id, other.consent_id, other.kind)
+
     def after(self, report: Reported) -> Payment:
         """The payment after a report: the same when its status may not follow, or says nothing new."""
         if not may_follow(self.status, report.status):
@@ -98,10 +102,10 @@ class Payments:
         )
 
     def creation(self, payment: Payment, found: Item | None = None) -> Put:
-        """The write of a new payment, with the reports that came early and stand there as ``found``."""
+        """The write of a new payment in place of ``found``, with the reports that came early, if that is what it is."""
         if found is None:
             return Put(TABLE, _item(payment), absent("payment"))
-        reports = self.early_reports(found)
+        reports = self.early_reports(found) if is_early(found) else ()
         if reports:
             received = Reported(payment.status, min(payment.created_at, reports[0].at))
             payment = replace(payment, history=(received,))

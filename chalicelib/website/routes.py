@@ -57,7 +57,7 @@ def payment_callback(incoming: Incoming) -> Response:
     """
     query = dict(incoming.query)
     bic, payment_id = query.get("bic", ""), query.get("payment_id", "")
-    known = hub().payment_status.look(bic, payment_id, hub().clients.default_callback) if bic and payment_id else None
+    known = hub().callback_status.look(bic, payment_id, hub().clients.default_callback) if bic and payment_id else None
     return page(
         "payment.html",
         payment_id=payment_id,
@@ -65,8 +65,8 @@ def payment_callback(incoming: Incoming) -> Response:
         told_meaning=_meaning(query.get("status")),
         message=query.get("message"),
         bic=bic,
-        known=known.body if known else None,
-        known_meaning=_meaning(known.body["status"]) if known else "",
+        known=known,
+        known_meaning=_meaning(known.status) if known else "",
     )
 
 

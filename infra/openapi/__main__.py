@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+from infra.local import stackfile
 from infra.openapi import bank, tpp
 from infra.openapi.document import ROOT
 from infra.openapi.schemas import Json
@@ -36,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     stale = [(file, text) for file, text in texts().items() if not file.exists() or file.read_text("utf-8") != text]
     for file, text in stale:
-        shown = file.relative_to(ROOT)
+        shown = stackfile.shown(file)
         if options.check:
             print(f"{shown} is out of date: make openapi", file=sys.stderr)
             continue

@@ -12,7 +12,7 @@ from chalicelib.openbanking.protocol.purposes import WEBHOOKS as WEBHOOK_PURPOSE
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN, STATUS, WEBHOOKS, Webhook
 from infra.openapi import texts
-from infra.openapi.document import UUID, body, document, header, json_content
+from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning
 from infra.openapi.responses import Responses
 from infra.openapi.schemas import Json, Schemas
@@ -88,8 +88,9 @@ def build(version: Version) -> Json:
 
 def _parameters(version: Version) -> Mapping[str, Json]:
     signature = "Signature of the body with the bank's private key, in base64"
+    if_any = header("X-Auth-Token", "The token of the PSU's consent, where there is one", {"type": "string"}, _token())
     return {
-        "RequestIdIfAny": header("X-Request-Id", "The request's id, echoed; made when absent", UUID, _REQUEST_ID),
+        "RequestIdIfAny": ANY_REQUEST_ID,
         "RequestId": header("X-Request-Id", "A UUID, new for each request", UUID, _REQUEST_ID, required=True),
         "Signature": header("X-Signature", signature, _BASE64, _SIGNATURE, required=version == 2),
         "ServiceSignature": header(
@@ -102,9 +103,7 @@ def _parameters(version: Version) -> Mapping[str, Json]:
         "AuthToken": header(
             "X-Auth-Token", "The token of the PSU's consent", {"type": "string"}, _token(), required=True
         ),
-        "AuthTokenIfAny": header(
-            "X-Auth-Token", "The token of the PSU's consent, where there is one", {"type": "string"}, _token()
-        ),
+        **({"AuthTokenIfAny": if_any} if version == 2 else {}),  # a direct payment's status has none
         "PsuAddress": header(
             "PSU-IP-Address", "The PSU's IP address, where the TPP tells it", {"type": "string"}, "203.0.113.7"
         ),
@@ -181,7 +180,7 @@ class _Operations:
             "parameters": [_ref("RequestId"), _ref("ServiceSignature"), *self._token_of(row), _ref("PsuAddress")],
             "requestBody": body(
                 json_content(
-                    self._schemas.ref(row.request, name=name, sent=True),
+                    self._schemas.ref(row.request, name=name, way="sent"),
                     {"usual": ("Usual", example(row.request))},
                 )
             ),

@@ -75,3 +75,11 @@ def json_content(schema: Json, examples: Mapping[str, tuple[str, Json]]) -> Json
     """JSON with examples, each with its title."""
     shown = {name: {"summary": title, "value": value} for name, (title, value) in examples.items()}
     return {"application/json": {"schema": schema, "examples": shown}}
+
+
+ANY_REQUEST_ID = header(
+    "X-Request-Id",
+    "The request's id, a UUID; echoed, or made when it is absent or none",
+    {"type": "string"},
+    "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
+)

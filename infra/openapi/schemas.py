@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from chalicelib.foundation.fields import AN, A, OpenMessage
+from chalicelib.openbanking.protocol import schema_rules
 from chalicelib.openbanking.protocol.payments import CODES_OF_NUMBERS, STATUSES
-from infra.openapi.models import Model, alias, example, meaning, module_of, nested, table
+from infra.openapi.models import Model, alias, example, meaning, module_of, names_of, nested, table
 
 Json = dict[str, Any]
+Way = Literal["body", "texts", "sent"]
+"""How members travel: in a body, where those that may be left out may also be null; as texts in a query or a form; or
+in a body that the service sends: there what it always fills in is there, and nothing is null."""
 
 _SELF_EVIDENT = (AN.description, A.description)
 _COMPACT_IBAN = {
@@ -20,7 +24,9 @@ _COMPACT_IBAN = {
     "description": "An IBAN in capitals without spaces",
 }
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]-?")
-"""Left out of patterns, which get wider by it: these characters need a flag that many readers do not set."""
+"""Left out of patterns, which get wider by it: readers in JavaScript that do not set the flag u refuse these."""
+_NEEDLESS_ESCAPE = re.compile(r'\\(["\'])')
+"""Readers that do set it refuse these."""
 _ALWAYS_SENT = frozenset({"payment_scheme"})
 """Members that the service fills in when the TPP leaves them out, besides those that have a default."""
 _NUMBERS: Mapping[str, list[Any]] = {
@@ -43,12 +49,12 @@ class Schemas:
     def components(self) -> Json:
         return {name: schema for name, (_, schema) in sorted(self._made.items())}
 
-    def ref(self, model: Model, *, name: str = "", sent: bool = False, extra: Model | None = None) -> Json:
+    def ref(self, model: Model, *, name: str = "", way: Way = "body", extra: Model | None = None) -> Json:
         """A reference to a model's schema.
 
         Args:
             name: what it is called here, instead of its usual name.
-            sent: the service sends it: members that it always fills in are there, and nothing is null.
+            way: how it travels.
             extra: a model whose members belong to the same object.
         """
         raw = _raw(model, self._naming)
@@ -57,26 +63,25 @@ class Schemas:
         own = name or self._naming(model)
         for key, schema in definitions.items():
             inner = models.get(key)
-            self._add(key, (inner, sent), _object(inner, schema, sent) if inner else _plain(schema))
-        schema = _object(model, raw, sent)
+            self._add(key, (inner, way), _object(inner, schema, way) if inner else _plain(schema))
+        schema = _object(model, raw, way)
         if extra:
-            more = _object(extra, _raw(extra, self._naming), sent)
+            more = _object(extra, _raw(extra, self._naming), way)
             schema["properties"] |= more["properties"]
             schema["required"] = [*schema.get("required", []), *more["required"]]
-        self._add(own, (model, sent, extra), schema)
+        self._add(own, (model, way, extra), schema)
         return {"$ref": f"#/components/schemas/{own}"}
 
     def form(self, model: Model) -> Json:
         """A reference to the schema of a model that comes as a form: texts only, and unknown members are ignored."""
-        schema = _object(model, _raw(model, self._naming), sent=True)
-        schema["required"] = [name for name, field in model.model_fields.items() if field.is_required()]
+        schema = _object(model, _raw(model, self._naming), "texts")
         name = f"{self._naming(model)}Form"
         self._add(name, (model, "form"), schema | {"additionalProperties": True})
         return {"$ref": f"#/components/schemas/{name}"}
 
     def parameters(self, model: Model) -> list[Json]:
         """The members of a query."""
-        schema = _object(model, _raw(model, self._naming), sent=True)
+        schema = _object(model, _raw(model, self._naming), "texts")
         return [
             _parameter(name, member, required=model.model_fields[name].is_required())
             for name, member in schema["properties"].items()
@@ -112,7 +117,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
         return value
     found = {key: _renamed(inner, names) for key, inner in value.items()}
     if isinstance(found.get("pattern"), str):
-        found["pattern"] = _ASTRAL.sub("", found["pattern"])
+        found["pattern"] = _NEEDLESS_ESCAPE.sub(r"\1", _ASTRAL.sub("", found["pattern"]))
     if isinstance(found.get("$ref"), str):
         place, _, last = found["$ref"].rpartition("/")
         found["$ref"] = f"{place}/{names.get(last, last)}"
@@ -123,41 +128,49 @@ def _plain(schema: Json) -> Json:
     return {key: value for key, value in schema.items() if key not in ("title", "minLength", "maxLength")}
 
 
-def _object(model: Model, schema: Json, sent: bool) -> Json:
+def _object(model: Model, schema: Json, way: Way) -> Json:
     """A model's own schema: every member with its meaning."""
     wire = {alias(model, name): name for name in model.model_fields}
     properties = {
-        name: _member(model, wire[name], member, sent) for name, member in schema.get("properties", {}).items()
+        name: _member(model, wire[name], member, way) for name, member in schema.get("properties", {}).items()
     }
-    required = [name for name in properties if _is_required(model, wire[name], sent)]
+    required = [name for name in properties if _is_required(model, wire[name], way)]
     made: Json = {"type": "object", "description": _about(model), "properties": properties}
     made |= {"required": required} if required else {}
-    return made | {"additionalProperties": issubclass(model, OpenMessage)}
+    return made | _rule(schema_rules.OF_OBJECTS, model) | {"additionalProperties": issubclass(model, OpenMessage)}
+
+
+def _rule(table: Mapping[str, Mapping[str, Any]], model: Model, member: str = "") -> Json:
+    """What a table says of a model, or of its member, under its own name or that of a base."""
+    keys = (f"{module_of(model)}.{name}{member}" for name in names_of(model))
+    return dict(next((table[key] for key in keys if key in table), {}))
 
 
 def _about(model: Model) -> str:
     """The model's docstring, when it has one of its own."""
     text = model.__dict__.get("__doc__") or model.__name__
-    return " ".join(text.replace("``", "`").split())
+    said = " ".join(text.replace("``", "`").split())
+    return f"The request of {said}" if said.startswith("`/") else said
 
 
-def _is_required(model: Model, member: str, sent: bool) -> bool:
+def _is_required(model: Model, member: str, way: Way) -> bool:
     field = model.model_fields[member]
-    return field.is_required() or (sent and (field.default is not None or member in _ALWAYS_SENT))
+    return field.is_required() or (way == "sent" and (field.default is not None or member in _ALWAYS_SENT))
 
 
-def _member(model: Model, member: str, schema: Json, sent: bool) -> Json:
+def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
     text, value = meaning(model, member)
-    found = _without_null(schema) if sent else _with_null(schema)
+    found = _with_null(schema) if way == "body" else _without_null(schema)
     found.pop("title", None)
     kind = found.pop("description", "")
-    if sent and kind.startswith("An IBAN"):
+    if way == "sent" and kind.startswith("An IBAN"):
         found = {key: value for key, value in _COMPACT_IBAN.items() if key != "description"}
         kind = _COMPACT_IBAN["description"]
     if kind in _SELF_EVIDENT and _is_answer(model):
         found.pop("pattern", None)
     if member == "payment_status" and model.__name__ in _NUMBERS:
         found = {"enum": _NUMBERS[model.__name__]}
+    found |= _rule(schema_rules.OF_MEMBERS, model, f".{member}")
     parts = [text, "" if kind in _SELF_EVIDENT or "$ref" in found else kind, _shown(table(model, member))]
     found["description"] = ". ".join(part for part in parts if part)
     found.pop("examples", None)

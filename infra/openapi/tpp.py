@@ -18,7 +18,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 )
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall, Webhook
 from infra.openapi import texts
-from infra.openapi.document import UUID, body, document, header, json_content
+from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning
 from infra.openapi.responses import Responses
 from infra.openapi.schemas import Json, Schemas, body_example, version_suffix
@@ -57,6 +57,7 @@ _SECURITY_SCHEMES: Mapping[str, Json] = {
     },
 }
 _PARAMETERS: Mapping[str, Json] = {
+    "RequestIdIfAny": ANY_REQUEST_ID,
     "RequestId": header(
         "X-Request-Id",
         "The request's id, made when absent; handed to the bank, and echoed",
@@ -211,8 +212,7 @@ class _Operations:
     def _bodies(self, webhooks: Mapping[Version, Webhook], extra: Model | None = None) -> Json:
         schemas, examples = [], {}
         for version, row in webhooks.items():
-            name = f"{row.request.__name__}AtBankV{version}" if extra else ""
-            schemas.append(self._schemas.ref(row.request, name=name, extra=extra))
+            schemas.append(self._schemas.ref(row.request, extra=extra))
             value = body_example(row.request, extra)
             if extra and version == 1:
                 value["bic"] = "DEMOGB21"
@@ -234,11 +234,19 @@ def _united(versions: Mapping[Version, Json], count: int) -> Json:
     schemas = [parameter["schema"] for parameter in versions.values()]
     distinct = [schema for number, schema in enumerate(schemas) if schema not in schemas[:number]]
     only = f". Banks of version {next(iter(versions))} only" if len(versions) < count else ""
-    return last | {
+    united = last | {
         "required": len(versions) == count and all(parameter["required"] for parameter in versions.values()),
         "description": last["description"] + only,
         "schema": distinct[0] if len(distinct) == 1 else {"anyOf": distinct},
     }
+    shown = {
+        f"version_{version}": {"summary": f"A bank of version {version}", "value": parameter["example"]}
+        for version, parameter in versions.items()
+    }
+    if len({each["value"] for each in shown.values()}) > 1:
+        united["examples"] = shown
+        united.pop("example")
+    return united
 
 
 def _operation(path: str, tag: str, caller: str, parameters: list[Json], responses: Json, needs: str = "") -> Json:
@@ -249,7 +257,7 @@ def _operation(path: str, tag: str, caller: str, parameters: list[Json], respons
         "summary": purpose.title,
         "description": "\n\n".join(text for text in (purpose.text, needs) if text),
         "security": _SECURITY[caller],
-        "parameters": [*parameters, _ref("RequestId")],
+        "parameters": [*parameters, _ref("RequestIdIfAny" if caller == "anybody" else "RequestId")],
         "responses": responses,
     }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -17,7 +18,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.authorizations import Authorization, authorization_key, identify
 from chalicelib.openbanking.consents import Consent, consent_key
 from chalicelib.openbanking.protocol import own_answers, v1, v2
-from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, PaymentsStatus, RevokeToken
+from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, InitAuthorization, PaymentsStatus, RevokeToken
 from chalicelib.openbanking.protocol.meanings import OWN_ADDRESS
 from chalicelib.openbanking.protocol.scopes import SCOPES, Version
 from chalicelib.openbanking.protocol.tpp_calls import TokenRequest
@@ -46,6 +47,7 @@ class AtBank:
         listed_payment_id: of a payment in the account's list; version 1 only.
         api_key: the bank's.
         signing_key: the bank's private key, PEM.
+        day: yesterday, which performance can be reported for.
     """
 
     version: Version
@@ -63,6 +65,7 @@ class AtBank:
     iban: str
     api_key: str
     signing_key: str
+    day: str
 
     def real(self) -> dict[str, str]:
         """The attribute that has the real value for each made-up one of the examples."""
@@ -84,6 +87,7 @@ _MADE_UP: Mapping[str, tuple[Model, str]] = {
     "bank_token": (RevokeToken, "access_token"),
     "request_url": (InitAuthorization, "request_url"),
     "payment_id": (PaymentsStatus, "payment_id"),
+    "day": (DailyPerformance, "date"),
     "listed_payment_id": (v1.PaymentRequest, "payment_id"),
 }
 
@@ -136,6 +140,7 @@ class _Tpp:
             iban=account["iban"],
             api_key=keys["api_key"],
             signing_key=keys["signing_key"],
+            day=(self._hub.clock.now() - timedelta(days=1)).date().isoformat(),
         )
 
     # -- inside

@@ -61,6 +61,8 @@ def iban(country: str, bban: str) -> str:
 
 def ratio(version: Version, rounds: int = 20) -> float:
     """Reading and validating the order against ``json.loads`` of the same bytes, each at its best of ``rounds``."""
+    import app  # noqa: F401 - the function's own settings of the garbage collector
+
     body = order(version)
     model = next(call.webhooks[version].request for call in PAYMENTS if call.kind == "bulk")
     model.read(jsontext.loads(body))

@@ -48,13 +48,24 @@ _QUICK = {
 def _quick(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema whose text can be generated fast: from some characters, instead of all but some thousand."""
     pattern = schema.get("pattern")
+    if schema.get("format") == "iban":
+        return {name: value for name, value in schema.items() if name not in ("pattern", "minLength", "maxLength")}
     if not isinstance(pattern, str):
         return schema
     found = next((quick for start, quick in _QUICK.items() if pattern.startswith(start)), pattern)
     return schema | {"pattern": found}
 
 
-class TppCredentials(AuthBase):
+class Nobody(AuthBase):
+    """No credentials but those that the request has by itself."""
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.body = request.body or None  # requests would send an empty text in chunks
+        request.prepare_content_length(request.body)
+        return request
+
+
+class TppCredentials(Nobody):
     """Client ID and, where an operation takes one, the bearer of one bank."""
 
     def __init__(self, parties: Parties, version: int, security: list[dict[str, Any]], *, with_bearer: bool) -> None:
@@ -65,10 +76,10 @@ class TppCredentials(AuthBase):
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         request.headers.pop("Authorization", None)
         request.headers.update(self._headers)
-        return request
+        return super().__call__(request)
 
 
-class BankCredentials(AuthBase):
+class BankCredentials(Nobody):
     """The bank's key, and its signature of exactly what is sent."""
 
     def __init__(self, parties: Parties, version: int) -> None:
@@ -79,4 +90,4 @@ class BankCredentials(AuthBase):
         body = request.body or b""
         request.headers["X-Api-Key"] = self._key
         request.headers["X-Signature"] = sign(self._signing_key, body.encode() if isinstance(body, str) else body)
-        return request
+        return super().__call__(request)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +23,8 @@ from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSIO
 from chalicelib.openbanking.protocol.own_calls import BANK_ANSWERS, BANK_BASES, OWN_CALLS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, WEBHOOKS
 from chalicelib.website.descriptions import DOCUMENTS
-from infra.openapi.__main__ import main, texts
+from infra.openapi.__main__ import DOCUMENTS as MADE
+from infra.openapi.__main__ import PLACE, main
 
 METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -29,7 +32,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 @cache
 def documents() -> dict[str, Any]:
     """What is committed."""
-    return {file.stem: json.loads(file.read_text("utf-8")) for file in texts()}
+    return {name: json.loads((PLACE / f"{name}.json").read_text("utf-8")) for name in DOCUMENTS}
 
 
 def operations(document: Any, place: str = "paths") -> Iterator[tuple[str, str, Any]]:
@@ -79,8 +82,20 @@ def test_the_committed_documents_are_those_that_the_tables_make(capsys: pytest.C
     assert main(["--check"]) == 0, capsys.readouterr().err
 
 
+def test_a_document_that_is_out_of_date_is_told_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("infra.openapi.__main__.PLACE", tmp_path / "documents")
+    monkeypatch.setattr("infra.openapi.__main__.DOCUMENTS", {"small": lambda: {"openapi": "3.1.1"}})
+
+    assert main(["--check"]) == 1
+    assert "small.json is out of date: make openapi" in capsys.readouterr().err
+    assert main([]) == 0
+    assert main(["--check"]) == 0
+
+
 def test_every_document_that_is_served_is_made() -> None:
-    assert {file.stem for file in texts()} == set(DOCUMENTS)
+    assert set(MADE) == set(DOCUMENTS)
 
 
 # -- Valid
@@ -101,6 +116,16 @@ def test_every_example_fits_its_schema(name: str) -> None:
         whole = {**schema, "components": document["components"]}
         problems = Draft202012Validator(whole, format_checker=Draft202012Validator.FORMAT_CHECKER).iter_errors(example)
         assert [f"{place}: {problem.message}" for problem in problems] == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_patterns_are_read_by_javascript_with_and_without_the_flag_u(name: str) -> None:
+    patterns = {found["pattern"] for _, found in every(documents()[name]) if isinstance(found.get("pattern"), str)}
+
+    assert len(patterns) > 5
+    for pattern in patterns:
+        assert max(pattern) < "\U00010000"
+        assert set(re.findall(r"\\(.)", pattern)) <= set("u^$\\.*+?()[]{}|/-"), pattern
 
 
 def of_content(document: Any, holder: Any, kind: str = "application/json") -> list[Any]:
@@ -200,7 +225,8 @@ def test_everything_is_explained(name: str) -> None:
         if "operationId" in item:
             assert item["summary"], place
             assert item["description"], place
-        if parent in ("properties", "parameters", "headers") and "$ref" not in item and "code" not in kind:
+        is_rule = "/if/" in place or "code" in kind  # what a description elsewhere is about
+        if parent in ("properties", "parameters", "headers") and "$ref" not in item and not is_rule:
             assert item.get("description"), place
     for schema in document["components"]["schemas"].values():
         assert schema["description"]

@@ -87,6 +87,14 @@ def test_a_version_2_bank_is_asked_by_the_payments_kind(world: World, kind: str,
     assert ("X-Auth-Token" in payer.side.received[-1].headers) == (kind != "direct")
 
 
+def test_the_payment_that_was_asked_for_is_the_one_that_is_answered(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.pay()
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP", "payment_id": "P-9"}
+
+    assert payer.status().body == {"payment_id": "P-1", "transaction_status": "ACSP"}
+
+
 @VERSIONS
 def test_a_spent_bearer_still_reads_its_own_payments_status(world: World, version: int) -> None:
     payer = Payer(world, version, consent_type="one_time")

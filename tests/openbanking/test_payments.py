@@ -481,11 +481,24 @@ def test_a_payment_id_of_another_clients_payment_is_not_handed_on(world: World) 
     Payer(world, 1, "direct").pay()
     other, _ = world.hub.clients.create(owner="x@example.com", title="Other")
     world.client = other
+    payer = Payer(world, 1, "direct")
 
-    answer = Payer(world, 1, "direct").pay()
+    answers = [payer.pay("key-1") for _ in range(2)]
 
-    assert answer.status == 500
-    assert "unknown" in answer.body["title"]
+    assert [answer.status for answer in answers] == [502, 502]
+    assert "unknown" in answers[0].body["title"]
+    assert payer.calls == 2  # the first client's, and one of this client's
+
+
+@pytest.mark.parametrize("kind", ["single", "direct"])
+def test_a_payment_id_that_the_bank_gives_out_again_stands_for_the_later_payment(world: World, kind: str) -> None:
+    first = Payer(world, 1)
+    first.pay()
+    first.report(4)
+    second = Payer(world, 1, kind)
+
+    assert second.pay().status == 200
+    assert second.status().body["payment_status"] == 1
 
 
 def test_a_bank_that_recognises_a_repeat_answers_with_the_same_payment(world: World) -> None:
@@ -512,6 +525,83 @@ def test_a_payment_goes_on_when_its_beginning_was_written_and_only_then(
     assert first.status == (200 if applied else 500)
     assert payer.pay(key).status == (401 if applied and key is None else 200)
     assert payer.calls == 1
+
+
+def test_an_outcome_that_cannot_be_sealed_does_not_lose_the_payment(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = Payer(world, 1)
+    monkeypatch.setattr(type(world.hub.vault), "seal", lambda *_: 1 / 0)
+
+    assert payer.pay("key-1").status == 200
+    assert payer.status().status == 200
+
+
+def test_a_consent_is_given_back_although_the_refusal_cannot_be_sealed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+    payer.bank_does(NotReached("no connection"))
+    with monkeypatch.context() as patch:
+        patch.setattr(type(world.hub.vault), "seal", lambda *_: 1 / 0)
+        assert "not sent" in payer.pay("key-1").body["title"]
+    payer.bank_does(taken(1))
+
+    assert payer.pay("key-2").status == 200
+
+
+def test_a_bearer_that_was_read_while_another_spent_it_lives_no_longer_when_it_is_given_back(world: World) -> None:
+    """Reading several records is no transaction: the consent may be older than its token."""
+    from chalicelib.openbanking.callers import Callers
+
+    payer = Payer(world, 1, consent_type="one_time")
+    payer.bank_does(NotReached("no connection"))
+    real = Callers.bearer
+
+    def later_token(self: Callers, *arguments: Any, **options: Any) -> Any:
+        caller = real(self, *arguments, **options)
+        caller.token["expires_at"] = caller.consent.valid_until
+        return caller
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Callers, "bearer", later_token)
+        assert payer.pay().status == 502
+    world.clock.advance(3601)
+
+    assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 500, 503])
+@VERSIONS
+def test_an_error_that_leaves_it_open_is_no_refusal(world: World, version: int, status: int) -> None:
+    payer = Payer(world, version)
+    payer.bank_does(Reply(status, REFUSAL[version].body, {}, 0.01))
+
+    assert "unknown" in payer.pay().body["title"]
+
+
+def test_a_payment_that_a_version_2_bank_took_is_no_refusal_whatever_else_it_says(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.bank_does(taken(2) | {"code": "W1", "title": "take care"})
+    assert payer.pay().status == 200
+
+    payer.bank_does({"code": "FUNDS", "title": "not enough money"})
+    assert "refused" in payer.pay().body["title"]
+
+
+@VERSIONS
+def test_without_a_confirmation_url_a_payment_cannot_be_used(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    payer.bank_does(taken(version) | {"confirmation_url": ""})
+
+    assert payer.pay().status == 502
+
+
+def test_a_member_in_both_spellings_is_a_failure_of_the_bank(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.bank_does(taken(2) | {"paymentId": "P-2"})
+
+    assert payer.pay().status == 502
 
 
 # -- what protects the PSU

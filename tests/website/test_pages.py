@@ -124,6 +124,15 @@ def test_after_a_revocation_the_payment_page_does_not_ask_in_the_psus_name(world
     assert payer.calls == 1
 
 
+def test_nothing_is_asked_with_a_consent_that_has_ended(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.pay()
+    world.clock.advance(181 * 24 * 3600)
+
+    assert "The bank reported" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
+    assert payer.calls == 1
+
+
 def test_the_payment_page_tells_nothing_of_clients_with_a_callback_of_their_own(world: World) -> None:
     world.client, _ = world.hub.clients.create(
         owner="tpp@example.com", title="Own", callback_url="http://127.0.0.1:8000/elsewhere"
@@ -142,6 +151,7 @@ def test_the_payment_page_tells_nothing_of_clients_with_a_callback_of_their_own(
         ("payment_id=P-9", "Ask <code>GET /tpp/payment_status</code>"),
         ("payment_id=P-9&bic=ALPHGB21", "is not confirmed"),
         ("payment_id=P-9&bic=NOSUCHXX", "is not confirmed"),
+        (f"payment_id=P-9&bic={'A' * 3000}", "is not confirmed"),
         ("payment_id=%3Cscript%3E&message=%3Cscript%3E&status=%3Cscript%3E", "&lt;script&gt;"),
     ],
 )

@@ -11,9 +11,8 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.foundation.fields import AN, Day, Digits, Iban, Message, fault
 from chalicelib.openbanking.protocol.errors import Fault
-from chalicelib.openbanking.protocol.payments import STATUSES, may_report
+from chalicelib.openbanking.protocol.payments import PAYMENT_ID, STATUSES, may_report
 from chalicelib.openbanking.protocol.scopes import Version
-from chalicelib.openbanking.protocol.tpp_calls import PAYMENT_ID
 
 Identifiers = Annotated[list[AN[128]], Field(max_length=1000)]
 

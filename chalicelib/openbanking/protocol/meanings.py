@@ -1,7 +1,7 @@
 """What members mean: one sentence and one valid example for every member's name.
 
-A member is looked up as ``v1.Payment.status`` (module, model, name), then as ``v1.status``, then as ``status``. Members
-that are objects have no example of their own: theirs is made of their members'.
+A member is looked up as ``v1.PaymentRecord.status`` (module, model, name), then as ``v1.status``, then as ``status``.
+Members that are objects have no example of their own: theirs is made of their members'.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ MEANINGS: Mapping[str, Meaning] = {
     "paginator": ("Which page this is", None),
     "payment": ("The payment", None),
     "payments": ("The payments", None),
-    "v1.Payment.id": ("The payment's identifier at the bank", "31926801261103"),
-    "v1.Payment.status": ("Where the payment stands", 4),
-    "v1.Payment.reference": ("The payment's reference", "RENT NOVEMBER"),
-    "v1.Payment.amount": ("How much was paid, with a dot as decimal separator", "950.00"),
+    "v1.PaymentRecord.id": ("The payment's identifier at the bank", "31926801261103"),
+    "v1.PaymentRecord.status": ("Where the payment stands", 4),
+    "v1.PaymentRecord.reference": ("The payment's reference", "RENT NOVEMBER"),
+    "v1.PaymentRecord.amount": ("How much was paid, with a dot as decimal separator", "950.00"),
     "type": (
         "How it was paid: Bank transfer, Card transfer, Internal transfer, Load, Withdrawal or Other",
         "Bank transfer",
@@ -120,7 +120,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "v1.BulkAddress.country": ("The country", "GB"),
     "v2.CreditorBank.country": ("The country of the creditor's bank", "FI"),
     "creditor_account": ("The account that is paid", {"iban": "DE12100999000005820011"}),
-    "v2.Transaction.creditor_account": ("The account that was paid", None),
+    "v2.Transaction.creditor_account": ("The account that was paid", {"iban": "DE12100999000005820011"}),
     "creditor_address": ("The creditor's address", None),
     "creditor_bank": ("The creditor's bank; mandatory with the scheme SWIFT", None),
     "creditor_name": ("Who is paid", "Kaffeerösterei Lindgren"),
@@ -183,7 +183,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "service": ("The role that the scope belongs to", "AISP"),
     "meaning": ("What the scope allows", "account list and details"),
     "scopes": ("The scopes: rights that the PSU is asked for", ["accounts"]),
-    "bank_calls.scopes": ("The approved scopes: exactly those requested", ["accounts"]),
+    "bank_calls.SaveConsent.scopes": ("The approved scopes: exactly those requested", ["account.list"]),
+    "bank_calls.SaveConsentV2.scopes": ("The approved scopes: exactly those requested", ["accounts"]),
     "own_answers.ScopeAnswer.scopes": ("The scopes", None),
     "state": ("Comes back with the PSU; never used by this client before, made when absent", _STATE),
     "own_answers.AuthorizeAnswer.state": ("Yours, or the one that was made: compare it when the PSU is back", _STATE),
@@ -287,7 +288,7 @@ LEFT_OUT: Mapping[str, frozenset[str]] = {
     "v2.AccountReference": frozenset({"account_number", "sort_code"}),
     "v2.TransactionAccount": frozenset({"bban", "account_number", "sort_code"}),
     "v2.PaymentAccount": frozenset({"bban", "account_number", "sort_code"}),
-    "v2.BulkItem": frozenset({"remittance_information_structured"}),
+    "v2.Transfer": frozenset({"remittance_information_structured"}),
     "v2.DirectPayment": frozenset({"remittance_information_structured"}),
     "v2.SinglePayment": frozenset({"remittance_information_structured", "creditor_bank"}),
     "v2.TransactionsRequest": frozenset({"page_key"}),
@@ -306,7 +307,7 @@ TABLES: Mapping[str, Mapping[Any, str]] = {
     "balance_type": BALANCE_TYPES,
     "transaction_status": STATUSES[2],
     "v2.InitiationAnswer.status": STATUSES[2],
-    "v1.Payment.status": STATUSES[1],
+    "v1.PaymentRecord.status": STATUSES[1],
     "own_answers.payment_status": STATUSES[1],
     "bank_calls.PaymentsStatus.payment_status": STATUSES[1],
     "bank_calls.PaymentsStatusV2.payment_status": STATUSES[2],

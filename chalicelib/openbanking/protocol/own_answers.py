@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.foundation.fields import AN, Message, OpenMessage, WebAddress
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
-from chalicelib.openbanking.protocol.payments import STATUSES
+from chalicelib.openbanking.protocol.payments import PAYMENT_ID, STATUSES
 from chalicelib.openbanking.protocol.scopes import SCOPES, Service
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 
@@ -134,7 +134,7 @@ class StatusEntry(Message):
 class ReportedStatus(Message):
     """What a version 1 bank has reported on a payment."""
 
-    payment_id: AN[255]
+    payment_id: AN[PAYMENT_ID]
     payment_status: StatusNumber
     history: list[StatusEntry]
 
@@ -142,7 +142,7 @@ class ReportedStatus(Message):
 class AskedStatus(OpenMessage):
     """What a version 2 bank says of a payment now."""
 
-    payment_id: AN[255]
+    payment_id: AN[PAYMENT_ID]
     transaction_status: AN[255]
 
 

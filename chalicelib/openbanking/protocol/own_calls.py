@@ -65,10 +65,13 @@ class FrontDoorQuery(Message):
 
 
 class CancelQuery(Message):
-    """``GET /bank/cancel/{secret}``: why the PSU comes back without a consent (RFC 6749 §4.1.2.1)."""
+    """``GET /bank/cancel/{secret}``: why the PSU comes back without a consent (RFC 6749 §4.1.2.1).
 
-    error: AN[64] | None = None
-    error_description: AN[256] | None = None
+    What that RFC does not allow in them is left out, and what is too long cut.
+    """
+
+    error: str | None = None
+    error_description: str | None = None
 
 
 FRONT_DOOR = "/oauth/authorize"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from chalicelib.openbanking.protocol.scopes import Version
 
@@ -15,6 +15,8 @@ SCHEMES: Mapping[Version, tuple[str, ...]] = {
     1: ("FPS", "BACS", "CHAPS", "SCTI", "SCT"),
     2: ("FPS", "BACS", "CHAPS", "SCTI", "SCT", "SWIFT"),
 }
+SCHEME = 35
+"""How long a scheme's name may be to be looked up; the names themselves have at most five letters."""
 SCHEME_MEANINGS: Mapping[str, str] = {
     "FPS": "UK faster payments, the default for pounds",
     "BACS": "UK",
@@ -26,6 +28,9 @@ SCHEME_MEANINGS: Mapping[str, str] = {
 WITHOUT_SWIFT: frozenset[Kind] = frozenset({"direct", "bulk"})
 """Kinds that cannot name a creditor bank, which SWIFT needs."""
 _DEFAULTS = {"GBP": "FPS", "EUR": "SCT"}
+
+PAYMENT_ID = 1024
+"""The longest id of a payment that is taken: version 2 says 255 in its answers, other tables say nothing."""
 
 PENDING = 1
 STATUSES: Mapping[Version, Mapping[Status, str]] = {
@@ -61,6 +66,11 @@ _AFTER_FINAL: Mapping[Status, frozenset[Status]] = {
 }
 
 
+def schemes_schema(version: Version) -> dict[str, Any]:
+    """The JSON Schema of a scheme's name."""
+    return {"type": "string", "minLength": 1, "maxLength": SCHEME, "enum": list(SCHEMES[version])}
+
+
 class SchemeInvalid(ValueError):
     """A payment scheme that the bank, or this kind of payment, does not have; the message says which."""
 
@@ -76,6 +86,11 @@ def scheme(given: str | None, currency: str, kind: Kind, offered: Collection[str
         known = chosen if any(chosen in names for names in SCHEMES.values()) else "the one that was given"
         raise SchemeInvalid(f"this bank does not offer the payment_scheme {known}, only {', '.join(offered)}")
     return chosen
+
+
+def is_payment_id(text: str) -> bool:
+    """Whether a payment can be named by ``text``, in a query and in a bank's report."""
+    return 1 <= len(text) <= PAYMENT_ID and text.isprintable()
 
 
 def first_status(version: Version, answered: object) -> Status:

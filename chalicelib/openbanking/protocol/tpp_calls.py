@@ -10,9 +10,8 @@ from pydantic import Field, model_validator
 
 from chalicelib.foundation.fields import AN, Bic, Message, Whole, fault
 from chalicelib.openbanking.protocol.errors import Fault
+from chalicelib.openbanking.protocol.payments import PAYMENT_ID
 
-PAYMENT_ID = 1024
-"""The longest id of a payment that is taken: version 2 says 255, version 1 nothing."""
 ConsentType = Literal["reusable", "one_time"]
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")

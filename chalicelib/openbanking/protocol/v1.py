@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from chalicelib.foundation.fields import (
     AN,
@@ -27,7 +27,7 @@ from chalicelib.foundation.fields import (
     exact_sum,
     fault,
 )
-from chalicelib.openbanking.protocol.payments import SCHEMES
+from chalicelib.openbanking.protocol.payments import SCHEME, schemes_schema
 
 BULK_ITEMS = 1000
 
@@ -199,7 +199,7 @@ class Receiver(Message):
     receiver_account_number: Digits[34] | None = None
     receiver_sort_code: AN[6] | None = None
     message_for_receiver: AN[35] | None = None
-    payment_scheme: Annotated[AN[35], Field(json_schema_extra={"enum": list(SCHEMES[1])})] | None = None
+    payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(1))] | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from chalicelib.foundation.fields import (
     AN,
@@ -24,7 +24,7 @@ from chalicelib.foundation.fields import (
     decimal,
     fault,
 )
-from chalicelib.openbanking.protocol.payments import SCHEMES
+from chalicelib.openbanking.protocol.payments import SCHEME, schemes_schema
 from chalicelib.openbanking.protocol.v1 import BULK_ITEMS, sums
 
 
@@ -182,7 +182,9 @@ class InstructedAmount(Message):
     currency: Currency
 
 
-class BulkItem(Message):
+class Transfer(Message):
+    """What a payment says of the money and of who gets it; a bulk payment has many of it."""
+
     creditor_account: PaymentAccount | None = None
     creditor_name: AN[70] | None = None
     remittance_information_unstructured: AN[140] | None = None
@@ -191,10 +193,10 @@ class BulkItem(Message):
     instructed_amount: InstructedAmount
 
 
-class DirectPayment(BulkItem):
+class DirectPayment(Transfer):
     """``/v2_payment_direct_single``."""
 
-    payment_scheme: Annotated[AN[35], Field(json_schema_extra={"enum": list(SCHEMES[2])})] | None = None
+    payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(2))] | None = None
     debtor_account: PaymentAccount | None = None
     debtor_name: AN[70] | None = None
     callback_url: WebAddress
@@ -220,12 +222,12 @@ class BulkTotal(Message):
 class BulkPayment(Message):
     """``/v2_payment_bulk``: up to 1000 payments in one currency."""
 
-    payment_scheme: Annotated[AN[35], Field(json_schema_extra={"enum": list(SCHEMES[2])})] | None = None
+    payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(2))] | None = None
     debtor_account: PaymentAccount | None = None
     debtor_name: AN[70] | None = None
     callback_url: WebAddress
     instructed_totals: BulkTotal
-    payments: Annotated[list[BulkItem], Field(min_length=1, max_length=BULK_ITEMS)]
+    payments: Annotated[list[Transfer], Field(min_length=1, max_length=BULK_ITEMS)]
 
     @model_validator(mode="after")
     def adds_up(self) -> BulkPayment:

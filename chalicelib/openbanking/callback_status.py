@@ -1,0 +1,67 @@
+"""What the shared callback page may show of a payment: an address can be forged, so the bank is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.store import Item, Store
+from chalicelib.openbanking.bank_link import BankFailed, BankLink
+from chalicelib.openbanking.banks import Banks
+from chalicelib.openbanking.clients import client_key
+from chalicelib.openbanking.consents import Consent, Consents, consent_key
+from chalicelib.openbanking.payment_status import ask_bank
+from chalicelib.openbanking.payments import Payment, is_early, payment_key
+from chalicelib.openbanking.protocol.payments import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a payment stands, and whether the bank said so just now or had reported it before."""
+
+    status: Status
+    asked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackStatus:
+    """Looks payments up for a page that anybody may open."""
+
+    store: Store
+    clock: Clock
+    banks: Banks
+    consents: Consents
+    link: BankLink
+
+    def look(self, bic: str, payment_id: str, callback_url: str) -> Standing | None:
+        """Where a payment stands whose client has ``callback_url`` for its own, ``None`` when there is none.
+
+        A version 2 bank is asked while the consent lasts; else it is what the bank reported last.
+        """
+        bank = self.banks.find(bic.upper())
+        item = self.store.get(*payment_key(bank.bic, payment_id)) if bank else None
+        if bank is None or item is None or is_early(item):
+            return None
+        payment = Payment.from_item(item)
+        client, consent = self._parties(payment)
+        if client is None or client["callback_url"] != callback_url:
+            return None
+        if payment.api_version == 2 and (consent is not None or payment.consent_id is None):
+            token = self.consents.bank_token(consent) if consent else None
+            try:
+                answer = ask_bank(self.link, bank, payment, token, request_id=new_uuid(), psu_address=None)
+            except BankFailed:
+                pass
+            else:
+                return Standing(answer.body["transaction_status"], asked=True)
+        return Standing(payment.status, asked=False)
+
+    def _parties(self, payment: Payment) -> tuple[Item | None, Consent | None]:
+        """The payment's client, and its consent if that is in force or was spent on a payment."""
+        keys = [client_key(payment.client_id)]
+        if payment.consent_id is not None:
+            keys.append(consent_key(payment.consent_id))
+        client, item = [*self.store.batch_get(keys), None][:2]
+        consent, now = Consent.from_item(item) if item else None, self.clock.time()
+        return client, consent if consent and (consent.is_valid(now) or consent.is_spent(now)) else None
