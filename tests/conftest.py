@@ -27,6 +27,14 @@ from chalicelib.foundation import log  # noqa: E402
 from tests.world import World  # noqa: E402
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run in several processes, a file stays in one of them, and all end-to-end tests have one stack."""
+    for item in items:
+        group = "stack" if item.get_closest_marker("e2e") else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 class Lines:
     """What was logged, line by line."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -23,10 +22,6 @@ _COMPACT_IBAN = {
     "pattern": "^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$",
     "description": "An IBAN in capitals without spaces",
 }
-_ASTRAL = re.compile("[\U00010000-\U0010ffff]-?")
-"""Left out of patterns, which get wider by it: readers in JavaScript that do not set the flag u refuse these."""
-_NEEDLESS_ESCAPE = re.compile(r'\\(["\'])')
-"""Readers that do set it refuse these."""
 _ALWAYS_SENT = frozenset({"payment_scheme"})
 """Members that the service fills in when the TPP leaves them out, besides those that have a default."""
 _NUMBERS: Mapping[str, list[Any]] = {
@@ -116,8 +111,6 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if not isinstance(value, dict):
         return value
     found = {key: _renamed(inner, names) for key, inner in value.items()}
-    if isinstance(found.get("pattern"), str):
-        found["pattern"] = _NEEDLESS_ESCAPE.sub(r"\1", _ASTRAL.sub("", found["pattern"]))
     if isinstance(found.get("$ref"), str):
         place, _, last = found["$ref"].rpartition("/")
         found["$ref"] = f"{place}/{names.get(last, last)}"

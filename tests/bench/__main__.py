@@ -9,12 +9,16 @@ from collections.abc import Iterator
 
 import requests
 
+from chalicelib.openbanking.protocol.scopes import Version
 from infra.local.background import started
 from infra.tour.browser import Browser, approve
 from tests.bench.bare import Bare
+from tests.bench.bulk import ratio
 from tests.bench.measures import cold, percentiles, warm
 from tests.bench.relayed import Relayed
 from tests.bench.scene import scene
+
+VERSIONS: tuple[Version, ...] = (1, 2)
 
 
 @contextlib.contextmanager
@@ -39,6 +43,14 @@ def _against_the_bare_script() -> None:
             from_nothing = cold()
     print(f"GET /tpp/accounts, processor time against the bare script   {per_request}   (goal: 1.30)")
     print(f"cold first answer, processor time against the bare script   {from_nothing}   (goal: 1.60)")
+
+
+def _bulk() -> None:
+    for version in VERSIONS:
+        times = ratio(version)
+        print(
+            f"bulk order of 1000 payments, version {version}, read and validated      {times:.1f} times json.loads (goal: 8)"
+        )
 
 
 def _latency() -> None:
@@ -67,4 +79,5 @@ def _latency() -> None:
 
 if __name__ == "__main__":
     _against_the_bare_script()
+    _bulk()
     _latency()
