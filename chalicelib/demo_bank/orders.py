@@ -36,7 +36,7 @@ Step = Literal[
 
 CONFIRM_SECONDS = 1800
 KEPT_SECONDS = 430 * 86400
-_LINES_A_RECORD = 250
+_LINES_A_RECORD = 100
 _ID_LENGTH = 18
 
 STATUSES: dict[Step, dict[Version, Status]] = {

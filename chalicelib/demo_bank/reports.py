@@ -15,8 +15,8 @@ FIRST_REPEAT = 60
 LAST_REPEAT = 3600
 ATTEMPTS = 24
 _TRIES = 8
-_KEY_TROUBLE = (401, 403)
-"""The service does not recognise the bank: that gets mended. It changes its mind about nothing else."""
+_FOR_GOOD = 400
+"""The service understood the report and will not have it; whatever else it, or what stands before it, says may pass."""
 
 
 def send(bank: Bank, order: Order) -> bool:
@@ -31,7 +31,7 @@ def send(bank: Bank, order: Order) -> bool:
             hub_client.report_status(bank, order.payment_id, report.status, report.request_id)
         except HubRefused as refusal:
             log.warning("demo bank: report refused", bank=bank.profile.name, code=refusal.code)
-            if refusal.status in _KEY_TROUBLE:
+            if refusal.status != _FOR_GOOD:
                 break
         except HubUnreachable:
             log.exception("demo bank: report unanswered", bank=bank.profile.name)

@@ -97,4 +97,4 @@ def test_clients_give_up_within_a_request() -> None:
 
     assert config.connect_timeout <= 2
     assert config.connect_timeout + config.read_timeout <= 10
-    assert config.retries["total_max_attempts"] == 3
+    assert config.retries["total_max_attempts"] == 2
