@@ -8,6 +8,7 @@ MAKEFLAGS += --no-builtin-rules
 
 STAGE ?= dev
 EXAMPLES ?= 300
+SEED ?= 2026
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 SOURCES := app.py chalicelib infra
@@ -38,8 +39,8 @@ test: environment ## Run every test, offline
 test-dynamodb: environment ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
 	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m pytest -m "dynamodb or e2e"
 
-test-openapi: environment ## Hold a stack against the OpenAPI documents, with generated requests: EXAMPLES=300
-	@exec $(PYTHON) -m tests.conformance --examples $(EXAMPLES)
+test-openapi: environment ## Hold a stack against the OpenAPI documents, with generated requests: EXAMPLES=300 SEED=2026
+	@exec $(PYTHON) -m tests.conformance --examples $(EXAMPLES) --seed $(SEED)
 
 openapi: environment ## Write the OpenAPI documents from the protocol's tables
 	@exec $(PYTHON) -m infra.openapi

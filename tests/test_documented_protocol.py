@@ -11,7 +11,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields import InvalidMessage, Message
 from chalicelib.openbanking import payment_flow
 from chalicelib.openbanking.payments import EARLY_SECONDS, HISTORY
-from chalicelib.openbanking.protocol import own_answers, v2
+from chalicelib.openbanking.protocol import own_answers, payments, v2
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2, Fault
 from chalicelib.openbanking.protocol.payments import (
@@ -282,7 +282,7 @@ def test_the_balance_types_are_complete() -> None:
 
 def test_what_a_failed_payment_is_told_begins_as_documented() -> None:
     beginnings = [row[0] for row in tables(section(TPP, "### When a payment fails"))[0][2:]]
-    told = (payment_flow._NOT_SENT, payment_flow._REFUSED, payment_flow._UNKNOWN)
+    told = (payments.NOT_SENT, payments.REFUSED, payments.OUTCOME_UNKNOWN)
 
     assert [text.startswith(beginning) for text, beginning in zip(told, beginnings, strict=True)] == [True] * 3
 

@@ -17,13 +17,13 @@ from chalicelib.foundation.signatures import sign
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
+from chalicelib.openbanking.protocol.payments import AUTHORIZE_AGAIN
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.v1 import Unusable
 from chalicelib.openbanking.protocol.webhooks import Webhook
 
 _TEXT = 510
 _MESSAGE = "the request to the bank failed"
-_AGAIN = ": the bank does not accept the PSU's token any more, the PSU must authorize again"
 _SERVER_ERROR = 500
 _UNDECIDED = (408, 409, 425)
 """Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
@@ -46,7 +46,7 @@ class BankFailed(Refusal):
     def __init__(self, detail: str, reach: Reach = "unknown", *, authorize_again: bool = False) -> None:
         self.reach: Reach = reach
         self.authorize_again = authorize_again
-        message = _MESSAGE + _AGAIN if authorize_again else _MESSAGE
+        message = f"{_MESSAGE}: {AUTHORIZE_AGAIN}" if authorize_again else _MESSAGE
         super().__init__(Fault.BANK_FAILED, message, [Detail(Fault.BANK_FAILED, _printable(detail))])
 
     @property

@@ -36,19 +36,25 @@ from chalicelib.openbanking.consents import Consent, Consents, consent_key
 from chalicelib.openbanking.idempotency import Claim, IdempotencyKeys
 from chalicelib.openbanking.payments import Payment, Payments, is_early
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal, refuse_fields
-from chalicelib.openbanking.protocol.payments import SCHEMES, Kind, SchemeInvalid, first_status, is_payment_id, scheme
+from chalicelib.openbanking.protocol.payments import (
+    AUTHORIZE_AGAIN,
+    NOT_KEPT,
+    NOT_SENT,
+    OUTCOME_UNKNOWN,
+    REFUSED,
+    SCHEMES,
+    Kind,
+    SchemeInvalid,
+    first_status,
+    is_payment_id,
+    scheme,
+)
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, Webhook
 
 KEPT_BYTES = 300_000
 """The longest answer of a bank to a payment that is taken: it has to fit into a record."""
 _TRIES = 5
-_NOT_SENT = "the payment was not sent: the bank could not be reached"
-_REFUSED = "the bank refused the payment"
-_UNKNOWN = (
-    "it is unknown whether the bank has taken the payment: do not send it again as a new one before you know; ask the "
-    "bank and quote the X-Request-Id, or look for the payment among the account's"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +234,7 @@ class PaymentFlow:
             self._write(payment, self._kept(order, lambda claim: self.keys.keeping(claim, answer)))
         except StoreError:
             log.exception("payment not recorded", request_id=request_id)
-            raise Refusal(Fault.INTERNAL, f"the bank answered, but its answer could not be kept; {_UNKNOWN}") from None
+            raise Refusal(Fault.INTERNAL, NOT_KEPT) from None
 
     def _kept(self, order: Order, keeping: Callable[[Claim], Put]) -> list[Operation]:
         """The write that keeps an outcome for repeats; without it, when it cannot be sealed, the rest still counts."""
@@ -300,9 +306,9 @@ def _fill_in_schemes(order: Order, request: dict[str, Any]) -> None:
 
 def _explained(failure: BankFailed) -> Refusal:
     """A bank's failure in words that say what became of the payment."""
-    said = {"never": _NOT_SENT, "refused": _REFUSED, "unknown": _UNKNOWN}[failure.reach]
+    said = {"never": NOT_SENT, "refused": REFUSED, "unknown": OUTCOME_UNKNOWN}[failure.reach]
     if failure.authorize_again:
-        said = f"{said}; {failure.message}"
+        said = f"{said}; {AUTHORIZE_AGAIN}"
     return Refusal(Fault.BANK_FAILED, said, [Detail(Fault.BANK_FAILED, failure.detail)])
 
 

@@ -234,6 +234,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "error_code": ("Which error it is", 4301),
     "message": ("What is wrong, for people", "Parameter request_url not correct: the request URL is unknown"),
     "own_answers.WebhookErrorV1.status": ("Always `error`", "error"),
+    "own_answers.WebhookErrorV1.error_code": ("The bank's own code", 5101),
+    "own_answers.WebhookErrorV1.message": ("What is wrong, for people", "There is not enough money on the account"),
     "own_answers.Error.code": ("Which error it is", "FORMAT_ERROR"),
     "own_answers.TokenError.code": ("Which error it is", "FORMAT_ERROR"),
     "own_answers.WebhookError.code": ("Which error it is", "FORMAT_ERROR"),

@@ -16,7 +16,7 @@ from chalicelib.openbanking.protocol.payments import PAYMENT_ID, STATUSES
 from chalicelib.openbanking.protocol.scopes import SCOPES, Service
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 
-Whole = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
 Timestamp = Annotated[
     str,
     Field(
@@ -49,7 +49,7 @@ class AuthorizeAnswer(Message):
 
     redirect_url: WebAddress
     state: AN[512]
-    expires_in: Whole
+    expires_in: Count
 
 
 class TokenAnswer(Message):
@@ -57,7 +57,7 @@ class TokenAnswer(Message):
 
     access_token: AN[512]
     token_type: Literal["Bearer"]
-    expires_in: Whole
+    expires_in: Count
     refresh_token: AN[512]
     scope: str
     consent_id: str
@@ -96,9 +96,9 @@ class BanksAnswer(Message):
     """One page of the banks that can be reached."""
 
     banks: list[BankEntry]
-    page: Whole
-    limit: Whole
-    total: Whole
+    page: Count
+    limit: Count
+    total: Count
 
 
 class ConsentAnswer(Message):

@@ -71,6 +71,16 @@ def schemes_schema(version: Version) -> dict[str, Any]:
     return {"type": "string", "minLength": 1, "maxLength": SCHEME, "enum": list(SCHEMES[version])}
 
 
+NOT_SENT = "the payment was not sent: the bank could not be reached"
+REFUSED = "the bank refused the payment"
+OUTCOME_UNKNOWN = (
+    "it is unknown whether the bank has taken the payment: do not send it again as a new one before you know; ask the "
+    "bank and quote the X-Request-Id, or look for the payment among the account's"
+)
+NOT_KEPT = f"the bank answered, but its answer could not be kept; {OUTCOME_UNKNOWN}"
+AUTHORIZE_AGAIN = "the bank does not accept the PSU's token any more, the PSU must authorize again"
+
+
 class SchemeInvalid(ValueError):
     """A payment scheme that the bank, or this kind of payment, does not have; the message says which."""
 

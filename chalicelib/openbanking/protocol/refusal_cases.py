@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
+from chalicelib.openbanking.protocol.payments import AUTHORIZE_AGAIN, NOT_KEPT, NOT_SENT, OUTCOME_UNKNOWN, REFUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,6 @@ class Case:
 
 
 _FORBIDDEN_ACCOUNT = "the PSU did not approve the account that iban names"
-_UNKNOWN_OUTCOME = (
-    "it is unknown whether the bank has taken the payment: do not send it again as a new one before you know; ask the "
-    "bank and quote the X-Request-Id, or look for the payment among the account's"
-)
 
 
 def _field(text: str, fault: Fault = Fault.FIELD) -> Refusal:
@@ -235,19 +232,42 @@ CASES = _by_name(
         ),
     ),
     Case(
+        "key_of_another_consent",
+        "Idempotency-Key was used with another consent",
+        Refusal(Fault.HEADERS, "Idempotency-Key was used before, with another consent"),
+    ),
+    Case(
+        "never_ended",
+        "The first request with this Idempotency-Key never ended",
+        _bank(
+            "the first request with this Idempotency-Key never ended: whether the bank has the payment is unknown",
+            "no answer of the bank was kept; ask the bank before you pay again",
+        ),
+    ),
+    Case(
+        "not_kept",
+        "The bank answered, and the service could not write it down",
+        Refusal(Fault.INTERNAL, NOT_KEPT),
+    ),
+    Case(
+        "token_refused",
+        "The bank does not accept the PSU's token any more",
+        _bank(f"{REFUSED}; {AUTHORIZE_AGAIN}", "4202: Access token not found"),
+    ),
+    Case(
         "not_sent",
         "The payment was not sent",
-        _bank("the payment was not sent: the bank could not be reached", "no connection could be made"),
+        _bank(NOT_SENT, "no connection could be made"),
     ),
     Case(
         "refused_by_bank",
         "The bank refused the payment",
-        _bank("the bank refused the payment", "4001: insufficient funds"),
+        _bank(REFUSED, "5101: insufficient funds"),
     ),
     Case(
         "outcome_unknown",
         "Nobody knows whether the bank has the payment",
-        _bank(_UNKNOWN_OUTCOME, "no answer came in time"),
+        _bank(OUTCOME_UNKNOWN, "no answer came in time"),
     ),
     Case(
         "payment_unknown",

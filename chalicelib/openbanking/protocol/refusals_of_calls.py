@@ -12,8 +12,8 @@ _QUERY = ("parameter_wrong", "parameter_unknown", "parameter_repeated")
 _CLIENT = ("client_missing", "client_unknown", "request_id")
 _CONSENT = (*_CLIENT, "bearer_missing", "bearer_invalid")
 _BANK_FAILS = ("bank_gone", "bank_failed", "bank_token")
-_KEYS = ("key_wrong", "key_used", "still_running")
-_PAYMENT = ("callback_foreign", "scheme", "not_sent", "refused_by_bank", "outcome_unknown")
+_KEYS = ("key_wrong", "key_used", "still_running", "never_ended")
+_PAYMENT = ("callback_foreign", "scheme", "not_sent", "refused_by_bank", "outcome_unknown", "not_kept")
 _ACCOUNTS = {"iban", "account_id", "account"}
 _OURS = ("failed", "storage")
 _TOKEN_CLIENT = ("client_missing", "client_unknown", "request_id", *_BODY, "not_a_form")
@@ -60,7 +60,8 @@ def of_relayed_call(call: RelayedCall) -> list[Case]:
 def of_payment_call(call: PaymentCall) -> list[Case]:
     """The same for a payment that is initiated."""
     admitted = (*_CLIENT, "bank_unknown") if call.kind == "direct" else (*_CONSENT, "scope", "account", "bank_gone")
-    return _cases(admitted, ("parameters_none",), _KEYS, ("psu_address",), _BODY, _PAYMENT, _OURS)
+    consented = () if call.kind == "direct" else ("key_of_another_consent", "token_refused")
+    return _cases(admitted, ("parameters_none",), _KEYS, ("psu_address",), _BODY, _PAYMENT, consented, _OURS)
 
 
 def of_payment_status() -> list[Case]:

@@ -45,11 +45,13 @@ class AccountRequest(Message):
     @model_validator(mode="after")
     def one_of(self) -> AccountRequest:
         if (self.iban is None) == (self.account_id is None):
-            fault("value", "one of iban and account_id is required")
+            fault("value", "exactly one of iban and account_id is required")
         return self
 
 
 class Account(OpenMessage):
+    """An account of the PSU."""
+
     id: N[20]
     name: AN[50]
     iban: AN[34]
@@ -58,14 +60,20 @@ class Account(OpenMessage):
 
 
 class AccountsAnswer(OpenMessage):
+    """The accounts of the PSU."""
+
     accounts: list[Account]
 
 
 class AccountAnswer(OpenMessage):
+    """One account of the PSU."""
+
     account: Account
 
 
 class Balance(OpenMessage):
+    """The balance of one account."""
+
     id: N[20]
     name: AN[20]
     balance: N[50]
@@ -73,6 +81,8 @@ class Balance(OpenMessage):
 
 
 class BalancesAnswer(OpenMessage):
+    """The balance of an account, as a list."""
+
     accounts: list[Balance]
 
 
@@ -118,10 +128,14 @@ class PaymentData(OpenMessage):
 
 
 class ListedPaymentData(PaymentData):
+    """An entry of a listed payment's ``additional_data``."""
+
     receiver_data: PartyWithCurrency | None = None
 
 
 class PaymentRecord(OpenMessage):
+    """What a payment record always says."""
+
     id: AN[20]
     reference: AN[30]
     date_created: AN[10]
@@ -132,14 +146,20 @@ class PaymentRecord(OpenMessage):
 
 
 class Payment(PaymentRecord):
+    """A payment from or to an account."""
+
     additional_data: list[PaymentData] | None = None
 
 
 class ListedPayment(PaymentRecord):
+    """A payment in a list."""
+
     additional_data: list[ListedPaymentData] | None = None
 
 
 class PaymentAnswer(OpenMessage):
+    """One payment."""
+
     payment: Payment
 
 
@@ -151,11 +171,15 @@ class PaymentsRequest(AccountRequest):
 
 
 class Paginator(OpenMessage):
+    """Where in the list of payments this page is."""
+
     limit: N[3]
     current_page: N[3]
 
 
 class PaymentsAnswer(OpenMessage):
+    """A page of an account's payments."""
+
     payments: list[ListedPayment]
     paginator: Paginator
 
@@ -178,10 +202,14 @@ class Address(Message):
 
 
 class SingleAddress(Address):
+    """A receiver's address in a single or direct payment."""
+
     country: Country[3] | None = None
 
 
 class BulkAddress(Address):
+    """A receiver's address in a bulk payment."""
+
     country: Country[2]
 
 
@@ -229,10 +257,14 @@ class SinglePayment(DirectPayment):
 
 
 class BulkItem(Receiver):
+    """One payment of a bulk order."""
+
     receiver_address: BulkAddress | None = None
 
 
 class Total(Message):
+    """The sum of the payments in one currency."""
+
     currency: Currency
     amount: Amount[10]
 
@@ -265,11 +297,15 @@ def sums(amounts: Iterable[tuple[str, object]]) -> dict[str, Decimal]:
 
 
 class InitiationAnswer(OpenMessage):
+    """The bank has taken the payment; the PSU confirms it at ``confirmation_url``."""
+
     confirmation_url: AN[16384]
     payment_id: AN[255]
 
 
 class FundsAccount(Message):
+    """The account that is asked about."""
+
     iban: Iban | None = None
     account_id: AN[20] | None = None
 
@@ -281,6 +317,8 @@ class FundsAccount(Message):
 
 
 class FundsAmount(Message):
+    """How much is asked for."""
+
     amount: Amount[10]
     currency: Currency
 

@@ -35,6 +35,8 @@ class AccountRequest(Message):
 
 
 class AccountReference(OpenMessage):
+    """An account of the PSU; a multicurrency account has one for each currency."""
+
     resource_id: AN[255]
     iban: AN[34] | None = None
     bban: AN[30] | None = None
@@ -46,10 +48,14 @@ class AccountReference(OpenMessage):
 
 
 class AccountsAnswer(OpenMessage):
+    """The accounts of the PSU."""
+
     accounts: list[AccountReference]
 
 
 class AccountAnswer(OpenMessage):
+    """One account of the PSU."""
+
     account: AccountReference
 
 
@@ -60,6 +66,8 @@ def account_as_object(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 class BalanceAmount(OpenMessage):
+    """An amount and its currency."""
+
     amount: N[70]
     currency: A[3]
 
@@ -81,6 +89,8 @@ BALANCE_TYPES: Mapping[str, str] = {
 
 
 class BalancesAnswer(OpenMessage):
+    """The balances of an account."""
+
     balances: list[Balance]
 
 
@@ -102,6 +112,8 @@ class TransactionsRequest(Message):
 
 
 class TransactionAccount(OpenMessage):
+    """The account of a party to a transaction."""
+
     iban: AN[34] | None = None
     bban: AN[30] | None = None
     account_number: N[8] | None = None
@@ -109,11 +121,15 @@ class TransactionAccount(OpenMessage):
 
 
 class TransactionReference(OpenMessage):
+    """A structured reference, and of which kind it is."""
+
     reference: AN[35]
     reference_type: AN[35]
 
 
 class TransactionAmount(OpenMessage):
+    """An amount, its currency, and the days that it counts from."""
+
     amount: N[70]
     currency: A[3]
     value_date: AN[10] | None = None
@@ -121,6 +137,8 @@ class TransactionAmount(OpenMessage):
 
 
 class Transaction(OpenMessage):
+    """One transaction."""
+
     transaction_id: AN[255] | None = None
     creditor_name: AN[255] | None = None
     creditor_account: TransactionAccount | None = None
@@ -132,11 +150,15 @@ class Transaction(OpenMessage):
 
 
 class Transactions(OpenMessage):
+    """The booked and the pending transactions."""
+
     booked: list[Transaction]
     pending: list[Transaction]
 
 
 class TransactionsAnswer(OpenMessage):
+    """A page of an account's transactions."""
+
     transactions: Transactions
     page_key: AN[1024] | None = None
 
@@ -157,11 +179,15 @@ class PaymentAccount(Message):
 
 
 class StructuredRemittance(Message):
+    """A structured reference, and of which kind it is."""
+
     reference: AN[35]
     reference_type: A[35]
 
 
 class CreditorAddress(Message):
+    """A creditor's address."""
+
     street_name: AN[70] | None = None
     building_number: AN[35] | None = None
     town_name: AN[140] | None = None
@@ -178,6 +204,8 @@ class CreditorBank(Message):
 
 
 class InstructedAmount(Message):
+    """How much is to be paid, or asked for."""
+
     amount: Amount[70]
     currency: Currency
 
@@ -215,6 +243,8 @@ class SinglePayment(DirectPayment):
 
 
 class BulkTotal(Message):
+    """The sum of all payments."""
+
     currency: Currency
     amount: Amount[10]
 
@@ -239,6 +269,8 @@ class BulkPayment(Message):
 
 
 class InitiationAnswer(OpenMessage):
+    """The bank has taken the payment; the PSU confirms it at ``confirmation_url``."""
+
     status: A[4]
     confirmation_url: AN[16384]
     payment_id: AN[255]
@@ -251,6 +283,8 @@ class StatusRequest(Message):
 
 
 class StatusAnswer(OpenMessage):
+    """Where the payment stands."""
+
     transaction_status: AN[255]
 
 
@@ -262,6 +296,8 @@ class FundsRequest(Message):
 
 
 class FundsAnswer(OpenMessage):
+    """Whether there is as much on the account."""
+
     funds_available: Annotated[bool, Field(strict=True)]
 
 

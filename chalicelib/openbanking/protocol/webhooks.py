@@ -30,6 +30,10 @@ def as_answered(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str,
     return answer
 
 
+class TokenEnded(RevokeToken):
+    """``/revoke_token``: the consent behind a token has ended, by the TPP, the operator or the service."""
+
+
 @dataclass(frozen=True, slots=True)
 class Webhook:
     """One webhook of one bank version.
@@ -189,7 +193,7 @@ STATUS: Mapping[Kind, Webhook] = {
 }
 """Where a version 2 bank is asked for a payment's status; version 1 banks report it and are not asked."""
 
-REVOKE_TOKEN = Webhook("/revoke_token", None, RevokeToken, v1.Acknowledgement)
+REVOKE_TOKEN = Webhook("/revoke_token", None, TokenEnded, v1.Acknowledgement)
 """Both versions: the consent behind a token has ended."""
 
 
