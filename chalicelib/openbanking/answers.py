@@ -74,6 +74,8 @@ def _headers(route: str, refusal: Refusal) -> dict[str, str]:
         headers["WWW-Authenticate"] = 'Bearer realm="causeway", error="invalid_token"'
     if route in _RFC_6749 and oauth_error(refusal) == "invalid_client":
         headers["WWW-Authenticate"] = 'Basic realm="causeway"'
+    if refusal.bank_seconds is not None:
+        headers["Server-Timing"] = f"bank;dur={refusal.bank_seconds * 1000:.1f}"
     if refusal.retry_after is not None:
         headers["Retry-After"] = str(refusal.retry_after)
     return headers

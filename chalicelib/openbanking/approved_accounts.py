@@ -21,9 +21,10 @@ def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
     Raises:
         Refusal: naming the member.
     """
-    for holder in (request, *(request[name] for name in _HOLDERS if name in request)):
+    holders = {"": request} | {f"{name}.": request[name] for name in _HOLDERS if name in request}
+    for place, holder in holders.items():
         for member in _refused(consent, holder):
-            raise Refusal(Fault.FORBIDDEN, f"the PSU did not approve the account that {member} names")
+            raise Refusal(Fault.FORBIDDEN, f"the PSU did not approve the account that {place}{member} names")
 
 
 def _refused(consent: Consent, holder: Mapping[str, Any]) -> Iterator[str]:

@@ -5,6 +5,7 @@ Whatever a bank does wrong becomes one kind of refusal that carries the bank's o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -114,9 +115,11 @@ class BankLink:
             _check(webhook, answer)
             return BankAnswer(webhook.conclude(request, answer), reply.seconds)
         except Unusable as error:
-            raise BankFailed(str(error)) from None
-        except BankFailed as failure:
-            raise self.without_secrets(failure, outgoing) from None
+            failure = BankFailed(str(error))
+        except BankFailed as error:
+            failure = self.without_secrets(error, outgoing)
+        failure.bank_seconds = reply.seconds
+        raise failure
 
     def without_secrets(self, failure: BankFailed, outgoing: Outgoing) -> BankFailed:
         """A failure whose details do not repeat what the bank was sent to recognise us or the PSU by.
@@ -159,10 +162,13 @@ class BankLink:
         Raises:
             BankFailed: there was no whole answer.
         """
+        started = time.monotonic()
         try:
             return self.outbound.post(outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once)
         except OutboundError as error:
-            raise BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown") from error
+            failure = BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown")
+            failure.bank_seconds = time.monotonic() - started
+            raise failure from error
 
 
 def understand(version: Version, reply: Reply) -> dict[str, Any]:

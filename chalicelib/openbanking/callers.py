@@ -68,10 +68,12 @@ class Callers:
         own = [consent_key(token.ids[0]), token_key("access", token)] if token else []
         client, found = self.client_and(credentials, [*own, *keys])
         if credentials.bearer is None:
-            raise no_bearer("a bearer token is required")
+            raise no_bearer("a bearer token is required: Authorization: Bearer <access token>")
         consent = self._consent(client, token, found[0], found[1]) if token else None
-        if token is None or consent is None or not (consent.is_valid(self._clock.time()) or or_spent):
+        if token is None or consent is None:
             raise invalid_bearer()
+        if consent.status == "spent" and not or_spent:
+            raise spent_bearer()
         return Caller(client, consent, found[1] or {}, found[2:])
 
     def _consent(self, client: Client, token: Credential, item: Item | None, access: Item | None) -> Consent | None:
@@ -111,6 +113,10 @@ def _check(credentials: Credentials, item: Item | None) -> Client:
     if not credentials.good_request_id:
         raise Refusal(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
     return client
+
+
+def spent_bearer() -> Refusal:
+    return no_bearer("the one-time consent of this bearer is used up: the PSU must authorize again")
 
 
 def invalid_bearer() -> Refusal:

@@ -30,7 +30,7 @@ from chalicelib.openbanking.approved_accounts import check_accounts
 from chalicelib.openbanking.bank_link import BankAnswer, BankFailed, BankLink, Outgoing
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
-from chalicelib.openbanking.callers import Caller, Callers, Credentials, invalid_bearer
+from chalicelib.openbanking.callers import Caller, Callers, Credentials, invalid_bearer, spent_bearer
 from chalicelib.openbanking.clients import Client
 from chalicelib.openbanking.consents import Consent, Consents, consent_key
 from chalicelib.openbanking.idempotency import Claim, IdempotencyKeys
@@ -100,13 +100,13 @@ class PaymentFlow:
         kept = caller.found[0] if claim else None
         spent = caller.consent.status == "spent"
         if spent and (claim is None or kept is None or not claim.is_of_one_consent_with(kept)):
-            raise invalid_bearer()
+            raise spent_bearer()
         webhook = permitted(call.webhooks, caller.consent)
         known = self.keys.known(claim, kept) if claim else None
         if known is not None:
             return BankAnswer(known, 0)
         if spent:
-            raise invalid_bearer()
+            raise spent_bearer()
         bank = reachable(self.banks, caller.consent)
         version = caller.consent.api_version
         return Order(call.kind, caller.client, caller, bank, version, webhook, claim, new_id())
@@ -184,8 +184,9 @@ class PaymentFlow:
                 if known is None:
                     raise Conflict("the claim that was in the way is gone") from None
                 return known
-            if not any((item or {}).get("spent_by") == order.attempt for item in failure.items):
-                raise invalid_bearer() from None
+            found = [item or {} for item in failure.items]
+            if not any(item.get("spent_by") == order.attempt for item in found):
+                raise (spent_bearer() if any("spent_by" in item for item in found) else invalid_bearer()) from None
         except (StoreUnavailable, Conflict):
             if not self._has_begun(order):
                 raise
@@ -309,7 +310,8 @@ def _explained(failure: BankFailed) -> Refusal:
     said = {"never": NOT_SENT, "refused": REFUSED, "unknown": OUTCOME_UNKNOWN}[failure.reach]
     if failure.authorize_again:
         said = f"{said}; {AUTHORIZE_AGAIN}"
-    return Refusal(Fault.BANK_FAILED, said, [Detail(Fault.BANK_FAILED, failure.detail)])
+    details = [Detail(Fault.BANK_FAILED, failure.detail)]
+    return Refusal(Fault.BANK_FAILED, said, details, bank_seconds=failure.bank_seconds)
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

@@ -13,7 +13,7 @@ from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
 from chalicelib.openbanking.bank_link import BankAnswer, BankLink
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks, spellings
-from chalicelib.openbanking.callers import Callers, Credentials, invalid_bearer, no_bearer
+from chalicelib.openbanking.callers import Callers, Credentials, no_bearer, spent_bearer
 from chalicelib.openbanking.clients import Client
 from chalicelib.openbanking.consents import Consent, Consents
 from chalicelib.openbanking.payments import Payment, Payments, Reported, is_early, payment_key
@@ -82,6 +82,9 @@ class PaymentStatus:
             keys = [payment_key(bic, payment_id) for bic in spellings(query["bic"].upper())]
             client, found = self.callers.client_and(credentials, keys)
             return Asked(client, None, next((item for item in found if item), None))
+        if credentials.bearer is None:
+            self.callers.client(credentials)
+            raise no_bearer("a bearer token is required or, for a direct payment, the parameter bic")
         key = payment_key(credentials.token.ids[2] if credentials.token else "", payment_id)
         caller = self.callers.bearer(credentials, [key], or_spent=True)
         return Asked(caller.client, caller.consent, caller.found[0])
@@ -129,7 +132,7 @@ class PaymentStatus:
         """The payment, if the caller may know of it; a spent bearer may know of its own only. Raises: Refusal."""
         spent = asked.consent is not None and asked.consent.status == "spent"
         if spent and not _is_of(asked.item, asked.consent):
-            raise invalid_bearer()
+            raise spent_bearer()
         try:
             PaymentStatusQuery.read(dict(query))
         except InvalidMessage as error:

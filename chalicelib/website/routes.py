@@ -27,6 +27,7 @@ def home(incoming: Incoming) -> Response:
     return page(
         "home.html",
         base=settings.public_url,
+        bank_base=settings.bank_api_url,
         stage=settings.stage,
         sandbox=settings.has_demo_banks,
         banks=hub().banks.directory(),
@@ -60,6 +61,7 @@ def payment_callback(incoming: Incoming) -> Response:
     known = hub().callback_status.look(bic, payment_id, hub().clients.default_callback) if bic and payment_id else None
     return page(
         "payment.html",
+        base=hub().settings.public_url,
         payment_id=payment_id,
         told=query.get("status"),
         told_meaning=_meaning(query.get("status")),

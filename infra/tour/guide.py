@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 _COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "blue": "34", "magenta": "35", "cyan": "36"}
@@ -29,8 +30,12 @@ class Guide:
     def step(self, text: str) -> None:
         print(f"\n{self.colour('cyan', '●')} {self.colour('bold', text)}")
 
-    def request(self, who: str, method: str, url: str, body: Any = None) -> None:
+    def request(
+        self, who: str, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> None:
         print(f"  {self.colour('magenta', who)} {self.colour('blue', method)} {_short(url)}")
+        for name, value in (headers or {}).items():
+            print(f"    {self.colour('dim', f'{name}: {value}')}")
         if body is not None:
             print(self.colour("dim", _indented(body)))
 

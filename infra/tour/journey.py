@@ -13,8 +13,22 @@ from infra.tour.browser import Browser, approve, confirm
 from infra.tour.guide import Guide
 
 _SCOPES = {
-    1: ["account.list", "account.details", "account.balance", "payment.init", "card_based.funds_confirmations"],
-    2: ["accounts", "accounts.balances", "payments.single", "payments.bulk", "funds_confirmations"],
+    1: [
+        "account.list",
+        "account.details",
+        "account.balance",
+        "account.payments",
+        "payment.init",
+        "card_based.funds_confirmations",
+    ],
+    2: [
+        "accounts",
+        "accounts.balances",
+        "accounts.transactions",
+        "payments.single",
+        "payments.bulk",
+        "funds_confirmations",
+    ],
 }
 _RECEIVERS = {"GBP": "GB33BUKB20201555555555", "EUR": "DE89370400440532013000"}
 
@@ -72,6 +86,13 @@ class Tour:
         identifier = account["id"] if version == 1 else account["resource_id"]
         self._call("GET", f"/tpp/account_balance?account_id={identifier}", bearer=bearer)
 
+        guide.step("The latest movements of the first account")
+        if version == 1:
+            self._call("GET", f"/tpp/account_payments?account_id={identifier}&record_count=2", bearer=bearer)
+        else:
+            query = f"account_id={identifier}&booking_status=booked&page_size=2"
+            self._call("GET", f"/tpp/account_transactions?{query}", bearer=bearer)
+
         guide.step("Is there enough for a purchase of 25.00? Yes or no, and not a word more")
         amount = {"amount": "25.00", "currency": account["currency"]}
         asked = {"account": {"iban": account["iban"]}, "instructed_amount": amount}
@@ -121,7 +142,7 @@ class Tour:
     ) -> Any:
         sent = {"X-Api-Key": self._client_id, "X-Request-Id": str(uuid.uuid4()), **(headers or {})}
         sent |= {"Authorization": f"Bearer {bearer}"} if bearer else {}
-        self._guide.request("TPP", method, f"{self._base}{path}", None if silent else body)
+        self._guide.request("TPP", method, f"{self._base}{path}", "(the same body)" if silent else body, headers)
         answer = self._session.request(method, f"{self._base}{path}", json=body, headers=sent, timeout=30)
         shown = answer.json()
         self._guide.answer(answer.status_code, shown, answer.headers.get("Server-Timing", ""))

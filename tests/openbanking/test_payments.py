@@ -124,6 +124,7 @@ def test_a_one_time_consent_pays_once(world: World, version: int) -> None:
     payer = Payer(world, version, consent_type="one_time")
 
     assert [payer.pay().status, payer.pay().status] == [200, 401]
+    assert "used up" in payer.pay().body["title"]
     assert payer.calls == 1
     assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
     assert world.tpp("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).status == 400
@@ -362,6 +363,8 @@ def test_a_failure_says_what_became_of_the_payment(
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert words in answer.body["title"]
+    assert answer.headers["server-timing"].startswith("bank;dur=")
+    assert ", hub;dur=" in answer.headers["server-timing"]
     assert payer.calls == 1
 
 

@@ -149,6 +149,7 @@ class Refusal(Exception):
         oauth_error: the ``error`` of RFC 6749, where the token endpoint refuses.
         retry_after: seconds after which another try may succeed.
         challenge: whether the answer asks for a bearer (``WWW-Authenticate``).
+        bank_seconds: how long a bank took that was asked, in seconds.
         first: request id and time, in Unix seconds, of the request that this refusal first answered; a repeat gets it
             unchanged.
     """
@@ -163,6 +164,7 @@ class Refusal(Exception):
         retry_after: int | None = None,
         challenge: bool = False,
         first: tuple[str, int] | None = None,
+        bank_seconds: float | None = None,
     ) -> None:
         self.fault = fault
         self.message = message
@@ -171,6 +173,7 @@ class Refusal(Exception):
         self.retry_after = retry_after
         self.challenge = challenge
         self.first = first
+        self.bank_seconds = bank_seconds
         super().__init__(f"{fault.name}: {message}")
 
 

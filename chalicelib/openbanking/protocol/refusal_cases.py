@@ -67,7 +67,18 @@ CASES = _by_name(
     Case(
         "bearer_missing",
         "No bearer",
-        Refusal(Fault.NOT_AUTHENTICATED, "a bearer token is required", challenge=True),
+        Refusal(
+            Fault.NOT_AUTHENTICATED, "a bearer token is required: Authorization: Bearer <access token>", challenge=True
+        ),
+    ),
+    Case(
+        "bearer_spent",
+        "The bearer's one-time consent has paid",
+        Refusal(
+            Fault.NOT_AUTHENTICATED,
+            "the one-time consent of this bearer is used up: the PSU must authorize again",
+            challenge=True,
+        ),
     ),
     Case(
         "bearer_invalid",

@@ -10,7 +10,7 @@ from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall
 _BODY = ("not_json", "too_large", "member_wrong", "member_unknown", "content_type")
 _QUERY = ("parameter_wrong", "parameter_unknown", "parameter_repeated")
 _CLIENT = ("client_missing", "client_unknown", "request_id")
-_CONSENT = (*_CLIENT, "bearer_missing", "bearer_invalid")
+_CONSENT = (*_CLIENT, "bearer_missing", "bearer_invalid", "bearer_spent")
 _BANK_FAILS = ("bank_gone", "bank_failed", "bank_token")
 _KEYS = ("key_wrong", "key_used", "still_running", "never_ended")
 _PAYMENT = ("callback_foreign", "scheme", "not_sent", "refused_by_bank", "outcome_unknown", "not_kept")
