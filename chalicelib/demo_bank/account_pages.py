@@ -7,7 +7,7 @@ from datetime import date
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import customers, sessions
+from chalicelib.demo_bank.area import session_of, sign_in_page
 from chalicelib.demo_bank.customers import Account
 from chalicelib.demo_bank.execution import book
 from chalicelib.demo_bank.pages import Visit, message, page, see_other
@@ -20,7 +20,7 @@ _MONTH = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
 
 def listed(visit: Visit) -> Response:
     """``GET /my-accounts``: the customer's accounts, or the form to sign in."""
-    session = sessions.find(visit.bank, visit.cookie(sessions.COOKIE))
+    session = session_of(visit)
     if session is None:
         return sign_in_page(visit, PLACE, "My accounts", "Sign in to see balances and transactions.")
     rows = [(account, book(visit.bank, account)) for account in session.customer.accounts]
@@ -29,20 +29,13 @@ def listed(visit: Visit) -> Response:
 
 def single(visit: Visit, account_id: str) -> Response:
     """``GET /my-accounts/<id>?month=2026-03``: one account's transactions of a month, newest first."""
-    session = sessions.find(visit.bank, visit.cookie(sessions.COOKIE))
+    session = session_of(visit)
     if session is None:
         return see_other(visit.link(PLACE))
     account = session.customer.account(account_id)
     if account is None:
         return message(visit, "Not found", "You have no such account.", status=404)
     return _account_page(visit, session, account, book(visit.bank, account))
-
-
-def sign_in_page(visit: Visit, place: str, title: str, text: str) -> Response:
-    """The form to sign in for a page outside of a journey."""
-    error = "User name and password do not match. Please try again." if visit.field("again") else ""
-    people = list(customers.customers(visit.bank.profile.name).values())
-    return page(visit, "area_sign_in.html", error=error, customers=people, place=place, title=title, text=text)
 
 
 def _account_page(visit: Visit, session: Session, account: Account, statement: Statement) -> Response:

@@ -13,17 +13,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from dataclasses import astuple, dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.demo_bank.customers import Account
+from chalicelib.demo_bank.instructions import Party
 from chalicelib.demo_bank.orders import KEPT_SECONDS
 from chalicelib.demo_bank.runtime import TABLE, Bank
-from chalicelib.demo_bank.transactions import Statement, Transaction, first_of_month, statement
+from chalicelib.demo_bank.transactions import Statement, Transaction, first_day, first_of_month, statement
 from chalicelib.foundation.store import Item, Operation, Put, Update, absent
 from chalicelib.openbanking.protocol.payments import Status
+
+_SETTLED_WITHIN = timedelta(days=1)
+"""What was begun before the statement's first day may have been booked on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,8 @@ class Entry:
 
     Attributes:
         entry_id: the payment's id, for the account that pays.
+        counterparty_account: the other side, as far as it is known.
+        created_at: when the payment was initiated, Unix seconds.
         begun_at: when the customer confirmed, Unix seconds; a part of the record's key.
         booked_at: when it was booked; 0 while it is pending.
         settles_at: when a pending entry is to be settled.
@@ -41,9 +48,10 @@ class Entry:
     payment_id: str
     amount: int
     counterparty: str
-    counterparty_iban: str
+    counterparty_account: Party
     text: str
     status: Status
+    created_at: int
     begun_at: int
     booked_at: int = 0
     settles_at: int = 0
@@ -51,6 +59,7 @@ class Entry:
 
 def writing(bank: Bank, account_id: str, entry: Entry) -> Put:
     members = {name: getattr(entry, name) for name in Entry.__dataclass_fields__}
+    members["counterparty_account"] = list(astuple(entry.counterparty_account))
     return Put(TABLE, key(bank, account_id, entry) | members | {"expires_at": entry.begun_at + KEPT_SECONDS})
 
 
@@ -59,22 +68,22 @@ def key(bank: Bank, account_id: str, entry: Entry) -> Item:
 
 
 def entries(bank: Bank, account: Account) -> list[Entry]:
-    """The payments on an account, oldest first."""
+    """The payments that a statement of today may have, oldest first."""
     found: list[Entry] = []
-    after = None
-    while True:
+    first = _midnight(first_day(bank.clock.now().date()) - _SETTLED_WITHIN)
+    after: Item | None = bank.key(f"{_prefix(account.account_id)}{first:012d}")
+    while after is not None:
         prefix = ("id", _prefix(account.account_id))
         page = bank.store.query(TABLE, ("bank", bank.profile.name), sort_prefix=prefix, after=after)
-        found += [Entry(**{name: item[name] for name in Entry.__dataclass_fields__}) for item in page.items]
+        found += map(_entry, page.items)
         after = page.next
-        if after is None:
-            return found
+    return found
 
 
 def compose(account: Account, payments: Iterable[Entry], today: date) -> Statement:
     """The statement of an account as of ``today``, its payments included."""
     made = statement(account, today)
-    start = made.booked[0].booked_on
+    start = first_day(today)
     booked: list[Transaction] = []
     pending: list[Transaction] = []
     for entry in payments:
@@ -98,7 +107,7 @@ def _returned(account: Account, booked: Iterable[Transaction], today: date) -> l
             booked_on=first,
             amount=-amount,
             counterparty="Sandbox",
-            counterparty_iban=None,
+            counterparty_account=Party(),
             text="Last month's demonstration payments taken back",
             means="internal",
         )
@@ -110,14 +119,29 @@ def _returned(account: Account, booked: Iterable[Transaction], today: date) -> l
 def _transaction(entry: Entry, today: date) -> Transaction:
     return Transaction(
         transaction_id=entry.entry_id,
-        booked_on=datetime.fromtimestamp(entry.booked_at, UTC).date() if entry.booked_at else today,
+        booked_on=_day(entry.booked_at) if entry.booked_at else today,
         amount=entry.amount,
         counterparty=entry.counterparty,
-        counterparty_iban=entry.counterparty_iban or None,
+        counterparty_account=entry.counterparty_account,
         text=entry.text,
         means="transfer",
         status=entry.status,
+        created_on=_day(entry.created_at),
     )
+
+
+def _entry(item: Item) -> Entry:
+    members: dict[str, Any] = {name: item[name] for name in Entry.__dataclass_fields__}
+    members["counterparty_account"] = Party(*item["counterparty_account"])
+    return Entry(**members)
+
+
+def _day(seconds: int) -> date:
+    return datetime.fromtimestamp(seconds, UTC).date()
+
+
+def _midnight(day: date) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
 
 
 def turn(bank: Bank, account_id: str) -> int:

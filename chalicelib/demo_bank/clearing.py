@@ -7,9 +7,9 @@ from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import TABLE, Bank, NotInstalled, bank
 from chalicelib.foundation import log
 
-_AT_ONCE = 25
-_SECONDS = 20
+SECONDS = 20
 """So long one bank may take: a report to a service that does not answer costs seconds."""
+AFTER_FAILURE = 60
 
 
 def run() -> None:
@@ -24,29 +24,33 @@ def run() -> None:
 
 
 def clear(at: Bank) -> int:
-    """Do what is due at a bank; answers how many payments were looked at. A payment that fails keeps none waiting."""
-    deadline, is_reachable, done = at.clock.monotonic() + _SECONDS, True, 0
-    for due_at, order_id in orders.due(at, _AT_ONCE):
-        if at.clock.monotonic() > deadline:
+    """Do what is due at a bank, as far as the time goes; answers how many payments were looked at.
+
+    A payment that fails keeps none waiting: it is put off itself.
+    """
+    deadline, is_reachable, done = at.clock.monotonic() + SECONDS, True, 0
+    for due_at, order_id in orders.due(at):
+        if at.clock.monotonic() >= deadline:
             break
         try:
-            is_reachable = _clear(at, due_at, order_id, is_reachable)
+            is_reachable = _clear(at, due_at, order_id, deadline, is_reachable)
         except NotInstalled:
             raise
         except Exception:
             log.exception("demo bank: payment not cleared", bank=at.profile.name)
+            orders.put_off(at, due_at, order_id, AFTER_FAILURE)
         done += 1
     return done
 
 
-def _clear(at: Bank, due_at: int, order_id: str, is_reachable: bool) -> bool:
+def _clear(at: Bank, due_at: int, order_id: str, deadline: float, is_reachable: bool) -> bool:
     """One payment; answers whether the service can be reached."""
     order = orders.find(at, order_id)
-    if order is None or order.due_at != due_at:  # it was taken care of meanwhile, or cannot be read any more
-        at.store.delete(TABLE, orders.due_key(at, due_at, order_id))
+    if order is None or not 0 < order.due_at <= at.clock.time():
+        at.store.delete(TABLE, orders.due_key(at, due_at, order_id))  # it was taken care of, or cannot be read any more
         return is_reachable
     order = execution.refresh(at, order)
     if is_reachable:
-        return reports.send(at, order)
+        return reports.send(at, order, deadline)
     reports.postpone(at, order)
     return False

@@ -12,6 +12,7 @@ from dataclasses import replace
 from chalicelib.demo_bank import books, orders
 from chalicelib.demo_bank.books import Entry
 from chalicelib.demo_bank.customers import Account, Customer
+from chalicelib.demo_bank.instructions import Party
 from chalicelib.demo_bank.orders import Order, Step
 from chalicelib.demo_bank.runtime import TABLE, Bank
 from chalicelib.demo_bank.transactions import Statement
@@ -159,9 +160,10 @@ def _booking(bank: Bank, order: Order) -> list[Operation]:
             payment_id=order.payment_id,
             amount=credit.amount,
             counterparty=payer.full_name,
-            counterparty_iban=account.iban or "",
+            counterparty_account=Party(iban=account.iban or ""),
             text=order.text if order.count == 1 else f"{credit.count} of {order.count} payments together",
             status=order.status,
+            created_at=order.created_at,
             begun_at=order.confirmed_at,
             booked_at=bank.clock.time(),
         )
@@ -180,9 +182,10 @@ def _debit(bank: Bank, order: Order) -> Entry:
         payment_id=order.payment_id,
         amount=-order.amount,
         counterparty=order.receiver,
-        counterparty_iban=order.receiver_account,
+        counterparty_account=order.receiver_account,
         text=order.text,
         status=order.status,
+        created_at=order.created_at,
         begun_at=order.confirmed_at,
         booked_at=bank.clock.time() if is_settled else 0,
         settles_at=order.settles_at,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-
 from chalice.app import Response
 
-from chalicelib.demo_bank import consents, customers, hub_client, sessions
-from chalicelib.demo_bank.account_pages import sign_in_page
+from chalicelib.demo_bank import consents, customers, hub_client
+from chalicelib.demo_bank.area import in_session, session_of, sign_in_page
 from chalicelib.demo_bank.hub_client import HubRefused
-from chalicelib.demo_bank.pages import Visit, page, see_other, set_cookie
+from chalicelib.demo_bank.pages import Visit, page, see_other
 from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.demo_bank.runtime import HubUnreachable
 from chalicelib.demo_bank.sessions import Session
@@ -18,8 +15,6 @@ from chalicelib.foundation import log
 
 PLACE = "/consents"
 _NOT_THERE = {"4202", "RESOURCE_UNKNOWN"}
-
-SessionView = Callable[[Visit, Session], Response]
 
 
 def landing(visit: Visit) -> Response:
@@ -30,41 +25,12 @@ def landing(visit: Visit) -> Response:
 
 def consents_page(visit: Visit) -> Response:
     """``GET /consents``: the customer's consents, or the form to sign in."""
-    session = sessions.find(visit.bank, visit.cookie(sessions.COOKIE))
+    session = session_of(visit)
     if session is None:
         return sign_in_page(
             visit, PLACE, "My consents", "Sign in to see which applications have access to your accounts."
         )
     return _listed(visit, session)
-
-
-def sign_in(visit: Visit) -> Response:
-    """Begin a session, and go on to the page that asked for it."""
-    place = f"/{visit.incoming.uri['first']}"
-    customer = customers.sign_in(visit.bank.profile.name, visit.field("username"), visit.field("password"))
-    if customer is None:
-        return see_other(visit.link(place, again="1"))
-    cookie = sessions.begin(visit.bank, customer)
-    return see_other(visit.link(place), set_cookie(visit.bank, sessions.COOKIE, cookie, sessions.LIFETIME))
-
-
-def in_session(view: SessionView) -> Callable[[Visit], Response]:
-    """A form of a signed-in customer; without a session, or without its form token, it leads to the sign-in."""
-
-    @wraps(view)
-    def checked(visit: Visit) -> Response:
-        session = sessions.find(visit.bank, visit.cookie(sessions.COOKIE))
-        if session is None or not session.accepts(visit.field("form_token")):
-            return see_other(visit.link(PLACE))
-        return view(visit, session)
-
-    return checked
-
-
-@in_session
-def sign_out(visit: Visit, _: Session) -> Response:
-    sessions.end(visit.bank, visit.cookie(sessions.COOKIE))
-    return see_other(visit.link(PLACE), set_cookie(visit.bank, sessions.COOKIE, "", 0))
 
 
 @in_session

@@ -9,7 +9,7 @@ from typing import Any
 
 import requests
 
-from chalicelib.demo_bank.runtime import Bank, HubUnreachable
+from chalicelib.demo_bank.runtime import READ_SECONDS, Bank, HubUnreachable
 from chalicelib.foundation import jsontext, signatures
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.bank_calls import in_spelling
@@ -82,9 +82,13 @@ def revoke_token(bank: Bank, access_token: str) -> None:
     _call(bank, "/token/revoke", {"access_token": access_token}, new_uuid())
 
 
-def report_status(bank: Bank, payment_id: str, status: Status, request_id: str) -> None:
-    """Where a payment stands now; a repeat carries the same ``request_id``. Raises: HubRefused, HubUnreachable."""
-    _call(bank, "/payments/status", {"payment_id": payment_id, "payment_status": status}, request_id)
+def report_status(bank: Bank, payment_id: str, status: Status, request_id: str, seconds: float) -> None:
+    """Where a payment stands now; a repeat carries the same ``request_id``. The answer may take so many ``seconds``.
+
+    Raises:
+        HubRefused, HubUnreachable.
+    """
+    _call(bank, "/payments/status", {"payment_id": payment_id, "payment_status": status}, request_id, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ class _Answer:
         return value
 
 
-def _call(bank: Bank, path: str, members: Mapping[str, Any], request_id: str) -> _Answer:
+def _call(bank: Bank, path: str, members: Mapping[str, Any], request_id: str, seconds: float = READ_SECONDS) -> _Answer:
     version = bank.profile.version
     body = jsontext.dumps(in_spelling(version, members)).encode()
     credentials = bank.credentials()
@@ -113,7 +117,7 @@ def _call(bank: Bank, path: str, members: Mapping[str, Any], request_id: str) ->
         "X-Signature": signatures.sign(credentials.signing_key, body),
     }
     base = "/bank" if version == 1 else "/bank/v2"
-    answer = bank.exchange("POST", base + path, body, headers)
+    answer = bank.exchange("POST", base + path, body, headers, seconds)
     return _Answer(bank, _members(path, answer))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.demo_bank import consents, execution, instructions, orders
 from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.customers import Account, customers
-from chalicelib.demo_bank.instructions import Instruction, Line
+from chalicelib.demo_bank.instructions import Instruction, Line, Party
 from chalicelib.demo_bank.orders import Credit, Order, Step
 from chalicelib.demo_bank.refusals import no_account, no_funds, no_payment, not_paid
 from chalicelib.demo_bank.runtime import Bank
@@ -61,6 +61,8 @@ def _new(call: Call, kind: Kind, order_id: str) -> Order:
     instruction = instructions.read(bank.profile, kind, call.request)
     account = _debtor(call, instruction)
     if account is not None:
+        _check_other_side(account, instruction)
+    if account is not None and consent is not None:  # nobody else may learn what is on an account
         _check_funds(bank, account, instruction)
     if instruction.test == "TEST-NO-FUNDS":
         raise no_funds()
@@ -104,9 +106,12 @@ def can_pay(account: Account, currency: str) -> bool:
     return account.currency == currency and account.kind != "card"
 
 
-def _check_funds(bank: Bank, account: Account, instruction: Instruction) -> None:
+def _check_other_side(account: Account, instruction: Instruction) -> None:
     if any(line.account.is_account(account) for line in instruction.lines):
         raise Refusal(Fault.CONTENT, "debtor and creditor are the same account")
+
+
+def _check_funds(bank: Bank, account: Account, instruction: Instruction) -> None:
     if execution.book(bank, account).available < instruction.amount:
         raise no_funds()
 
@@ -129,7 +134,7 @@ def _order(call: Call, order_id: str, instruction: Instruction, account: Account
         amount=instruction.amount,
         count=count,
         receiver=_receiver(first, count),
-        receiver_account=first.account.label if count == 1 else "",
+        receiver_account=first.account if count == 1 else Party(),
         text=first.text if count == 1 else "Bulk payment",
         is_instant=instruction.is_instant,
         is_within=sum(credit.count for credit in within) == count,

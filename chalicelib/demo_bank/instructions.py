@@ -43,7 +43,7 @@ class Party:
 
     @property
     def label(self) -> str:
-        """The account as it is shown to a person."""
+        """The account as it is shown to a person; empty when nothing names it."""
         return self.iban or self.bban or f"{self.sort_code} {self.number}".strip()
 
 

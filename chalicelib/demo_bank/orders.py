@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import base64
 import hmac
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
 
@@ -37,6 +37,7 @@ Step = Literal[
 CONFIRM_SECONDS = 1800
 KEPT_SECONDS = 430 * 86400
 _LINES_A_RECORD = 100
+_DUE_A_PAGE = 25
 _ID_LENGTH = 18
 
 STATUSES: dict[Step, dict[Version, Status]] = {
@@ -80,7 +81,8 @@ class Order:
         customer_id: whose money it is; empty until the customer of a direct payment has signed in.
         account_id: the debtor account; empty until the customer has chosen one.
         is_fixed: whether the request named the debtor account.
-        receiver, receiver_account, text: who gets the money and what for, in words for a statement.
+        receiver, text: who gets the money and what for, in words for a statement.
+        receiver_account: where the money goes; empty for several receivers.
         count: number of single payments.
         test: the test reference that it carries, or empty.
         is_within: whether all the money stays at this bank.
@@ -101,7 +103,7 @@ class Order:
     amount: int
     count: int
     receiver: str
-    receiver_account: str
+    receiver_account: Party
     text: str
     is_instant: bool
     is_within: bool
@@ -138,6 +140,7 @@ class Order:
         outcome = {"status": str(self.result), "payment_id": self.payment_id}
         outcome |= {"message": self.message} if self.message else {}
         joint = "&" if urlsplit(self.callback_url).query else "?"
+        joint = "" if self.callback_url.endswith(("?", "&")) else joint
         return f"{self.callback_url}{joint}{urlencode(outcome)}"
 
     def customer(self, bank: Bank) -> Customer | None:
@@ -156,7 +159,7 @@ class Order:
             str(self.amount),
             self.currency,
             self.receiver,
-            self.receiver_account,
+            self.receiver_account.label,
         )
         derived = bank.derive("payment key code", *parts)
         return f"{int.from_bytes(derived[:8], 'big') % 1_000_000:06d}"
@@ -236,11 +239,27 @@ def due_key(bank: Bank, at: int, order_id: str) -> Item:
     return bank.key(f"due#{at:012d}#{order_id}")
 
 
-def due(bank: Bank, limit: int) -> list[tuple[int, str]]:
-    """What is due now, oldest first: times, and ids of payments."""
-    page = bank.store.query(TABLE, ("bank", bank.profile.name), sort_prefix=("id", "due#"), limit=limit)
-    found = [(int(at), order_id) for _, at, order_id in (item["id"].split("#") for item in page.items)]
-    return [(at, order_id) for at, order_id in found if at <= bank.clock.time()]
+def due(bank: Bank) -> Iterator[tuple[int, str]]:
+    """What is due now, oldest first: times, and ids of payments; read page by page, as far as it is asked for."""
+    now, after = bank.clock.time(), None
+    while True:
+        prefix = ("id", "due#")
+        page = bank.store.query(TABLE, ("bank", bank.profile.name), sort_prefix=prefix, after=after, limit=_DUE_A_PAGE)
+        for item in page.items:
+            _, at, order_id = item["id"].split("#")
+            if int(at) > now:
+                return
+            yield int(at), order_id
+        after = page.next
+        if after is None:
+            return
+
+
+def put_off(bank: Bank, at: int, order_id: str, seconds: int) -> None:
+    """What was due at ``at`` is looked at again so many seconds from now."""
+    later = bank.clock.time() + seconds
+    again = due_key(bank, later, order_id) | {"expires_at": later + KEPT_SECONDS}
+    bank.store.transact([Put(TABLE, again), Delete(TABLE, due_key(bank, at, order_id))])
 
 
 def _due(bank: Bank, order: Order) -> Put:
@@ -260,15 +279,14 @@ def _chunks(count: int) -> range:
 
 
 def _row(line: Line) -> list[Any]:
-    party = line.account
-    account = [party.iban, party.bban, party.number, party.sort_code]
-    return [line.name, account, line.amount, line.reference, line.message]
+    return [line.name, astuple(line.account), line.amount, line.reference, line.message]
 
 
 def _item(bank: Bank, order: Order) -> Item:
     record = _record(order.payment_id)
     members = {name: getattr(order, name) for name in Order.__dataclass_fields__ if name != "payment_id"}
     members["callback_url"] = bank.seal(order.callback_url, record)
+    members["receiver_account"] = list(astuple(order.receiver_account))
     members["credits"] = [[credit.account_id, credit.amount, credit.count] for credit in order.credits]
     members["reports"] = [[report.status, report.request_id] for report in order.reports]
     return bank.key(record) | members | {"expires_at": order.created_at + KEPT_SECONDS}
@@ -277,6 +295,7 @@ def _item(bank: Bank, order: Order) -> Item:
 def _order(bank: Bank, order_id: str, item: Item) -> Order:
     members: dict[str, Any] = {name: item[name] for name in Order.__dataclass_fields__ if name != "payment_id"}
     members["callback_url"] = bank.unseal(item["callback_url"], item["id"])
+    members["receiver_account"] = Party(*item["receiver_account"])
     members["credits"] = tuple(Credit(*entry) for entry in item["credits"])
     members["reports"] = tuple(Report(*entry) for entry in item["reports"])
     return Order(order_id, **members)

@@ -15,17 +15,20 @@ from typing import Any
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import consents, customers, execution, orders, reports, sessions
+from chalicelib.demo_bank import area, consents, customers, execution, orders, reports
 from chalicelib.demo_bank.customers import Account, Customer
 from chalicelib.demo_bank.execution import Moved
 from chalicelib.demo_bank.initiation import can_pay
 from chalicelib.demo_bank.orders import Order
-from chalicelib.demo_bank.pages import Visit, message, page, safe_origin, see_other, set_cookie
+from chalicelib.demo_bank.pages import Visit, message, page, safe_origin, see_other
 from chalicelib.demo_bank.sessions import Session
 
 PLACE = "/payment/"
 KEY_CODES = 3
 SIGN_INS = 5
+REPORT_SECONDS = 5
+"""So long a PSU waits while the service is told; what it has not been told then is due anyway."""
+_RUNS = 2
 
 Step = Callable[[Visit, Order], Response]
 
@@ -36,7 +39,7 @@ def show(visit: Visit, secret: str) -> Response:
     if order is None:
         return _unknown(visit)
     order = execution.refresh(visit.bank, order)
-    session = _session(visit, order)
+    session = _of_payer(order, area.session_of(visit))
     if order.state != "open":
         return page(visit, "payment_outcome.html", order=order, is_own=session is not None)
     if session is None:
@@ -54,16 +57,22 @@ def payment_step(step: Step) -> Callable[[Visit], Response]:
         order = orders.find_by_secret(visit.bank, visit.field("payment"))
         if order is None:
             return _unknown(visit)
-        order = execution.refresh(visit.bank, order)
-        if order.state != "open":
-            return see_other(order.back)
-        try:
-            return step(visit, order)
-        except Moved:
-            moved = orders.find(visit.bank, order.payment_id) or order
-            return see_other(_link(visit, moved) if moved.state == "open" else moved.back)
+        order = seen = execution.refresh(visit.bank, order)
+        for _ in range(_RUNS):
+            if order.state != "open" or _asked(order) != _asked(seen):
+                break
+            try:
+                return step(visit, order)
+            except Moved:
+                order = orders.find(visit.bank, order.payment_id) or order
+        return see_other(_link(visit, order, again="moved") if order.state == "open" else order.back)
 
     return view
+
+
+def _asked(order: Order) -> tuple[str, str, int]:
+    """What a form was about; a report that was sent or postponed meanwhile changes nothing of it."""
+    return order.customer_id, order.account_id, order.attempts
 
 
 @payment_step
@@ -72,25 +81,25 @@ def sign_in(visit: Visit, order: Order) -> Response:
     bank = visit.bank
     customer = customers.sign_in(bank.profile.name, visit.field("username"), visit.field("password"))
     if customer is None:
-        order = execution.move(bank, order, replace(order, sign_in_attempts=order.sign_in_attempts + 1))
-        if order.sign_in_attempts >= SIGN_INS:
-            return _cancel(visit, order, "The customer could not be authenticated")
+        tried = replace(order, sign_in_attempts=order.sign_in_attempts + 1)
+        if tried.sign_in_attempts >= SIGN_INS:
+            return _cancel(visit, tried, "The customer could not be authenticated")
+        execution.move(bank, order, tried)
         return see_other(_link(visit, order, again="password"))
     if not _may_pay(visit, order, customer):
         return see_other(_link(visit, order, again="customer"))
     if order.customer_id != customer.customer_id:
         order = execution.sign_in(bank, order, customer)
-    cookie = sessions.begin(bank, customer)
-    return see_other(_link(visit, order), set_cookie(bank, sessions.COOKIE, cookie, sessions.LIFETIME))
+    return see_other(_link(visit, order), area.begin(visit, customer))
 
 
-def in_session(step: Callable[[Visit, Order, Session], Response]) -> Step:
+def payer_step(step: Callable[[Visit, Order, Session], Response]) -> Step:
     """A form of the signed-in customer; without a session, or without its form token, it leads to the sign-in."""
 
     @wraps(step)
     def checked(visit: Visit, order: Order) -> Response:
-        session = _session(visit, order)
-        if session is None or not session.accepts(visit.field("form_token")):
+        session = _of_payer(order, area.session_of_form(visit))
+        if session is None:
             return see_other(_link(visit, order))
         return step(visit, order, session)
 
@@ -98,7 +107,7 @@ def in_session(step: Callable[[Visit, Order, Session], Response]) -> Step:
 
 
 @payment_step
-@in_session
+@payer_step
 def choose(visit: Visit, order: Order, session: Session) -> Response:
     """Which account pays?"""
     account = next((row for row in _payable(visit, order, session) if row.account_id == visit.field("account")), None)
@@ -107,12 +116,12 @@ def choose(visit: Visit, order: Order, session: Session) -> Response:
     if execution.book(visit.bank, account).available < order.amount:
         return see_other(_link(visit, order, again="funds", change="1"))
     order = execution.choose(visit.bank, order, account)
-    reports.send(visit.bank, order)
+    _report(visit, order)
     return see_other(_link(visit, order))
 
 
 @payment_step
-@in_session
+@payer_step
 def confirm(visit: Visit, order: Order, session: Session) -> Response:
     """The key code moves the money; three wrong ones cancel the payment."""
     bank = visit.bank
@@ -120,12 +129,13 @@ def confirm(visit: Visit, order: Order, session: Session) -> Response:
         return see_other(_link(visit, order))
     given = "".join(visit.field("key_code").split())
     if not hmac.compare_digest(given.encode(), order.key_code(bank).encode()):
-        order = execution.move(bank, order, replace(order, attempts=order.attempts + 1))
-        if order.attempts >= KEY_CODES:
-            return _cancel(visit, order, "The key code was wrong three times")
+        tried = replace(order, attempts=order.attempts + 1)
+        if tried.attempts >= KEY_CODES:
+            return _cancel(visit, tried, "The key code was wrong three times")
+        execution.move(bank, order, tried)
         return see_other(_link(visit, order, again="code"))
     order = execution.confirm(bank, order)
-    reports.send(bank, order)
+    _report(visit, order)
     return see_other(order.back)
 
 
@@ -137,16 +147,19 @@ def refuse(visit: Visit, order: Order) -> Response:
 
 def _cancel(visit: Visit, order: Order, reason: str) -> Response:
     order = execution.cancel(visit.bank, order, reason)
-    reports.send(visit.bank, order)
+    _report(visit, order)
     return see_other(order.back)
+
+
+def _report(visit: Visit, order: Order) -> None:
+    reports.send(visit.bank, order, visit.bank.clock.monotonic() + REPORT_SECONDS)
 
 
 # -- who may do what
 
 
-def _session(visit: Visit, order: Order) -> Session | None:
+def _of_payer(order: Order, session: Session | None) -> Session | None:
     """The session of the customer whose payment this is; of a direct payment nobody's before the sign-in here."""
-    session = sessions.find(visit.bank, visit.cookie(sessions.COOKIE))
     return session if session and session.customer.customer_id == order.customer_id else None
 
 
@@ -167,6 +180,8 @@ def _payable(visit: Visit, order: Order, session: Session) -> list[Account]:
 
 # -- pages
 
+_MOVED = "This payment changed while you were deciding. Please look at it once more."
+
 
 def _link(visit: Visit, order: Order, **query: str) -> str:
     return visit.link(f"{PLACE}{orders.secret(visit.bank, order.payment_id)}", **query)
@@ -184,7 +199,7 @@ def _payment_page(
         step=step,
         asker=order.tpp_name or "An application",
         returns_to=safe_origin(order.callback_url),
-        error=errors.get(visit.field("again"), ""),
+        error=({"moved": _MOVED} | errors).get(visit.field("again"), ""),
         **context,
     )
 

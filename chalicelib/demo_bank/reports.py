@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from chalicelib.demo_bank import execution, hub_client, orders
 from chalicelib.demo_bank.execution import Moved
 from chalicelib.demo_bank.hub_client import HubRefused
-from chalicelib.demo_bank.orders import Order
+from chalicelib.demo_bank.orders import Order, Report
 from chalicelib.demo_bank.runtime import Bank, HubUnreachable
 from chalicelib.foundation import log
 
@@ -17,46 +18,63 @@ ATTEMPTS = 24
 _TRIES = 8
 _FOR_GOOD = 400
 """The service understood the report and will not have it; whatever else it, or what stands before it, says may pass."""
+_FOR_EVERYBODY = frozenset({401, 403, 429})
+"""Not about this report: the next one would be answered the same."""
+
+_Outcome = Literal["arrived", "refused", "unreachable"]
 
 
-def send(bank: Bank, order: Order) -> bool:
+def send(bank: Bank, order: Order, deadline: float) -> bool:
     """Tell the service every change of status that it has not been told; answers whether it could be reached.
 
-    What does not arrive stays with the order and is due again later. The same holds when the service is told, but that
-    cannot be written down any more: it recognises the repeat.
+    What does not arrive before ``deadline``, on the monotonic clock, stays with the order and is due again later. The
+    same holds when the service is told, but that cannot be written down any more: it recognises the repeat.
     """
-    told = set()
+    told: set[str] = set()
+    outcome: _Outcome = "arrived"
     for report in order.reports:
-        try:
-            hub_client.report_status(bank, order.payment_id, report.status, report.request_id)
-        except HubRefused as refusal:
-            log.warning("demo bank: report refused", bank=bank.profile.name, code=refusal.code)
-            if refusal.status != _FOR_GOOD:
-                break
-        except HubUnreachable:
-            log.exception("demo bank: report unanswered", bank=bank.profile.name)
+        left = deadline - bank.clock.monotonic()
+        if left <= 0:
+            break
+        outcome = _tell(bank, order, report, left)
+        if outcome != "arrived":
             break
         told.add(report.request_id)
-    if order.reports:
-        _keep(bank, order, told)
-    return len(told) == len(order.reports)
+    if told or outcome != "arrived":
+        _keep(bank, order, told, failed=outcome != "arrived")
+    return outcome != "unreachable"
 
 
 def postpone(bank: Bank, order: Order) -> None:
     """Another report showed that the service cannot be reached: those of this order wait too."""
     if order.reports:
-        _keep(bank, order, set())
+        _keep(bank, order, set(), failed=False)
 
 
-def _keep(bank: Bank, order: Order, told: set[str]) -> None:
-    """Write down which reports have arrived; the others are due again after a while, at last no more."""
+def _tell(bank: Bank, order: Order, report: Report, seconds: float) -> _Outcome:
+    """Send one report. What is refused for good counts as arrived: there is nothing left to send."""
+    try:
+        hub_client.report_status(bank, order.payment_id, report.status, report.request_id, seconds)
+    except HubRefused as refusal:
+        log.warning("demo bank: report refused", bank=bank.profile.name, code=refusal.code)
+        if refusal.status == _FOR_GOOD:
+            return "arrived"
+        return "unreachable" if refusal.status in _FOR_EVERYBODY else "refused"
+    except HubUnreachable:
+        log.exception("demo bank: report unanswered", bank=bank.profile.name)
+        return "unreachable"
+    return "arrived"
+
+
+def _keep(bank: Bank, order: Order, told: set[str], *, failed: bool) -> None:
+    """Write down which reports have arrived; the others are due again after a while, after many failures no more."""
     known: Order | None = order
     for _ in range(_TRIES):
         if known is None:
             return
         left = tuple(report for report in known.reports if report.request_id not in told)
-        attempts = known.report_attempts + 1
-        wait = min(FIRST_REPEAT * 2 ** (attempts - 1), LAST_REPEAT)
+        attempts = known.report_attempts + failed
+        wait = min(FIRST_REPEAT * 2 ** max(attempts - 1, 0), LAST_REPEAT)
         after = replace(
             known,
             reports=left if attempts < ATTEMPTS else (),

@@ -12,23 +12,26 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import requests
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from chalicelib.demo_bank.profiles import BY_NAME, BankName, Profile
-from chalicelib.foundation import signatures
+from chalicelib.foundation import log, signatures
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import Store
 from chalicelib.foundation.vault import Vault
 
+T = TypeVar("T")
+
 TABLE = "demo-banks"
 CACHED_SECONDS = 60
 CONNECT_SECONDS = 3
 READ_SECONDS = 15
+KEYS_SECONDS = 5
 _private_key = lru_cache(maxsize=4)(signatures.load_private_key)
 """Loading checks the key's numbers, which takes as long as many signatures."""
 
@@ -107,20 +110,28 @@ class Bank:
         """Raises: NotInstalled."""
         now = self.clock.time()
         if self._credentials is None or now - self._credentials[0] >= CACHED_SECONDS:
-            self._credentials = (now, self._read_credentials())
+            self._credentials = (now, self._again(self._read_credentials, self._credentials))
         return self._credentials[1]
 
     def hub_keys(self) -> Sequence[RSAPublicKey]:
         """The public keys of the service, as it publishes them. Raises: HubUnreachable."""
         now = self.clock.time()
         if self._hub_keys is None or now - self._hub_keys[0] >= CACHED_SECONDS:
-            self._hub_keys = (now, self._fetch_hub_keys())
+            self._hub_keys = (now, self._again(self._fetch_hub_keys, self._hub_keys))
         return self._hub_keys[1]
 
     def exchange(
-        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        seconds: float = READ_SECONDS,
     ) -> requests.Response:
-        """One HTTP exchange with the service, over a connection of its own. Raises: HubUnreachable."""
+        """One HTTP exchange with the service, over a connection of its own.
+
+        ``seconds`` is how long the answer may take. Raises: HubUnreachable.
+        """
         with requests.Session() as session:
             session.trust_env = False
             try:
@@ -129,7 +140,7 @@ class Bank:
                     self.settings.bank_api_url + path,
                     data=body,
                     headers=dict(headers or {}),
-                    timeout=(CONNECT_SECONDS, READ_SECONDS),
+                    timeout=(min(CONNECT_SECONDS, seconds), min(READ_SECONDS, seconds)),
                     allow_redirects=False,
                 )
             except requests.RequestException as error:
@@ -146,6 +157,18 @@ class Bank:
         """256 bits that only this bank can work out, the same for the same parts."""
         message = "\x1f".join((purpose, *parts)).encode()
         return hmac.digest(self.credentials().storage_key, message, "sha256")
+
+    def _again(self, read: Callable[[], T], before: tuple[int, T] | None) -> T:
+        """What ``read`` answers; when it fails, what was read before goes on for as long again."""
+        try:
+            return read()
+        except NotInstalled:
+            raise
+        except Exception:
+            if before is None:
+                raise
+            log.exception("demo bank: keys not read again", bank=self.profile.name)
+            return before[1]
 
     def _vault(self) -> Vault:
         return Vault(_StorageKey(AESGCM(self.credentials().storage_key)))
@@ -164,7 +187,7 @@ class Bank:
         )
 
     def _fetch_hub_keys(self) -> list[RSAPublicKey]:
-        answer = self.exchange("GET", "/bank/public_key")
+        answer = self.exchange("GET", "/bank/public_key", seconds=KEYS_SECONDS)
         keys = [signatures.load_public_key(pem) for pem in _PEM.findall(answer.text)] if answer.ok else []
         if not keys:
             raise HubUnreachable(f"/bank/public_key: status {answer.status_code} without keys")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import account_pages, authorize, home, pages, payment_pages, webhooks
+from chalicelib.demo_bank import account_pages, area, authorize, home, pages, payment_pages, webhooks
 from chalicelib.demo_bank.pages import Visit
 from chalicelib.demo_bank.profiles import BY_NAME, BankName
 from chalicelib.demo_bank.runtime import HubUnreachable, NotInstalled, bank
@@ -30,11 +30,11 @@ PAGES: Mapping[tuple[str, str], Page] = {
     ("POST", "/payment/confirm"): payment_pages.confirm,
     ("POST", "/payment/refuse"): payment_pages.refuse,
     ("GET", "/my-accounts"): account_pages.listed,
-    ("POST", "/my-accounts"): home.sign_in,
+    ("POST", "/my-accounts"): area.sign_in,
     ("GET", "/consents"): home.consents_page,
-    ("POST", "/consents"): home.sign_in,
+    ("POST", "/consents"): area.sign_in,
     ("POST", "/consents/revoke"): home.revoke,
-    ("POST", "/consents/sign-out"): home.sign_out,
+    ("POST", "/consents/sign-out"): area.sign_out,
 }
 """Method, path below the bank's address, and view of every page."""
 

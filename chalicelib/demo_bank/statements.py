@@ -6,7 +6,7 @@ import base64
 import binascii
 import hmac
 from collections.abc import Mapping
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 from chalicelib.demo_bank import execution, orders
@@ -55,15 +55,17 @@ def payment_v1(call: Call) -> dict[str, Any]:
     if order is None or debtor is None or debtor not in call.accounts:
         raise no_payment()
     order = execution.refresh(call.bank, order)
+    created_on = datetime.fromtimestamp(order.created_at, UTC).date()
     asked = Transaction(
         transaction_id=order.payment_id,
-        booked_on=call.bank.clock.now().date(),
+        booked_on=created_on,
         amount=-order.amount,
         counterparty=order.receiver,
-        counterparty_iban=order.receiver_account,
+        counterparty_account=order.receiver_account,
         text=order.text,
         means="transfer",
         status=order.status,
+        created_on=created_on,
     )
     return {"payment": _record(call, debtor, asked, is_pending=True)}
 
@@ -136,12 +138,12 @@ def _record(call: Call, account: Account, entry: Transaction, is_pending: bool) 
 
     A confirmed payment is pending here until it is settled: the balance does not have it before.
     """
-    today = call.bank.clock.now().date()
+    created_on = entry.created_on or min(entry.booked_on, call.bank.clock.now().date())
     status = _CONFIRMED if entry.status is None else entry.status
     return {
         "id": entry.transaction_id,
         "reference": (entry.text or "Payment")[:_REFERENCE],
-        "date_created": min(entry.booked_on, today).isoformat(),
+        "date_created": created_on.isoformat(),
         "amount": decimal_amount(entry.amount),
         "status": _PENDING if is_pending and status == _CONFIRMED else status,
         "type": _TYPES[entry.means],
@@ -159,27 +161,32 @@ def _parties_v1(account: Account, entry: Transaction) -> dict[str, Any]:
         "internal_account_id": account.account_id,
         "currency": account.currency,
     }
-    is_iban = (entry.counterparty_iban or "")[:1].isalpha()
-    other = {
-        "account_name": entry.counterparty[:50],
-        **({"iban" if is_iban else "account_number": entry.counterparty_iban} if entry.counterparty_iban else {}),
-        "currency": account.currency,
-    }
+    other = {"account_name": entry.counterparty[:50], **_named(entry), "currency": account.currency}
     sender, receiver = (other, own) if entry.amount > 0 else (own, other)
     return {"sender_data": sender, "receiver_data": receiver}
+
+
+def _named(entry: Transaction) -> dict[str, str]:
+    """What is known of the other side's account; both versions call it the same."""
+    party = entry.counterparty_account
+    members = {
+        "iban": party.iban,
+        "bban": party.bban,
+        "account_number": party.number,
+        "sort_code": party.sort_code,
+    }
+    return {name: value for name, value in members.items() if value}
 
 
 def _transaction(call: Call, account: Account, entry: Transaction, is_pending: bool) -> dict[str, Any]:
     """A version 2 transaction; the amount is negative when money leaves the account."""
     owner = call.consent.customer(call.bank).full_name if call.consent else ""
     own = {"iban": account.iban} if account.iban else {"bban": account.bban}
-    number = entry.counterparty_iban
-    other = {"iban" if number[:1].isalpha() else "bban": number} if number else None
     names = ("debtor", "creditor") if entry.amount > 0 else ("creditor", "debtor")
     members = {
         "transaction_id": entry.transaction_id,
         f"{names[0]}_name": entry.counterparty,
-        f"{names[0]}_account": other,
+        f"{names[0]}_account": _named(entry),
         f"{names[1]}_name": owner,
         f"{names[1]}_account": own,
         "remittance_information_unstructured": entry.text[:_REMITTANCE],

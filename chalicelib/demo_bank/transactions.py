@@ -16,6 +16,7 @@ from random import Random
 from typing import Literal
 
 from chalicelib.demo_bank.customers import Account, Kind, check_digits
+from chalicelib.demo_bank.instructions import Party
 from chalicelib.openbanking.protocol.payments import Status
 
 Means = Literal["transfer", "card", "internal", "opening"]
@@ -29,17 +30,18 @@ _SWEEP_DAY = 28
 class Transaction:
     """One entry of a statement; ``amount`` in minor units of the account's currency.
 
-    ``status`` is the status of a payment that was initiated at this bank, ``None`` for everything else.
+    ``status`` and ``created_on`` are those of a payment that was initiated at this bank, ``None`` for everything else.
     """
 
     transaction_id: str
     booked_on: date
     amount: int
     counterparty: str
-    counterparty_iban: str | None
+    counterparty_account: Party
     text: str
     means: Means
     status: Status | None = None
+    created_on: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,7 @@ Draw = Callable[[Random, int], Iterator[_Entry]]
 @lru_cache(maxsize=256)
 def statement(account: Account, today: date) -> Statement:
     """The statement of ``account`` as of ``today``."""
-    start = first_of_month(today, MONTHS)
-    entries = [_opening(account, start)]
+    entries = [_opening(account, first_day(today))]
     for back in range(MONTHS, -1, -1):
         entries += _month(account, first_of_month(today, back))
     if today.day > _SWEEP_DAY - PENDING_DAYS:
@@ -86,6 +87,11 @@ def statement(account: Account, today: date) -> Statement:
         booked=tuple(entry for entry in entries if entry.booked_on <= today),
         pending=tuple(entry for entry in entries if entry.means == "card" and today < entry.booked_on <= horizon),
     )
+
+
+def first_day(today: date) -> date:
+    """The day that a statement as of ``today`` begins with."""
+    return first_of_month(today, MONTHS)
 
 
 def first_of_month(day: date, back: int) -> date:
@@ -100,7 +106,7 @@ def _opening(account: Account, start: date) -> Transaction:
         booked_on=start,
         amount=account.opening,
         counterparty=account.name,
-        counterparty_iban=None,
+        counterparty_account=Party(),
         text="Balance brought forward",
         means="opening",
     )
@@ -119,7 +125,7 @@ def _month(account: Account, first: date) -> tuple[Transaction, ...]:
             booked_on=first.replace(day=entry.day),
             amount=entry.amount,
             counterparty=entry.counterparty,
-            counterparty_iban=_counterparty_iban(account, entry),
+            counterparty_account=_counterparty_account(account, entry),
             text=entry.text,
             means=entry.means,
         )
@@ -132,16 +138,16 @@ def _sweep(kind: Kind, amount: int) -> _Entry:
     return _Entry(_SWEEP_DAY, amount, counterparty, text, "internal")
 
 
-def _counterparty_iban(account: Account, entry: _Entry) -> str | None:
-    """A valid IBAN of the other side of a transfer, always the same for the same name."""
+def _counterparty_account(account: Account, entry: _Entry) -> Party:
+    """The other side of a transfer: a valid IBAN, always the same for the same name."""
     if entry.means != "transfer":
-        return None
+        return Party()
     number = Random(entry.counterparty).randrange(10**8)
     if account.sort_code:
         country, bban = "GB", f"SIMU608371{number:08d}"
     else:
         country, bban = "DE", f"1009880000{number:08d}"
-    return f"{country}{check_digits(country, bban)}{bban}"
+    return Party(iban=f"{country}{check_digits(country, bban)}{bban}")
 
 
 def _amount(random: Random, low: int, high: int, scale: int) -> int:

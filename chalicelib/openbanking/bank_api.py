@@ -61,7 +61,7 @@ def _answered(call: BankCall, version: Version) -> View:
         identity = incoming.context.get("identity") or {}
         bank = hub().bank_gate.admit(version, incoming.headers, identity, incoming.body)
         try:
-            request = call.models[version].read(incoming.json())
+            request = call.models[version].read(_present(incoming.json()))
         except InvalidMessage as error:
             raise refuse_fields(error, FIELD_FAULTS) from None
         claim = Claim.of(bank.bic, call.path, incoming.request_id, incoming.body)
@@ -69,6 +69,17 @@ def _answered(call: BankCall, version: Version) -> View:
         return json_answer(in_spelling(version, answer))
 
     return answered
+
+
+_MISSING_WHEN_NULL = {"request_url", "requestUrl", "scopes"}
+"""Members whose absence has a code of its own."""
+
+
+def _present(members: Any) -> Any:
+    """A body in which what is null and has a code for its absence is absent."""
+    if not isinstance(members, dict):
+        return members
+    return {name: value for name, value in members.items() if value is not None or name not in _MISSING_WHEN_NULL}
 
 
 for _version, _base in BASES.items():
@@ -116,5 +127,12 @@ def _unknown(incoming: Incoming) -> Response:
     raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
 
 
-for _place in ("/bank/{first}", "/bank/{first}/{second}", "/bank/v2", "/bank/v2/{first}", "/bank/v2/{first}/{second}"):
+for _place in (
+    "/bank",
+    "/bank/{first}",
+    "/bank/{first}/{second}",
+    "/bank/v2",
+    "/bank/v2/{first}",
+    "/bank/v2/{first}/{second}",
+):
     bank_routes.serve(_place, ALL_METHODS, _unknown)

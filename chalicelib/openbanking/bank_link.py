@@ -6,8 +6,9 @@ Whatever a bank does wrong becomes one kind of refusal that carries the bank's o
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 from chalicelib.foundation import jsontext, log
@@ -29,7 +30,6 @@ _SERVER_ERROR = 500
 _UNDECIDED = (408, 409, 425)
 """Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
 _TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
-_CAMEL_TO_SNAKE: dict[str, str] = {}
 
 
 Reach = Literal["never", "refused", "unknown"]
@@ -196,14 +196,14 @@ def _version_1(answer: dict[str, Any], status: int, good: bool) -> dict[str, Any
     if not good or answer.get("status") == "error":
         raise _bank_error(answer, status, "error_code", "message")
     if answer.get("status") != "success":
-        raise BankFailed("the bank's answer has no status")
+        raise BankFailed("the bank's answer has not the status success")
     return {name: value for name, value in answer.items() if name != "status"}
 
 
 def _bank_error(answer: dict[str, Any], status: int, code_member: str, text_member: str) -> BankFailed:
     """A bank's own error; with a code, or the word error, it is a plain no unless its status leaves that open."""
     code, text = answer.get(code_member), answer.get(text_member)
-    said = str(text) if text else f"the bank answered with status {status}"
+    said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional(answer)])
     is_error = code is not None or answer.get("status") == "error"
     is_no = is_error and status < _SERVER_ERROR and status not in _UNDECIDED
     return BankFailed(
@@ -211,6 +211,14 @@ def _bank_error(answer: dict[str, Any], status: int, code_member: str, text_memb
         "refused" if is_no else "unknown",
         authorize_again=str(code) in _TOKEN_REFUSED if code else status == 401,
     )
+
+
+def _additional(answer: dict[str, Any]) -> Iterator[str]:
+    """What a version 2 bank adds to its error."""
+    more = answer.get("additionalErrors")
+    for each in more if isinstance(more, list) else ():
+        if isinstance(each, dict):
+            yield ": ".join(str(each[name]) for name in ("code", "details") if each.get(name))
 
 
 def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
@@ -226,15 +234,12 @@ def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
         log.warning("odd bank answer", webhook=webhook.path, problems=[str(problem) for problem in error.problems])
 
 
+@lru_cache(maxsize=4096)
 def in_snake_case(name: str) -> str:
     """``resourceId`` as ``resource_id``; names that are not camelCase stay."""
-    known = _CAMEL_TO_SNAKE.get(name)
-    if known is None:
-        known = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
-        known = known if name[:1].islower() else name
-        if len(_CAMEL_TO_SNAKE) < 4096:
-            _CAMEL_TO_SNAKE[name] = known
-    return known
+    if not name[:1].islower():
+        return name
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
 def _snake(value: Any) -> Any:

@@ -27,7 +27,7 @@ RUNNING_SECONDS = 30
 class Claim:
     """One attempt at one request: ``name`` is where its answer is kept, ``attempt`` tells it from parallel ones.
 
-    ``consent_id`` is the consent that it is made with, if any: what one PSU confirmed is no answer for another.
+    ``consent_id`` is the consent that it is made with, if any: a spent bearer is answered its own payment only.
     """
 
     name: str
@@ -67,8 +67,6 @@ class IdempotencyKeys:
             return None
         if item["body_digest"] != claim.body_digest:
             raise Refusal(Fault.HEADERS, "Idempotency-Key was used before, with another body")
-        if not claim.is_of_one_consent_with(item):
-            raise Refusal(Fault.HEADERS, "Idempotency-Key was used before, with another consent")
         if "outcome" in item:
             return _answer(jsontext.loads(self._vault.unseal(item["outcome"], claim.name)))
         if now - item["claimed_at"] <= RUNNING_SECONDS:

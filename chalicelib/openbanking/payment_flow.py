@@ -46,6 +46,7 @@ from chalicelib.openbanking.protocol.payments import (
     Kind,
     SchemeInvalid,
     first_status,
+    has_swift,
     is_payment_id,
     scheme,
 )
@@ -140,17 +141,20 @@ class PaymentFlow:
             return BankAnswer(known, 0)
         try:
             answer = self._send(order, request, outgoing)
-            self._end(order, answer.body, request_id)
         except BankFailed as failure:
             refusal = _explained(failure)
             self._end_in_vain(order, refusal, request_id, never_reached=failure.reach == "never")
             raise refusal from failure
+        self._end(order, answer.body, request_id)
         return answer
 
     # -- inside
 
     def _request(self, order: Order, members: object) -> dict[str, Any]:
         """What the bank is sent: the TPP's order with its payment schemes filled in. Raises: Refusal."""
+        by_swift = isinstance(members, dict) and members.get("payment_scheme") == "SWIFT"
+        if by_swift and not has_swift(order.version, order.kind):
+            raise Refusal(Fault.SCHEME, "payment_scheme SWIFT is for single payments of version 2 only")
         try:
             message = order.webhook.request.read(members)
         except InvalidMessage as error:
@@ -216,12 +220,7 @@ class PaymentFlow:
         return answer
 
     def _end(self, order: Order, answer: dict[str, Any], request_id: str) -> None:
-        """Write down that the bank has answered with a payment.
-
-        Raises:
-            BankFailed: it is somebody else's.
-            Refusal: that was not possible.
-        """
+        """Write down that the bank has answered with a payment. Raises: Refusal, when that is not possible."""
         payment = self.payments.new(
             order.bank.bic,
             answer["payment_id"],
@@ -229,6 +228,7 @@ class PaymentFlow:
             kind=order.kind,
             client_id=order.client.client_id,
             consent_id=order.consent.consent_id if order.consent else None,
+            request_id=request_id,
             status=first_status(order.version, answer.get("status")),
         )
         try:
@@ -246,17 +246,18 @@ class PaymentFlow:
             return []
 
     def _write(self, payment: Payment, kept: Sequence[Operation]) -> None:
-        """Write a new payment, with the reports on it that came before it. Raises: BankFailed, StoreError."""
+        """Write a new payment, with the reports on it that came before it. Raises: StoreError.
+
+        A payment_id that the bank gives out again stands for the later order, unless the bank answers the same order.
+        """
         found: Item | None = None
         for attempt in range(_TRIES):
             if found is not None and not is_early(found):
-                before = Payment.from_item(found)
-                if before.client_id != payment.client_id:
-                    raise BankFailed("the bank answered with the payment_id of another client's payment")
-                if before.is_like(payment):  # the bank recognised a repeat and answered with the payment that it has
+                if Payment.from_item(found).request_id == payment.request_id:
                     if kept:
                         self.store.transact(kept)
                     return
+                log.warning("payment_id given out again", bic=payment.bic, payment_id=payment.payment_id)
             try:
                 self.store.transact([self.payments.creation(payment, found), *kept])
             except ConditionFailed as failure:

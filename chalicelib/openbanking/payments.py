@@ -38,7 +38,10 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A payment that a bank has answered with. ``consent_id`` is ``None`` for a direct payment."""
+    """A payment that a bank has answered with. ``consent_id`` is ``None`` for a direct payment.
+
+    ``request_id`` is what the bank knows the order by: an answer to the same order is the same payment.
+    """
 
     bic: str
     payment_id: str
@@ -46,6 +49,7 @@ class Payment:
     kind: Kind
     client_id: str
     consent_id: str | None
+    request_id: str
     status: Status
     history: tuple[Reported, ...]
     created_at: int
@@ -55,10 +59,6 @@ class Payment:
     def from_item(cls, item: Item) -> Payment:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
         return cls(**members | {"history": tuple(Reported(**entry) for entry in item["history"])})
-
-    def is_like(self, other: Payment) -> bool:
-        """Whether two payments were made in the same way, so that one may be the bank's answer to a repeat."""
-        return (self.client_id, self.consent_id, self.kind) == (other.client_id, other.consent_id, other.kind)
 
     def after(self, report: Reported) -> Payment:
         """The payment after a report: the same when its status may not follow, or says nothing new."""
@@ -93,12 +93,23 @@ class Payments:
         kind: Kind,
         client_id: str,
         consent_id: str | None,
+        request_id: str,
         status: Status,
     ) -> Payment:
         """A payment that a bank has just answered with, in the bank's first status."""
         now = self._clock.time()
         return Payment(
-            bic, payment_id, api_version, kind, client_id, consent_id, status, (Reported(status, now),), now, 1
+            bic=bic,
+            payment_id=payment_id,
+            api_version=api_version,
+            kind=kind,
+            client_id=client_id,
+            consent_id=consent_id,
+            request_id=request_id,
+            status=status,
+            history=(Reported(status, now),),
+            created_at=now,
+            revision=1,
         )
 
     def creation(self, payment: Payment, found: Item | None = None) -> Put:

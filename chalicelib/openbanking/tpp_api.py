@@ -169,7 +169,7 @@ def _unknown(incoming: Incoming) -> Response:
     raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
 
 
-for _place in ("/tpp/{first}", "/tpp/{first}/{second}"):
+for _place in ("/tpp", "/tpp/{first}", "/tpp/{first}/{second}"):
     tpp_routes.serve(_place, ALL_METHODS, _unknown)
 
 

@@ -14,20 +14,12 @@ from infra.tour.guide import Guide
 
 _SCOPES = {
     1: [
-        "account.list",
-        "account.details",
-        "account.balance",
-        "account.payments",
-        "payment.init",
-        "card_based.funds_confirmations",
+        *("account.list", "account.details", "account.balance", "account.payments"),
+        *("payment.init", "card_based.funds_confirmations"),
     ],
     2: [
-        "accounts",
-        "accounts.balances",
-        "accounts.transactions",
-        "payments.single",
-        "payments.bulk",
-        "funds_confirmations",
+        *("accounts", "accounts.balances", "accounts.transactions"),
+        *("payments.single", "payments.bulk", "funds_confirmations"),
     ],
 }
 _RECEIVERS = {"GBP": "GB33BUKB20201555555555", "EUR": "DE89370400440532013000"}

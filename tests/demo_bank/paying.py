@@ -157,8 +157,8 @@ def balances(stage: Stage, given: str, whose: Account | None = None) -> tuple[De
     return found["interimBooked"], found["interimAvailable"]
 
 
-def sums(stage: Stage, given: str, whose: Account | None = None) -> tuple[Decimal, Decimal]:
-    """The sum of the booked transactions, and of all, over every page."""
+def history(stage: Stage, given: str, whose: Account | None = None) -> list[tuple[str, bool, Decimal]]:
+    """Every transaction that is listed, over every page: its id, whether it is booked, and its amount."""
     whose = whose or account(stage)
     if stage.profile.version == 1:
         rows: list[Any] = []
@@ -168,13 +168,19 @@ def sums(stage: Stage, given: str, whose: Account | None = None) -> tuple[Decima
             rows += found
             if len(found) < 100:
                 break
-        booked = [row["amount"] for row in rows if row["status"] == 4]
-        return sum(booked, Decimal()), sum((row["amount"] for row in rows), Decimal())
-    asked, booked, pending = {"account_id": whose.account_id, "booking_status": "both"}, [], []
+        return [(row["id"], row["status"] == 4, row["amount"]) for row in rows]
+    asked, found = {"account_id": whose.account_id, "booking_status": "both"}, []
     while True:
         answer = ask(stage, "/v2_account_transactions", asked, given)
-        booked += [row["transaction_amount"]["amount"] for row in answer["transactions"]["booked"]]
-        pending += [row["transaction_amount"]["amount"] for row in answer["transactions"]["pending"]]
+        for state, listed in answer["transactions"].items():
+            found += [(row["transaction_id"], state == "booked", row["transaction_amount"]["amount"]) for row in listed]
         if "page_key" not in answer:
-            return sum(booked, Decimal()), sum(booked + pending, Decimal())
+            return found
         asked["page_key"] = answer["page_key"]
+
+
+def sums(stage: Stage, given: str, whose: Account | None = None) -> tuple[Decimal, Decimal]:
+    """The sum of the booked transactions, and of all."""
+    rows = history(stage, given, whose)
+    booked = (amount for _, is_booked, amount in rows if is_booked)
+    return sum(booked, Decimal()), sum((amount for _, _, amount in rows), Decimal())

@@ -60,6 +60,7 @@ class ScriptedHub:
     """The service as the bank sees it: answers in the version's spelling, and a record of what was asked.
 
     ``errors`` has (status, body) or an exception by path; ``during_consent`` runs while a consent is being saved.
+    ``answer_seconds`` is how long it takes for every answer, ``timeouts`` what the bank would have waited.
     """
 
     settings: Settings
@@ -68,6 +69,9 @@ class ScriptedHub:
     errors: dict[str, Any] = field(default_factory=dict)
     during_consent: Callable[[], object] = lambda: None
     keys_fetched: int = 0
+    clock: ManualClock = field(default_factory=lambda: ManualClock(START))
+    answer_seconds: float = 0
+    timeouts: list[tuple[float, float]] = field(default_factory=list)
     token: str = field(default_factory=lambda: f"consent.{uuid.uuid4().hex}")
 
     def named(self, path: str) -> list[tuple[str, Any, Mapping[str, str]]]:
@@ -78,18 +82,21 @@ class ScriptedHub:
             for path in ("/init_authorization", "/consent", "/token/revoke", "/payments/status"):
                 url = self.settings.bank_api_url + base + path
                 mock.add_callback(responses.POST, url, callback=self._answering(path, camel))
-        mock.add_callback(
-            responses.GET, f"{self.settings.bank_api_url}/bank/public_key", callback=lambda request: self._keys()
-        )
+        mock.add_callback(responses.GET, f"{self.settings.bank_api_url}/bank/public_key", callback=self._keys)
 
-    def _keys(self) -> tuple[int, dict[str, str], str]:
+    def _keys(self, request: Any) -> tuple[int, dict[str, str], str]:
         self.keys_fetched += 1
+        self.timeouts.append(request.req_kwargs["timeout"])
+        if "/public_key" in self.errors:
+            raise self.errors["/public_key"]
         other = signatures.load_private_key(BANK_PEMS["one"]).public_key()
         return 200, {}, signatures.public_pem(other) + signatures.public_pem(HUB_KEY.public_key())
 
     def _answering(self, path: str, camel: bool) -> Callable[[Any], tuple[int, dict[str, str], str]]:
         def answer(request: Any) -> tuple[int, dict[str, str], str]:
             self.calls.append((urlsplit(request.url).path, json.loads(request.body), dict(request.headers)))
+            self.timeouts.append(request.req_kwargs["timeout"])
+            self.clock.advance(self.answer_seconds)
             error = self.errors.get(path)
             if isinstance(error, Exception):
                 raise error
@@ -136,7 +143,7 @@ class Stage:
             for key, p in BY_NAME.items()
         }
         self.bank = runtime.Bank(self.profile, self)
-        self.hub = ScriptedHub(self.settings, list(SCOPES[name]))
+        self.hub = ScriptedHub(self.settings, list(SCOPES[name]), clock=self.clock)
         self.hub.install(mock)
         self.app = _application()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.demo_bank.paying import OTHER, PAID, account, balances, pay, sums, token
+from chalicelib.demo_bank import books
+from chalicelib.demo_bank.runtime import bank
+from tests.demo_bank.paying import OTHER, PAID, account, balances, history, pay, sums, token
 from tests.demo_bank.stage import Stage
 
 
@@ -21,9 +23,17 @@ def test_what_was_paid_comes_back_in_the_next_month_and_the_sums_stay_right(stag
 
 
 def test_a_statement_forgets_payments_of_more_than_a_year_ago_and_the_sums_stay_right(stage: Stage) -> None:
-    given = token(stage)
-    pay(stage, given)
-    for days in (150, 210, 30):
+    payment_id = pay(stage)["payment_id"]
+    for days, is_listed in ((150, True), (150, True), (110, False)):
         stage.clock.advance(days * 86400)
         given = token(stage)
+        assert (payment_id in [row[0] for row in history(stage, given)]) == is_listed
         assert balances(stage, given) == sums(stage, given)
+
+
+def test_the_entries_of_years_before_are_not_read_again(stage: Stage) -> None:
+    at = bank(stage.profile.name)
+    pay(stage)
+    assert len(books.entries(at, account(stage))) == 1
+    stage.clock.advance(410 * 86400)
+    assert books.entries(at, account(stage)) == []

@@ -206,6 +206,16 @@ def test_a_receiver_is_found_by_sort_code_and_number_as_by_iban(one: Stage) -> N
     assert balances(one, token(one, "bilal"), receiver)[0] == before + PAID
 
 
+def test_a_direct_payment_tells_nobody_how_much_there_is_before_its_owner_confirms_it(two: Stage) -> None:
+    more = balances(two, token(two))[1] + Decimal("0.01")
+    answer = ask(two, DIRECT["two"], single(two, str(more)), None)
+    assert answer["status"] == "ACTC"
+    back = outcome(at_confirmation(two, answer).pay())
+    assert back["status"] == "RJCT"
+    assert "not enough money" in back["message"]
+    assert two.webhook(DIRECT["two"], single(two, to=account(two).iban)).status == 400
+
+
 def test_a_direct_payment_may_name_the_account_and_only_its_owner_confirms_it(two: Stage) -> None:
     answer = ask(two, DIRECT["two"], single(two), None)
     assert answer["status"] == "ACTC"

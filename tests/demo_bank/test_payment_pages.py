@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from chalicelib.demo_bank import payment_pages, site
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.demo_bank import clearing, execution, orders, payment_pages, reports, site
+from chalicelib.demo_bank.runtime import bank
 from chalicelib.openbanking.protocol.webhooks import WEBHOOKS
 from tests.demo_bank.paying import (
     CUSTOMER,
@@ -194,6 +201,60 @@ def test_the_page_of_a_finished_payment_tells_how_it_ended(stage: Stage) -> None
     assert back.replace("&", "&amp;") in page.text
     assert "12.50" in page.text
     assert "12.50" not in stage.browser().open(answer["confirmation_url"]).text
+
+
+def meanwhile(stage: Stage, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Let something happen between the next page's reading and its writing."""
+    real = stage.store.transact
+
+    def transact(operations: Any) -> None:
+        monkeypatch.setattr(stage.store, "transact", real)
+        happens()
+        real(operations)
+
+    monkeypatch.setattr(stage.store, "transact", transact)
+
+
+def test_a_report_that_is_postponed_during_the_confirmation_does_not_disturb_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at, answer = bank(stage.profile.name), initiate(stage)
+    browser = at_confirmation(stage, answer)
+    order = orders.find(at, answer["payment_id"])
+    assert order is not None
+    meanwhile(stage, monkeypatch, lambda: execution.move(at, order, replace(order, report_attempts=1)))
+    assert outcome(browser.pay())["status"] == either(stage, "4", "ACSC")
+
+
+def test_an_account_that_is_changed_during_the_confirmation_is_looked_at_once_more(
+    one: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = token(one)
+    before = balances(one, given)
+    answer = initiate(one, given, sender=False)
+    browser, other = one.browser(), one.browser()
+    for window in (browser, other):
+        window.open(answer["confirmation_url"])
+        window.pay_as("ada")
+    browser.pay_from(account(one).account_id)
+    other.open(f"{answer['confirmation_url']}?change=1")
+    meanwhile(one, monkeypatch, lambda: other.pay_from(account(one, position=1).account_id))
+    page = browser.open(browser.pay().location)
+    assert "This payment changed" in page.text
+    assert account(one, position=1).name in page.text
+    assert balances(one, given) == before
+
+
+def test_a_slow_service_keeps_nobody_waiting_and_is_told_the_rest_later(two: Stage) -> None:
+    browser = at_confirmation(two, initiate(two, to=account(two, OTHER["two"]).iban))
+    two.hub.answer_seconds = 3
+    two.hub.timeouts.clear()
+    outcome(browser.pay())
+    assert reported(two) == ["ACSP", "ACSC"]
+    assert two.hub.timeouts == [(3, 5), (2, 2)]
+    two.clock.advance(reports.FIRST_REPEAT)
+    clearing.clear(bank("two"))
+    assert reported(two) == ["ACSP", "ACSC", "ACCC"]
 
 
 def test_a_link_that_belongs_to_no_payment_is_not_found(stage: Stage) -> None:

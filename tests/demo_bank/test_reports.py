@@ -88,6 +88,37 @@ def test_a_report_waits_while_the_service_does_not_recognise_the_bank(stage: Sta
     assert reported(stage)[-1] == either(stage, 4, "ACSC")
 
 
+@pytest.mark.parametrize("answer", [401, 403, 429, requests.ConnectionError("away")])
+def test_what_concerns_every_report_has_the_others_wait_without_counting_it_as_an_attempt(
+    stage: Stage, answer: Any
+) -> None:
+    at, given = bank(stage.profile.name), token(stage)
+    refusal = either(stage, {"error_code": 4200, "message": "no"}, {"code": "BLOCKED", "title": "no"})
+    stage.hub.errors["/payments/status"] = (answer, refusal) if isinstance(answer, int) else answer
+    ids = [pay(stage, given)["payment_id"] for _ in range(3)]
+    stage.clock.advance(reports.FIRST_REPEAT)
+    assert clearing.clear(at) == 3
+    assert len(sent(stage)) == 3 + 1
+    found = [orders.find(at, payment_id) for payment_id in ids]
+    assert sorted(order.report_attempts for order in found if order) == [1, 1, 2]
+    assert clearing.clear(at) == 0
+
+
+@pytest.mark.parametrize("status", [404, 409])
+def test_what_concerns_one_report_is_tried_again_and_has_no_other_wait(stage: Stage, status: int) -> None:
+    at, given = bank(stage.profile.name), token(stage)
+    stage.hub.errors["/payments/status"] = (status, {"message": "no"})
+    for _ in range(2):
+        pay(stage, given)
+    stage.clock.advance(reports.FIRST_REPEAT)
+    assert clearing.clear(at) == 2
+    assert len(sent(stage)) == 4
+    stage.hub.errors.clear()
+    stage.clock.advance(2 * reports.FIRST_REPEAT)
+    assert clearing.clear(at) == 2
+    assert reported(stage)[-1] == either(stage, 4, "ACSC")
+
+
 def test_reports_are_given_up_in_the_end(stage: Stage) -> None:
     stage.hub.errors["/payments/status"] = requests.ConnectionError("away")
     pay(stage)

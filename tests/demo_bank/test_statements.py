@@ -7,7 +7,20 @@ from typing import Any
 import pytest
 
 from chalicelib.demo_bank.transactions import statement
-from tests.demo_bank.paying import AWAY, PAID, SLOW, account, ask, code, initiate, pay, token
+from tests.demo_bank.paying import (
+    AWAY,
+    PAID,
+    SINGLE,
+    SLOW,
+    account,
+    ask,
+    at_confirmation,
+    code,
+    initiate,
+    pay,
+    single,
+    token,
+)
 from tests.demo_bank.stage import Stage
 
 LIST = "/v2_account_transactions"
@@ -66,6 +79,54 @@ def test_a_payment_that_is_not_confirmed_yet_can_be_asked_for_and_is_in_no_list(
     for other in (token(one, "bilal"), given):
         asked = payment_id if other != given else "nothing"
         assert code(one.webhook("/account_payment", {"payment_id": asked}, token=other)) == (400, 4001)
+
+
+def test_a_payment_keeps_the_day_that_it_was_created_on(one: Stage) -> None:
+    given = token(one)
+
+    def days() -> set[str]:
+        listed = ask(one, "/account_payments", {"iban": account(one).iban}, given)["payments"]
+        single = [
+            ask(one, "/account_payment", {"payment_id": payment_id}, given)["payment"] for payment_id in (slow, never)
+        ]
+        return {row["date_created"] for row in [*listed, *single] if row["id"] in (slow, never)}
+
+    one.clock.advance(15 * 3600 - 60)
+    slow = pay(one, given, reference="TEST-UNKNOWN")["payment_id"]
+    never = initiate(one, given)["payment_id"]
+    for seconds in (0, 120, 600, 86400):
+        one.clock.advance(seconds)
+        assert days() == {"2026-03-02"}
+
+
+# -- both
+
+
+def test_a_receiver_by_sort_code_and_number_is_named_by_both(stage: Stage) -> None:
+    given, body = token(stage), single(stage)
+    if stage.profile.version == 1:
+        del body["receiver_iban"]
+        body |= {"receiver_account_number": "05555555", "receiver_sort_code": "202015"}
+    else:
+        body["creditor_account"] = {"account_number": "05555555", "sort_code": "202015"}
+    answer = ask(stage, SINGLE[stage.profile.name], body, given)
+    browser = at_confirmation(stage, answer)
+    assert "202015 05555555" in browser.page.text
+    if stage.profile.version == 1:
+        asked = {"payment_id": answer["payment_id"]}
+        before = ask(stage, "/account_payment", asked, given)["payment"]["additional_data"]
+        browser.pay()
+        assert ask(stage, "/account_payment", asked, given)["payment"]["additional_data"] == before
+        assert before[0]["receiver_data"] == {
+            "account_name": "Zoë O'Brien",
+            "account_number": "05555555",
+            "sort_code": "202015",
+            "currency": "GBP",
+        }
+    else:
+        browser.pay()
+        paid = transactions(stage, given, booking_status="booked", page_size=1)["transactions"]["booked"][0]
+        assert paid["creditor_account"] == {"account_number": "05555555", "sort_code": "202015"}
 
 
 # -- version 2

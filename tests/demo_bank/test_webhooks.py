@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+import requests
 
 from chalicelib.demo_bank import webhooks
 from chalicelib.demo_bank.profiles import BY_NAME
@@ -125,6 +126,18 @@ def test_the_public_keys_of_the_service_are_fetched_once_a_minute(stage: Stage) 
     stage.clock.advance(61)
     assert accounts(stage, token).status == 200
     assert stage.hub.keys_fetched == 2
+
+
+def test_keys_that_cannot_be_read_again_go_on_for_another_minute(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = approved(stage)
+    assert accounts(stage, token).status == 200
+    stage.hub.errors["/public_key"] = requests.ConnectionError("away")
+    monkeypatch.setattr(stage.secrets, "get", lambda name: {}[name])
+    stage.clock.advance(61)
+    for _ in range(2):
+        assert accounts(stage, token).status == 200
+    assert stage.hub.keys_fetched == 2
+    assert max(stage.hub.timeouts) == (3, 5)
 
 
 @pytest.mark.parametrize("raw", [b"{", b"[1]", b'"text"', b'{"a":1}', b'{"a":1,"a":2}', b"\xff", b"[" * 5000])

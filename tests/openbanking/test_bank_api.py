@@ -155,7 +155,7 @@ REFUSED_CONSENTS: dict[str, tuple[dict[str, Any], int, str]] = {
     "no account": ({"ibans": None}, 4307, "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING"),
     "empty accounts": ({"ibans": [], "account_ids": []}, 4307, "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING"),
     "unknown member": ({"extra": 1}, 4001, "EXTRA_FIELDS_PROVIDED"),
-    "account id of another type": ({"account_ids": [1]}, 4001, "INVALID_MODEL_TYPE"),
+    "account id of another type": ({"account_ids": [True]}, 4001, "INVALID_MODEL_TYPE"),
     "control characters": ({"account_ids": ["a\u0000b"]}, 4001, "INVALID_MODEL_TYPE"),
     "overlong": ({"account_ids": ["a" * 129]}, 4001, "INVALID_MODEL_TYPE"),
 }
@@ -512,3 +512,34 @@ def test_the_public_keys_are_published_as_pem_and_as_jwks(world: World) -> None:
     key = signatures.load_public_key(pem.text)
     assert jwks["keys"][0] == signatures.jwk(key)
     assert signatures.verify([key], b"x", signatures.sign(world.hub.keyring.signing_key(), b"x"))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_address_that_is_null_is_missing(world: World, version: int) -> None:
+    answer = world.bank(version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": None})
+
+    if version == 1:
+        assert (answer.status, answer.body["error_code"]) == (400, 4300)
+    else:
+        assert answer.body["additionalErrors"][0]["code"] == "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST"
+
+
+def test_scopes_that_are_null_are_missing(world: World) -> None:
+    answer = world.bank(1, "/consent", {"request_url": "https://x.example", "scopes": None})
+
+    assert answer.body["error_code"] == 4302
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_account_identifiers_may_come_as_numbers(world: World, version: int) -> None:
+    url = world.authorize(version)["redirect_url"]
+    body = world.consent_body(version, url, account_ids=[1001], account_numbers=[12345678])
+
+    assert world.bank(version, "/consent", body).status == 200
+
+
+@pytest.mark.parametrize("path", ["/tpp", "/bank"])
+def test_the_bases_themselves_are_no_action(world: World, path: str) -> None:
+    answer = world.call("POST", path)
+
+    assert answer.status == 401

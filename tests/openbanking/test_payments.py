@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.outbound import Dropped, NotReached, OutboundError, Reply, TimedOut, TooLarge
 from tests.world import IBAN, Answer, World
 
@@ -65,6 +66,7 @@ class Payer:
         self.version = version
         self.kind = kind
         self.bearer = None
+        self.request_id: str | None = None
         if kind != "direct":
             tokens = world.tokens(version, scopes=SCOPES[version], consent_type=consent_type)
             self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
@@ -76,6 +78,7 @@ class Payer:
 
     def pay(self, key: str | None = None, **members: Any) -> Answer:
         headers = {"idempotency-key": key} if key is not None else {}
+        headers |= {"x-request-id": self.request_id} if self.request_id else {}
         body = order(self.world, self.version, self.kind, **members)
         return self.world.tpp("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
 
@@ -213,8 +216,7 @@ def test_a_key_belongs_to_its_path_and_client(world: World) -> None:
     assert direct.pay("key-1").body["payment_id"] == "P-3"
 
 
-def test_a_key_belongs_to_its_consent(world: World) -> None:
-    """What one PSU confirmed is no answer for another."""
+def test_a_spent_bearer_is_answered_its_own_payment_only(world: World) -> None:
     one, other = Payer(world, 1), Payer(world, 1)
     spent = Payer(world, 1, consent_type="one_time")
     spent.bank_does(taken(1, "P-2"))
@@ -222,7 +224,8 @@ def test_a_key_belongs_to_its_consent(world: World) -> None:
     one.bank_does(taken(1))
     one.pay("key-1")
 
-    assert [other.pay("key-1").status, other.pay("key-1").body["code"]] == [400, "HEADERS_ERROR"]
+    assert other.pay("key-1").body["payment_id"] == "P-1"  # a key is the client's, whichever PSU it is about
+    assert one.calls == 2
     assert spent.pay("key-1").status == 401
     assert spent.pay("key-2").body["payment_id"] == "P-2"
 
@@ -480,39 +483,31 @@ def test_an_answer_without_a_payment_id_is_a_failure_of_the_bank(world: World, v
     assert "unknown" in answer.body["title"]
 
 
-def test_a_payment_id_of_another_clients_payment_is_not_handed_on(world: World) -> None:
-    Payer(world, 1, "direct").pay()
-    other, _ = world.hub.clients.create(owner="x@example.com", title="Other")
-    world.client = other
-    payer = Payer(world, 1, "direct")
-
-    answers = [payer.pay("key-1") for _ in range(2)]
-
-    assert [answer.status for answer in answers] == [502, 502]
-    assert "unknown" in answers[0].body["title"]
-    assert payer.calls == 2  # the first client's, and one of this client's
-
-
-@pytest.mark.parametrize("kind", ["single", "direct"])
-def test_a_payment_id_that_the_bank_gives_out_again_stands_for_the_later_payment(world: World, kind: str) -> None:
+@pytest.mark.parametrize("who", ["the same consent", "another consent", "no consent", "another client"])
+def test_a_payment_id_that_the_bank_gives_out_again_stands_for_the_later_order(world: World, who: str) -> None:
     first = Payer(world, 1)
     first.pay()
     first.report(4)
-    second = Payer(world, 1, kind)
+    if who == "another client":
+        world.client, _ = world.hub.clients.create(owner="x@example.com", title="Other")
+    second = first if who == "the same consent" else Payer(world, 1, "direct" if who == "no consent" else "single")
 
-    assert second.pay().status == 200
+    assert second.pay("key-1").status == 200
     assert second.status().body["payment_status"] == 1
+    assert second.report(2).status == 200
+    assert second.status().body["payment_status"] == 2
 
 
 def test_a_bank_that_recognises_a_repeat_answers_with_the_same_payment(world: World) -> None:
     payer = Payer(world, 2)
+    payer.request_id = str(uuid.uuid4())
     payer.pay()
     payer.report("ACSC")
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
 
-    assert payer.pay("key-1").status == 200
-    assert payer.pay("key-1").status == 200
-    assert payer.report("RJCT").status == 200  # after a final status: ignored
+    assert [payer.pay("key-1").status, payer.pay("key-1").status] == [200, 200]
+
+    (payment,) = world.hub.store.scan("payments")
+    assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
 
 
 @pytest.mark.parametrize("key", [None, "key-1"])
@@ -605,6 +600,26 @@ def test_a_member_in_both_spellings_is_a_failure_of_the_bank(world: World) -> No
     payer.bank_does(taken(2) | {"paymentId": "P-2"})
 
     assert payer.pay().status == 502
+
+
+@pytest.mark.parametrize(("version", "kind"), [(1, "single"), (1, "bulk"), (1, "direct"), (2, "bulk"), (2, "direct")])
+def test_swift_is_refused_as_a_scheme_whatever_else_is_said(world: World, version: int, kind: str) -> None:
+    bank = {"name": "Bank", "country": "US"}
+
+    refused = Payer(world, version, kind).pay(payment_scheme="SWIFT", creditor_bank=bank)
+
+    assert (refused.status, refused.body["code"]) == (400, "PAYMENT_SCHEME_INVALID")
+
+
+def test_what_a_bank_adds_to_its_error_is_told(world: World) -> None:
+    payer = Payer(world, 2)
+    more = [{"code": "ASPSP_ERROR_DESC", "title": "x", "details": "limit of the day reached"}, "odd"]
+    body = {"code": "LIMIT", "title": "too much", "timestamp": "x", "additionalErrors": more}
+    payer.bank_does(Reply(403, jsontext.dumps(body).encode(), {}, 0))
+
+    details = payer.pay().body["additionalErrors"][0]["details"]
+
+    assert details == "LIMIT: too much; ASPSP_ERROR_DESC: limit of the day reached"
 
 
 # -- what protects the PSU

@@ -603,6 +603,7 @@ def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(world: Wor
 @scene()
 def pay_at_a_bank_that_recognises_the_payment(world: World) -> Run:
     payer = Payer(world, 2)
+    payer.request_id = str(uuid.uuid4())
     payer.pay()
     payer.report("ACSC")
 

@@ -14,7 +14,13 @@ from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payments import PAYMENT_ID, STATUSES, may_report
 from chalicelib.openbanking.protocol.scopes import Version
 
-Identifiers = Annotated[list[AN[128]], Field(max_length=1000)]
+
+def _as_text(value: object) -> object:
+    """An account's id is a number in version 1's tables: it may come as one."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Identifiers = Annotated[list[Annotated[AN[128], BeforeValidator(_as_text)]], Field(max_length=1000)]
 
 
 class InitAuthorization(Message):

@@ -85,6 +85,11 @@ class SchemeInvalid(ValueError):
     """A payment scheme that the bank, or this kind of payment, does not have; the message says which."""
 
 
+def has_swift(version: Version, kind: Kind) -> bool:
+    """Whether a payment can go by SWIFT: it has to name the creditor's bank."""
+    return version == 2 and kind not in WITHOUT_SWIFT
+
+
 def scheme(given: str | None, currency: str, kind: Kind, offered: Collection[str]) -> str:
     """The scheme of a payment: the one that was given, else the currency's default. Raises: SchemeInvalid."""
     chosen = given or _DEFAULTS.get(currency)

@@ -243,11 +243,6 @@ CASES = _by_name(
         ),
     ),
     Case(
-        "key_of_another_consent",
-        "Idempotency-Key was used with another consent",
-        Refusal(Fault.HEADERS, "Idempotency-Key was used before, with another consent"),
-    ),
-    Case(
         "never_ended",
         "The first request with this Idempotency-Key never ended",
         _bank(

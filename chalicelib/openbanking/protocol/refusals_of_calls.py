@@ -60,7 +60,7 @@ def of_relayed_call(call: RelayedCall) -> list[Case]:
 def of_payment_call(call: PaymentCall) -> list[Case]:
     """The same for a payment that is initiated."""
     admitted = (*_CLIENT, "bank_unknown") if call.kind == "direct" else (*_CONSENT, "scope", "account", "bank_gone")
-    consented = () if call.kind == "direct" else ("key_of_another_consent", "token_refused")
+    consented = () if call.kind == "direct" else ("token_refused",)
     return _cases(admitted, ("parameters_none",), _KEYS, ("psu_address",), _BODY, _PAYMENT, consented, _OURS)
 
 

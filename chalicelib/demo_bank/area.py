@@ -1,0 +1,69 @@
+"""Signing in and out where no journey is under way: the form, and what needs a customer who is signed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+
+from chalice.app import Response
+
+from chalicelib.demo_bank import customers, sessions
+from chalicelib.demo_bank.pages import Visit, page, see_other, set_cookie
+from chalicelib.demo_bank.sessions import Session
+
+SessionView = Callable[[Visit, Session], Response]
+
+
+def session_of(visit: Visit) -> Session | None:
+    """The session of the browser's cookie."""
+    return sessions.find(visit.bank, visit.cookie(sessions.COOKIE))
+
+
+def session_of_form(visit: Visit) -> Session | None:
+    """The session of the browser's cookie, if the form that was sent is one of it."""
+    session = session_of(visit)
+    return session if session and session.accepts(visit.field("form_token")) else None
+
+
+def sign_in_page(visit: Visit, place: str, title: str, text: str) -> Response:
+    """The form to sign in for the page at ``place``."""
+    error = "User name and password do not match. Please try again." if visit.field("again") else ""
+    people = list(customers.customers(visit.bank.profile.name).values())
+    return page(visit, "area_sign_in.html", error=error, customers=people, place=place, title=title, text=text)
+
+
+def sign_in(visit: Visit) -> Response:
+    """Begin a session, and go on to the page that asked for it."""
+    customer = customers.sign_in(visit.bank.profile.name, visit.field("username"), visit.field("password"))
+    if customer is None:
+        return see_other(visit.link(_place(visit), again="1"))
+    return see_other(visit.link(_place(visit)), begin(visit, customer))
+
+
+def begin(visit: Visit, customer: customers.Customer) -> str:
+    """Begin a session; answers the Set-Cookie value that keeps it in the browser."""
+    return set_cookie(visit.bank, sessions.COOKIE, sessions.begin(visit.bank, customer), sessions.LIFETIME)
+
+
+def in_session(view: SessionView) -> Callable[[Visit], Response]:
+    """A form of a signed-in customer; without a session, or without its form token, it leads to the sign-in."""
+
+    @wraps(view)
+    def checked(visit: Visit) -> Response:
+        session = session_of_form(visit)
+        if session is None:
+            return see_other(visit.link(_place(visit)))
+        return view(visit, session)
+
+    return checked
+
+
+@in_session
+def sign_out(visit: Visit, _: Session) -> Response:
+    sessions.end(visit.bank, visit.cookie(sessions.COOKIE))
+    return see_other(visit.link(_place(visit)), set_cookie(visit.bank, sessions.COOKIE, "", 0))
+
+
+def _place(visit: Visit) -> str:
+    """The page that a form belongs to: the first part of the form's address."""
+    return f"/{visit.incoming.uri['first']}"

@@ -1,0 +1,53 @@
+"""Records of orders: they fit into the table, and lead back to where the request said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from chalicelib.foundation.store import Operation, Put
+from chalicelib.openbanking.protocol.v1 import BULK_ITEMS
+from tests.demo_bank.paying import BULK, at_confirmation, bulk, initiate, token
+from tests.demo_bank.stage import Stage, query_of
+
+RECORD_BYTES = 400_000
+TRANSACTION_BYTES = 4_000_000
+TRANSACTION_RECORDS = 100
+
+
+def test_the_longest_bulk_fits_into_records_that_one_transaction_can_write(
+    two: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body, written = bulk(two, ["0.01"] * BULK_ITEMS), list[Operation]()
+    for item in body["payments"]:
+        item["creditor_name"] = "\N{GRINNING FACE}" * 70
+        item["remittance_information_unstructured"] = "\N{GRINNING FACE}" * 140
+        item["remittance_information_structured"] = {"reference": "\N{GRINNING FACE}" * 35, "reference_type": "A" * 35}
+    real = two.store.transact
+
+    def transact(operations: Sequence[Operation]) -> None:
+        written.extend(operations)
+        real(operations)
+
+    given = token(two)
+    monkeypatch.setattr(two.store, "transact", transact)
+    assert two.webhook(BULK["two"], body, token=given).status == 200
+    sizes = [len(repr(put.item).encode("ascii", "backslashreplace")) for put in written if isinstance(put, Put)]
+    assert max(sizes) < RECORD_BYTES
+    assert sum(sizes) < TRANSACTION_BYTES
+    assert len(written) <= TRANSACTION_RECORDS
+
+
+@pytest.mark.parametrize("callback", ["", "?", "?order=7", "?order=7&"])
+def test_the_outcome_is_added_to_the_callbacks_query(one: Stage, callback: str) -> None:
+    answer = initiate(one, callback_url=f"https://tpp.example/cb{callback}")
+    location = at_confirmation(one, answer).refuse_to_pay().location
+    assert location.startswith("https://tpp.example/cb?")
+    assert query_of(location) == {
+        **({"order": "7"} if "order" in callback else {}),
+        "status": "3",
+        "payment_id": answer["payment_id"],
+        "message": "The customer refused",
+    }
+    assert "&&" not in location
