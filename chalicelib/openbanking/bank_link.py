@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.fields import InvalidMessage, Problem
 from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.outbound import NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.signatures import sign
@@ -226,12 +226,17 @@ def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
     try:
         webhook.answer.read(answer)
     except InvalidMessage as error:
-        fatal = [problem for problem in error.problems if problem.mandatory and problem.kind in ("missing", "type")]
+        fatal = [problem for problem in error.problems if _is_fatal(problem)]
         if fatal and "code" in answer and "title" in answer:  # an error of version 2 that came with a good status
             raise _bank_error(answer, 200, "code", "title") from None
         if fatal:
             raise BankFailed(f"the bank's answer is not of its form: {'; '.join(map(str, fatal))}") from None
         log.warning("odd bank answer", webhook=webhook.path, problems=[str(problem) for problem in error.problems])
+
+
+def _is_fatal(problem: Problem) -> bool:
+    """Whether a mandatory member is missing or mistyped, or the answer as a whole cannot be read."""
+    return not problem.field or (problem.mandatory and problem.kind in ("missing", "type"))
 
 
 @lru_cache(maxsize=4096)

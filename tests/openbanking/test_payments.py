@@ -442,6 +442,8 @@ def test_what_fails_before_the_bank_is_called_costs_nothing(
 @VERSIONS
 def test_a_payment_that_cannot_be_named_is_a_failure_of_the_bank(world: World, version: int) -> None:
     payer = Payer(world, version)
+    payer.bank_does({"status": "success", "confirmation_url": "https://b.example", "\ud800": None})
+    assert payer.pay().status == 502
     for number, name in enumerate(("a\ud800", "a\nb", "p" * 1025)):
         payer.bank_does(taken(version, name))
         assert payer.pay(f"key-{number}").status == 502
