@@ -47,6 +47,10 @@ class Party:
         return self.iban or self.bban or f"{self.sort_code} {self.number}".strip()
 
 
+BOTH = " \N{MIDDLE DOT} "
+"""Between the reference of a payment and the message to its receiver."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One payment of an instruction; ``amount`` in minor units."""
@@ -59,8 +63,8 @@ class Line:
 
     @property
     def text(self) -> str:
-        """What the payment is for."""
-        return self.message or self.reference
+        """What the payment is for: its reference, and what the sender adds to it."""
+        return BOTH.join(filter(None, (self.reference, self.message)))
 
 
 @dataclass(frozen=True, slots=True)

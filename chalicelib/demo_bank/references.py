@@ -33,7 +33,7 @@ REFERENCES: tuple[Reference, ...] = (
         "The bank takes the payment and answers too late: the service gives up after 20 seconds.",
     ),
     Reference(
-        "TEST-MALFORMED", "at initiation", "The bank's answer is not of its form: the payment's link is missing."
+        "TEST-MALFORMED", "at initiation", "The bank's answer is not of its form: all about the payment is missing."
     ),
     Reference(
         "TEST-LATE-REJECT",

@@ -15,6 +15,7 @@ from chalicelib.demo_bank.answers import named_v1, named_v2
 from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.customers import Account
 from chalicelib.demo_bank.execution import book
+from chalicelib.demo_bank.instructions import BOTH
 from chalicelib.demo_bank.refusals import no_payment
 from chalicelib.demo_bank.transactions import Means, Statement, Transaction
 from chalicelib.openbanking.protocol import v1, v2
@@ -142,7 +143,7 @@ def _record(call: Call, account: Account, entry: Transaction, is_pending: bool) 
     status = _CONFIRMED if entry.status is None else entry.status
     return {
         "id": entry.transaction_id,
-        "reference": (entry.text or "Payment")[:_REFERENCE],
+        "reference": (entry.text.partition(BOTH)[0] or "Payment")[:_REFERENCE],
         "date_created": created_on.isoformat(),
         "amount": decimal_amount(entry.amount),
         "status": _PENDING if is_pending and status == _CONFIRMED else status,

@@ -64,7 +64,8 @@ def test_a_payment_record_names_both_sides(one: Stage) -> None:
     back = pay(one, given, reference="Invoice 17", message_for_receiver="For the mended roof")
     payment = ask(one, "/account_payment", {"payment_id": back["payment_id"]}, given)["payment"]
     assert (payment["amount"], payment["type"], payment["date_created"]) == (-PAID, "Bank transfer", "2026-03-02")
-    assert payment["description"] == "Zoë O'Brien: For the mended roof"
+    assert payment["reference"] == "Invoice 17"
+    assert payment["description"] == "Zoë O'Brien: Invoice 17 · For the mended roof"
     (sides,) = payment["additional_data"]
     assert sides["sender_data"]["iban"] == account(one).iban
     assert sides["receiver_data"] == {"account_name": "Zoë O'Brien", "iban": AWAY["one"], "currency": "GBP"}
