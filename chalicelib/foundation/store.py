@@ -21,6 +21,7 @@ And a conflict with another transaction is tried again, with jitter, before it i
 from __future__ import annotations
 
 import random
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -203,7 +204,7 @@ class Store:
             Conflict: other transactions were in the way at every attempt.
         """
         members = [self._member(operation) for operation in operations]
-        request = {"TransactItems": members, "ClientRequestToken": f"{random.getrandbits(128):032x}"}
+        request = {"TransactItems": members, "ClientRequestToken": secrets.token_hex(16)}
         try:
             self._twice(lambda: self._patiently(self._client.transact_write_items, request))
         except ConditionFailed as failure:
