@@ -132,7 +132,6 @@ class Hub:
     def payment_flow(self) -> PaymentFlow:
         return PaymentFlow(
             self.store,
-            self.clock,
             self.callers,
             self.banks,
             self.consents,

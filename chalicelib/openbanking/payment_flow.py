@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.store import (
@@ -81,7 +80,6 @@ class PaymentFlow:
     """Initiates payments."""
 
     store: Store
-    clock: Clock
     callers: Callers
     banks: Banks
     consents: Consents
