@@ -13,7 +13,7 @@ from chalicelib.demo_bank.references import reference_among
 from chalicelib.foundation.fields import Message
 from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.payments import Kind, SchemeInvalid, scheme
+from chalicelib.openbanking.protocol.payments import Kind, SchemeInvalid, possible_schemes, scheme
 
 INSTANT = frozenset({"FPS", "SCTI"})
 """Schemes that settle the moment the customer confirms."""
@@ -195,7 +195,8 @@ def _padded(digits: object, length: int) -> str:
 
 def _schemes(profile: Profile, kind: Kind, currency: str, given: Iterable[str | None]) -> frozenset[str]:
     """The schemes of a request's payments. Raises: SchemeInvalid."""
-    chosen = frozenset(scheme(name, currency, kind, profile.schemes) for name in given)
+    possible = possible_schemes(profile.version, kind, profile.schemes)
+    chosen = frozenset(scheme(name, currency, possible) for name in given)
     for name in sorted(chosen):
         if _CURRENCIES.get(name, currency) != currency:
             raise SchemeInvalid(f"payment_scheme {name} is for payments in {_CURRENCIES[name]} only")

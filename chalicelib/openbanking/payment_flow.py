@@ -45,8 +45,8 @@ from chalicelib.openbanking.protocol.payments import (
     Kind,
     SchemeInvalid,
     first_status,
-    has_swift,
     is_payment_id,
+    possible_schemes,
     scheme,
 )
 from chalicelib.openbanking.protocol.scopes import Version
@@ -151,7 +151,7 @@ class PaymentFlow:
     def _request(self, order: Order, members: object) -> dict[str, Any]:
         """What the bank is sent: the TPP's order with its payment schemes filled in. Raises: Refusal."""
         by_swift = isinstance(members, dict) and members.get("payment_scheme") == "SWIFT"
-        if by_swift and not has_swift(order.version, order.kind):
+        if by_swift and "SWIFT" not in possible_schemes(order.version, order.kind, SCHEMES[order.version]):
             raise Refusal(Fault.SCHEME, "payment_scheme SWIFT is for single payments of version 2 only")
         try:
             message = order.webhook.request.read(members)
@@ -292,16 +292,16 @@ class PaymentFlow:
 
 def _fill_in_schemes(order: Order, request: dict[str, Any]) -> None:
     """Every payment gets a scheme that the bank offers: its own, or its currency's default. Raises: SchemeInvalid."""
-    offered = [name for name in order.bank.schemes if name in SCHEMES[order.version]]
+    possible = possible_schemes(order.version, order.kind, order.bank.schemes)
     if order.kind == "bulk" and order.version == 1:
         for item in request["payments"]:
-            item["payment_scheme"] = scheme(item.get("payment_scheme"), item["currency"], "bulk", offered)
+            item["payment_scheme"] = scheme(item.get("payment_scheme"), item["currency"], possible)
         return
     if order.version == 1:
         currency = request["currency"]
     else:
         currency = request["instructed_totals" if order.kind == "bulk" else "instructed_amount"]["currency"]
-    request["payment_scheme"] = scheme(request.get("payment_scheme"), currency, order.kind, offered)
+    request["payment_scheme"] = scheme(request.get("payment_scheme"), currency, possible)
 
 
 def _explained(failure: BankFailed) -> Refusal:

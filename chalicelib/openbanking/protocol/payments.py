@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from chalicelib.openbanking.protocol.scopes import Version
@@ -85,21 +85,20 @@ class SchemeInvalid(ValueError):
     """A payment scheme that the bank, or this kind of payment, does not have; the message says which."""
 
 
-def has_swift(version: Version, kind: Kind) -> bool:
-    """Whether a payment can go by SWIFT: it has to name the creditor's bank."""
-    return version == 2 and kind not in WITHOUT_SWIFT
+def possible_schemes(version: Version, kind: Kind, offered: Iterable[str]) -> list[str]:
+    """Those of a bank's schemes that a kind of payment can go by."""
+    excluded = {"SWIFT"} if kind in WITHOUT_SWIFT else set()
+    return [name for name in offered if name in SCHEMES[version] and name not in excluded]
 
 
-def scheme(given: str | None, currency: str, kind: Kind, offered: Collection[str]) -> str:
+def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
     """The scheme of a payment: the one that was given, else the currency's default. Raises: SchemeInvalid."""
     chosen = given or _DEFAULTS.get(currency)
     if chosen is None:
         raise SchemeInvalid("payment_scheme is required for this currency: only GBP and EUR have a default")
-    if chosen == "SWIFT" and kind in WITHOUT_SWIFT:
-        raise SchemeInvalid(f"payment_scheme SWIFT is not possible in a {kind} payment")
-    if chosen not in offered:
+    if chosen not in possible:
         known = chosen if any(chosen in names for names in SCHEMES.values()) else "the one that was given"
-        raise SchemeInvalid(f"this bank does not offer the payment_scheme {known}, only {', '.join(offered)}")
+        raise SchemeInvalid(f"this bank does not offer the payment_scheme {known} here, only {', '.join(possible)}")
     return chosen
 
 

@@ -216,7 +216,7 @@ CASES = _by_name(
     Case(
         "scheme",
         "The bank, or this kind of payment, does not have this payment scheme",
-        Refusal(Fault.SCHEME, "this bank does not offer the payment_scheme CHAPS, only SCT, SCTI, SWIFT"),
+        Refusal(Fault.SCHEME, "this bank does not offer the payment_scheme CHAPS here, only SCT, SCTI, SWIFT"),
     ),
     Case(
         "callback_foreign",
