@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 from functools import cached_property
 
+from chalicelib.delivery.bodies import Bodies
 from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.outcomes import Sender
+from chalicelib.delivery.schedule import Kind
+from chalicelib.delivery.sweeper import Sweeper
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import aws, log
+from chalicelib.foundation.breaker import Breaker
 from chalicelib.foundation.clock import Clock, SystemClock
 from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.outbound import Outbound
@@ -22,9 +27,14 @@ from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.callback_status import CallbackStatus
 from chalicelib.openbanking.callers import Callers
 from chalicelib.openbanking.clients import Clients
+from chalicelib.openbanking.consent_expiry import ConsentExpiry
 from chalicelib.openbanking.consents import Consents
+from chalicelib.openbanking.deferred import Deferred
+from chalicelib.openbanking.deferred_senders import OrderSender, QuestionSender
+from chalicelib.openbanking.events import Events, EventSender
 from chalicelib.openbanking.idempotency import IdempotencyKeys
 from chalicelib.openbanking.notices import Notices
+from chalicelib.openbanking.payment_execution import PaymentExecution
 from chalicelib.openbanking.payment_flow import PaymentFlow
 from chalicelib.openbanking.payment_status import PaymentStatus
 from chalicelib.openbanking.payments import Payments
@@ -64,9 +74,20 @@ class Hub:
         return Outbound(public_only=not self.settings.is_local)
 
     @cached_property
+    def deliveries_queue(self) -> aws.Queue:
+        return aws.Queue(f"{self.settings.prefix}-deliveries")
+
+    @cached_property
+    def bodies(self) -> Bodies:
+        return Bodies(self.store, self.vault)
+
+    @cached_property
     def outbox(self) -> Outbox:
-        queue, dead = (aws.Queue(f"{self.settings.prefix}-{name}") for name in ("deliveries", "deliveries-dead"))
-        return Outbox(self.store, queue, dead, self.clock)
+        return Outbox(self.bodies, self.deliveries_queue, self.clock)
+
+    @cached_property
+    def sweeper(self) -> Sweeper:
+        return Sweeper(self.store, self.clock, self.deliveries_queue, self.outbox)
 
     @cached_property
     def users(self) -> Users:
@@ -74,7 +95,7 @@ class Hub:
 
     @cached_property
     def clients(self) -> Clients:
-        return Clients(self.store, self.clock, self.settings)
+        return Clients(self.store, self.vault, self.clock, self.settings)
 
     @cached_property
     def banks(self) -> Banks:
@@ -102,7 +123,11 @@ class Hub:
 
     @cached_property
     def bank_link(self) -> BankLink:
-        return BankLink(self.banks, self.keyring, self.outbound)
+        return BankLink(self.banks, self.keyring, self.outbound, Breaker(self.clock), self.clock)
+
+    @cached_property
+    def events(self) -> Events:
+        return Events(self.store, self.clock, self.outbox)
 
     @cached_property
     def authorization_flow(self) -> AuthorizationFlow:
@@ -114,11 +139,13 @@ class Hub:
             self.authorizations,
             self.consents,
             self.replays,
+            self.events,
+            self.outbox,
         )
 
     @cached_property
     def token_flow(self) -> TokenFlow:
-        return TokenFlow(self.store, self.clock, self.consents, self.replays, self.outbox)
+        return TokenFlow(self.store, self.clock, self.consents, self.replays, self.events, self.outbox)
 
     @cached_property
     def relay(self) -> Relay:
@@ -129,15 +156,19 @@ class Hub:
         return Payments(self.clock)
 
     @cached_property
+    def payment_execution(self) -> PaymentExecution:
+        return PaymentExecution(self.store, self.consents, self.payments, self.events, self.outbox, self.bank_link)
+
+    @cached_property
     def payment_flow(self) -> PaymentFlow:
         return PaymentFlow(
             self.store,
             self.callers,
             self.banks,
             self.consents,
-            self.payments,
             IdempotencyKeys(self.vault, self.clock),
-            self.bank_link,
+            self.outbox,
+            self.payment_execution,
         )
 
     @cached_property
@@ -150,6 +181,8 @@ class Hub:
             self.consents,
             self.payments,
             self.replays,
+            self.events,
+            self.outbox,
             self.bank_link,
         )
 
@@ -162,9 +195,27 @@ class Hub:
         return PerformanceFlow(self.store, self.replays, DailyReports(self.clock))
 
     @cached_property
+    def deferred(self) -> Deferred:
+        return Deferred(self.store, self.clock, self.callers, self.bodies, self.outbox)
+
+    @cached_property
+    def consent_expiry(self) -> ConsentExpiry:
+        return ConsentExpiry(self.store, self.clock, self.consents, self.events, self.outbox)
+
+    @cached_property
     def worker(self) -> Worker:
         notices = Notices(self.store, self.banks, self.consents, self.bank_link)
-        return Worker(self.outbox, {"revoke_token": notices.revoke_token})
+        events = EventSender(self.clock, self.clients, self.outbound)
+        questions = QuestionSender(self.store, self.clock, self.relay, self.payment_status)
+        orders = OrderSender(self.store, self.clock, self.banks, self.payment_execution)
+        senders: dict[Kind, Sender] = {
+            "revoke_token": Sender(notices.revoke_token),
+            "event": Sender(events.send),
+            "relay": Sender(questions.send, questions.given_up),
+            "payment": Sender(orders.send, orders.given_up),
+        }
+        dead = aws.Queue(f"{self.settings.prefix}-deliveries-dead")
+        return Worker(self.store, self.clock, self.bodies, self.outbox, dead, senders)
 
 
 _hub: Hub | None = None

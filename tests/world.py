@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib import bootstrap
+from chalicelib.delivery.deliveries import Delivery, record_key
 from chalicelib.foundation import jsontext, signatures
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.outbound import Outbound, Reply
@@ -118,7 +119,8 @@ class World:
         banks = {version: BankSide(side.bank, side.api_key, side.key) for version, side in self.banks.items()}
         self.forget_journeys()
         world = World(self.another_process(settings, ManualClock(START)), banks)
-        world.client, world.client_secret = world.hub.clients.create(owner="tpp@example.com", title="Budget Friend")
+        made = world.hub.clients.create(owner="tpp@example.com", title="Budget Friend")
+        world.client, world.client_secret = made.client, made.secret
         return world
 
     def forget_journeys(self) -> None:
@@ -295,6 +297,12 @@ class World:
         answer = self.tpp("POST", "/tpp/token", {"authorization_code": code})
         assert answer.status == 200, answer
         return answer.body
+
+    def delivery(self, delivery_id: str) -> Delivery:
+        """A delivery as it stands."""
+        item = self.hub.store.get(*record_key(delivery_id))
+        assert item is not None, f"there is no delivery {delivery_id}"
+        return Delivery.from_item(item)
 
     def queued(self, queue: str = "deliveries") -> list[str]:
         """The ids of the deliveries that wait in a queue; they are taken out."""

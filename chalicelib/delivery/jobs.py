@@ -22,6 +22,14 @@ def deliver(event: SQSEvent) -> None:
 @job_routes.schedule(Rate(1, unit=Rate.MINUTES), name="sweep")
 def sweep(event: Any) -> None:
     """Every minute: queue what was never queued, was lost, or is due again."""
-    queued = hub().worker.sweep()
+    queued = hub().sweeper.sweep()
     if queued:
         log.info("swept", queued=queued)
+
+
+@job_routes.schedule(Rate(5, unit=Rate.MINUTES), name="expire")
+def expire(event: Any) -> None:
+    """Every five minutes: tell TPPs of consents that are about to end, or have ended."""
+    moved = hub().consent_expiry.tell()
+    if moved:
+        log.info("expiry told", consents=moved)

@@ -1,151 +1,121 @@
-"""The outbox: delivery records, written in the transaction of what causes them.
+"""The outbox: what flows hand over to be sent, in the transaction of what causes it.
 
-A record is *due* until its receiver has acknowledged it (*delivered*) or the last attempt is over (*failed*). The queue
-carries a record's id and nothing else; a record whose message was never sent or got lost is found again by the sweeper
-on the index of due times, which is spread over shards so that no partition carries all of it.
+The queue carries a delivery's id and nothing else. The sweeper replaces a message that was never sent or got lost.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
 
-from boto3.dynamodb.conditions import Attr
 from botocore.exceptions import BotoCoreError, ClientError
 
+from chalicelib.delivery.bodies import Bodies
+from chalicelib.delivery.deliveries import BODY, Delivery, creation
+from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import new_id, new_uuid
-from chalicelib.foundation.store import ConditionFailed, Item, Put, Store, absent
-
-TABLE = "deliveries"
-SHARDS = 8
-KEPT = 30 * 24 * 3600
-CLAIMED_SECONDS = 120
-"""How long an attempt has before the sweeper takes the record for abandoned: longer than any attempt may last."""
-
-Kind = Literal["revoke_token"]
+from chalicelib.foundation.parallel import WIDTH, together
+from chalicelib.foundation.store import Put
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
-    """One delivery. ``request_id`` is what the receiver sees on every attempt; times are Unix seconds."""
+class Recorded:
+    """Deliveries about to be recorded, possibly none: their ids, and the writes for the transaction of their cause."""
 
-    delivery_id: str
-    kind: Kind
-    receiver: str
-    consent_id: str
-    request_id: str
-    state: Literal["due", "delivered", "failed"]
-    attempts: int
-    created_at: int
-    due_at: int | None
-    last_error: str | None
+    delivery_ids: tuple[str, ...] = ()
+    operations: tuple[Put, ...] = ()
 
-    @classmethod
-    def from_item(cls, item: Item) -> Delivery:
-        members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
-        return cls(**members)
+    def __add__(self, other: Recorded) -> Recorded:
+        return Recorded(self.delivery_ids + other.delivery_ids, self.operations + other.operations)
 
 
 class Outbox:
-    """The delivery records' table and the queue that hurries them along."""
+    """Records deliveries, and hurries them along through the queue."""
 
-    def __init__(self, store: Store, queue: Queue, dead: Queue, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, bodies: Bodies, queue: Queue, clock: Clock) -> None:
+        self._bodies = bodies
         self._queue = queue
-        self._dead = dead
         self._clock = clock
 
-    def record(self, kind: Kind, receiver: str, consent_id: str) -> Put:
-        """The write that records a delivery, for the transaction of its cause; due at once."""
-        delivery_id, now = new_id(), self._clock.time()
-        item = {
-            "delivery_id": delivery_id,
-            "kind": kind,
-            "receiver": receiver,
-            "consent_id": consent_id,
-            "request_id": new_uuid(),
-            "state": "due",
-            "attempts": 0,
-            "created_at": now,
-            "due_at": now,
-            "due_shard": _shard(delivery_id),
-            "expires_at": now + KEPT,
-        }
-        return Put(TABLE, item, absent("delivery_id"))
+    def record(
+        self,
+        kind: Kind,
+        topic: str,
+        *,
+        receiver: str,
+        bic: str,
+        client_id: str,
+        consent_id: str | None,
+        body: str | None = None,
+        request_id: str | None = None,
+    ) -> Recorded:
+        """A delivery of ``kind``, due at once; see ``Delivery`` for the members.
 
-    def dispatch(self, delivery_id: str) -> None:
-        """Queue a recorded delivery. When the queue fails, the sweeper will do it: nothing is lost."""
+        ``request_id`` is what the receiver will know it by, one of its own when left out. Of a long ``body`` all parts
+        but one are written at once.
+        """
+        delivery_id, now, plan = new_id(), self._clock.time(), PLANS[kind]
+        expires_at = now + (0 if plan.kept_from_start else plan.lasts) + plan.kept
+        parts = self._bodies.sealed(delivery_id, BODY, body, expires_at) if body is not None else []
+        delivery = Delivery(
+            delivery_id=delivery_id,
+            kind=kind,
+            topic=topic,
+            receiver=receiver,
+            bic=bic,
+            client_id=client_id,
+            consent_id=consent_id,
+            request_id=request_id or new_uuid(),
+            cause_id=log.request_id(),
+            state="due",
+            attempts=0,
+            created_at=now,
+            due_at=now,
+            give_up_at=now + plan.lasts,
+            expires_at=expires_at,
+            claimed_by=None,
+            body_parts=len(parts),
+            answer=None,
+            history=(),
+            delivered_at=None,
+            failed_at=None,
+        )
+        first = (self._bodies.ahead(parts),) if parts else ()
+        return Recorded((delivery_id,), (creation(delivery), *first))
+
+    def dispatch(self, recorded: Recorded) -> None:
+        """Queue what was recorded. When the queue fails, the sweeper will do it: nothing is lost."""
+        if recorded.delivery_ids:
+            log.info("deliveries recorded", delivery_ids=recorded.delivery_ids)
+            self.queue(recorded.delivery_ids)
+
+    def queue(self, delivery_ids: Sequence[str]) -> int:
+        """Queue deliveries, many at the same time; answers how many the queue took."""
+        batches = [delivery_ids[start : start + Queue.BATCH] for start in range(0, len(delivery_ids), Queue.BATCH)]
+        taken = 0
+        for start in range(0, len(batches), WIDTH):
+            wave = batches[start : start + WIDTH]
+            taken += sum(together([partial(self._send, batch) for batch in wave]))
+        return taken
+
+    def queue_later(self, delivery_id: str, delay: int) -> None:
+        """Queue a delivery that is due in ``delay`` seconds; one that is due much later is left to the sweeper."""
+        if delay > Queue.LONGEST_DELAY:
+            return
         try:
-            self._queue.send(delivery_id)
+            self._queue.send(delivery_id, delay)
         except (ClientError, BotoCoreError) as error:
-            log.warning("delivery not queued", delivery_id=delivery_id, error=type(error).__name__)
+            log.warning("delivery not queued", delivery_ids=[delivery_id], error=type(error).__name__)
 
-    def bury(self, delivery_id: str) -> None:
-        """Put an id into the dead-letter queue, whose alarm calls a person: an attempt met a defect of ours."""
+    def _send(self, batch: Sequence[str]) -> int:
         try:
-            self._dead.send(delivery_id)
-        except (ClientError, BotoCoreError) as error:
-            log.warning("defect not reported", delivery_id=delivery_id, error=type(error).__name__)
-
-    def claim(self, delivery_id: str) -> Delivery | None:
-        """Take a due delivery for one attempt; ``None`` when it is not due, or another worker has it."""
-        now = self._clock.time()
-        try:
-            item = self._store.update(
-                TABLE,
-                {"delivery_id": delivery_id},
-                set={"due_at": now + CLAIMED_SECONDS},
-                add={"attempts": 1},
-                condition=Attr("state").eq("due") & Attr("due_at").lte(now),
-            )
-        except ConditionFailed:
-            return None
-        return Delivery.from_item(item)
-
-    def delivered(self, delivery: Delivery) -> None:
-        self._finish(delivery, {"state": "delivered", "delivered_at": self._clock.time()})
-
-    def failed(self, delivery: Delivery, error: str) -> None:
-        self._finish(delivery, {"state": "failed", "last_error": error})
-
-    def retry(self, delivery: Delivery, delay: int, error: str) -> None:
-        """Make a delivery due again after ``delay`` seconds."""
-        changes = {"due_at": self._clock.time() + delay, "last_error": error}
-        self._change(delivery, changes, ())
-
-    def due(self) -> Iterator[str]:
-        """The ids of all deliveries whose time has come."""
-        for shard in range(SHARDS):
-            after: Item | None = None
-            while True:
-                page = self._store.query(TABLE, ("due_shard", str(shard)), index="due", after=after)
-                ids = [item["delivery_id"] for item in page.items if item["due_at"] <= self._clock.time()]
-                yield from ids
-                after = page.next
-                if after is None or len(ids) < len(page.items):
-                    break
-
-    def _finish(self, delivery: Delivery, changes: dict[str, Any]) -> None:
-        self._change(delivery, changes, ("due_at", "due_shard"))
-
-    def _change(self, delivery: Delivery, changes: dict[str, Any], removed: tuple[str, ...]) -> None:
-        """Write an attempt's outcome, unless a later attempt has begun in the meantime."""
-        try:
-            self._store.update(
-                TABLE,
-                {"delivery_id": delivery.delivery_id},
-                set=changes,
-                remove=removed,
-                condition=Attr("state").eq("due") & Attr("attempts").eq(delivery.attempts),
-            )
-        except ConditionFailed:
-            log.warning("delivery was taken over", delivery_id=delivery.delivery_id)
-
-
-def _shard(delivery_id: str) -> str:
-    return str(zlib.crc32(delivery_id.encode()) % SHARDS)
+            refused, error = self._queue.send_all(batch), "refused"
+        except (ClientError, BotoCoreError) as failure:
+            refused, error = list(batch), type(failure).__name__
+        if refused:
+            log.warning("delivery not queued", delivery_ids=refused, error=error)
+        return len(batch) - len(refused)

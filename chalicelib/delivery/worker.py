@@ -1,66 +1,225 @@
-"""The delivery worker: one attempt at one delivery, and what comes after it."""
+"""The delivery worker: one attempt at one delivery, and what comes after it.
+
+An attempt begins with one transaction, that the delivery and a slot of its receiver are taken, and ends with one, that
+its outcome is written and the slot is free. What a worker leaves behind that dies in between is due again when its time
+is over; the receiver then gets the same id once more.
+"""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from chalicelib.delivery.outbox import Delivery, Kind, Outbox
+from botocore.exceptions import BotoCoreError, ClientError
+
+from chalicelib.delivery.bodies import Bodies
+from chalicelib.delivery.deliveries import (
+    BODY,
+    Delivery,
+    claiming,
+    ending,
+    part_key,
+    putting_off,
+    record_key,
+    retrying,
+    returning,
+)
+from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.outcomes import Answer, Arrived, Keep, Parcel, Sender, Undeliverable
+from chalicelib.delivery.schedule import PLANS, Kind, put_off, wait_after
+from chalicelib.delivery.slots import Slot, any_slot, free_slots
 from chalicelib.foundation import log
-
-MINUTE, HOUR = 60, 3600
-SCHEDULE = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR)
-"""Seconds to wait after the first attempt, after the second, …; the first attempt is made at once."""
-JITTER = 0.2
-
-
-class Undeliverable(Exception):
-    """An attempt failed; with ``final`` no other will be made."""
-
-    def __init__(self, reason: str, *, final: bool = False) -> None:
-        self.final = final
-        super().__init__(reason)
+from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.store import ConditionFailed, Item, Operation, Put, Store, StoreError
 
 
-Sender = Callable[[Delivery], None]
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt that has begun.
+
+    Attributes:
+        delivery: as it was claimed.
+        slot: what it holds of its receiver; ``None`` when it is too late to send anything.
+        first: the first part of the body, if there is one.
+        abandoned: whether an earlier attempt never ended, so that nobody knows how far it came.
+        started: the clock's monotonic seconds.
+    """
+
+    delivery: Delivery
+    slot: Slot | None
+    first: Item | None
+    abandoned: bool
+    started: float
 
 
 class Worker:
     """Makes attempts; ``senders`` has one sender for each kind of delivery."""
 
-    def __init__(self, outbox: Outbox, senders: Mapping[Kind, Sender]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        bodies: Bodies,
+        outbox: Outbox,
+        dead: Queue,
+        senders: Mapping[Kind, Sender],
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._bodies = bodies
         self._outbox = outbox
+        self._dead = dead
         self._senders = senders
 
     def attempt(self, delivery_id: str) -> None:
         """Send a delivery if it is due; a message that comes twice, or too early, does nothing."""
-        delivery = self._outbox.claim(delivery_id)
-        if delivery is None:
-            return
+        attempt = self.begin(delivery_id)
+        if attempt is not None:
+            self.carry_out(attempt)
+
+    def begin(self, delivery_id: str) -> Attempt | None:
+        """Take a due delivery and a slot of its receiver; ``None`` when it is not due, taken, or has to wait."""
+        item, first = self._store.batch_get([record_key(delivery_id), part_key(delivery_id, BODY)])
+        delivery, now = Delivery.from_item(item) if item else None, self._clock.time()
+        if delivery is None or delivery.due_at is None or delivery.due_at > now:
+            return None
+        log.bind(request_id=delivery.cause_id or delivery.request_id)
+        claimed, claim = claiming(delivery, new_id(), now)
+        for slot in self._slots(delivery, now):
+            taking = [slot.taking(claim_of(claimed), now)] if slot else []
+            try:
+                self._store.transact([claim, *taking])
+            except ConditionFailed as failure:
+                if 0 in failure.failed:
+                    return None
+            else:
+                return Attempt(claimed, slot, first, delivery.claimed_by is not None, self._clock.monotonic())
+        self._put_off(delivery, now)
+        return None
+
+    def carry_out(self, attempt: Attempt) -> None:
+        """Send, and write down what came of it."""
+        delivery = attempt.delivery
         try:
-            self._senders[delivery.kind](delivery)
-        except Undeliverable as error:
-            self._after_failure(delivery, error)
+            arrived = self._send(attempt)
+        except Undeliverable as failure:
+            self._after_failure(attempt, failure)
+        except StoreError:
+            log.exception("delivery put off", **_said(delivery))
+            self._after_failure(attempt, Undeliverable("the storage did not answer", not_made=True))
         except Exception as error:
-            log.exception("delivery met a defect", delivery_id=delivery_id)
-            self._after_failure(delivery, Undeliverable(f"a defect of this service: {type(error).__name__}"))
-            self._outbox.bury(delivery_id)
+            log.exception("delivery met a defect", delivery_id=delivery.delivery_id)
+            self._after_failure(attempt, Undeliverable(f"a defect of this service: {type(error).__name__}"))
+            self._bury(delivery.delivery_id)
         else:
-            self._outbox.delivered(delivery)
-            log.info("delivered", delivery_id=delivery_id, kind=delivery.kind, attempts=delivery.attempts)
+            self._end(attempt, "delivered", self._entry(attempt, arrived.status), arrived.answer, arrived.keep)
+            log.info("delivered", **_said(delivery))
 
-    def _after_failure(self, delivery: Delivery, error: Undeliverable) -> None:
-        log.warning("delivery failed", delivery_id=delivery.delivery_id, attempts=delivery.attempts, reason=str(error))
-        if error.final or delivery.attempts > len(SCHEDULE):
-            self._outbox.failed(delivery, str(error))
+    # -- inside
+
+    def _slots(self, delivery: Delivery, now: int) -> Iterator[Slot | None]:
+        """The slots to try: first any, since mostly it is free, then those that were seen to be free.
+
+        When it is too late for another attempt, none is needed.
+        """
+        if now > delivery.give_up_at or delivery.attempts > len(PLANS[delivery.kind].waits):
+            yield None
             return
-        delay = SCHEDULE[delivery.attempts - 1]
-        self._outbox.retry(delivery, round(delay * random.uniform(1 - JITTER, 1 + JITTER)), str(error))
+        yield any_slot(delivery.receiver)
+        yield from free_slots(self._store, delivery.receiver, now)
 
-    def sweep(self) -> int:
-        """Queue every delivery whose time has come; answers how many."""
-        count = 0
-        for delivery_id in self._outbox.due():
-            self._outbox.dispatch(delivery_id)
-            count += 1
-        return count
+    def _put_off(self, delivery: Delivery, now: int) -> None:
+        """All slots of the receiver are taken: the delivery waits a little."""
+        delay = put_off(now - delivery.created_at, None)
+        try:
+            self._store.transact([putting_off(delivery, now + delay)])
+        except ConditionFailed:
+            return
+        log.info("delivery put off", **_said(delivery), reason="the receiver is busy")
+        self._outbox.queue_later(delivery.delivery_id, delay)
+
+    def _send(self, attempt: Attempt) -> Arrived:
+        delivery = attempt.delivery
+        parts = delivery.body_parts
+        body = self._bodies.opened(delivery.delivery_id, BODY, parts, attempt.first) if parts else ""
+        parcel, sender = Parcel(delivery, body, attempt.abandoned), self._senders[delivery.kind]
+        if attempt.slot is None:
+            raise sender.given_up(parcel)
+        return sender.send(parcel)
+
+    def _after_failure(self, attempt: Attempt, failure: Undeliverable) -> None:
+        delivery, now = attempt.delivery, self._clock.time()
+        entry = self._entry(attempt, failure.status, str(failure))
+        if failure.not_made:
+            delay: int | None = put_off(now - delivery.created_at, failure.retry_after)
+        else:
+            delay = wait_after(PLANS[delivery.kind], delivery.attempts, failure.retry_after)
+        if failure.final or delay is None or now + delay > delivery.give_up_at:
+            log.warning("delivery failed", **_said(delivery), reason=str(failure))
+            self._end(attempt, "failed", entry, failure.answer, failure.keep)
+            return
+        if failure.not_made:
+            log.info("delivery put off", **_said(delivery), reason=str(failure))
+            written = self._write(attempt, [returning(delivery, now + delay)], self._store.transact)
+        else:
+            log.warning("delivery attempt failed", **_said(delivery), reason=str(failure))
+            written = self._write(attempt, [retrying(delivery, now + delay, entry)], self._store.transact)
+        if written:
+            self._outbox.queue_later(delivery.delivery_id, delay)
+
+    def _end(
+        self,
+        attempt: Attempt,
+        state: Literal["delivered", "failed"],
+        entry: Mapping[str, Any],
+        answer: Answer | None,
+        keep: Keep | None,
+    ) -> None:
+        delivery = attempt.delivery
+        kept: Item | None = None
+        parts: list[Put] = []
+        if answer is not None:
+            name = f"answer-{claim_of(delivery)}"
+            parts = self._bodies.sealed(delivery.delivery_id, name, answer.text, delivery.expires_at)
+            kept = {"status": answer.status, "name": name, "parts": len(parts)}
+        first = [self._bodies.ahead(parts)] if parts else []
+        over = ending(delivery, state, entry, kept, self._clock.time())
+        self._write(attempt, [over, *first], keep or self._store.transact)
+
+    def _write(self, attempt: Attempt, operations: Sequence[Operation], keep: Keep) -> bool:
+        """Write an outcome and free the slot, unless a later attempt has begun; answers whether it was written."""
+        freed = [attempt.slot.freeing(self._clock.time())] if attempt.slot else []
+        try:
+            keep([*operations, *freed])
+        except ConditionFailed:
+            log.warning("delivery was taken over", delivery_id=attempt.delivery.delivery_id)
+            return False
+        return True
+
+    def _entry(self, attempt: Attempt, status: int | None, error: str | None = None) -> Mapping[str, Any]:
+        """An attempt's line in the history."""
+        milliseconds = round((self._clock.monotonic() - attempt.started) * 1000)
+        entry = {"at": self._clock.time(), "milliseconds": milliseconds, "status": status, "error": error}
+        return {name: value for name, value in entry.items() if value is not None}
+
+    def _bury(self, delivery_id: str) -> None:
+        """Put an id into the dead-letter queue, whose alarm calls a person: an attempt met a defect of ours."""
+        try:
+            self._dead.send(delivery_id)
+        except (ClientError, BotoCoreError) as error:
+            log.warning("defect not reported", delivery_id=delivery_id, error=type(error).__name__)
+
+
+def claim_of(claimed: Delivery) -> str:
+    """The name of the attempt that has a delivery."""
+    assert claimed.claimed_by is not None, "it was claimed"
+    return claimed.claimed_by
+
+
+def _said(delivery: Delivery) -> dict[str, Any]:
+    """What log lines say of a delivery."""
+    names = ("delivery_id", "kind", "topic", "receiver", "attempts")
+    return {name: getattr(delivery, name) for name in names}

@@ -6,6 +6,7 @@ Endpoints, regions and credentials are boto3's own business (``AWS_ENDPOINT_URL`
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import boto3
@@ -99,6 +100,9 @@ class Secrets:
 class Queue:
     """One SQS queue, found by its name."""
 
+    BATCH = 10
+    LONGEST_DELAY = 900
+
     def __init__(self, name: str) -> None:
         self.name = name
         self._client: Any = None
@@ -106,7 +110,23 @@ class Queue:
 
     def send(self, body: str, delay: int = 0) -> None:
         """Queue a message, visible after ``delay`` seconds (at most 900)."""
+        self._sqs().send_message(QueueUrl=self._url, MessageBody=body, DelaySeconds=delay)
+
+    def send_all(self, bodies: Sequence[str]) -> list[str]:
+        """Queue up to ``BATCH`` messages in one call; answers those that were not taken."""
+        entries = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
+        answer = self._sqs().send_message_batch(QueueUrl=self._url, Entries=entries)
+        return [bodies[int(failed["Id"])] for failed in answer.get("Failed", ())]
+
+    def waiting(self) -> int:
+        """About how many messages could be received now."""
+        name = "ApproximateNumberOfMessages"
+        answer = self._sqs().get_queue_attributes(QueueUrl=self._url, AttributeNames=[name])
+        return int(answer["Attributes"][name])
+
+    def _sqs(self) -> Any:
         if self._client is None:
-            self._client = client("sqs")
-            self._url = self._client.get_queue_url(QueueName=self.name)["QueueUrl"]
-        self._client.send_message(QueueUrl=self._url, MessageBody=body, DelaySeconds=delay)
+            made = client("sqs")
+            self._url = made.get_queue_url(QueueName=self.name)["QueueUrl"]
+            self._client = made
+        return self._client

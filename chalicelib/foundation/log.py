@@ -46,6 +46,12 @@ def bind(**members: Any) -> None:
     logger().thread_safe_append_keys(**members)
 
 
+def request_id() -> str | None:
+    """The request that the lines written now belong to."""
+    bound: str | None = logger().thread_safe_get_current_keys().get("request_id")
+    return bound
+
+
 def clear() -> None:
     logger().thread_safe_clear_keys()
 

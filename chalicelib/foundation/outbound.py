@@ -20,6 +20,8 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
 
@@ -75,6 +77,20 @@ class Reply:
     body: bytes
     headers: Mapping[str, str]
     seconds: float
+
+    def retry_after(self, now: int) -> int | None:
+        """The seconds after which the party wants to be asked again (RFC 9110, 10.2.3); ``None`` if it does not say.
+
+        ``now`` is in Unix seconds: the header may name a date. One that has passed is 0 seconds away.
+        """
+        value = next((value for name, value in self.headers.items() if name.lower() == "retry-after"), "").strip()
+        try:
+            if value.isdecimal() and value.isascii():
+                return int(value)
+            moment = parsedate_to_datetime(value)
+        except (ValueError, OverflowError):
+            return None
+        return max(int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()) - now, 0)
 
 
 _call = threading.local()  # the call under way: its last ``moment``, ``public_only``, and whether anything was ``sent``
@@ -219,6 +235,7 @@ class _DeadlineReader(io.RawIOBase):
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._raw: Any = sock.makefile("rb", buffering=0)
+        self.ended = False
 
     def readable(self) -> bool:
         return True
@@ -226,6 +243,7 @@ class _DeadlineReader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         self._sock.settimeout(_remaining())
         read: int | None = self._raw.readinto(buffer)
+        self.ended = read == 0
         return read
 
     def close(self) -> None:
@@ -244,8 +262,26 @@ class _DeadlineSocket:
 
 
 class _Response(http.client.HTTPResponse):
+    """An answer with a deadline, read more strictly than by the standard library."""
+
     def __init__(self, sock: Any, *arguments: Any, **options: Any) -> None:
         super().__init__(_DeadlineSocket(sock), *arguments, **options)  # type: ignore[arg-type]
+
+    def begin(self) -> None:
+        """Read up to the body. Headers that break off are not taken for all headers of an answer without a body."""
+        super().begin()
+        reader: Any = self.fp.raw
+        if reader.ended:
+            raise http.client.RemoteDisconnected("the connection ended within the headers")
+
+    def _read_status(self) -> tuple[str, int, str]:
+        """The status line. Every interim answer is passed over as ``100 Continue`` is.
+
+        Otherwise it would count as the answer, and the one that follows it as the answer to the connection's next
+        request.
+        """
+        version, status, reason = super()._read_status()  # type: ignore[misc]
+        return version, http.client.CONTINUE if status < http.client.OK else status, reason
 
 
 class _Connecting:

@@ -218,14 +218,20 @@ class Store:
         *,
         index: str | None = None,
         sort_prefix: tuple[str, str] | None = None,
+        between: tuple[str, int, int] | None = None,
         after: Item | None = None,
         limit: int | None = None,
         newest_first: bool = False,
     ) -> Page:
-        """Rows of one partition in the order of the sort key; of an index when one is named."""
+        """Rows of one partition in the order of the sort key; of an index when one is named.
+
+        ``sort_prefix`` and ``between``, with both ends, name the sort key and which rows are wanted.
+        """
         condition = Key(partition[0]).eq(partition[1])
         if sort_prefix is not None:
             condition = condition & Key(sort_prefix[0]).begins_with(sort_prefix[1])
+        if between is not None:
+            condition = condition & Key(between[0]).between(between[1], between[2])
         expression, names, values = ConditionExpressionBuilder().build_expression(condition, is_key_condition=True)
         request: dict[str, Any] = {
             "TableName": self._name(table),

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.identifiers import Credential, new_secret
 from chalicelib.foundation.settings import Settings
@@ -28,7 +30,8 @@ from chalicelib.openbanking.authorizations import (
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.clients import Client, client_key
-from chalicelib.openbanking.consents import Accounts, Consents
+from chalicelib.openbanking.consents import Accounts, Consent, Consents
+from chalicelib.openbanking.events import Events
 from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveConsent
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 from chalicelib.openbanking.protocol.scopes import SCOPES, Version
@@ -53,6 +56,8 @@ class AuthorizationFlow:
     authorizations: Authorizations
     consents: Consents
     replays: Replays
+    events: Events
+    outbox: Outbox
 
     def authorize(self, client: Client, request: AuthorizeRequest, *, repeatable: bool = False) -> Authorization:
         """Store a TPP's request; its ``request_url`` is where the PSU has to go.
@@ -106,7 +111,7 @@ class AuthorizationFlow:
     def save_consent(self, bank: Bank, request: SaveConsent, claim: Claim) -> dict[str, Any]:
         """Save what the PSU approved. Answers ``callback_url``, ``access_token``, ``valid_until``. Raises: Refusal."""
         scopes = _approved_scopes(bank.api_version, request.scopes)
-        stored, authorization, _ = self._find(bank, request.request_url, claim)
+        stored, authorization, client = self._find(bank, request.request_url, claim)
         if stored is not None:
             return stored
         if authorization.status == "approved":
@@ -116,7 +121,7 @@ class AuthorizationFlow:
         if scopes != set(authorization.scopes):
             raise Refusal(Fault.WRONG_SCOPES, "exactly the requested scopes must be approved, no more and no fewer")
         accounts = _approved_accounts(bank.api_version, request)
-        return self._save(bank, authorization, accounts, claim)
+        return self._save(bank, client, authorization, accounts, claim)
 
     def cancel(self, version: Version, secret: str, error: str | None, description: str | None) -> str:
         """The PSU comes back without a consent: end the request and answer where the browser goes.
@@ -137,7 +142,7 @@ class AuthorizationFlow:
         if authorization.status == "open":
             chosen = _error_text(error, 64) or "access_denied"
             text = _error_text(description, 256) or "The authorization was cancelled at the bank"
-            authorization = self.authorizations.cancel(authorization, chosen, text)
+            authorization = self._cancelled(authorization, Client.from_item(client), chosen, text)
         if authorization.status == "approved":
             return self._back(authorization, "access_denied", "The authorization had already been approved")
         return self._back(authorization, authorization.error or "", authorization.error_description or "")
@@ -175,7 +180,9 @@ class AuthorizationFlow:
             raise Refusal(Fault.TPP_GONE, "the TPP that asked is not active any more")
         return stored, authorization, client
 
-    def _save(self, bank: Bank, authorization: Authorization, accounts: Accounts, claim: Claim) -> dict[str, Any]:
+    def _save(
+        self, bank: Bank, client: Client, authorization: Authorization, accounts: Accounts, claim: Claim
+    ) -> dict[str, Any]:
         new = self.consents.new(authorization, accounts, bank.consent_days)
         parameters = {"authorization_code": new.code, "code": new.code}
         answer = {
@@ -184,14 +191,39 @@ class AuthorizationFlow:
             "valid_until": timestamp(new.consent.valid_until),
         }
         approval = self.authorizations.approval(authorization, new.consent.consent_id)
+        event = self._authorised(client, authorization, new.consent)
         try:
-            self.store.transact([approval, self.replays.keeping(claim, answer), *new.operations])
+            self.store.transact([approval, self.replays.keeping(claim, answer), *new.operations, *event.operations])
         except ConditionFailed as failure:
             stored = self.replays.stored(claim, failure.items[1])
             if stored is not None:
                 return stored
             raise _duplicate() if (failure.items[0] or {}).get("status") == "approved" else _url_not_valid() from None
+        log.info("consent saved", consent_id=new.consent.consent_id, bic=bank.bic)
+        self.outbox.dispatch(event)
         return answer
+
+    def _authorised(self, client: Client, authorization: Authorization, consent: Consent) -> Recorded:
+        data = {
+            "state": authorization.state,
+            "scopes": list(consent.scopes),
+            "consent_type": consent.consent_type,
+            "valid_until": timestamp(consent.valid_until),
+        }
+        return self.events.about(client, "consent.authorised", consent.bic, consent.consent_id, data)
+
+    def _cancelled(self, authorization: Authorization, client: Client, error: str, description: str) -> Authorization:
+        """End an open request and tell the TPP; what has ended in the meantime keeps its end."""
+        ended, cancellation = self.authorizations.cancellation(authorization, error, description)
+        data = {"state": ended.state, "error": error, "error_description": description}
+        event = self.events.about(client, "consent.cancelled", ended.bic, None, data)
+        try:
+            self.store.transact([cancellation, *event.operations])
+        except ConditionFailed as failure:
+            assert failure.item is not None, "the request was there a moment ago"
+            return Authorization.from_item(failure.item)
+        self.outbox.dispatch(event)
+        return ended
 
     def _cancel_url(self, authorization: Authorization) -> str:
         segment = "" if authorization.api_version == 1 else "/v2"

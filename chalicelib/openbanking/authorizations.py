@@ -8,7 +8,7 @@ minutes. It is *open* until the bank saves a consent (*approved*) or the PSU com
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -164,19 +164,12 @@ class Authorizations:
             condition=Attr("status").eq("open") & Attr("valid_until").gt(self._clock.time()),
         )
 
-    def cancel(self, authorization: Authorization, error: str, description: str) -> Authorization:
-        """End an open request; one that has ended keeps its end, which is answered."""
-        try:
-            item = self._store.update(
-                TABLE,
-                {"authorization_id": authorization.authorization_id},
-                set={"status": "cancelled", "error": error, "error_description": description},
-                condition=Attr("status").eq("open"),
-            )
-        except ConditionFailed as failure:
-            assert failure.item is not None
-            item = failure.item
-        return Authorization.from_item(item)
+    def cancellation(self, authorization: Authorization, error: str, description: str) -> tuple[Authorization, Update]:
+        """An open request with its end, and the write of it; one that has ended keeps its end."""
+        ended = replace(authorization, status="cancelled", error=error, error_description=description)
+        changes = {name: getattr(ended, name) for name in ("status", "error", "error_description")}
+        key = authorization_key(authorization.authorization_id)
+        return ended, Update(*key, set=changes, condition=Attr("status").eq("open"))
 
 
 def with_query(url: str, parameters: dict[str, str]) -> str:

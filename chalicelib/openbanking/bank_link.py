@@ -1,6 +1,7 @@
 """The link to a bank: one webhook sent, signed, and its answer understood (specification, Events, Errors).
 
-Whatever a bank does wrong becomes one kind of refusal that carries the bank's own code and message.
+Whatever a bank does wrong becomes one kind of refusal that carries the bank's own code and message. A bank that keeps
+failing to answer is not asked for a while.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.breaker import Breaker, CircuitOpen
+from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.fields import InvalidMessage, Problem
 from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.outbound import NotReached, Outbound, OutboundError, Reply
@@ -27,6 +30,9 @@ from chalicelib.openbanking.protocol.webhooks import Webhook
 _TEXT = 510
 _MESSAGE = "the request to the bank failed"
 _SERVER_ERROR = 500
+_TOO_MANY_REQUESTS = 429
+_LONGEST_WAIT = 86_400
+"""Seconds; a bank that wants to be left alone for longer is asked again after a day."""
 _UNDECIDED = (408, 409, 425)
 """Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
 _TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
@@ -42,13 +48,31 @@ class BankFailed(Refusal):
     Attributes:
         reach: how far the request came.
         authorize_again: whether the bank does not accept the PSU's token any more.
+        status: the HTTP status of the bank's answer; ``None`` when there was none.
+        retry_after: seconds for which the bank wants to be left alone; without a ``status`` those for which it is not
+            asked because it keeps failing to answer.
     """
 
-    def __init__(self, detail: str, reach: Reach = "unknown", *, authorize_again: bool = False) -> None:
+    def __init__(
+        self,
+        detail: str,
+        reach: Reach = "unknown",
+        *,
+        authorize_again: bool = False,
+        status: int | None = None,
+        retry_after: int | None = None,
+    ) -> None:
         self.reach: Reach = reach
         self.authorize_again = authorize_again
+        self.status = status
         message = f"{_MESSAGE}: {AUTHORIZE_AGAIN}" if authorize_again else _MESSAGE
-        super().__init__(Fault.BANK_FAILED, message, [Detail(Fault.BANK_FAILED, _printable(detail))])
+        details = [Detail(Fault.BANK_FAILED, _printable(detail))]
+        super().__init__(Fault.BANK_FAILED, message, details, retry_after=retry_after)
+
+    @property
+    def not_asked(self) -> bool:
+        """Whether the bank was left alone because it has failed to answer lately."""
+        return self.reach == "never" and self.retry_after is not None
 
     @property
     def detail(self) -> str:
@@ -58,16 +82,19 @@ class BankFailed(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class BankAnswer:
-    """A bank's good answer, as the bank wrote it, and how long the bank took, in seconds."""
+    """A bank's good answer, as the bank wrote it, how long the bank took, in seconds, and its HTTP status."""
 
     body: dict[str, Any]
     seconds: float
+    status: int = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A request to a bank, ready to be sent."""
+    """A request to the bank with this BIC, ready to be sent; ``path`` is that of the webhook."""
 
+    bic: str
+    path: str
     url: str
     body: bytes
     headers: Mapping[str, str] = field(repr=False)
@@ -80,6 +107,8 @@ class BankLink:
     banks: Banks
     keyring: Keyring
     outbound: Outbound
+    breaker: Breaker
+    clock: Clock
 
     def call(
         self,
@@ -113,13 +142,22 @@ class BankLink:
         try:
             answer = webhook.shape(understand(version, reply))
             _check(webhook, answer)
-            return BankAnswer(webhook.conclude(request, answer), reply.seconds)
+            return BankAnswer(webhook.conclude(request, answer), reply.seconds, reply.status)
         except Unusable as error:
             failure = BankFailed(str(error))
         except BankFailed as error:
             failure = self.without_secrets(error, outgoing)
         failure.bank_seconds = reply.seconds
+        failure.status = reply.status
+        failure.retry_after = self._wait(reply)
         raise failure
+
+    def _wait(self, reply: Reply) -> int | None:
+        """The seconds for which a bank that has too much to do, or a fault, wants to be left alone, if it says so."""
+        if reply.status != _TOO_MANY_REQUESTS and reply.status < _SERVER_ERROR:
+            return None
+        seconds = reply.retry_after(self.clock.time())
+        return None if seconds is None else min(seconds, _LONGEST_WAIT)
 
     def without_secrets(self, failure: BankFailed, outgoing: Outgoing) -> BankFailed:
         """A failure whose details do not repeat what the bank was sent to recognise us or the PSU by.
@@ -130,7 +168,13 @@ class BankLink:
         for key in (token, outgoing.headers["X-Api-Key"]):
             for secret in (key, key.split(".")[-1]) if key else ():
                 text = text.replace(secret, "***")
-        return BankFailed(text[:_TEXT], failure.reach, authorize_again=failure.authorize_again and token is not None)
+        return BankFailed(
+            text[:_TEXT],
+            failure.reach,
+            authorize_again=failure.authorize_again and token is not None,
+            status=failure.status,
+            retry_after=failure.retry_after,
+        )
 
     def prepare(
         self,
@@ -152,7 +196,14 @@ class BankLink:
         }
         headers |= {"X-Auth-Token": token} if token else {}
         headers |= {"PSU-IP-Address": psu_address} if psu_address else {}
-        return Outgoing(f"{bank.domain}{path}", body, headers)
+        return Outgoing(bank.bic, path, f"{bank.domain}{path}", body, headers)
+
+    def require_closed(self, bank: Bank) -> None:
+        """For what must not be used up in vain: whether ``send`` would ask the bank now. Raises: BankFailed."""
+        try:
+            self.breaker.require_closed(bank.bic)
+        except CircuitOpen as error:
+            raise _not_asked(error) from None
 
     def send(self, outgoing: Outgoing, *, once: bool = False) -> Reply:
         """Post a prepared request; a refused or dropped connection is tried once more.
@@ -160,15 +211,37 @@ class BankLink:
         Not so with ``once``, for payments: they travel on a connection of their own and are never repeated.
 
         Raises:
-            BankFailed: there was no whole answer.
+            BankFailed: there was no whole answer, or the bank was not asked because there have been none lately.
         """
+        try:
+            self.breaker.admit(outgoing.bic)
+        except CircuitOpen as error:
+            raise _not_asked(error) from None
         started = time.monotonic()
         try:
-            return self.outbound.post(outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once)
+            reply = self.outbound.post(outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once)
         except OutboundError as error:
+            self.breaker.failed(outgoing.bic)
             failure = BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown")
             failure.bank_seconds = time.monotonic() - started
+            _log_asked(outgoing, failure.bank_seconds, failure=type(error).__name__)
             raise failure from error
+        if reply.status < _SERVER_ERROR:
+            self.breaker.succeeded(outgoing.bic)
+        else:
+            self.breaker.failed(outgoing.bic)
+        _log_asked(outgoing, time.monotonic() - started, status=reply.status)
+        return reply
+
+
+def _not_asked(error: CircuitOpen) -> BankFailed:
+    text = f"the bank does not answer at the moment and is not asked again for {error.retry_after} s"
+    return BankFailed(text, "never", retry_after=error.retry_after)
+
+
+def _log_asked(outgoing: Outgoing, seconds: float, **outcome: Any) -> None:
+    milliseconds = round(seconds * 1000, 1)
+    log.info("bank asked", bic=outgoing.bic, webhook=outgoing.path, **outcome, milliseconds=milliseconds)
 
 
 def understand(version: Version, reply: Reply) -> dict[str, Any]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
-from boto3.dynamodb.conditions import Attr
+from boto3.dynamodb.conditions import Attr, ConditionBase
 
+from chalicelib.foundation import event_signing
 from chalicelib.foundation.addresses import InvalidAddress, check_address
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import digest, matches, new_secret, new_uuid
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import ConditionFailed, Item, Store, absent
+from chalicelib.foundation.store import ATTEMPTS, ConditionFailed, Conflict, Item, Store, Update, absent
+from chalicelib.foundation.vault import Vault
 
 TABLE = "clients"
 TITLE_LENGTH = 128
@@ -25,8 +28,19 @@ class UnknownClient(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
+class EventSecret:
+    """A secret that a client's events are signed with, ``sealed``; ``valid_until`` is ``None`` for the newest."""
+
+    sealed: bytes = field(repr=False)
+    valid_until: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Client:
-    """A TPP. ``registration_number`` and ``title`` are shown to PSUs at the bank."""
+    """A TPP. ``registration_number`` and ``title`` are shown to PSUs at the bank.
+
+    ``event_secrets`` run from oldest to newest. A client that ever had an ``events_url`` has one or two of them.
+    """
 
     client_id: str
     owner: str
@@ -37,6 +51,7 @@ class Client:
     events_url: str | None
     secret_digest: str | None
     created_at: int
+    event_secrets: tuple[EventSecret, ...] = ()
 
     @classmethod
     def from_item(cls, item: Item) -> Client:
@@ -50,6 +65,7 @@ class Client:
             events_url=item.get("events_url"),
             secret_digest=item.get("secret_digest"),
             created_at=item["created_at"],
+            event_secrets=_event_secrets(item),
         )
 
     def accepts_secret(self, secret: str | None) -> bool:
@@ -57,6 +73,19 @@ class Client:
         if self.secret_digest is None:
             return secret is None
         return secret is not None and matches(secret, self.secret_digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A client, with the secrets that were just made for it, in clear: neither is shown again.
+
+    ``secret`` is what the client shows the service. ``events_secret`` is what it verifies events with (``whsec_`` and
+    the base64 of 256 random bits). One that was not made is ``None``.
+    """
+
+    client: Client
+    secret: str | None = field(default=None, repr=False)
+    events_secret: str | None = field(default=None, repr=False)
 
 
 def client_key(client_id: str) -> tuple[str, Item]:
@@ -67,8 +96,9 @@ def client_key(client_id: str) -> tuple[str, Item]:
 class Clients:
     """The clients' table."""
 
-    def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:
+    def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings) -> None:
         self._store = store
+        self._vault = vault
         self._clock = clock
         self._settings = settings
 
@@ -87,8 +117,8 @@ class Clients:
         registration_number: str | None = None,
         events_url: str | None = None,
         active: bool = True,
-    ) -> tuple[Client, str | None]:
-        """Register a TPP; answers the client and, when it is to have one, its secret: it is not kept.
+    ) -> Registered:
+        """Register a TPP, with a secret when it is to have one, and with an events secret when it has an Events URL.
 
         Raises:
             InvalidClient: naming the member.
@@ -108,8 +138,12 @@ class Clients:
             secret_digest=digest(plain) if plain else None,
             created_at=self._clock.time(),
         )
+        events_secret = None
+        if client.events_url:
+            events_secret, entry = self._new_events_secret(client_id)
+            client = replace(client, event_secrets=(entry,))
         self._store.put(TABLE, _item(client), absent("client_id"))
-        return client, plain
+        return Registered(client, plain, events_secret)
 
     def get(self, client_id: str) -> Client:
         """Raises: UnknownClient."""
@@ -138,6 +172,83 @@ class Clients:
         """Every call of the client is refused from now on."""
         return self._set_active(client_id, False)
 
+    def set_events_url(self, client_id: str, url: str | None) -> Registered:
+        """Say where a client's events go, with an events secret if it never had one; ``None`` ends them.
+
+        The secrets stay without an address, so that events which start again are verified as before.
+
+        Raises:
+            UnknownClient, InvalidClient.
+        """
+        address = None if url is None else self._address("events_url", url)
+
+        def changed(client: Client) -> Registered:
+            moved = replace(client, events_url=address)
+            if address is None or client.event_secrets:
+                return Registered(moved)
+            plain, entry = self._new_events_secret(client_id)
+            return Registered(replace(moved, event_secrets=(entry,)), events_secret=plain)
+
+        return self._change_events(client_id, changed)
+
+    def rotate_events_secret(self, client_id: str, overlap: int) -> Registered:
+        """Make a new events secret; for ``overlap`` seconds events are signed with the one before it, too.
+
+        Without an overlap the old secret ends at once: that is for one in wrong hands. At most two are in use: one that
+        was still ending because of an earlier rotation ends now.
+
+        Raises:
+            UnknownClient.
+            InvalidClient: it has no Events URL.
+        """
+
+        def changed(client: Client) -> Registered:
+            if client.events_url is None:
+                raise InvalidClient("the client has no events_url, so there is nothing to sign")
+            until = self._clock.time() + overlap
+            kept = [replace(newest, valid_until=until) for newest in client.event_secrets[-1:] if overlap]
+            plain, entry = self._new_events_secret(client_id)
+            return Registered(replace(client, event_secrets=(*kept, entry)), events_secret=plain)
+
+        return self._change_events(client_id, changed)
+
+    def events_secrets(self, client: Client) -> list[str]:
+        """The secrets that an event of this moment is signed with, in clear, newest first.
+
+        Raises: Unsealable.
+        """
+        now = self._clock.time()
+        valid = [entry for entry in client.event_secrets if entry.valid_until is None or now < entry.valid_until]
+        return [self._vault.unseal(entry.sealed, _context(client.client_id)) for entry in reversed(valid)]
+
+    def _new_events_secret(self, client_id: str) -> tuple[str, EventSecret]:
+        """A secret of Standard Webhooks' form: in clear, and as it is kept."""
+        plain = event_signing.new_secret()
+        return plain, EventSecret(self._vault.seal(plain, _context(client_id)), None)
+
+    def _change_events(self, client_id: str, changed: Callable[[Client], Registered]) -> Registered:
+        """Write where events go and what signs them, as ``changed`` makes it of the client that was read.
+
+        Nobody's secret is lost: what another operator changes meanwhile is read and changed in turn, and after a lost
+        answer the transaction is repeated. Where the repeat is refused, what it made stands there already: no other
+        secret has the same ciphertext.
+
+        Raises:
+            UnknownClient.
+            Conflict: others were in the way at every attempt.
+        """
+        for attempt in range(ATTEMPTS):
+            before = self.get(client_id)
+            made = changed(before)
+            try:
+                self._store.transact([_events_update(before, made.client)])
+                return made
+            except ConditionFailed as failure:
+                if failure.item and _events(Client.from_item(failure.item)) == _events(made.client):
+                    return made
+                self._store.wait(attempt)
+        raise Conflict("other operators changed the client at every attempt")
+
     def _set_active(self, client_id: str, active: bool) -> Client:
         try:
             item = self._store.update(
@@ -156,7 +267,36 @@ class Clients:
 
 def _item(client: Client) -> Item:
     members = {name: getattr(client, name) for name in Client.__dataclass_fields__}
-    return {name: value for name, value in members.items() if value is not None}
+    return {name: value for name, value in (members | _events(client)).items() if value is not None}
+
+
+def _event_secrets(item: Item) -> tuple[EventSecret, ...]:
+    return tuple(EventSecret(**entry) for entry in item["event_secrets"]) if "event_secrets" in item else ()
+
+
+def _events(client: Client) -> Item:
+    """The attributes that say where events go and what signs them; ``None`` for one that is absent."""
+    entries = [{"sealed": entry.sealed, "valid_until": entry.valid_until} for entry in client.event_secrets]
+    return {"events_url": client.events_url, "event_secrets": entries or None}
+
+
+def _events_update(before: Client, after: Client) -> Update:
+    """The change of a client's events, unless somebody else has changed them since ``before`` was read."""
+    condition: ConditionBase = Attr("client_id").exists()
+    for name, value in _events(before).items():
+        condition &= Attr(name).not_exists() if value is None else Attr(name).eq(value)
+    members = _events(after)
+    return Update(
+        TABLE,
+        {"client_id": before.client_id},
+        set={name: value for name, value in members.items() if value is not None},
+        remove=[name for name, value in members.items() if value is None],
+        condition=condition,
+    )
+
+
+def _context(client_id: str) -> str:
+    return f"{TABLE}/{client_id}/events_secret"
 
 
 def _text(member: str, value: str, length: int) -> str:

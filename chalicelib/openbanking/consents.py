@@ -5,6 +5,9 @@ holds nothing else. ``grant`` is the state of its credentials: the code, and whi
 and refresh token is an item of its own, only ever recognised by its digest. A token counts while its consent is
 *authorised*, so one write to the consent ends them all; a *spent* one-time consent still lets its bearer read the
 status of the payment that it was spent on.
+
+A consent whose TPP has still to be told of its end stands in an index of the times to do so: ``notify`` is the event
+that comes next, ``notify_at`` when.
 """
 
 from __future__ import annotations
@@ -18,14 +21,17 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import Credential, new_credential, new_id
+from chalicelib.foundation.sharded import ShardedIndex
 from chalicelib.foundation.store import Check, Item, Operation, Put, Update, absent
 from chalicelib.foundation.vault import Vault
 from chalicelib.openbanking.authorizations import Authorization
+from chalicelib.openbanking.protocol.events import EXPIRING_SECONDS, EventType
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 
 TABLE = "consents"
 ACCESS_LIFETIME = 3600
+NOTIFY = ShardedIndex(TABLE, "notify", "notify_shard", "notify_at")
 REPEAT_WINDOW = 60
 """For so many seconds a rotated refresh token fetches the same pair again: the answer may have been lost."""
 
@@ -143,6 +149,7 @@ class Consents:
             "created_at": now,
             "bank_token_digest": bank_token_digest,
             "bank_token_sealed": self._vault.seal(bank_token, _context(consent_id, "bank_token")),
+            **_first_notice(consent_id, now, now + days * 24 * 3600),
         }
         grant = {
             "consent_id": consent_id,
@@ -185,6 +192,7 @@ class Consents:
         return Update(
             *consent_key(consent.consent_id),
             set={"status": "revoked", "ended_at": self._clock.time(), "ended_by": by},
+            remove=(NOTIFY.partition,),
             condition=Attr("status").is_in(["authorised", "spent"]),
         )
 
@@ -197,6 +205,7 @@ class Consents:
             Update(
                 *consent_key(consent.consent_id),
                 set={"status": "spent", "spent_by": attempt, "spent_at": self._clock.time()},
+                remove=(NOTIFY.partition,),
                 condition=Attr("status").eq("authorised"),
             ),
             _lifetime(access, consent.valid_until),
@@ -207,12 +216,26 @@ class Consents:
         return [
             Update(
                 *consent_key(consent.consent_id),
-                set={"status": "authorised"},
+                set={"status": "authorised", **NOTIFY.entry(consent.consent_id)},
                 remove=("spent_by", "spent_at"),
                 condition=Attr("status").eq("spent") & Attr("spent_by").eq(attempt),
             ),
             _lifetime(access, access["lasts_until"]),
         ]
+
+    def noticing(self, item: Item) -> Update:
+        """The write that goes with the event that a consent's ``item`` has next; it fails for all but one.
+
+        After ``consent.expiring`` comes ``consent.expired``, and after that nothing.
+        """
+        last = item["notify"] == "consent.expired"
+        following: Item = {} if last else {"notify": "consent.expired", NOTIFY.time: item["valid_until"]}
+        return Update(
+            *consent_key(item["consent_id"]),
+            set=following,
+            remove=("notify", NOTIFY.time, NOTIFY.partition) if last else (),
+            condition=Attr("status").eq("authorised") & Attr("notify").eq(item["notify"]),
+        )
 
     def _pair(
         self, consent: Consent, changes: Mapping[str, Any], condition: ConditionBase
@@ -233,6 +256,20 @@ class Consents:
             _token(consent, f"access#{access_id}", access_digest, pair.access_valid_until),
             _token(consent, f"refresh#{refresh_id}", refresh_digest, consent.valid_until),
         ]
+
+
+def _first_notice(consent_id: str, now: int, valid_until: int) -> Item:
+    """The event that a new consent has first: one too short for an announcement just expires."""
+    announced_at = valid_until - EXPIRING_SECONDS
+    event, at = ("consent.expiring", announced_at) if announced_at > now else ("consent.expired", valid_until)
+    return {"notify": event, NOTIFY.time: at, **NOTIFY.entry(consent_id)}
+
+
+def notice_due(item: Item, now: int) -> EventType | None:
+    """The event that a consent's TPP is to be sent now, if any."""
+    due = item["status"] == "authorised" and item.get(NOTIFY.time, now + 1) <= now
+    event: EventType | None = item["notify"] if due else None
+    return event
 
 
 def _token(consent: Consent, part: str, token_digest: str, valid_until: int) -> Put:

@@ -5,7 +5,7 @@ A claim is written before the bank is called and holds the answer afterwards, a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
@@ -48,6 +48,13 @@ class Claim:
         return TABLE, {"claim": self.name}
 
 
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A request that is carried out later; ``request_id`` is where its outcome can be asked for."""
+
+    request_id: str
+
+
 class IdempotencyKeys:
     """Makes the writes that claim a key and keep its outcome."""
 
@@ -55,8 +62,8 @@ class IdempotencyKeys:
         self._vault = vault
         self._clock = clock
 
-    def known(self, claim: Claim, item: Item | None) -> dict[str, Any] | None:
-        """The answer that ``item`` keeps; ``None`` when the key is free.
+    def known(self, claim: Claim, item: Item | None) -> dict[str, Any] | Accepted | None:
+        """The answer that ``item`` keeps, or that the request was accepted; ``None`` when the key is free.
 
         Raises:
             Refusal: the one that ``item`` keeps; or the key was used with another body, the first request is still
@@ -86,6 +93,12 @@ class IdempotencyKeys:
         now = self._clock.time()
         return Put(TABLE, self._item(claim, now), absent("claim") | Attr("expires_at").lte(now))
 
+    def accepting(self, claim: Claim, accepted: Accepted) -> Put:
+        """The write that claims a key for a request that is carried out later: repeats are told where."""
+        put = self.claiming(claim)
+        outcome = self._vault.seal(jsontext.dumps({"accepted": accepted.request_id}), claim.name)
+        return replace(put, item={**put.item, "outcome": outcome})
+
     def keeping(self, claim: Claim, answer: dict[str, Any]) -> Put:
         """The write that keeps a claim's answer."""
         return self._keeping(claim, {"answer": answer})
@@ -113,8 +126,10 @@ class IdempotencyKeys:
         return item | ({"consent_id": claim.consent_id} if claim.consent_id else {})
 
 
-def _answer(outcome: dict[str, Any]) -> dict[str, Any]:
+def _answer(outcome: dict[str, Any]) -> dict[str, Any] | Accepted:
     """The answer in a kept outcome. Raises: Refusal, when that is what was kept."""
+    if "accepted" in outcome:
+        return Accepted(outcome["accepted"])
     if "refusal" not in outcome:
         answer: dict[str, Any] = outcome["answer"]
         return answer

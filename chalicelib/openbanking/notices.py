@@ -1,18 +1,32 @@
-"""Notices to banks that nobody waits for: what the delivery worker sends (specification, Events: revoke_token)."""
+"""Notices to banks: what a bank is told when nobody waits for the answer (decisions: Bank-facing API and webhooks)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chalicelib.delivery.outbox import Delivery
-from chalicelib.delivery.worker import Undeliverable
+from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
+from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.store import Store
-from chalicelib.openbanking.bank_link import BankFailed, BankLink, understand
+from chalicelib.openbanking.bank_link import BankFailed, BankLink
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.consents import Consent, Consents, consent_key
 from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN
 
 _GONE = (404, 410)
+
+
+def revocation(outbox: Outbox, consent: Consent) -> Recorded:
+    """The delivery that tells a consent's bank of its end, for the transaction that ends it."""
+    return outbox.record(
+        "revoke_token",
+        REVOKE_TOKEN.path,
+        receiver=f"bank#{consent.bic}",
+        bic=consent.bic,
+        client_id=consent.client_id,
+        consent_id=consent.consent_id,
+        request_id=new_uuid(),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +38,31 @@ class Notices:
     consents: Consents
     link: BankLink
 
-    def revoke_token(self, delivery: Delivery) -> None:
+    def revoke_token(self, parcel: Parcel) -> Arrived:
         """Tell a bank that a consent has ended; only status success counts, and a bank that does not know it ends it.
 
         Raises:
             Undeliverable: with the bank's reason.
         """
-        item = self.store.get(*consent_key(delivery.consent_id))
-        bank = self.banks.find(delivery.receiver, active=False)
+        delivery = parcel.delivery
+        item = self.store.get(*consent_key(delivery.consent_id or ""))
+        bank = self.banks.find(delivery.bic, active=False)
         if item is None or bank is None:
             raise Undeliverable("the consent or its bank is gone", final=True)
         if not bank.active:
             raise Undeliverable("the bank is switched off")
         token = self.consents.bank_token(Consent.from_item(item))
-        outgoing = self.link.prepare(
-            bank, REVOKE_TOKEN.path, {"access_token": token}, request_id=delivery.request_id, token=token
-        )
+        request = {"access_token": token}
+        outgoing = self.link.prepare(bank, REVOKE_TOKEN.path, request, request_id=delivery.request_id, token=token)
         try:
-            reply = self.link.send(outgoing)
-            if reply.status in _GONE:
-                raise Undeliverable(f"the bank answered with status {reply.status}", final=True)
-            understand(1, reply)
+            answer = self.link.exchange(outgoing, 1, REVOKE_TOKEN, request)
         except BankFailed as failure:
-            raise Undeliverable(self.link.without_secrets(failure, outgoing).detail) from None
+            gone = failure.status in _GONE
+            raise Undeliverable(
+                f"the bank answered with status {failure.status}" if gone else failure.detail,
+                final=gone,
+                status=failure.status,
+                retry_after=failure.retry_after,
+                not_made=failure.not_asked,
+            ) from None
+        return Arrived(answer.status)

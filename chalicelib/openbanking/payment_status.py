@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.fields import InvalidMessage
@@ -16,6 +17,8 @@ from chalicelib.openbanking.banks import Banks, spellings
 from chalicelib.openbanking.callers import Callers, Credentials, no_bearer, spent_bearer
 from chalicelib.openbanking.clients import Client
 from chalicelib.openbanking.consents import Consent, Consents
+from chalicelib.openbanking.events import Events
+from chalicelib.openbanking.payment_execution import status_changed
 from chalicelib.openbanking.payments import Payment, Payments, Reported, is_early, payment_key
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_parameters
@@ -47,6 +50,8 @@ class PaymentStatus:
     consents: Consents
     payments: Payments
     replays: Replays
+    events: Events
+    outbox: Outbox
     link: BankLink
 
     def report(self, bank: Bank, request: PaymentsStatus, claim: Claim) -> dict[str, Any]:
@@ -89,19 +94,36 @@ class PaymentStatus:
         caller = self.callers.bearer(credentials, [key], or_spent=True)
         return Asked(caller.client, caller.consent, caller.found[0])
 
-    def ask(self, asked: Asked, query: Mapping[str, str], *, request_id: str, psu_address: str | None) -> BankAnswer:
-        """The status of a client's own payment: as reported in version 1, asked from the bank in version 2.
+    def permitted(self, asked: Asked, query: Mapping[str, str]) -> Payment:
+        """The payment, if the caller may know of it; a spent bearer may know of its own only.
 
         Raises:
             Refusal: there is no such payment of this client's.
         """
-        payment = self._permitted(asked, query)
+        spent = asked.consent is not None and asked.consent.status == "spent"
+        if spent and not _is_of(asked.item, asked.consent):
+            raise spent_bearer()
+        try:
+            PaymentStatusQuery.read(dict(query))
+        except InvalidMessage as error:
+            raise refuse_parameters(error) from None
+        payment = Payment.from_item(asked.item) if asked.item and not is_early(asked.item) else None
+        if payment is None or payment.client_id != asked.client.client_id or not _is_at(payment, query.get("bic")):
+            raise Refusal(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank")
+        if asked.consent is None and payment.consent_id is not None:
+            raise no_bearer("this payment is asked for with its bearer token")
+        return payment
+
+    def answer(
+        self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
+    ) -> BankAnswer:
+        """Where a payment stands: as reported in version 1, asked from the bank in version 2. Raises: Refusal."""
         if payment.api_version == 1:
             return BankAnswer(_reported(payment), 0)
         bank = self.banks.find(payment.bic)
         if bank is None:
             raise Refusal(Fault.UNKNOWN_RESOURCE, "the bank of this payment is not reachable any more")
-        token = self.consents.bank_token(asked.consent) if asked.consent and payment.consent_id else None
+        token = self.consents.bank_token(consent) if consent and payment.consent_id else None
         answer = ask_bank(self.link, bank, payment, token, request_id=request_id, psu_address=psu_address)
         return BankAnswer({**answer.body, "payment_id": payment.payment_id}, answer.seconds)
 
@@ -120,29 +142,18 @@ class PaymentStatus:
         if after is before:
             log.info("status report ignored", bic=bank.bic, payment_id=before.payment_id, status=before.status)
             return self.replays.keep(claim, answer)
-        self.store.transact([self.payments.change(before, after), self.replays.keeping(claim, answer)])
+        told = status_changed(self.events, self.events.client(before.client_id), after)
+        self.store.transact(
+            [self.payments.change(before, after), self.replays.keeping(claim, answer), *told.operations]
+        )
+        log.info("payment status reported", bic=before.bic, payment_id=before.payment_id, status=after.status)
+        self.outbox.dispatch(told)
         return answer
 
     def _report(self, request: PaymentsStatus, version: int) -> Reported:
         status = status_from(1 if version == 1 else 2, request.payment_status)
         assert status is not None, "the model lets known values pass only"
         return Reported(status, self.clock.time())
-
-    def _permitted(self, asked: Asked, query: Mapping[str, str]) -> Payment:
-        """The payment, if the caller may know of it; a spent bearer may know of its own only. Raises: Refusal."""
-        spent = asked.consent is not None and asked.consent.status == "spent"
-        if spent and not _is_of(asked.item, asked.consent):
-            raise spent_bearer()
-        try:
-            PaymentStatusQuery.read(dict(query))
-        except InvalidMessage as error:
-            raise refuse_parameters(error) from None
-        payment = Payment.from_item(asked.item) if asked.item and not is_early(asked.item) else None
-        if payment is None or payment.client_id != asked.client.client_id or not _is_at(payment, query.get("bic")):
-            raise Refusal(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank")
-        if asked.consent is None and payment.consent_id is not None:
-            raise no_bearer("this payment is asked for with its bearer token")
-        return payment
 
 
 def ask_bank(

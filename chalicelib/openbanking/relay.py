@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.openbanking.admission import permitted, reachable
@@ -24,6 +25,15 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What a bank is to be asked: a call's webhook and the members of the request, checked."""
+
+    consent: Consent
+    webhook: Webhook
+    request: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Relay:
     """Passes calls on to banks."""
 
@@ -37,18 +47,27 @@ class Relay:
         consent = self.callers.bearer(credentials).consent
         return Admitted(consent, permitted(call.webhooks, consent))
 
-    def ask(
-        self, admitted: Admitted, members: object, *, in_query: bool, request_id: str, psu_address: str | None
-    ) -> BankAnswer:
-        """Check the request's members and the account that they name, then ask the bank. Raises: Refusal."""
+    def question(self, admitted: Admitted, members: object, *, in_query: bool) -> Question:
+        """Check the request's members and the account that they name. Raises: Refusal."""
         consent, webhook = admitted.consent, admitted.webhook
         try:
             request = webhook.request.read(members).model_dump(exclude_none=True)
         except InvalidMessage as error:
             raise (refuse_parameters(error) if in_query else refuse_fields(error)) from None
         check_accounts(consent, request)
+        return Question(consent, webhook, request)
+
+    def ask(self, question: Question, *, request_id: str, psu_address: str | None) -> BankAnswer:
+        """Ask the bank. Raises: Refusal."""
+        consent, webhook = question.consent, question.webhook
         bank = reachable(self.banks, consent)
         token = self.consents.bank_token(consent)
         return self.link.call(
-            bank, consent.api_version, webhook, request, request_id=request_id, token=token, psu_address=psu_address
+            bank,
+            consent.api_version,
+            webhook,
+            question.request,
+            request_id=request_id,
+            token=token,
+            psu_address=psu_address,
         )

@@ -13,7 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.foundation.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
@@ -21,6 +22,8 @@ from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.callers import active_client, named_client, unknown_client
 from chalicelib.openbanking.clients import Client, client_key
 from chalicelib.openbanking.consents import Consent, Consents, Grant, Pair, Party, consent_key, grant_key, token_key
+from chalicelib.openbanking.events import Events
+from chalicelib.openbanking.notices import revocation
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.replays import Claim, Replays
@@ -36,6 +39,7 @@ class TokenFlow:
     clock: Clock
     consents: Consents
     replays: Replays
+    events: Events
     outbox: Outbox
 
     def redeem(
@@ -109,7 +113,7 @@ class TokenFlow:
         consent = Consent.from_item(found[0])
         known = any(credential.matches(item["digest"]) for item in found[1:] if item)
         if known and consent.client_id == client.client_id:
-            self.end(consent, "tpp")
+            self.end(consent, "tpp", client)
 
     def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: Claim) -> dict[str, Any]:
         """End the consent of a token that the bank was given. Answers ``status``. Raises: Refusal."""
@@ -126,22 +130,29 @@ class TokenFlow:
         answer = {"status": "success"}
         if consent.status == "revoked":
             return self.replays.keep(claim, answer)
+        event = self._revoked(consent, "bank", None)
         try:
-            self.store.transact([self.consents.ending(consent, "bank"), self.replays.keeping(claim, answer)])
+            self.store.transact(
+                [self.consents.ending(consent, "bank"), self.replays.keeping(claim, answer), *event.operations]
+            )
         except ConditionFailed as failure:
             if 1 in failure.failed:
                 return self.replays.stored(claim, failure.items[1]) or answer
             return self.replays.keep(claim, answer)
+        self._ended(consent, "bank", event)
         return answer
 
-    def end(self, consent: Consent, by: Party) -> None:
-        """End a consent, effective on the very next call, and have the bank told; one that has ended stays so."""
-        notice = self.outbox.record("revoke_token", consent.bic, consent.consent_id)
+    def end(self, consent: Consent, by: Party, client: Client | None = None) -> None:
+        """End a consent, effective on the very next call, and have bank and TPP told; one that has ended stays so.
+
+        ``client`` is the consent's, if it was read already.
+        """
+        told = revocation(self.outbox, consent) + self._revoked(consent, by, client)
         try:
-            self.store.transact([self.consents.ending(consent, by), notice])
+            self.store.transact([self.consents.ending(consent, by), *told.operations])
         except ConditionFailed:
             return
-        self.outbox.dispatch(notice.item["delivery_id"])
+        self._ended(consent, by, told)
 
     def authenticate(self, client_id: str | None, secret: str | None) -> None:
         """Judge a client by itself, where its request is refused anyway. Raises: Refusal, when it is not known."""
@@ -170,6 +181,15 @@ class TokenFlow:
             token = next(operation for operation in operations if isinstance(operation, Put))
             if self.store.get(token.table, {name: token.item[name] for name in ("consent_id", "part")}) is None:
                 raise
+
+    def _revoked(self, consent: Consent, by: Party, client: Client | None) -> Recorded:
+        """The event that tells a consent's client of its end."""
+        client = client or self.events.client(consent.client_id)
+        return self.events.about(client, "consent.revoked", consent.bic, consent.consent_id, {"revoked_by": by})
+
+    def _ended(self, consent: Consent, by: Party, told: Recorded) -> None:
+        log.info("consent ended", consent_id=consent.consent_id, by=by)
+        self.outbox.dispatch(told)
 
     def _repeat(self, consent: Consent, grant: Grant, refresh_id: str) -> Pair:
         pair = self.consents.repeated_pair(grant, refresh_id)

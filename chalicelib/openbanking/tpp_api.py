@@ -18,7 +18,7 @@ from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorization_flow import lifetime
 from chalicelib.openbanking.bank_link import BankAnswer
 from chalicelib.openbanking.callers import Credentials, unknown_client
-from chalicelib.openbanking.idempotency import Claim
+from chalicelib.openbanking.idempotency import Accepted, Claim
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
@@ -106,18 +106,17 @@ def consent(incoming: Incoming) -> Response:
 def _relayed(call: RelayedCall) -> View:
     def relayed(incoming: Incoming) -> Response:
         started = hub().clock.monotonic()
-        admitted = hub().relay.admit(call, _credentials(incoming))
+        relay = hub().relay
+        admitted = relay.admit(call, _credentials(incoming))
         in_query = call.method == "GET"
         if not in_query:
             _no_parameters(incoming)
-        answer = hub().relay.ask(
-            admitted,
-            incoming.parameters() if in_query else incoming.json(),
-            in_query=in_query,
-            request_id=incoming.request_id,
-            psu_address=_psu_address(incoming),
-        )
-        return _timed(answer, started)
+        travelling = _travelling(incoming)
+        members = incoming.parameters() if in_query else incoming.json()
+        question = relay.question(admitted, members, in_query=in_query)
+        if _prefers_async(incoming):
+            return _answered(hub().deferred.accept(call.path, question, **travelling), started)
+        return _answered(relay.ask(question, **travelling), started)
 
     return relayed
 
@@ -131,15 +130,15 @@ def _payment(call: PaymentCall) -> View:
             order = flow.admit_direct(call, credentials, claim, lambda: _direct_bic(incoming.json()))
         else:
             order = flow.admit(call, credentials, claim)
-        if isinstance(order, BankAnswer):
-            return _timed(order, started)
+        if isinstance(order, BankAnswer | Accepted):
+            return _answered(order, started)
         _no_parameters(incoming)
         _check_idempotency_key(incoming)
         members = incoming.json(call.body_bytes)
         if call.kind == "direct":
             members = {name: value for name, value in members.items() if name != "bic"}
-        answer = flow.initiate(order, members, request_id=incoming.request_id, psu_address=_psu_address(incoming))
-        return _timed(answer, started)
+        carry_out = flow.accept if _prefers_async(incoming) else flow.initiate
+        return _answered(carry_out(order, members, **_travelling(incoming)), started)
 
     return initiated
 
@@ -149,11 +148,25 @@ def payment_status(incoming: Incoming) -> Response:
     started = hub().clock.monotonic()
     flow = hub().payment_status
     asked = flow.admit(_credentials(incoming), dict(incoming.query))
-    answer = flow.ask(asked, incoming.parameters(), request_id=incoming.request_id, psu_address=_psu_address(incoming))
-    return _timed(answer, started)
+    travelling = _travelling(incoming)
+    payment = flow.permitted(asked, incoming.parameters())
+    if _prefers_async(incoming) and payment.api_version == 2:
+        return _answered(hub().deferred.accept_status(payment, asked.consent, **travelling), started)
+    return _answered(flow.answer(payment, asked.consent, **travelling), started)
 
 
-def _timed(answer: BankAnswer, started: float) -> Response:
+@tpp_routes.get("/tpp/requests/{request_id}")
+def accepted_request(incoming: Incoming) -> Response:
+    credentials = _credentials(incoming)
+    _no_parameters(incoming)
+    return json_answer(hub().deferred.look_up(credentials, incoming.uri["request_id"]))
+
+
+def _answered(answer: BankAnswer | Accepted, started: float) -> Response:
+    if isinstance(answer, Accepted):
+        path = f"{hub().settings.public_path}/tpp/requests/{answer.request_id}"
+        headers = {"Location": path, "Preference-Applied": "respond-async"}
+        return json_answer({"request_id": answer.request_id, "state": "queued"}, 202, headers)
     own = hub().clock.monotonic() - started - answer.seconds
     timing = f"bank;dur={answer.seconds * 1000:.1f}, hub;dur={max(own, 0) * 1000:.1f}"
     return json_answer(answer.body, headers={"Server-Timing": timing})
@@ -220,6 +233,17 @@ def _direct_bic(members: Any) -> str:
         return ScopeQuery.read(named).bic
     except InvalidMessage as error:
         raise refuse_fields(error) from None
+
+
+def _prefers_async(incoming: Incoming) -> bool:
+    """Whether the caller would rather not wait for the bank (RFC 7240); other preferences are ignored."""
+    given = incoming.headers.get("prefer", "").split(",")
+    return any(preference.partition(";")[0].strip().lower() == "respond-async" for preference in given)
+
+
+def _travelling(incoming: Incoming) -> dict[str, Any]:
+    """What goes along to the bank: the request's id and the PSU's address. Raises: Refusal."""
+    return {"request_id": incoming.request_id, "psu_address": _psu_address(incoming)}
 
 
 def _psu_address(incoming: Incoming) -> str | None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.openbanking.clients import Client, Clients, UnknownClient
+from chalicelib.openbanking.clients import Client, Clients, Registered, UnknownClient
 from infra.admin import connection
+from infra.admin.keys import LONGEST_OVERLAP, OVERLAP
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
 
-group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Clients (TPPs): add, list, switch on and off.")
+group = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Clients (TPPs): add, list, switch on and off; their events."
+)
 
 ClientArgument = Annotated[str, typer.Argument(metavar="CLIENT-ID", help="The Client ID.")]
 
@@ -37,7 +42,9 @@ def add(
     inactive: Annotated[bool, typer.Option("--inactive", help="Register it without letting it call.")] = False,
     as_json: AsJson = False,
 ) -> Report:
-    """Register a client and print its Client ID and, once, its secret.
+    """Register a client and print its Client ID and, once, its secrets.
+
+    With an Events URL it gets a secret that it verifies its events with.
 
     \b
     Example:
@@ -48,7 +55,7 @@ def add(
     user = hub.users.find(owner)
     if user is None:
         raise Refused(f"no user has the email {owner}: register one with `users add`")
-    client, plain = hub.clients.create(
+    made = hub.clients.create(
         owner=user.email,
         title=title,
         callback_url=callback_url,
@@ -57,10 +64,12 @@ def add(
         events_url=events_url,
         active=not inactive,
     )
-    text = _described(client)
-    if plain:
-        text += f"\n\nThe client's secret: {plain}\n{ONCE}"
-    return Report({"client": _members(client), "client_secret": plain}, text)
+    text = _described(made.client)
+    if made.secret:
+        text += f"\n\nThe client's secret: {made.secret}\n{ONCE}"
+    text += _events_secret(made)
+    data = {"client": _members(made.client), "client_secret": made.secret, "events_secret": made.events_secret}
+    return Report(data, text)
 
 
 @group.command("list")
@@ -77,7 +86,7 @@ def list_clients(
     """
     found = connection.connect().clients.all(owner.strip().lower() if owner else None)
     rows = sorted((_members(client) for client in found), key=lambda row: (row["owner"], row["client_id"]))
-    columns = ("client_id", "title", "owner", "active", "has_secret", "registration_number")
+    columns = ("client_id", "title", "owner", "active", "has_secret", "has_events_secret", "registration_number")
     return Report({"clients": rows}, table(rows, columns) if rows else "There are no clients.")
 
 
@@ -90,10 +99,8 @@ def show(client_id: ClientArgument, as_json: AsJson = False) -> Report:
     Example:
       python -m infra.admin clients show 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
-    try:
+    with _known(client_id):
         client = connection.connect().clients.get(client_id)
-    except UnknownClient:
-        raise _unknown(client_id) from None
     return Report({"client": _members(client)}, _described(client))
 
 
@@ -121,20 +128,115 @@ def deactivate(client_id: ClientArgument, as_json: AsJson = False) -> Report:
     return _switch(connection.connect().clients, client_id, active=False)
 
 
+@group.command("events-url")
+@reporting
+def events_url(
+    client_id: ClientArgument,
+    url: Annotated[str | None, typer.Argument(metavar="URL", help="Where its events are sent.")] = None,
+    none: Annotated[bool, typer.Option("--none", help="Send it no events any more.")] = False,
+    as_json: AsJson = False,
+) -> Report:
+    """Say where a client's events are sent, or that they are sent no more.
+
+    With its first Events URL a client gets a secret that it verifies events with, printed once. It keeps the secret
+    when the address changes or goes.
+
+    \b
+    Examples:
+      python -m infra.admin clients events-url 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 https://tpp.example.com/events
+      python -m infra.admin clients events-url 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --none
+    """
+    if (url is None) != none:
+        raise Refused("give either the address or --none")
+    with _known(client_id):
+        made = connection.connect().clients.set_events_url(client_id, url)
+    where = f"go to {url}" if url else "are sent no more"
+    text = f"The events of {made.client.title} {where}.{_events_secret(made)}"
+    return Report({"client": _members(made.client), "events_secret": made.events_secret}, text)
+
+
+@group.command("rotate-events-secret")
+@reporting
+def rotate_events_secret(
+    client_id: ClientArgument,
+    overlap: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=LONGEST_OVERLAP,
+            metavar="SECONDS",
+            help="How long events are signed with the old secret as well; 0 ends it at once.",
+        ),
+    ] = OVERLAP,
+    as_json: AsJson = False,
+) -> Report:
+    """Make a new secret for a client's events and print it, once.
+
+    Until the overlap is over every event carries two signatures, so the client verifies with either secret. At most two
+    are in use: another rotation within the overlap ends the oldest.
+
+    Without an overlap the old secret is not used any more: that is for one in wrong hands. The client cannot verify
+    events until it has the new one.
+
+    \b
+    Examples:
+      python -m infra.admin clients rotate-events-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+      python -m infra.admin clients rotate-events-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --overlap 0
+    """
+    with _known(client_id):
+        made = connection.connect().clients.rotate_events_secret(client_id, overlap)
+    ends = next((timestamp(entry.valid_until) for entry in made.client.event_secrets if entry.valid_until), None)
+    text = (
+        f"The new secret of the events of {made.client.title}: {made.events_secret}\n{ONCE}\n"
+        f"It signs from now on, {f'and the one before it until {ends}' if ends else 'alone'}."
+    )
+    return Report({"client": _members(made.client), "events_secret": made.events_secret, "old_until": ends}, text)
+
+
+@group.command("test-event")
+@reporting
+def send_test_event(client_id: ClientArgument, as_json: AsJson = False) -> Report:
+    """Send a client a test event, signed and delivered like any other.
+
+    \b
+    Example:
+      python -m infra.admin clients test-event 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+    """
+    hub = connection.connect()
+    with _known(client_id):
+        client = hub.clients.get(client_id)
+    if client.events_url is None:
+        raise Refused("the client has no Events URL: give it one with `clients events-url`")
+    delivery_id = hub.events.test(client)
+    text = (
+        f"A test event is on its way to {client.events_url}: {delivery_id}\n"
+        f"How it went: python -m infra.admin deliveries show {delivery_id}"
+    )
+    return Report({"delivery_id": delivery_id}, text)
+
+
 def _switch(clients: Clients, client_id: str, *, active: bool) -> Report:
-    try:
+    with _known(client_id):
         client = clients.activate(client_id) if active else clients.deactivate(client_id)
-    except UnknownClient:
-        raise _unknown(client_id) from None
     return Report({"client": _members(client)}, f"{client.title} is {'active' if active else 'not active any more'}.")
 
 
-def _unknown(client_id: str) -> Refused:
-    return Refused(f"no client has the id {client_id}")
+@contextlib.contextmanager
+def _known(client_id: str) -> Iterator[None]:
+    """Has an unknown client be one sentence."""
+    try:
+        yield
+    except UnknownClient:
+        raise Refused(f"no client has the id {client_id}") from None
+
+
+def _events_secret(made: Registered) -> str:
+    """What a person is shown of a new events secret, nothing if none was made."""
+    return f"\n\nThe secret of its events: {made.events_secret}\n{ONCE}" if made.events_secret else ""
 
 
 def _members(client: Client) -> dict[str, Any]:
-    """A client without what its secret is recognised by."""
+    """A client without what its secret is recognised by, and without what its events are signed with."""
     return {
         "client_id": client.client_id,
         "title": client.title,
@@ -144,6 +246,7 @@ def _members(client: Client) -> dict[str, Any]:
         "registration_number": client.registration_number,
         "events_url": client.events_url,
         "has_secret": client.secret_digest is not None,
+        "has_events_secret": bool(client.event_secrets),
         "created_at": timestamp(client.created_at),
     }
 

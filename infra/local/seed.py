@@ -68,10 +68,10 @@ def _client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, Any]:
             found = None
         if found and found.active and found.callback_url == hub.clients.default_callback:
             return dict(before)
-    client, secret = hub.clients.create(owner=owner, title=TITLE)
+    made = hub.clients.create(owner=owner, title=TITLE)
     return {
-        "client_id": client.client_id,
-        "client_secret": secret,
-        "title": client.title,
-        "callback_url": client.callback_url,
+        "client_id": made.client.client_id,
+        "client_secret": made.secret,
+        "title": made.client.title,
+        "callback_url": made.client.callback_url,
     }

@@ -51,7 +51,7 @@ def _furnish() -> None:
     lay(emulated=True, dynamodb_apart=False)
     hub = Hub(Settings.from_environment(os.environ))
     hub.keyring.initialise()
-    client, _ = hub.clients.create(owner="bench@example.com", title="Bench")
+    client = hub.clients.create(owner="bench@example.com", title="Bench").client
     domain = os.environ["BENCH_BANK"]
     hub.banks.add(NewBank(_BIC, "Bench Bank", "GB", 1, domain, f"{domain}/authorize"))
     wish = Wish(client.client_id, _BIC, 1, ("account.list",), client.callback_url, "reusable", str(uuid.uuid4()), None)

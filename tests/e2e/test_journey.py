@@ -114,7 +114,8 @@ def test_nothing_that_is_stored_or_logged_holds_a_usable_credential(
 
 
 def _client_secret_in_use(stack: dict[str, Any], operator: bootstrap.Hub) -> str:
-    client, secret = operator.clients.create(owner="careful@example.com", title="Careful", secret=True)
+    made = operator.clients.create(owner="careful@example.com", title="Careful", secret=True)
+    client, secret = made.client, made.secret
     assert secret is not None
     for shown, status in ((secret, 400), (f"{secret}x", 401)):
         form = {"code": "x", "client_id": client.client_id, "client_secret": shown}

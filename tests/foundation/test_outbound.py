@@ -37,6 +37,8 @@ SHORT = 0.3
 AMPLE = 5.0
 SLACK = 0.5
 BODY = b'{"iban":"GB33BUKB20201555555555"}'
+EITHER_WAY = pytest.mark.parametrize("fresh", [False, True], ids=["kept", "fresh"])
+"""Over connections that are kept, and over those of a single request."""
 
 
 @contextmanager
@@ -48,10 +50,13 @@ def within(seconds: float) -> Iterator[None]:
         assert time.monotonic() - started < seconds
 
 
-def post(url: str, *, repeat: bool = False, total: float = AMPLE, public_only: bool = False) -> Reply:
+def post(
+    url: str, *, repeat: bool = False, total: float = AMPLE, public_only: bool = False, fresh: bool = False
+) -> Reply:
     """One call by a caller of its own, which must not last longer than it may."""
+    outbound = Outbound(public_only=public_only, total_seconds=total)
     with within(total + SLACK):
-        return Outbound(public_only=public_only, total_seconds=total).post(url, BODY, {"X-A": "b"}, repeat=repeat)
+        return outbound.post(url, BODY, {"X-A": "b"}, repeat=repeat, fresh=fresh)
 
 
 def good(connection: Connection) -> None:
@@ -91,6 +96,26 @@ def half_a_chunk(connection: Connection) -> None:
 def half_a_status_line(connection: Connection) -> None:
     connection.request()
     connection.send(b"HTTP/1.")
+
+
+def only_a_status_line(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\n")
+
+
+def half_a_header(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Le")
+
+
+def half_an_interim_answer(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 100 Continue\r\nX-Header: value\r\n")
+
+
+def no_last_chunk(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n")
 
 
 # -- good answers
@@ -153,17 +178,100 @@ def test_an_answer_of_the_largest_size_is_read() -> None:
         assert len(post(server.url, total=AMPLE).body) == ANSWER_BYTES
 
 
-def test_a_redirect_is_an_answer_and_is_not_followed() -> None:
+@EITHER_WAY
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308])
+def test_a_redirect_is_an_answer_and_is_not_followed(status: int, fresh: bool) -> None:
     with serving(good) as elsewhere:
 
         def serve(connection: Connection) -> None:
             connection.request()
-            connection.answer(b"", "307 Temporary Redirect", f"Location: {elsewhere.url}\r\n".encode())
+            connection.answer(b"", f"{status} Elsewhere", f"Location: {elsewhere.url}\r\n".encode())
 
         with serving(serve) as server:
-            assert post(server.url, repeat=True).status == 307
+            assert post(server.url, repeat=True, fresh=fresh).status == status
         assert elsewhere.requests == []
         assert len(server.requests) == 1
+
+
+@EITHER_WAY
+@pytest.mark.parametrize("interim", ["100 Continue", "102 Processing", "103 Early Hints"])
+def test_an_interim_answer_is_not_taken_for_the_answer(interim: str, fresh: bool) -> None:
+    """The answer that follows it would be taken for that to the next request, which may be about another PSU."""
+
+    def serve(connection: Connection) -> None:
+        while connection.request():
+            connection.send(f"HTTP/1.1 {interim}\r\nLink: </a>\r\n\r\n".encode())
+            connection.answer(b'"the answer"')
+
+    with serving(serve) as server:
+        reply = post(server.url, fresh=fresh)
+
+    assert (reply.status, reply.body, "link" in reply.headers) == (200, b'"the answer"', False)
+
+
+# -- how long a party asks to be left alone
+
+NOW = 1_772_442_000  # Monday, 2 March 2026, 09:00:00 GMT
+
+
+def told(value: str, name: str = "Retry-After") -> int | None:
+    return Reply(503, b"", {"Date": "x", name: value}, 0).retry_after(NOW)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("0", 0),
+        ("120", 120),
+        (" 120 ", 120),
+        ("99999999", 99_999_999),
+        ("Mon, 02 Mar 2026 09:02:00 GMT", 120),
+        ("Monday, 02-Mar-26 09:02:00 GMT", 120),
+        ("Mon Mar  2 09:02:00 2026", 120),
+        ("Mon, 02 Mar 2026 09:00:00 GMT", 0),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 0),
+    ],
+)
+def test_a_party_may_say_when_to_ask_again_in_seconds_or_as_a_date(value: str, seconds: int) -> None:
+    assert told(value) == seconds
+    assert told(value, "retry-after") == told(value, "RETRY-AFTER") == seconds
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "soon",
+        "-5",
+        "+5",
+        "1.5",
+        "1e3",
+        "5, 10",
+        "\u0665",
+        "\u00b2",
+        "9" * 5000,
+        "2026-03-02T09:02:00Z",
+        "Mon, 02 Mar 99999 09:02:00 GMT",
+        "Mon, 02 Mar 2026 25:02:00 GMT",
+        "Mon, 99999999999999999999 Mar 2026 09:02:00 GMT",
+        "Mon, 02 Mar 2026 09:02:00 +99999999999999999999",
+    ],
+)
+def test_what_is_neither_says_nothing(value: str) -> None:
+    assert told(value) is None
+
+
+def test_a_party_may_say_nothing_about_asking_again() -> None:
+    assert Reply(503, b"", {"Date": "Mon, 02 Mar 2026 09:02:00 GMT"}, 0).retry_after(NOW) is None
+
+
+def test_when_to_ask_again_is_read_from_a_real_answer() -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.answer(b"", "503 Service Unavailable", b"rEtRy-aFtEr: 120\r\n")
+
+    with serving(serve) as server:
+        assert post(server.url).retry_after(NOW) == 120
 
 
 # -- answers that do not end, or never come
@@ -197,6 +305,12 @@ def endless_interim_answers(connection: Connection) -> None:
         connection.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
+def flood_of_interim_answers(connection: Connection) -> None:
+    connection.request()
+    while True:
+        connection.send(b"HTTP/1.1 103 Early Hints\r\nX-Header: value\r\n\r\n" * 100)
+
+
 def endless_trailers(connection: Connection) -> None:
     connection.request()
     connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
@@ -204,11 +318,19 @@ def endless_trailers(connection: Connection) -> None:
         connection.send(b"X-Trailer: value\r\n")
 
 
+ENDLESS = [
+    silence,
+    trickled_body,
+    trickled_chunks,
+    trickled_headers,
+    endless_interim_answers,
+    flood_of_interim_answers,
+    endless_trailers,
+]
+
+
 @pytest.mark.parametrize("repeat", [False, True])
-@pytest.mark.parametrize(
-    "behaviour",
-    [silence, trickled_body, trickled_chunks, trickled_headers, endless_interim_answers, endless_trailers],
-)
+@pytest.mark.parametrize("behaviour", ENDLESS)
 def test_an_answer_that_does_not_come_in_time_is_given_up_and_not_asked_for_again(
     behaviour: Callable[[Connection], None], repeat: bool
 ) -> None:
@@ -242,10 +364,27 @@ def endless_line(connection: Connection) -> None:
         connection.send(b"x" * 65536)
 
 
-@pytest.mark.parametrize("behaviour", [endless_headers, endless_line])
-def test_a_flood_of_headers_is_cut_off(behaviour: Callable[[Connection], None]) -> None:
-    with serving(behaviour) as server, pytest.raises(OutboundError):
-        post(server.url)
+def endless_header(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nX-Header: ")
+    while True:
+        connection.send(b"x" * 65536)
+
+
+def endless_header_of_an_interim_answer(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 100 Continue\r\nX-Header: ")
+    while True:
+        connection.send(b"x" * 65536)
+
+
+@EITHER_WAY
+@pytest.mark.parametrize(
+    "behaviour", [endless_headers, endless_line, endless_header, endless_header_of_an_interim_answer]
+)
+def test_a_flood_of_headers_is_cut_off(behaviour: Callable[[Connection], None], fresh: bool) -> None:
+    with serving(behaviour) as server, pytest.raises(Dropped):
+        post(server.url, fresh=fresh)
 
 
 def announced(connection: Connection) -> None:
@@ -267,14 +406,17 @@ def endless_body(connection: Connection) -> None:
         connection.send(b"x" * 65536)
 
 
+@EITHER_WAY
 @pytest.mark.parametrize("behaviour", [announced, endless_chunks, endless_body])
-def test_a_larger_answer_is_refused_and_its_connection_given_up(behaviour: Callable[[Connection], None]) -> None:
+def test_a_larger_answer_is_refused_and_its_connection_given_up(
+    behaviour: Callable[[Connection], None], fresh: bool
+) -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
     with serving(once(behaviour)) as server:
         with pytest.raises(TooLarge, match="larger than 5 MB"):
-            outbound.post(server.url, BODY, {}, repeat=True)
-        assert outbound.post(server.url, BODY, {}, repeat=False).status == 200
+            outbound.post(server.url, BODY, {}, repeat=True, fresh=fresh)
+        assert outbound.post(server.url, BODY, {}, repeat=False, fresh=fresh).status == 200
         assert server.served == [1, 2]
 
 
@@ -374,7 +516,17 @@ def test_headers_that_make_no_sense_never_raise_anything_of_another_kind(head: b
         assert len(post(server.url, total=1).body) <= 2
 
 
-BREAKS = [hang_up, reset, half_an_answer, half_a_chunk, half_a_status_line]
+BREAKS = [
+    hang_up,
+    reset,
+    half_an_answer,
+    half_a_chunk,
+    no_last_chunk,
+    half_a_status_line,
+    only_a_status_line,
+    half_a_header,
+    half_an_interim_answer,
+]
 
 
 @pytest.mark.parametrize("behaviour", BREAKS)
@@ -544,15 +696,10 @@ def test_a_fresh_connection_that_breaks_may_have_carried_the_request(behaviour: 
         post_fresh(server.url)
 
 
-@pytest.mark.parametrize("behaviour", [silence, trickled_body, trickled_headers, endless_trailers])
+@pytest.mark.parametrize("behaviour", ENDLESS)
 def test_a_fresh_request_without_an_answer_in_time_may_have_arrived(behaviour: Callable[[Connection], None]) -> None:
     with serving(behaviour) as server, pytest.raises(TimedOut):
         post_fresh(server.url, SHORT)
-
-
-def test_a_fresh_request_with_too_large_an_answer_arrived() -> None:
-    with serving(endless_body) as server, pytest.raises(TooLarge):
-        post_fresh(server.url)
 
 
 def test_a_party_that_does_not_read_is_given_up_in_time_and_may_have_seen_a_part() -> None:
@@ -621,33 +768,94 @@ def test_this_machine_is_refused(host: str) -> None:
         assert server.connections == 0
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fd00::1", "::ffff:10.0.0.1"])
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses that a connection was tried to; none is made."""
+    addresses: list[str] = []
+
+    def connect(address: tuple[str, int], *arguments: Any, **options: Any) -> Any:
+        addresses.append(address[0])
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(module, "create_connection", connect)
+    return addresses
+
+
+PRIVATE = [
+    "127.0.0.1",
+    "10.0.0.1",
+    "169.254.169.254",
+    "::",
+    "::1",
+    "fc00::1",
+    "fd00::1",
+    "fe80::1",
+    "fe80::1%lo",
+    "::ffff:10.0.0.1",
+    "::ffff:127.0.0.1",
+    "64:ff9b::7f00:1",
+    "64:ff9b::a00:1",
+]
+
+
+@EITHER_WAY
+@pytest.mark.parametrize("address", PRIVATE)
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_public_name_of_a_private_address_is_refused(
-    monkeypatch: pytest.MonkeyPatch, address: str, scheme: str
+    monkeypatch: pytest.MonkeyPatch, tried: list[str], address: str, scheme: str, fresh: bool
 ) -> None:
     resolve_to(monkeypatch, address)
 
     with pytest.raises(NotReached, match="the address is not public"):
-        post(f"{scheme}://bank.example.com/bank", public_only=True)
+        post(f"{scheme}://bank.example.com/bank", public_only=True, fresh=fresh)
+    assert tried == []
 
 
-def test_the_private_ones_among_several_addresses_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[str] = []
-
-    def connect(address: tuple[str, int], *arguments: Any, **options: Any) -> Any:
-        tried.append(address[0])
-        raise ConnectionRefusedError
-
-    resolve_to(monkeypatch, "10.0.0.1", "203.0.114.7", "127.0.0.1", "2606:4700::1111")
-    monkeypatch.setattr(module, "create_connection", connect)
+@EITHER_WAY
+def test_the_private_ones_among_several_addresses_are_passed_over(
+    monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
+) -> None:
+    resolve_to(monkeypatch, "10.0.0.1", "203.0.114.7", "127.0.0.1", "::1", "2606:4700::1111", "64:ff9b::a00:1")
 
     with pytest.raises(NotReached, match="no connection could be made"):
-        post("http://bank.example.com/bank", public_only=True)
+        post("http://bank.example.com/bank", public_only=True, fresh=fresh)
     assert tried == ["203.0.114.7", "2606:4700::1111"]
 
 
-def test_the_address_that_was_checked_is_the_one_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+@EITHER_WAY
+def test_a_name_that_was_public_before_is_looked_at_again_for_every_connection(
+    monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
+) -> None:
+    outbound = Outbound(public_only=True, total_seconds=AMPLE)
+    resolve_to(monkeypatch, "203.0.114.7")
+    with pytest.raises(NotReached, match="no connection could be made"):
+        outbound.post("http://bank.example.com/bank", BODY, {}, repeat=False, fresh=fresh)
+
+    for private in ("127.0.0.1", "::1"):
+        resolve_to(monkeypatch, private)
+        with pytest.raises(NotReached, match="the address is not public"):
+            outbound.post("http://bank.example.com/bank", BODY, {}, repeat=False, fresh=fresh)
+    assert tried == ["203.0.114.7"]
+
+
+@EITHER_WAY
+def test_a_name_that_turns_private_between_two_tries_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
+) -> None:
+    answers = iter(["203.0.114.7", "127.0.0.1"])
+    family = socket.AF_INET
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda host, port, **options: [(family, 1, 6, "", (next(answers), port))]
+    )
+
+    with pytest.raises(NotReached):
+        post("http://bank.example.com/bank", repeat=True, public_only=True, fresh=fresh)
+    assert (tried, list(answers)) == (["203.0.114.7"], [])
+
+
+def test_the_address_that_was_checked_is_the_one_connected_to(
+    monkeypatch: pytest.MonkeyPatch, tried: list[str]
+) -> None:
     """A name that resolves differently the second time must not help."""
     asked: list[str] = []
     real = socket.getaddrinfo
@@ -658,14 +866,7 @@ def test_the_address_that_was_checked_is_the_one_connected_to(monkeypatch: pytes
         asked.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("203.0.114.7" if len(asked) == 1 else "127.0.0.1", port))]
 
-    tried: list[str] = []
-
-    def connect(address: tuple[str, int], *arguments: Any, **options: Any) -> Any:
-        tried.append(address[0])
-        raise ConnectionRefusedError
-
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    monkeypatch.setattr(module, "create_connection", connect)
     with pytest.raises(NotReached):
         post("http://bank.example.com/bank", public_only=True)
     assert (asked, tried) == (["bank.example.com"], ["203.0.114.7"])
@@ -704,12 +905,19 @@ def test_a_server_without_tls_was_never_reached() -> None:
         post(server.url.replace("http://", "https://"))
 
 
-def test_a_handshake_that_hangs_is_given_up() -> None:
-    def hang(connection: Connection) -> None:
-        connection.stop.wait()
+def hanging_handshake(connection: Connection) -> None:
+    connection.stop.wait()
 
-    with serving(hang) as server, pytest.raises(NotReached):
-        post(server.url.replace("http://", "https://"), total=SHORT)
+
+def trickled_handshake(connection: Connection) -> None:
+    connection.trickle(b"\x16\x03\x03\x3f\xff" + b"\x02\x00\x3f\xfb" + b"\x03" * 200, 0.03)
+
+
+@EITHER_WAY
+@pytest.mark.parametrize("behaviour", [hanging_handshake, trickled_handshake])
+def test_a_handshake_that_does_not_end_is_given_up(behaviour: Callable[[Connection], None], fresh: bool) -> None:
+    with serving(behaviour) as server, pytest.raises(NotReached):
+        post(server.url.replace("http://", "https://"), total=SHORT, fresh=fresh)
 
 
 @pytest.mark.usefixtures("trusted")

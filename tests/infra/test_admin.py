@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from chalicelib.foundation.identifiers import Credential, digest, new_id
 from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.banks import UnknownBank
+from chalicelib.openbanking.clients import Client
 from infra.admin import connection, probe
 from infra.admin.commands import program
 from tests.foundation.fakes import FakeKms, FakeSecrets
@@ -49,7 +51,16 @@ GROUPS = {
         "remove-public-key",
         "remove",
     ),
-    "clients": ("add", "list", "show", "activate", "deactivate"),
+    "clients": (
+        "add",
+        "list",
+        "show",
+        "activate",
+        "deactivate",
+        "events-url",
+        "rotate-events-secret",
+        "test-event",
+    ),
     "consents": ("show", "revoke"),
     "keys": ("init", "rotate-signing", "rotate-data", "show"),
     "users": ("add",),
@@ -274,7 +285,10 @@ def test_a_person_is_told_what_to_do_with_a_new_key(bic: str) -> None:
     assert "Hand it to the bank: the service shows it from now on." in at_once
 
 
-@pytest.mark.parametrize("command", [("banks", "rotate-key", "ZZZZGB99"), ("keys", "rotate-signing")])
+@pytest.mark.parametrize(
+    "command",
+    [("banks", "rotate-key", "ZZZZGB99"), ("clients", "rotate-events-secret", "nobody"), ("keys", "rotate-signing")],
+)
 @pytest.mark.parametrize("seconds", ["-1", "2592001", "a day"])
 def test_an_overlap_is_at_most_a_month(command: tuple[str, ...], seconds: str) -> None:
     assert run(*command, "--overlap", seconds).exit_code == 2
@@ -631,9 +645,19 @@ def test_a_client_is_switched_off_and_on(world: World) -> None:
     assert world.hub.clients.get(client_id).active is True
 
 
-@pytest.mark.parametrize("command", ["show", "activate", "deactivate"])
-def test_an_unknown_client_is_refused(command: str) -> None:
-    assert refused("clients", command, "nobody") == "no client has the id nobody"
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "nobody"),
+        ("activate", "nobody"),
+        ("deactivate", "nobody"),
+        ("events-url", "nobody", "http://127.0.0.1:9/events"),
+        ("rotate-events-secret", "nobody"),
+        ("test-event", "nobody"),
+    ],
+)
+def test_an_unknown_client_is_refused(arguments: tuple[str, ...]) -> None:
+    assert refused("clients", *arguments) == "no client has the id nobody"
 
 
 @pytest.mark.parametrize(
@@ -653,6 +677,105 @@ def test_a_client_of_nobody_is_refused() -> None:
     assert refused("clients", "add", "--owner", "nobody@example.com", "--title", "a") == (
         "no user has the email nobody@example.com: register one with `users add`"
     )
+
+
+# -- the events of clients
+
+EVENTS_URL = "http://127.0.0.1:9/events"
+EVENTS_SECRET = r"(whsec_[A-Za-z0-9+/]{43}=)"
+
+
+def signing(world: World) -> list[str]:
+    """What the events of the world's client are signed with, newest first."""
+    return world.hub.clients.events_secrets(world.hub.clients.get(world.client.client_id))
+
+
+def test_a_client_with_an_events_url_is_shown_its_events_secret_once(world: World, owner: str) -> None:
+    add = ("clients", "add", "--owner", owner, "--title", "Budget Friend", "--events-url", EVENTS_URL)
+    made, text = done(*add), run(*add).stdout
+
+    client_id = made["client"]["client_id"]
+    assert [made["events_secret"]] == world.hub.clients.events_secrets(world.hub.clients.get(client_id))
+    assert re.search(rf"The secret of its events: {EVENTS_SECRET}\nIt is shown this once only", text)
+    for command in (["show", client_id], ["list", "--owner", owner]):
+        shown = run("clients", *command, "--json").output
+        assert '"has_events_secret": true' in shown
+        assert "whsec_" not in shown + run("clients", *command).output
+        assert "sealed" not in shown
+
+
+def test_a_client_without_an_events_url_has_no_events_secret(owner: str) -> None:
+    made = done("clients", "add", "--owner", owner, "--title", "Budget Friend")
+
+    assert made["events_secret"] is None
+    assert made["client"]["has_events_secret"] is False
+
+
+def test_the_events_of_a_client_are_sent_somewhere_and_no_more(world: World) -> None:
+    set_url = ("clients", "events-url", world.client.client_id)
+    first, moved = done(*set_url, EVENTS_URL), run(*set_url, f"{EVENTS_URL}/2").stdout
+
+    assert (first["client"]["events_url"], [first["events_secret"]]) == (EVENTS_URL, signing(world))
+    assert moved == f"The events of Budget Friend go to {EVENTS_URL}/2.\n"
+    assert run(*set_url, "--none").stdout == "The events of Budget Friend are sent no more.\n"
+    assert done("clients", "show", world.client.client_id)["client"]["events_url"] is None
+    assert [first["events_secret"]] == signing(world)
+
+
+def test_a_person_is_shown_a_first_events_secret_once(world: World) -> None:
+    text = run("clients", "events-url", world.client.client_id, EVENTS_URL).stdout
+
+    assert re.search(rf"\n\nThe secret of its events: {EVENTS_SECRET}\nIt is shown this once only", text)
+
+
+def test_an_events_url_that_cannot_be_is_refused(world: World) -> None:
+    set_url = ("clients", "events-url", world.client.client_id)
+
+    assert refused(*set_url).startswith("give either the address or --none")
+    assert refused(*set_url, EVENTS_URL, "--none").startswith("give either the address or --none")
+    assert refused(*set_url, "tpp.example.com").startswith("events_url must begin with https://")
+
+
+def test_an_events_secret_is_rotated_with_an_overlap(world: World) -> None:
+    rotate = ("clients", "rotate-events-secret", world.client.client_id)
+    first = done("clients", "events-url", world.client.client_id, EVENTS_URL)["events_secret"]
+    rotated = done(*rotate)
+
+    assert rotated["old_until"] == "2026-03-03T09:00:00+00:00"
+    assert signing(world) == [rotated["events_secret"], first]
+    text = run(*rotate, "--overlap", "3600").stdout
+    assert re.match(
+        rf"The new secret of the events of Budget Friend: {EVENTS_SECRET}\nIt is shown this once only", text
+    )
+    assert text.endswith("It signs from now on, and the one before it until 2026-03-02T10:00:00+00:00.\n")
+
+
+def test_without_an_overlap_the_old_events_secret_ends_at_once(world: World) -> None:
+    rotate = ("clients", "rotate-events-secret", world.client.client_id, "--overlap", "0")
+    done("clients", "events-url", world.client.client_id, EVENTS_URL)
+    rotated = done(*rotate)
+
+    assert rotated["old_until"] is None
+    assert signing(world) == [rotated["events_secret"]]
+    assert run(*rotate).stdout.endswith("It signs from now on, alone.\n")
+
+
+def test_a_client_is_sent_a_test_event(world: World) -> None:
+    asked: list[Client] = []
+    world.hub.__dict__["events"] = SimpleNamespace(test=lambda client: asked.append(client) or "the-delivery")
+    done("clients", "events-url", world.client.client_id, EVENTS_URL)
+
+    assert done("clients", "test-event", world.client.client_id) == {"delivery_id": "the-delivery"}
+    assert [client.client_id for client in asked] == [world.client.client_id]
+    assert run("clients", "test-event", world.client.client_id).stdout == (
+        f"A test event is on its way to {EVENTS_URL}: the-delivery\n"
+        "How it went: python -m infra.admin deliveries show the-delivery\n"
+    )
+
+
+def test_what_needs_an_events_url_is_refused_without_one(world: World) -> None:
+    assert refused("clients", "test-event", world.client.client_id).startswith("the client has no Events URL")
+    assert refused("clients", "rotate-events-secret", world.client.client_id).startswith("the client has no events_url")
 
 
 # -- keys

@@ -55,7 +55,7 @@ def test_a_state_cannot_be_used_twice_by_one_client(world: World) -> None:
 
 
 def test_two_clients_may_use_the_same_state(world: World) -> None:
-    other, _ = world.hub.clients.create(owner="other@example.com", title="Other")
+    other = world.hub.clients.create(owner="other@example.com", title="Other").client
     world.authorize(1, state="same")
 
     answer = world.tpp(

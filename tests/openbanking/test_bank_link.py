@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.outbound import Reply
+from chalicelib.foundation.outbound import NotReached, Reply
+from chalicelib.openbanking.bank_link import BankFailed, Outgoing
+from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN
 from tests.conftest import Lines
 from tests.world import Answer, World
 
@@ -125,3 +127,72 @@ def test_a_bank_that_writes_a_novel_is_cut_short(version: int, failing: Ask) -> 
     answer = failing(error(version, "c" * 5000, "t" * 100_000))
 
     assert len(answer.text) < 1500
+
+
+# -- a bank that wants to be left alone
+
+
+def test_the_tpp_is_told_when_the_bank_wants_to_be_asked_again(failing: Ask) -> None:
+    asked_for = {
+        "7": "7",
+        "0": "0",
+        "Mon, 02 Mar 2026 09:02:00 GMT": "120",
+        "Mon, 02 Mar 2026 08:00:00 GMT": "0",
+        "86401": "86400",
+        "Wed, 02 Mar 2033 09:00:00 GMT": "86400",
+        "-1": None,
+        "soon": None,
+    }
+    for said, told in asked_for.items():
+        assert failing(Reply(429, b"", {"retry-after": said}, 0)).headers.get("retry-after") == told
+    for status in (500, 502, 503, 599):
+        assert failing(Reply(status, b"", {"Retry-After": "7"}, 0)).headers["retry-after"] == "7"
+
+
+def test_with_an_answer_of_another_kind_it_means_nothing(failing: Ask) -> None:
+    for status in (200, 202, 302, 400, 404):
+        assert "retry-after" not in failing(Reply(status, b"", {"Retry-After": "7"}, 0)).headers
+
+
+def test_a_failure_knows_the_status_of_the_banks_answer(world: World) -> None:
+    side = world.banks[1]
+
+    def status_after(answer: Any) -> int | None:
+        side.answers[REVOKE_TOKEN.path] = lambda sent: answer
+        with pytest.raises(BankFailed) as caught:
+            world.hub.bank_link.call(side.bank, 1, REVOKE_TOKEN, {}, request_id="1", token=None)
+        return caught.value.status
+
+    for status, body in ((200, b""), (201, b"{}"), (400, b'{"error_code":1}'), (404, b"[]"), (503, b"{}")):
+        assert status_after(Reply(status, body, {}, 0)) == status
+    assert status_after(NotReached("no connection could be made")) is None
+
+
+def test_a_failure_without_its_secrets_is_the_same_otherwise(world: World) -> None:
+    failure = BankFailed("secret", "refused", authorize_again=True, status=503, retry_after=7)
+    outgoing = Outgoing("ALPHGB21", "/a", "http://a", b"", {"X-Api-Key": "secret", "X-Auth-Token": "token"})
+
+    clean = world.hub.bank_link.without_secrets(failure, outgoing)
+
+    assert (clean.detail, clean.reach, clean.authorize_again) == ("***", "refused", True)
+    assert (clean.status, clean.retry_after) == (503, 7)
+
+
+# -- what is logged
+
+
+def asked(lines: Lines) -> list[dict[str, Any]]:
+    names = ("bic", "webhook", "status", "failure")
+    found = [line for line in lines.all() if line["message"] == "bank asked"]
+    assert all(line["milliseconds"] >= 0 for line in found)
+    return [{name: line[name] for name in names if name in line} for line in found]
+
+
+def test_every_question_to_a_bank_is_a_line(world: World, version: int, failing: Ask, lines: Lines) -> None:
+    failing(refusal(version, 404, "RESOURCE_UNKNOWN"))
+    failing(Reply(500, b"", {}, 0))
+    failing(NotReached("no connection could be made"))
+
+    common = {"bic": world.banks[version].bank.bic, "webhook": PATH[version]}
+    assert asked(lines) == [common | {"status": 404}, common | {"status": 500}, common | {"failure": "NotReached"}]
+    assert world.banks[version].bank.domain not in lines.text

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from chalicelib.delivery.deliveries import Delivery
 from chalicelib.foundation import signatures
 from chalicelib.foundation.outbound import NotReached, Reply
-from chalicelib.foundation.store import Item
 from tests.conftest import Lines
 from tests.world import Consented, World
 
@@ -25,18 +25,12 @@ def ended(world: World, version: int) -> tuple[Consented, str]:
     return consented, delivery_id
 
 
-def told(world: World, version: int, answer: Any) -> Item:
+def told(world: World, version: int, answer: Any) -> Delivery:
     """The delivery record after one attempt at a bank that gives ``answer``."""
     _, delivery_id = ended(world, version)
     world.banks[version].answers["/revoke_token"] = lambda sent: answer
     world.hub.worker.attempt(delivery_id)
-    return stored(world, delivery_id)
-
-
-def stored(world: World, delivery_id: str) -> Item:
-    item = world.hub.store.get("deliveries", {"delivery_id": delivery_id})
-    assert item is not None
-    return item
+    return world.delivery(delivery_id)
 
 
 @VERSIONS
@@ -52,11 +46,11 @@ def test_a_bank_is_sent_the_token_signed_and_with_all_headers(world: World, vers
         "Content-Type": "application/json",
         "X-Api-Key": world.banks[version].api_key,
         "X-Auth-Token": consented.bank_token,
-        "X-Request-Id": stored(world, delivery_id)["request_id"],
+        "X-Request-Id": world.delivery(delivery_id).request_id,
         "X-Signature": "",
     }
     assert signatures.verify(world.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
-    assert stored(world, delivery_id)["state"] == "delivered"
+    assert world.delivery(delivery_id).state == "delivered"
 
 
 GOOD = {"the status": b'{"status":"success"}', "more than that": b'{"status":"success","revoked_at":1.50}'}
@@ -65,7 +59,7 @@ GOOD = {"the status": b'{"status":"success"}', "more than that": b'{"status":"su
 @VERSIONS
 @pytest.mark.parametrize("body", GOOD.values(), ids=GOOD)
 def test_a_bank_that_answers_success_knows(world: World, version: int, body: bytes) -> None:
-    assert told(world, version, Reply(200, body, {}, 0))["state"] == "delivered"
+    assert told(world, version, Reply(200, body, {}, 0)).state == "delivered"
 
 
 NOT_SUCCESS: dict[str, tuple[Any, str]] = {
@@ -88,7 +82,7 @@ NOT_SUCCESS: dict[str, tuple[Any, str]] = {
 def test_whatever_is_not_success_is_tried_again(world: World, answer: Any, reason: str) -> None:
     item = told(world, 2, answer)  # this webhook is answered alike in both versions
 
-    assert (item["state"], item["attempts"], item["last_error"]) == ("due", 1, reason)
+    assert (item.state, item.attempts, item.last["error"]) == ("due", 1, reason)
 
 
 @VERSIONS
@@ -99,7 +93,7 @@ def test_a_bank_that_does_not_know_the_token_is_not_asked_again(
 ) -> None:
     item = told(world, version, Reply(status, body, {}, 0))
 
-    assert (item["state"], item["last_error"]) == ("failed", f"the bank answered with status {status}")
+    assert (item.state, item.last["error"]) == ("failed", f"the bank answered with status {status}")
 
 
 @VERSIONS
@@ -113,22 +107,29 @@ def test_a_bank_that_is_switched_off_is_told_when_it_is_back(world: World, versi
     finally:
         world.hub.banks.change(bic, active=True)
 
-    item = stored(world, delivery_id)
-    assert (item["state"], item["last_error"]) == ("due", "the bank is switched off")
+    item = world.delivery(delivery_id)
+    assert (item.state, item.last["error"]) == ("due", "the bank is switched off")
     assert world.banks[version].received == []
     world.clock.advance(60)
     world.hub.worker.attempt(delivery_id)
-    assert stored(world, delivery_id)["state"] == "delivered"
+    assert world.delivery(delivery_id).state == "delivered"
 
 
 def test_a_notice_to_a_bank_that_was_removed_is_over(world: World) -> None:
-    put = world.hub.outbox.record("revoke_token", "GONEGB21", ended(world, 1)[1])
-    world.hub.store.transact([put])
+    recorded = world.hub.outbox.record(
+        "revoke_token",
+        "/revoke_token",
+        receiver="bank#GONEGB21",
+        bic="GONEGB21",
+        client_id=world.client.client_id,
+        consent_id=world.delivery(ended(world, 1)[1]).consent_id,
+    )
+    world.hub.store.transact(recorded.operations)
 
-    world.hub.worker.attempt(put.item["delivery_id"])
+    world.hub.worker.attempt(recorded.delivery_ids[0])
 
-    item = stored(world, put.item["delivery_id"])
-    assert (item["state"], item["last_error"]) == ("failed", "the consent or its bank is gone")
+    item = world.delivery(recorded.delivery_ids[0])
+    assert (item.state, item.last["error"]) == ("failed", "the consent or its bank is gone")
 
 
 @VERSIONS
@@ -143,11 +144,11 @@ def test_a_bank_that_repeats_what_it_was_sent_does_not_get_it_into_records_or_lo
         world.banks[version].answers["/revoke_token"] = lambda sent, wrong=wrong: wrong
         world.hub.worker.attempt(delivery_id)
 
-        kept = stored(world, delivery_id)["last_error"]
+        kept = world.delivery(delivery_id).last["error"]
         assert "x" * padding in kept
         for secret in secrets:
             for place in (kept, lines.text):
                 assert secret[:20] not in place
                 assert secret[-20:] not in place
-        world.clock.advance(48 * 3600)
-    assert stored(world, delivery_id)["attempts"] == 8
+        world.clock.advance((world.delivery(delivery_id).due_at or 0) - world.clock.time())
+    assert world.delivery(delivery_id).attempts == 8

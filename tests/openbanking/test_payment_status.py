@@ -144,7 +144,7 @@ def test_who_asks_is_judged_before_what_is_asked(world: World, query: str) -> No
 @KINDS
 def test_another_clients_payment_is_unknown(world: World, version: int, kind: str) -> None:
     Payer(world, version, kind).pay()
-    world.client, _ = world.hub.clients.create(owner="x@example.com", title="Other")
+    world.client = world.hub.clients.create(owner="x@example.com", title="Other").client
 
     assert Payer(world, version, kind).status().status == 404
 

@@ -210,7 +210,7 @@ def test_a_key_belongs_to_its_path_and_client(world: World) -> None:
     direct.bank_does(taken(1, "P-2"))
 
     assert direct.pay("key-1").status == 200
-    other, _ = world.hub.clients.create(owner="x@example.com", title="Other")
+    other = world.hub.clients.create(owner="x@example.com", title="Other").client
     world.client = other
     direct.bank_does(taken(1, "P-3"))
     assert direct.pay("key-1").body["payment_id"] == "P-3"
@@ -491,7 +491,7 @@ def test_a_payment_id_that_the_bank_gives_out_again_stands_for_the_later_order(w
     first.pay()
     first.report(4)
     if who == "another client":
-        world.client, _ = world.hub.clients.create(owner="x@example.com", title="Other")
+        world.client = world.hub.clients.create(owner="x@example.com", title="Other").client
     second = first if who == "the same consent" else Payer(world, 1, "direct" if who == "no consent" else "single")
 
     assert second.pay("key-1").status == 200

@@ -242,7 +242,7 @@ def test_an_address_of_the_psu_is_an_address_and_nothing_else(world: World, addr
 
 def test_another_clients_bearer_is_no_bearer(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
-    other, _ = world.hub.clients.create(owner="other@example.com", title="Other")
+    other = world.hub.clients.create(owner="other@example.com", title="Other").client
 
     answer = world.tpp("GET", "/tpp/accounts", bearer=bearer, client_id=other.client_id)
 

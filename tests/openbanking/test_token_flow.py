@@ -122,7 +122,7 @@ def test_a_verifier_without_a_challenge_is_refused_and_does_not_burn_the_code(wo
 
 def test_another_clients_code_is_refused_and_not_burnt(world: World) -> None:
     code = world.approve(1).query["code"]
-    other, _ = world.hub.clients.create(owner="other@example.com", title="Other")
+    other = world.hub.clients.create(owner="other@example.com", title="Other").client
 
     stolen = world.tpp("POST", "/tpp/token", {"code": code}, client_id=other.client_id)
 
@@ -327,7 +327,7 @@ def test_what_is_wrong_with_a_body_is_told_to_clients_only(
         headers["x-api-key"] = world.client.client_id
         world.hub.clients.deactivate(world.client.client_id)
     elif who != "nobody":
-        careful, _ = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True)
+        careful = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True).client
         headers["x-api-key"] = careful.client_id
         if who == "with a wrong secret":
             headers["authorization"] = "Basic " + base64.b64encode(f"{careful.client_id}:x".encode()).decode()
@@ -368,7 +368,8 @@ def test_a_bad_request_id_is_told_to_clients_only(world: World, path: str) -> No
 
 
 def test_a_client_with_a_secret_has_to_show_it(world: World) -> None:
-    world.client, secret = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True)
+    made = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True)
+    world.client, secret = made.client, made.secret
     code = world.approve(1).query["code"]
     basic = base64.b64encode(f"{world.client.client_id}:{secret}".encode()).decode()
 
@@ -390,7 +391,7 @@ def test_a_client_with_a_secret_has_to_show_it(world: World) -> None:
 
 
 def test_two_names_of_a_client_that_disagree_are_an_invalid_client(world: World) -> None:
-    other, _ = world.hub.clients.create(owner="other@example.com", title="Other")
+    other = world.hub.clients.create(owner="other@example.com", title="Other").client
     basic = base64.b64encode(f"{other.client_id}:".encode()).decode()
 
     by_body = world.tpp("POST", "/tpp/token", {"code": "x", "client_id": other.client_id})
@@ -449,7 +450,7 @@ def test_a_tpp_ends_its_consent_with_either_token_on_the_very_next_call(world: W
 
 def test_revoking_an_unknown_or_foreign_token_succeeds_and_changes_nothing(world: World) -> None:
     tokens = world.tokens(1)
-    other, _ = world.hub.clients.create(owner="other@example.com", title="Other")
+    other = world.hub.clients.create(owner="other@example.com", title="Other").client
 
     foreign = world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}, client_id=other.client_id)
     unknown = world.tpp("POST", "/tpp/token/revoke", form={"token": "unknown"})

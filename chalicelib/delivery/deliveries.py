@@ -1,0 +1,194 @@
+"""Delivery records: what is to be sent to whom, and how far that has come.
+
+One item collection per delivery: the item ``record``, and what is sent or was answered, in parts (see ``bodies``). A
+record is *due* until its receiver has it (*delivered*) or the last attempt is over (*failed*). A worker that takes it
+for an attempt puts its own name on it (``claimed_by``) and moves its time on; what it does not end is due again. While
+it is due it stands in the index of due times, when it has failed in that of failures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from boto3.dynamodb.conditions import Attr, ConditionBase
+
+from chalicelib.delivery.schedule import PLANS, Kind
+from chalicelib.foundation.sharded import ShardedIndex
+from chalicelib.foundation.store import Item, Put, Update, absent
+
+TABLE = "deliveries"
+RECORD, BODY = "record", "body"
+CLAIMED_SECONDS = 60
+"""How long an attempt may last, twice as long as a function runs; afterwards its worker is taken for dead."""
+HISTORY = 20
+"""So many attempts are kept in a record, the latest."""
+
+State = Literal["due", "delivered", "failed"]
+
+DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
+FAILED = ShardedIndex(TABLE, "failed", "failed_shard", "failed_at")
+OF_BANK = ShardedIndex(TABLE, "bank", "bank_shard", "created_at")
+OF_CLIENT = ShardedIndex(TABLE, "client", "client_shard", "created_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One delivery; times are Unix seconds.
+
+    Attributes:
+        kind: what sends it.
+        topic: what it is about: an event's type, or the path of a webhook or call.
+        receiver: to whom it goes: ``bank#<BIC>`` or ``client#<Client ID>``.
+        bic: the bank that it concerns, ``client_id`` the client, ``consent_id`` the consent, if any.
+        request_id: what the receiver knows it by, the same at every attempt.
+        cause_id: the request that caused it, if one did.
+        attempts: how many have begun.
+        give_up_at: when no further attempt is made.
+        claimed_by: the attempt under way, or one that never ended.
+        body_parts: in how many parts its body is kept.
+        answer: the status of what an asynchronous call was answered with, and where its body is kept.
+        history: the attempts that have ended, oldest first: ``at``, ``milliseconds``, and ``status`` and ``error``
+            where there were any.
+    """
+
+    delivery_id: str
+    kind: Kind
+    topic: str
+    receiver: str
+    bic: str
+    client_id: str
+    consent_id: str | None
+    request_id: str
+    cause_id: str | None
+    state: State
+    attempts: int
+    created_at: int
+    due_at: int | None
+    give_up_at: int
+    expires_at: int
+    claimed_by: str | None
+    body_parts: int
+    answer: Mapping[str, Any] | None
+    history: tuple[Mapping[str, Any], ...]
+    delivered_at: int | None
+    failed_at: int | None
+
+    @classmethod
+    def from_item(cls, item: Item) -> Delivery:
+        members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
+        return cls(**members | {"history": tuple(item["history"])})
+
+    @property
+    def last(self) -> Mapping[str, Any]:
+        """The latest attempt that has ended; empty before there is one."""
+        return self.history[-1] if self.history else {}
+
+    def is_running(self, now: int) -> bool:
+        """Whether an attempt is under way."""
+        return self.state == "due" and self.claimed_by is not None and (self.due_at or 0) > now
+
+
+def record_key(delivery_id: str) -> tuple[str, Item]:
+    return TABLE, {"delivery_id": delivery_id, "part": RECORD}
+
+
+def part_key(delivery_id: str, name: str, number: int = 0) -> tuple[str, Item]:
+    """Where a part of ``BODY``, or of an answer, stands."""
+    return TABLE, {"delivery_id": delivery_id, "part": f"{name}#{number:03}"}
+
+
+def creation(delivery: Delivery) -> Put:
+    """The write of a new delivery, which is due at once."""
+    members = {name: getattr(delivery, name) for name in Delivery.__dataclass_fields__}
+    item = {name: value for name, value in members.items() if value is not None} | {"history": []}
+    item |= DUE.entry(delivery.delivery_id)
+    item |= OF_BANK.entry(delivery.delivery_id, delivery.bic)
+    item |= OF_CLIENT.entry(delivery.delivery_id, delivery.client_id)
+    return Put(TABLE, {**item, "part": RECORD}, absent("delivery_id"))
+
+
+def claiming(delivery: Delivery, claim: str, now: int) -> tuple[Delivery, Update]:
+    """The delivery with an attempt begun, and the write of it, which fails for all but one that has read the same."""
+    claimed = replace(delivery, attempts=delivery.attempts + 1, claimed_by=claim, due_at=now + CLAIMED_SECONDS)
+    names = ("attempts", "claimed_by", "due_at")
+    return claimed, Update(
+        *record_key(delivery.delivery_id),
+        set={name: getattr(claimed, name) for name in names},
+        condition=_as_read(delivery),
+    )
+
+
+def putting_off(delivery: Delivery, until: int) -> Update:
+    """The write that has a delivery wait which nobody has claimed."""
+    return Update(*record_key(delivery.delivery_id), set={"due_at": until}, condition=_as_read(delivery))
+
+
+def returning(claimed: Delivery, until: int) -> Update:
+    """The write that takes an attempt back that was not made: it does not count."""
+    return Update(
+        *record_key(claimed.delivery_id),
+        set={"due_at": until, "attempts": claimed.attempts - 1},
+        remove=("claimed_by",),
+        condition=_still_claimed(claimed),
+    )
+
+
+def retrying(claimed: Delivery, until: int, entry: Mapping[str, Any]) -> Update:
+    """The write that ends an attempt in vain and has the next one be due at ``until``."""
+    return Update(
+        *record_key(claimed.delivery_id),
+        set={"due_at": until, "history": _history(claimed, entry)},
+        remove=("claimed_by",),
+        condition=_still_claimed(claimed),
+    )
+
+
+def ending(
+    claimed: Delivery, state: Literal["delivered", "failed"], entry: Mapping[str, Any], answer: Item | None, now: int
+) -> Update:
+    """The write of a delivery's end. ``entry`` is the last attempt's, ``answer`` what a caller is answered with."""
+    plan = PLANS[claimed.kind]
+    changes: Item = {"state": state, f"{state}_at": now, "history": _history(claimed, entry)}
+    changes |= {"answer": answer} if answer else {}
+    changes |= FAILED.entry(claimed.delivery_id) if state == "failed" else {}
+    changes |= {} if plan.kept_from_start else {"expires_at": now + plan.kept}
+    return Update(
+        *record_key(claimed.delivery_id),
+        set=changes,
+        remove=("claimed_by", DUE.time, DUE.partition),
+        condition=_still_claimed(claimed),
+    )
+
+
+def reviving(delivery: Delivery, now: int) -> list[Update]:
+    """The writes that make a delivery due once more, with all its attempts before it."""
+    plan = PLANS[delivery.kind]
+    expires_at = now + plan.lasts + plan.kept
+    changes = {"state": "due", "attempts": 0, "due_at": now, "give_up_at": now + plan.lasts, "expires_at": expires_at}
+    record = Update(
+        *record_key(delivery.delivery_id),
+        set=changes | DUE.entry(delivery.delivery_id),
+        remove=("claimed_by", "delivered_at", FAILED.time, FAILED.partition),
+        condition=_as_read(delivery),
+    )
+    keys = [part_key(delivery.delivery_id, BODY, number) for number in range(delivery.body_parts)]
+    return [record, *(Update(*key, set={"expires_at": expires_at}) for key in keys)]
+
+
+def _as_read(delivery: Delivery) -> ConditionBase:
+    """The condition that nobody has taken, ended or revived a delivery since it was read."""
+    condition = Attr("state").eq(delivery.state)
+    for name in ("due_at", "claimed_by", "delivered_at", "failed_at"):
+        value = getattr(delivery, name)
+        condition = condition & (Attr(name).not_exists() if value is None else Attr(name).eq(value))
+    return condition
+
+
+def _still_claimed(claimed: Delivery) -> ConditionBase:
+    return Attr("claimed_by").eq(claimed.claimed_by)
+
+
+def _history(claimed: Delivery, entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return [*claimed.history, entry][-HISTORY:]

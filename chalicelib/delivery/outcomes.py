@@ -1,0 +1,88 @@
+"""What comes of an attempt: it arrived, it failed, or it was not made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from chalicelib.delivery.deliveries import Delivery
+from chalicelib.foundation.store import Operation
+
+Keep = Callable[[Sequence[Operation]], None]
+"""Writes an outcome, in one transaction with what else has to be written because of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the caller of an asynchronous call is answered with: an HTTP status, and JSON."""
+
+    status: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The receiver has it. ``status`` is its HTTP status."""
+
+    status: int
+    answer: Answer | None = None
+    keep: Keep | None = None
+
+
+class Undeliverable(Exception):
+    """An attempt failed.
+
+    Attributes:
+        final: no other attempt will help.
+        status: the receiver's HTTP status, if there was an answer.
+        retry_after: seconds that the receiver asks to be left alone.
+        not_made: nothing was sent at all, so that it does not count as an attempt.
+        answer: what the caller of an asynchronous call gets, should this have been the last attempt.
+        keep: writes the outcome, should this have been the last attempt.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        final: bool = False,
+        status: int | None = None,
+        retry_after: int | None = None,
+        not_made: bool = False,
+        answer: Answer | None = None,
+        keep: Keep | None = None,
+    ) -> None:
+        self.final = final
+        self.status = status
+        self.retry_after = retry_after
+        self.not_made = not_made
+        self.answer = answer
+        self.keep = keep
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """What a sender is given: the delivery, its body, and whether an earlier attempt may have reached the receiver."""
+
+    delivery: Delivery
+    body: str
+    abandoned: bool
+
+
+def not_in_time(parcel: Parcel) -> Undeliverable:
+    """The end of a delivery that nobody waits for."""
+    return Undeliverable("it could not be sent in time", final=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """What sends one kind of delivery.
+
+    Attributes:
+        send: answers when the receiver has it. Raises: Undeliverable.
+        given_up: the failure of a delivery for which it is too late; nothing may be sent any more.
+    """
+
+    send: Callable[[Parcel], Arrived]
+    given_up: Callable[[Parcel], Undeliverable] = not_in_time

@@ -1,0 +1,62 @@
+"""How many deliveries go to one receiver at the same time: so few that one which hangs cannot hold up all workers.
+
+A receiver has ``SLOTS`` items; an attempt holds one of them until it ends or, when its worker died, until the slot's
+time is over.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.delivery.deliveries import CLAIMED_SECONDS, TABLE
+from chalicelib.foundation.store import Item, Store, Update
+
+SLOTS = 4
+_FORGOTTEN_SECONDS = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One of a receiver's slots."""
+
+    receiver: str
+    number: int
+
+    @property
+    def key(self) -> Item:
+        return {"delivery_id": f"receiver#{self.receiver}", "part": f"slot#{self.number}"}
+
+    def taking(self, claim: str, now: int) -> Update:
+        """The write by which an attempt takes the slot; it fails while another one holds it."""
+        return Update(
+            TABLE,
+            self.key,
+            set={"held_by": claim, "held_until": now + CLAIMED_SECONDS, "expires_at": now + _FORGOTTEN_SECONDS},
+            condition=Attr("held_until").not_exists() | Attr("held_until").lte(now),
+        )
+
+    def freeing(self, now: int) -> Update:
+        """The write that frees the slot.
+
+        It has no condition: when the holder's time was over and another attempt has the slot, then for a moment the
+        receiver gets one delivery more than it should, and that is better than an outcome that cannot be written.
+        """
+        return Update(TABLE, self.key, set={"held_until": now, "expires_at": now + _FORGOTTEN_SECONDS})
+
+
+def any_slot(receiver: str) -> Slot:
+    """A slot to try without looking: mostly it is free."""
+    return Slot(receiver, random.randrange(SLOTS))
+
+
+def free_slots(store: Store, receiver: str, now: int) -> Sequence[Slot]:
+    """The slots that nobody holds, in any order."""
+    slots = [Slot(receiver, number) for number in range(SLOTS)]
+    items = store.batch_get([(TABLE, slot.key) for slot in slots])
+    free = [slot for slot, item in zip(slots, items, strict=True) if item is None or item["held_until"] <= now]
+    random.shuffle(free)
+    return free

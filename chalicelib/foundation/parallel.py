@@ -1,0 +1,29 @@
+"""Calls made at the same time: a wave of them takes as long as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+T = TypeVar("T")
+
+WIDTH = 32
+"""So many calls are under way at the same time; the clients of ``aws`` have connections for all of them."""
+
+
+def together(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """What ``calls`` answer, in their order. All are made; the first failure, if there is one, is raised at the end."""
+    if len(calls) == 1 or WIDTH == 1:
+        return [call() for call in calls]
+    made = [_pool().submit(call) for call in calls]
+    failures = [failure for each in made if (failure := each.exception()) is not None]
+    if failures:
+        raise failures[0]
+    return [each.result() for each in made]
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(WIDTH, thread_name_prefix="together")

@@ -1,0 +1,207 @@
+"""Accepted calls, carried out: what a worker asks a bank, and the answer that waits for the TPP.
+
+What the TPP was allowed when its call was accepted is looked at again: a consent that has ended in the meantime is not
+used any more. A question is asked again after a failure; a payment only when it provably never left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.delivery.deliveries import Delivery
+from chalicelib.delivery.outcomes import Answer, Arrived, Keep, Parcel, Undeliverable
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.store import Item, Operation, Store
+from chalicelib.openbanking.admission import permitted
+from chalicelib.openbanking.bank_link import BankAnswer, BankFailed
+from chalicelib.openbanking.banks import Banks
+from chalicelib.openbanking.callers import Caller, active_client, invalid_bearer
+from chalicelib.openbanking.clients import Client, client_key
+from chalicelib.openbanking.consents import TABLE as CONSENTS
+from chalicelib.openbanking.consents import Consent, consent_key
+from chalicelib.openbanking.orders import Order
+from chalicelib.openbanking.payment_execution import PaymentExecution, explained
+from chalicelib.openbanking.payment_status import PaymentStatus
+from chalicelib.openbanking.payments import Payment, payment_key
+from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal, version_2_body, version_2_status
+from chalicelib.openbanking.protocol.payments import NOT_SENT, OUTCOME_UNKNOWN
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
+from chalicelib.openbanking.relay import Question, Relay
+
+_QUESTIONS = {call.path: call for call in RELAYED}
+_PAYMENTS = {call.path: call for call in PAYMENTS}
+_BUSY = "the bank was busy with other requests, or did not answer"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSender:
+    """Asks banks."""
+
+    store: Store
+    clock: Clock
+    relay: Relay
+    payment_status: PaymentStatus
+
+    def send(self, parcel: Parcel) -> Arrived:
+        """Ask the bank. Raises: Undeliverable, for good when the bank or this service has refused."""
+        delivery = parcel.delivery
+        try:
+            answer = self._ask(delivery, jsontext.loads(parcel.body))
+        except BankFailed as failure:
+            raise Undeliverable(
+                failure.detail,
+                final=failure.reach == "refused" or failure.authorize_again,
+                status=failure.status,
+                retry_after=failure.retry_after,
+                not_made=failure.not_asked,
+                answer=self._refused(delivery, failure),
+            ) from None
+        except Refusal as refusal:
+            raise Undeliverable(refusal.message, final=True, answer=self._refused(delivery, refusal)) from None
+        return Arrived(answer.status, Answer(200, jsontext.dumps(answer.body)))
+
+    def given_up(self, parcel: Parcel) -> Undeliverable:
+        """The end of a question that could not be asked in time."""
+        refusal = _failed("the request to the bank failed", _BUSY)
+        return Undeliverable(refusal.message, final=True, answer=self._refused(parcel.delivery, refusal))
+
+    def _ask(self, delivery: Delivery, asked: dict[str, Any]) -> BankAnswer:
+        """Raises: Refusal."""
+        travelling = {"request_id": delivery.request_id, "psu_address": asked["psu_address"]}
+        if delivery.topic == STATUS_PATH:
+            key = payment_key(delivery.bic, asked["payment_id"])
+            _, consent, (item,) = _parties(self.store, self.clock, delivery, [key], or_spent=True)
+            if item is None:
+                raise Refusal(Fault.UNKNOWN_RESOURCE, "the payment is gone")
+            return self.payment_status.answer(Payment.from_item(item), consent, **travelling)
+        _, consent, _ = _parties(self.store, self.clock, delivery, [])
+        assert consent is not None, "a question about a PSU's data has a consent"
+        webhook = permitted(_QUESTIONS[delivery.topic].webhooks, consent)
+        return self.relay.ask(Question(consent, webhook, asked["request"]), **travelling)
+
+    def _refused(self, delivery: Delivery, refusal: Refusal) -> Answer:
+        return _refused(delivery, refusal, self.clock.time())
+
+
+@dataclass(frozen=True, slots=True)
+class OrderSender:
+    """Has banks take payments."""
+
+    store: Store
+    clock: Clock
+    banks: Banks
+    execution: PaymentExecution
+
+    def send(self, parcel: Parcel) -> Arrived:
+        """Have the bank take the payment.
+
+        Raises:
+            Undeliverable: for good, unless the bank was provably never reached. So it is when an earlier attempt never
+                ended: whether that one reached the bank is unknown, and the order is not sent again.
+        """
+        delivery, members = parcel.delivery, jsontext.loads(parcel.body)
+        if parcel.abandoned:
+            raise self._over(delivery, _unknown_outcome())
+        order = self._order(delivery, members)
+        outgoing = self.execution.outgoing(order, members["request"], delivery.request_id, members["psu_address"])
+        try:
+            answer = self.execution.send(order, members["request"], outgoing)
+        except BankFailed as failure:
+            never = failure.reach == "never"
+            raise Undeliverable(
+                failure.detail,
+                final=not never,
+                status=failure.status,
+                retry_after=failure.retry_after,
+                not_made=failure.not_asked,
+                answer=_refused(delivery, explained(failure), self.clock.time()),
+                keep=self._giving_back(order.caller, order.attempt) if never else None,
+            ) from None
+
+        def keep(operations: Sequence[Operation]) -> None:
+            self.execution.record(order, answer.body, delivery.request_id, operations)
+
+        return Arrived(answer.status, Answer(200, jsontext.dumps(answer.body)), keep)
+
+    def given_up(self, parcel: Parcel) -> Undeliverable:
+        """The end of a payment that could not be sent in time."""
+        delivery = parcel.delivery
+        if parcel.abandoned:
+            return self._over(delivery, _unknown_outcome())
+        members = jsontext.loads(parcel.body)
+        _, caller = self._caller(delivery, members)
+        return self._over(delivery, _failed(NOT_SENT, _BUSY), self._giving_back(caller, members["attempt"]))
+
+    def _order(self, delivery: Delivery, members: dict[str, Any]) -> Order:
+        """The order as it was accepted. Raises: Undeliverable, when it may not be sent any more."""
+        client, caller = self._caller(delivery, members)
+        bank, call, attempt = self.banks.find(delivery.bic), _PAYMENTS[delivery.topic], members["attempt"]
+        if bank is None:
+            refusal = _failed(NOT_SENT, "the bank is not reachable any more")
+            raise self._over(delivery, refusal, self._giving_back(caller, attempt))
+        version = members["version"]
+        return Order(call, client, caller, bank, version, call.webhooks[version], None, attempt)
+
+    def _caller(self, delivery: Delivery, members: dict[str, Any]) -> tuple[Client, Caller | None]:
+        """Who ordered, if the consent is still in force. Raises: Undeliverable."""
+        part = members.get("bearer")
+        keys = [(CONSENTS, {"consent_id": delivery.consent_id, "part": part})] if part else []
+        try:
+            client, consent, found = _parties(self.store, self.clock, delivery, keys, spent_by=members["attempt"])
+        except Refusal as refusal:
+            raise self._over(delivery, refusal) from None
+        return client, Caller(client, consent, found[0] or {}, []) if consent else None
+
+    def _giving_back(self, caller: Caller | None, attempt: str) -> Keep:
+        return lambda operations: self.execution.give_back(caller, attempt, operations)
+
+    def _over(self, delivery: Delivery, refusal: Refusal, keep: Keep | None = None) -> Undeliverable:
+        answer = _refused(delivery, refusal, self.clock.time())
+        return Undeliverable(refusal.message, final=True, answer=answer, keep=keep)
+
+
+def _parties(
+    store: Store,
+    clock: Clock,
+    delivery: Delivery,
+    keys: Sequence[tuple[str, Item]],
+    *,
+    or_spent: bool = False,
+    spent_by: str = "",
+) -> tuple[Client, Consent | None, list[Item | None]]:
+    """The client and the consent of an accepted call, still in force, and the items under ``keys``.
+
+    A one-time consent may have been spent: by anything, with ``or_spent``, or by the attempt ``spent_by``.
+
+    Raises:
+        Refusal.
+    """
+    consents = [consent_key(delivery.consent_id)] if delivery.consent_id else []
+    found = store.batch_get([client_key(delivery.client_id), *consents, *keys])
+    client, rest = active_client(found[0]), found[1:]
+    if not consents:
+        return client, None, rest
+    item, now = rest[0], clock.time()
+    consent = Consent.from_item(item) if item else None
+    if item is None or consent is None or now >= consent.valid_until:
+        raise invalid_bearer()
+    spent = consent.status == "spent" and (or_spent or item.get("spent_by") == spent_by)
+    if consent.status != "authorised" and not spent:
+        raise invalid_bearer()
+    return client, consent, rest[1:]
+
+
+def _refused(delivery: Delivery, refusal: Refusal, now: int) -> Answer:
+    """What the TPP is answered with, as if it had waited."""
+    return Answer(version_2_status(refusal), jsontext.dumps(version_2_body(refusal, delivery.request_id, now)))
+
+
+def _failed(message: str, detail: str) -> Refusal:
+    return Refusal(Fault.BANK_FAILED, message, [Detail(Fault.BANK_FAILED, detail)])
+
+
+def _unknown_outcome() -> Refusal:
+    return _failed(OUTCOME_UNKNOWN, "the order was being sent when this service was interrupted")

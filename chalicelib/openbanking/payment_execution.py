@@ -1,0 +1,147 @@
+"""A payment at its bank: sent once, on a connection of its own, and what the bank made of it written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Operation, Store
+from chalicelib.openbanking.bank_link import BankAnswer, BankFailed, BankLink, Outgoing
+from chalicelib.openbanking.callers import Caller
+from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.consents import Consents
+from chalicelib.openbanking.events import Events
+from chalicelib.openbanking.orders import Order
+from chalicelib.openbanking.payments import Payment, Payments, is_early
+from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
+from chalicelib.openbanking.protocol.payments import (
+    AUTHORIZE_AGAIN,
+    NOT_SENT,
+    OUTCOME_UNKNOWN,
+    REFUSED,
+    first_status,
+    is_payment_id,
+)
+
+KEPT_BYTES = 300_000
+"""The longest answer of a bank to a payment that is taken: it has to fit into a record."""
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentExecution:
+    """Has banks take payments."""
+
+    store: Store
+    consents: Consents
+    payments: Payments
+    events: Events
+    outbox: Outbox
+    link: BankLink
+
+    def outgoing(self, order: Order, request: dict[str, Any], request_id: str, psu_address: str | None) -> Outgoing:
+        """The request to the bank, made before anything is used up: what fails here costs nothing."""
+        token = self.consents.bank_token(order.consent) if order.consent and order.webhook.sends_token else None
+        path = order.webhook.path
+        return self.link.prepare(order.bank, path, request, request_id=request_id, token=token, psu_address=psu_address)
+
+    def require_reachable(self, order: Order) -> None:
+        """Refuse an order to a bank that would not be asked now. Raises: Refusal."""
+        try:
+            self.link.require_closed(order.bank)
+        except BankFailed as failure:
+            raise explained(failure) from failure
+
+    def send(self, order: Order, request: dict[str, Any], outgoing: Outgoing) -> BankAnswer:
+        """Have the bank take the payment; it is asked once. Raises: BankFailed."""
+        answer = self.link.exchange(outgoing, order.version, order.webhook, request, once=True)
+        if not answer.body["confirmation_url"] or not is_payment_id(answer.body["payment_id"]):
+            raise BankFailed("the bank's answer has no usable payment_id and confirmation_url")
+        if len(jsontext.dumps(answer.body)) > KEPT_BYTES:
+            raise BankFailed(f"the bank's answer to a payment is larger than {KEPT_BYTES} bytes")
+        return answer
+
+    def record(self, order: Order, answer: dict[str, Any], request_id: str, kept: Sequence[Operation]) -> None:
+        """Write down that the bank has answered with a payment, together with ``kept``. Raises: StoreError."""
+        payment = self.payments.new(
+            order.bank.bic,
+            answer["payment_id"],
+            api_version=order.version,
+            kind=order.call.kind,
+            client_id=order.client.client_id,
+            consent_id=order.consent.consent_id if order.consent else None,
+            request_id=request_id,
+            status=first_status(order.version, answer.get("status")),
+        )
+        told = self._write(order.client, payment, kept)
+        log.info("payment recorded", bic=payment.bic, payment_id=payment.payment_id)
+        self.outbox.dispatch(told)
+
+    def give_back(self, caller: Caller | None, attempt: str, kept: Sequence[Operation]) -> None:
+        """Undo that an ``attempt`` used a one-time consent up, together with ``kept``: the bank was never reached.
+
+        Raises:
+            StoreError.
+        """
+        given_back: list[Operation] = []
+        if caller is not None and caller.consent.consent_type == "one_time":
+            given_back = self.consents.giving_back(caller.consent, caller.token, attempt)
+        if not given_back and not kept:
+            return
+        try:
+            self.store.transact([*given_back, *kept])
+        except ConditionFailed as failure:
+            if min(failure.failed) >= len(given_back):
+                raise
+            if kept:  # the consent was revoked in the meantime
+                self.store.transact(kept)
+
+    def _write(self, client: Client, payment: Payment, kept: Sequence[Operation]) -> Recorded:
+        """Write a new payment, with the reports on it that came before it; answers what the TPP is told of those.
+
+        A payment_id that the bank gives out again stands for the later order, unless the bank answers the same order.
+
+        Raises:
+            StoreError.
+        """
+        found: Item | None = None
+        for attempt in range(_TRIES):
+            if found is not None and not is_early(found):
+                if Payment.from_item(found).request_id == payment.request_id:
+                    if kept:
+                        self.store.transact(kept)
+                    return Recorded()
+                log.warning("payment_id given out again", bic=payment.bic, payment_id=payment.payment_id)
+            creation = self.payments.creation(payment, found)
+            written = Payment.from_item(creation.item)
+            told = status_changed(self.events, client, written) if written.status != payment.status else Recorded()
+            try:
+                self.store.transact([creation, *kept, *told.operations])
+            except ConditionFailed as failure:
+                if 0 not in failure.failed:
+                    raise
+                found = failure.item
+                self.store.wait(attempt)
+            else:
+                return told
+        raise Conflict("the payment kept changing")
+
+
+def status_changed(events: Events, client: Client | None, payment: Payment) -> Recorded:
+    """The event that tells a payment's client of its new status."""
+    member = "payment_status" if payment.api_version == 1 else "transaction_status"
+    data = {"payment_id": payment.payment_id, member: payment.status}
+    return events.about(client, "payment.status_changed", payment.bic, payment.consent_id, data)
+
+
+def explained(failure: BankFailed) -> Refusal:
+    """A bank's failure in words that say what became of the payment."""
+    said = {"never": NOT_SENT, "refused": REFUSED, "unknown": OUTCOME_UNKNOWN}[failure.reach]
+    if failure.authorize_again:
+        said = f"{said}; {AUTHORIZE_AGAIN}"
+    details = [Detail(Fault.BANK_FAILED, failure.detail)]
+    retry_after = failure.retry_after if failure.reach == "never" else None  # else nobody should just repeat it
+    return Refusal(Fault.BANK_FAILED, said, details, bank_seconds=failure.bank_seconds, retry_after=retry_after)
