@@ -16,7 +16,10 @@ job_routes = Blueprint(__name__)
 def deliver(event: SQSEvent) -> None:
     """One delivery per invocation; a failing receiver is data, and raises nothing."""
     for record in event:
-        hub().worker.attempt(record.body)
+        try:
+            hub().worker.attempt(record.body)
+        finally:
+            log.clear()
 
 
 @job_routes.schedule(Rate(1, unit=Rate.MINUTES), name="sweep")

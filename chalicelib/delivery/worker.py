@@ -107,13 +107,13 @@ class Worker:
             arrived = self._send(attempt)
         except Undeliverable as failure:
             self._after_failure(attempt, failure)
-        except StoreError:
-            log.exception("delivery put off", **_said(delivery))
-            self._after_failure(attempt, Undeliverable("the storage did not answer", not_made=True))
+            if failure.__cause__ is not None:
+                self._report(delivery, failure.__cause__)
+        except StoreError as error:
+            self._after_failure(attempt, Undeliverable(f"the storage did not answer: {error}", not_made=True))
         except Exception as error:
-            log.exception("delivery met a defect", delivery_id=delivery.delivery_id)
             self._after_failure(attempt, Undeliverable(f"a defect of this service: {type(error).__name__}"))
-            self._bury(delivery.delivery_id)
+            self._report(delivery, error)
         else:
             self._end(attempt, "delivered", self._entry(attempt, arrived.status), arrived.answer, arrived.keep)
             log.info("delivered", **_said(delivery))
@@ -143,12 +143,15 @@ class Worker:
 
     def _send(self, attempt: Attempt) -> Arrived:
         delivery = attempt.delivery
-        parts = delivery.body_parts
-        body = self._bodies.opened(delivery.delivery_id, BODY, parts, attempt.first) if parts else ""
-        parcel, sender = Parcel(delivery, body, attempt.abandoned), self._senders[delivery.kind]
+        sender, parcel = self._senders[delivery.kind], self._parcel(attempt)
         if attempt.slot is None:
             raise sender.given_up(parcel)
         return sender.send(parcel)
+
+    def _parcel(self, attempt: Attempt) -> Parcel:
+        delivery, parts = attempt.delivery, attempt.delivery.body_parts
+        body = self._bodies.opened(delivery.delivery_id, BODY, parts, attempt.first) if parts else ""
+        return Parcel(delivery, body, attempt.abandoned)
 
     def _after_failure(self, attempt: Attempt, failure: Undeliverable) -> None:
         delivery, now = attempt.delivery, self._clock.time()
@@ -159,7 +162,8 @@ class Worker:
             delay = wait_after(PLANS[delivery.kind], delivery.attempts, failure.retry_after)
         if failure.final or delay is None or now + delay > delivery.give_up_at:
             log.warning("delivery failed", **_said(delivery), reason=str(failure))
-            self._end(attempt, "failed", entry, failure.answer, failure.keep)
+            last = self._last_words(attempt, failure)
+            self._end(attempt, "failed", entry, last.answer, last.keep)
             return
         if failure.not_made:
             log.info("delivery put off", **_said(delivery), reason=str(failure))
@@ -169,6 +173,18 @@ class Worker:
             written = self._write(attempt, [retrying(delivery, now + delay, entry)], self._store.transact)
         if written:
             self._outbox.queue_later(delivery.delivery_id, delay)
+
+    def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
+        """The failure that tells the caller of an asynchronous call how it ended, also where the last one does not."""
+        if failure.answer is not None:
+            return failure
+        try:
+            return self._senders[attempt.delivery.kind].given_up(self._parcel(attempt))
+        except Undeliverable as other:
+            return other
+        except Exception as error:
+            self._report(attempt.delivery, error)
+            return failure
 
     def _end(
         self,
@@ -205,12 +221,13 @@ class Worker:
         entry = {"at": self._clock.time(), "milliseconds": milliseconds, "status": status, "error": error}
         return {name: value for name, value in entry.items() if value is not None}
 
-    def _bury(self, delivery_id: str) -> None:
+    def _report(self, delivery: Delivery, defect: BaseException) -> None:
         """Put an id into the dead-letter queue, whose alarm calls a person: an attempt met a defect of ours."""
+        log.defect("delivery met a defect", defect, delivery_id=delivery.delivery_id)
         try:
-            self._dead.send(delivery_id)
+            self._dead.send(delivery.delivery_id)
         except (ClientError, BotoCoreError) as error:
-            log.warning("defect not reported", delivery_id=delivery_id, error=type(error).__name__)
+            log.warning("defect not reported", delivery_id=delivery.delivery_id, error=type(error).__name__)
 
 
 def claim_of(claimed: Delivery) -> str:

@@ -67,3 +67,8 @@ def warning(event: str, **members: Any) -> None:
 def exception(event: str, **members: Any) -> None:
     """Log the exception being handled; its traceback has code lines, no values."""
     logger().exception(event, extra=members)
+
+
+def defect(event: str, error: BaseException, **members: Any) -> None:
+    """Log an exception that was handled before, in the same form."""
+    logger().error(event, exc_info=error, extra=members)

@@ -25,7 +25,7 @@ from chalicelib.foundation.sharded import ShardedIndex
 from chalicelib.foundation.store import Check, Item, Operation, Put, Update, absent
 from chalicelib.foundation.vault import Vault
 from chalicelib.openbanking.authorizations import Authorization
-from chalicelib.openbanking.protocol.events import EXPIRING_SECONDS, EventType
+from chalicelib.openbanking.protocol.event_types import EXPIRING_SECONDS, EventType
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 

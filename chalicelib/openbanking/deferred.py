@@ -20,7 +20,7 @@ from chalicelib.openbanking.callers import Callers, Credentials, no_bearer
 from chalicelib.openbanking.consents import Consent
 from chalicelib.openbanking.idempotency import Accepted
 from chalicelib.openbanking.payments import Payment
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, version_2_body, version_2_status
 from chalicelib.openbanking.protocol.webhooks import STATUS_PATH
 from chalicelib.openbanking.relay import Question
 
@@ -101,7 +101,10 @@ class Deferred:
             return {"state": "running" if running else "queued", "status": None, "body": None}
         state = "done" if delivery.state == "delivered" else "failed"
         answer = delivery.answer
-        assert answer is not None, "an asynchronous call ends with an answer"
+        if answer is None:  # a defect kept its outcome from being told; it was reported to people
+            lost = Refusal(Fault.INTERNAL, "the outcome of this request could not be kept")
+            body = version_2_body(lost, delivery.request_id, delivery.failed_at or 0)
+            return {"state": state, "status": version_2_status(lost), "body": body}
         text = self.bodies.opened(delivery.delivery_id, answer["name"], answer["parts"])
         return {"state": state, "status": answer["status"], "body": jsontext.loads(text)}
 

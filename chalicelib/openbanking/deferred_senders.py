@@ -15,7 +15,7 @@ from chalicelib.delivery.outcomes import Answer, Arrived, Keep, Parcel, Undelive
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.store import Item, Operation, Store
-from chalicelib.openbanking.admission import permitted
+from chalicelib.openbanking.admission import permitted, reachable
 from chalicelib.openbanking.bank_link import BankAnswer, BankFailed
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.callers import Caller, active_client, invalid_bearer
@@ -80,7 +80,8 @@ class QuestionSender:
         _, consent, _ = _parties(self.store, self.clock, delivery, [])
         assert consent is not None, "a question about a PSU's data has a consent"
         webhook = permitted(_QUESTIONS[delivery.topic].webhooks, consent)
-        return self.relay.ask(Question(consent, webhook, asked["request"]), **travelling)
+        bank = reachable(self.relay.banks, consent)
+        return self.relay.ask(Question(bank, consent, webhook, asked["request"]), **travelling)
 
     def _refused(self, delivery: Delivery, refusal: Refusal) -> Answer:
         return _refused(delivery, refusal, self.clock.time())
@@ -100,7 +101,7 @@ class OrderSender:
 
         Raises:
             Undeliverable: for good, unless the bank was provably never reached. So it is when an earlier attempt never
-                ended: whether that one reached the bank is unknown, and the order is not sent again.
+                ended, or this one met a defect: whether the bank has the order is unknown, and it is not sent again.
         """
         delivery, members = parcel.delivery, jsontext.loads(parcel.body)
         if parcel.abandoned:
@@ -120,6 +121,8 @@ class OrderSender:
                 answer=_refused(delivery, explained(failure), self.clock.time()),
                 keep=self._giving_back(order.caller, order.attempt) if never else None,
             ) from None
+        except Exception as defect:  # wherever it happened, the bank may have the order
+            raise self._over(delivery, _unknown_outcome()) from defect
 
         def keep(operations: Sequence[Operation]) -> None:
             self.execution.record(order, answer.body, delivery.request_id, operations)

@@ -17,7 +17,7 @@ from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.outbound import Outbound, OutboundError
 from chalicelib.foundation.store import Store
 from chalicelib.openbanking.clients import Client, Clients, UnknownClient, client_key
-from chalicelib.openbanking.protocol.events import EventType
+from chalicelib.openbanking.protocol.event_types import EventType
 
 _GONE = 410
 

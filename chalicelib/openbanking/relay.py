@@ -9,6 +9,7 @@ from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.openbanking.admission import permitted, reachable
 from chalicelib.openbanking.approved_accounts import check_accounts
 from chalicelib.openbanking.bank_link import BankAnswer, BankLink
+from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.callers import Callers, Credentials
 from chalicelib.openbanking.consents import Consent, Consents
@@ -28,6 +29,7 @@ class Admitted:
 class Question:
     """What a bank is to be asked: a call's webhook and the members of the request, checked."""
 
+    bank: Bank
     consent: Consent
     webhook: Webhook
     request: dict[str, Any]
@@ -48,22 +50,21 @@ class Relay:
         return Admitted(consent, permitted(call.webhooks, consent))
 
     def question(self, admitted: Admitted, members: object, *, in_query: bool) -> Question:
-        """Check the request's members and the account that they name. Raises: Refusal."""
+        """Check the request's members, the account that they name, and the bank. Raises: Refusal."""
         consent, webhook = admitted.consent, admitted.webhook
         try:
             request = webhook.request.read(members).model_dump(exclude_none=True)
         except InvalidMessage as error:
             raise (refuse_parameters(error) if in_query else refuse_fields(error)) from None
         check_accounts(consent, request)
-        return Question(consent, webhook, request)
+        return Question(reachable(self.banks, consent), consent, webhook, request)
 
     def ask(self, question: Question, *, request_id: str, psu_address: str | None) -> BankAnswer:
         """Ask the bank. Raises: Refusal."""
         consent, webhook = question.consent, question.webhook
-        bank = reachable(self.banks, consent)
         token = self.consents.bank_token(consent)
         return self.link.call(
-            bank,
+            question.bank,
             consent.api_version,
             webhook,
             question.request,

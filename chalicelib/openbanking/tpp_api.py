@@ -157,9 +157,9 @@ def payment_status(incoming: Incoming) -> Response:
 
 @tpp_routes.get("/tpp/requests/{request_id}")
 def accepted_request(incoming: Incoming) -> Response:
-    credentials = _credentials(incoming)
+    outcome = hub().deferred.look_up(_credentials(incoming), incoming.uri["request_id"])
     _no_parameters(incoming)
-    return json_answer(hub().deferred.look_up(credentials, incoming.uri["request_id"]))
+    return json_answer(outcome)
 
 
 def _answered(answer: BankAnswer | Accepted, started: float) -> Response:

@@ -38,7 +38,7 @@ def lay(*, emulated: bool, dynamodb_apart: bool) -> None:
         dynamodb_apart: ``AWS_ENDPOINT_URL_DYNAMODB`` names an engine of its own.
 
     Raises:
-        StackFailed: CloudFormation refused the template.
+        StackFailed: CloudFormation refused the template, or a table that was kept has another form than it describes.
     """
     whole = template.load()
     local = template.Template(whole, Stage=STAGE)
@@ -53,10 +53,13 @@ def lay(*, emulated: bool, dynamodb_apart: bool) -> None:
 
 
 def make_tables(dynamodb: Any, source: template.Template) -> None:
-    """Make the tables that are missing, with their indexes."""
+    """Make the tables that are missing, with their indexes. Raises: StackFailed, when one has another form."""
     present = set(_table_names(dynamodb))
     for table in source.tables():
-        if table["TableName"] in present:
+        name = table["TableName"]
+        if name in present:
+            if _form(dynamodb.describe_table(TableName=name)["Table"]) != _form(table):
+                raise stacks.StackFailed(f"the table {name} is from another version: `make clean` removes what was kept")
             continue
         dynamodb.create_table(**table)
         waiter = dynamodb.get_waiter("table_exists")
@@ -97,6 +100,12 @@ def _understood(source: Mapping[str, Any], *, emulated: bool) -> dict[str, Any]:
             if emulated:
                 entry["Properties"]["KeyPolicy"] = json.dumps(_TRUSTING)
     return reduced
+
+
+def _form(table: Mapping[str, Any]) -> dict[str, Any]:
+    """What cannot be changed in a table or needs time: its key, and its indexes with theirs."""
+    indexes = {index["IndexName"]: index["KeySchema"] for index in table.get("GlobalSecondaryIndexes", ())}
+    return {"": table["KeySchema"], **indexes}
 
 
 def _table_names(dynamodb: Any) -> list[str]:

@@ -10,8 +10,10 @@ import boto3
 import pytest
 import requests
 
+from infra import template
 from infra.local import resources
 from infra.local.process import Child, python
+from infra.stacks import StackFailed
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +70,18 @@ def test_tables_are_left_out_where_dynamodb_is_apart(emulators: list[str], monke
     assert len(client("dynamodb").list_tables()["TableNames"]) == 10
     monkeypatch.delenv("AWS_ENDPOINT_URL_DYNAMODB")
     assert client("dynamodb").list_tables()["TableNames"] == []
+
+
+def test_a_table_of_another_version_is_refused_and_says_what_to_do(
+    emulators: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
+    client("dynamodb").create_table(
+        TableName="causeway-local-deliveries",
+        KeySchema=[{"AttributeName": "delivery_id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "delivery_id", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+    with pytest.raises(StackFailed, match="causeway-local-deliveries is from another version: `make clean`"):
+        resources.make_tables(client("dynamodb"), template.for_stage("local"))

@@ -11,19 +11,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chalicelib.foundation.fields import AN, Message
+from chalicelib.openbanking.protocol.event_types import EventType
 from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber, Timestamp
 from chalicelib.openbanking.protocol.payments import PAYMENT_ID
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
-
-EventType = Literal[
-    "consent.authorised",
-    "consent.cancelled",
-    "consent.revoked",
-    "consent.expiring",
-    "consent.expired",
-    "payment.status_changed",
-    "test",
-]
 
 
 class ConsentAuthorised(Message):
@@ -95,5 +86,3 @@ EVENTS: Mapping[EventType, EventRow] = {
     "payment.status_changed": EventRow(PaymentStatusChanged, "A bank has reported a new status of a payment."),
     "test": EventRow(TestEvent, "Somebody wants to see whether events arrive."),
 }
-EXPIRING_SECONDS = 7 * 24 * 3600
-"""So long before its end a consent is announced to expire."""

@@ -17,6 +17,7 @@ from chalicelib.openbanking.protocol.v2 import BALANCE_TYPES
 OWN_ADDRESS = "http://127.0.0.1:8000"
 """The service's address in examples; whoever serves them puts the real one in its place."""
 
+_CONSENT, _REQUEST = "5f8d0c1e9b7a463f2d1c0b", "b81f6e03d29c4a57e6f1d8"
 _STATE = "lVZ1uF2wC8mJr0d6oKxq3A"
 _RANDOM = "3q2-7wX9aLr0Zk5vYtJmNcB1dFgHsUe4iOpQlAzXyVw"
 _CODE = f"5f8d0c1e9b7a463f2d1c0b.{_RANDOM}"
@@ -197,7 +198,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "own_answers.SaveConsentAnswer.access_token": ("The token of this consent, sent back in X-Auth-Token", _BANK_TOKEN),
     "bank_calls.access_token": ("The token of the consent, as the service gave it to the bank", _BANK_TOKEN),
     "token_type": ("Always `Bearer`", "Bearer"),
-    "consent_id": ("The consent's identifier", "5f8d0c1e9b7a463f2d1c0b"),
+    "consent_id": ("The consent's identifier", _CONSENT),
     "valid_until": ("The end of the consent; nothing outlives it", "2027-05-20T09:30:00+00:00"),
     "own_answers.ConsentAnswer.status": ("The bearer of a consent that has ended is refused", "authorised"),
     "own_answers.ConsentAnswer.ibans": (
@@ -255,6 +256,30 @@ MEANINGS: Mapping[str, Meaning] = {
     "own_calls.error_description": ("Why there is no consent, for people", "The customer declined"),
     "own_calls.scope": ("The scopes, with a space between them", "accounts"),
     "own_calls.client_id": ("The Client ID", "4f1c2b7a9d8e6f503a1b2c"),
+    # calls that are answered later
+    "own_answers.Accepted.request_id": ("What the outcome is asked for by", _REQUEST),
+    "own_answers.Accepted.state": ("Always `queued`", "queued"),
+    "own_calls.RequestPlace.request_id": ("The `request_id` of the 202", _REQUEST),
+    "own_answers.AcceptedRequest.state": (
+        "How far it has come: `done` after a success, `failed` after a refusal or failure",
+        "done",
+    ),
+    "own_answers.AcceptedRequest.status": ("The HTTP status of the outcome; null before there is one", 200),
+    "own_answers.AcceptedRequest.body": (
+        "The body of the outcome, an error's too; null before there is one",
+        {"funds_available": True},
+    ),
+    # events
+    "events.state": ("The `state` of the authorization request", _STATE),
+    "events.scopes": ("The scopes that the PSU approved", ["accounts"]),
+    "events.error": ("Why there is no consent: `access_denied` unless the bank says otherwise", "access_denied"),
+    "events.error_description": ("Why there is no consent, for people", "The customer declined"),
+    "events.revoked_by": ("Who has ended the consent; `service` after the misuse of a code or refresh token", "bank"),
+    "events.ConsentEnding.valid_until": ("The end of the consent", "2026-11-28T09:30:00+00:00"),
+    "events.PaymentStatusChanged.consent_id": ("The consent of the payment; absent for a direct payment", _CONSENT),
+    "events.payment_status": ("At a version 1 bank: where the payment stands", 4),
+    "events.transaction_status": ("At a version 2 bank: where the payment stands", "ACSC"),
+    "events.message": ("Some words", "This is a test."),
     # metadata and keys
     "issuer": ("Who issues the tokens; the `iss` of callbacks", OWN_ADDRESS),
     "authorization_endpoint": ("Where authorizations begin", f"{OWN_ADDRESS}/oauth/authorize"),
@@ -311,6 +336,7 @@ TABLES: Mapping[str, Mapping[Any, str]] = {
     "v2.InitiationAnswer.status": STATUSES[2],
     "v1.PaymentRecord.status": STATUSES[1],
     "own_answers.payment_status": STATUSES[1],
+    "events.payment_status": STATUSES[1],
     "bank_calls.PaymentsStatus.payment_status": STATUSES[1],
     "bank_calls.PaymentsStatusV2.payment_status": STATUSES[2],
 }

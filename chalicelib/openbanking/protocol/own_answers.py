@@ -5,7 +5,7 @@ Nothing is checked against them at work. They say in the field vocabulary what t
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -16,7 +16,11 @@ from chalicelib.openbanking.protocol.payments import PAYMENT_ID, STATUSES
 from chalicelib.openbanking.protocol.scopes import SCOPES, Service
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 
+REQUEST_ID = 64
+"""The longest identifier of a call that is carried out later."""
+
 Count = Annotated[int, Field(ge=0)]
+HttpStatus = Annotated[int, Field(ge=200, le=599)]
 Timestamp = Annotated[
     str,
     Field(
@@ -144,6 +148,21 @@ class AskedStatus(OpenMessage):
 
     payment_id: AN[PAYMENT_ID]
     transaction_status: AN[255]
+
+
+class Accepted(Message):
+    """A call that is carried out later; `Location` is where its outcome can be read."""
+
+    request_id: AN[REQUEST_ID]
+    state: Literal["queued"]
+
+
+class AcceptedRequest(Message):
+    """What came of a call that was made with `Prefer: respond-async`."""
+
+    state: Literal["queued", "running", "done", "failed"]
+    status: HttpStatus | None
+    body: dict[str, Any] | None
 
 
 class ServerMetadata(Message):

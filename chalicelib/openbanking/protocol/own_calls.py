@@ -22,13 +22,19 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     TokenRequest,
 )
 
-Caller = Literal["client", "consent", "token client", "anybody"]
+Caller = Literal["client", "consent", "consent or client", "token client", "anybody"]
 """Whom a call knows: a client by its Client ID, a consent by client and bearer, a client at the token endpoints."""
+
+
+class RequestPlace(Message):
+    """``GET /tpp/requests/{request_id}``: which request."""
+
+    request_id: AN[own_answers.REQUEST_ID]
 
 
 @dataclass(frozen=True, slots=True)
 class OwnCall:
-    """One call; ``query`` and ``body`` are the models of what it takes."""
+    """One call; ``query`` and ``body`` are the models of what it takes, ``place`` is that of what its path names."""
 
     method: Literal["GET", "POST"]
     path: str
@@ -36,8 +42,10 @@ class OwnCall:
     answer: type[Message]
     query: type[Message] | None = None
     body: type[Message] | None = None
+    place: type[Message] | None = None
 
 
+ACCEPTED_REQUEST = "/tpp/requests/{request_id}"
 OWN_CALLS: tuple[OwnCall, ...] = (
     OwnCall("POST", "/tpp/authorize", "client", own_answers.AuthorizeAnswer, body=AuthorizeRequest),
     OwnCall("POST", "/tpp/token", "token client", own_answers.TokenAnswer, body=TokenRequest),
@@ -45,6 +53,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
     OwnCall("GET", "/tpp/scope", "client", own_answers.ScopeAnswer, query=ScopeQuery),
     OwnCall("GET", "/tpp/banks", "client", own_answers.BanksAnswer, query=BanksQuery),
     OwnCall("GET", "/tpp/consent", "consent", own_answers.ConsentAnswer),
+    OwnCall("GET", ACCEPTED_REQUEST, "consent or client", own_answers.AcceptedRequest, place=RequestPlace),
     OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", own_answers.ServerMetadata),
     OwnCall("GET", "/.well-known/jwks.json", "anybody", own_answers.KeySet),
 )

@@ -48,6 +48,13 @@ TPP_CALLS: Mapping[str, Purpose] = {
         "List the banks", "The banks that can be reached, by BIC. A page after the last one is empty."
     ),
     "/tpp/consent": Purpose("Read the consent of a bearer", "What the PSU allowed, and until when."),
+    "/tpp/requests/{request_id}": Purpose(
+        "Read the outcome of a call that is carried out later",
+        "For calls that were answered with 202. `status` and `body` are null until the state is `done` or `failed`; "
+        "then they are what the call would have been answered with. Outcomes are kept for 24 hours, from the moment "
+        "the call was accepted. Any valid bearer of the same consent reads them, that of a spent one-time consent too; "
+        "a direct payment, and the status of one, are read without a bearer by the same client.",
+    ),
     "/tpp/accounts": Purpose("List the PSU's accounts", "The accounts that the PSU approved, as the bank tells them."),
     "/tpp/account": Purpose(
         "Read one account",

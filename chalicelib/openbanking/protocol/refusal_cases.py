@@ -22,6 +22,7 @@ class Case:
 
 
 _FORBIDDEN_ACCOUNT = "the PSU did not approve the account that iban names"
+_NOT_ASKED = "the bank does not answer at the moment and is not asked again for 17 s"
 
 
 def _field(text: str, fault: Fault = Fault.FIELD) -> Refusal:
@@ -32,8 +33,8 @@ def _parameter(text: str, fault: Fault) -> Refusal:
     return Refusal(Fault.PARAMETER, text, [Detail(fault, text)])
 
 
-def _bank(message: str, details: str) -> Refusal:
-    return Refusal(Fault.BANK_FAILED, message, [Detail(Fault.BANK_FAILED, details)])
+def _bank(message: str, details: str, retry_after: int | None = None) -> Refusal:
+    return Refusal(Fault.BANK_FAILED, message, [Detail(Fault.BANK_FAILED, details)], retry_after=retry_after)
 
 
 def _by_name(*cases: Case) -> Mapping[str, Case]:
@@ -168,6 +169,11 @@ CASES = _by_name(
         _bank("the request to the bank failed", "4305: Parameter iban not correct"),
     ),
     Case(
+        "bank_not_asked",
+        "The bank has failed to answer several times in a row, and is left alone for some seconds",
+        _bank("the request to the bank failed", _NOT_ASKED, retry_after=17),
+    ),
+    Case(
         "bank_token",
         "The bank does not accept the PSU's token any more",
         _bank(
@@ -266,6 +272,11 @@ CASES = _by_name(
         _bank(NOT_SENT, "no connection could be made"),
     ),
     Case(
+        "not_sent_for_now",
+        "The bank has failed to answer several times in a row, and is left alone for some seconds: nothing was sent",
+        _bank(NOT_SENT, _NOT_ASKED, retry_after=17),
+    ),
+    Case(
         "refused_by_bank",
         "The bank refused the payment",
         _bank(REFUSED, "5101: insufficient funds"),
@@ -279,6 +290,21 @@ CASES = _by_name(
         "payment_unknown",
         "This client has no such payment at this bank",
         Refusal(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank"),
+    ),
+    # calls that are answered later
+    Case(
+        "bearer_of_request",
+        "The call was made with a bearer, and none came",
+        Refusal(
+            Fault.NOT_AUTHENTICATED,
+            "what was asked with a bearer token is fetched with one of the same consent",
+            challenge=True,
+        ),
+    ),
+    Case(
+        "request_unknown",
+        "No such request of this caller's, or it is more than a day old",
+        Refusal(Fault.UNKNOWN_RESOURCE, "no request of this caller's has this id, or it is more than a day old"),
     ),
     # banks
     Case("bank_key_missing", "No X-Api-Key", Refusal(Fault.NOT_AUTHENTICATED, "header X-Api-Key is required")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from chalicelib.openbanking.protocol.own_calls import ACCEPTED_REQUEST
 from chalicelib.openbanking.protocol.refusal_cases import CASES, Case
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall
 
@@ -11,9 +12,12 @@ _BODY = ("not_json", "too_large", "member_wrong", "member_unknown", "content_typ
 _QUERY = ("parameter_wrong", "parameter_unknown", "parameter_repeated")
 _CLIENT = ("client_missing", "client_unknown", "request_id")
 _CONSENT = (*_CLIENT, "bearer_missing", "bearer_invalid", "bearer_spent")
-_BANK_FAILS = ("bank_gone", "bank_failed", "bank_token")
+_BANK_FAILS = ("bank_gone", "bank_failed", "bank_not_asked", "bank_token")
 _KEYS = ("key_wrong", "key_used", "still_running", "never_ended")
-_PAYMENT = ("callback_foreign", "scheme", "not_sent", "refused_by_bank", "outcome_unknown", "not_kept")
+_PAYMENT = (
+    *("callback_foreign", "scheme", "not_sent", "not_sent_for_now"),
+    *("refused_by_bank", "outcome_unknown", "not_kept"),
+)
 _ACCOUNTS = {"iban", "account_id", "account"}
 _OURS = ("failed", "storage")
 _TOKEN_CLIENT = ("client_missing", "client_unknown", "request_id", *_BODY, "not_a_form")
@@ -25,6 +29,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "/tpp/scope": (*_CLIENT, *_QUERY, "bank_unknown"),
     "/tpp/banks": (*_CLIENT, *_QUERY),
     "/tpp/consent": (*_CONSENT, "parameters_none"),
+    ACCEPTED_REQUEST: (*_CLIENT, "bearer_of_request", "bearer_invalid", "parameters_none", "request_unknown"),
 }
 _GATE = (
     *("bank_key_missing", "bank_key_wrong", "other_version", "certificate", "request_id", "signature"),
