@@ -16,7 +16,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK
 
-.PHONY: help environment run tour test test-dynamodb test-openapi openapi postman bench lint format package deploy clean
+.PHONY: help environment run tour test test-dynamodb test-openapi openapi postman bench volume lint format package deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,9 @@ postman: environment ## Write a Postman collection for the running stack, with i
 
 bench: environment ## Measure processor time per request, cold starts and latency
 	@exec $(PYTHON) -m tests.bench
+
+volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; ten minutes)
+	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m tests.volume
 
 lint: environment ## Check style, types and the CloudFormation template
 	@$(VENV)/bin/ruff check .

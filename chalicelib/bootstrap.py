@@ -6,6 +6,7 @@ import os
 from functools import cached_property
 
 from chalicelib.delivery.bodies import Bodies
+from chalicelib.delivery.journal import Journal
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.delivery.schedule import Kind
@@ -88,6 +89,10 @@ class Hub:
     @cached_property
     def sweeper(self) -> Sweeper:
         return Sweeper(self.store, self.clock, self.deliveries_queue, self.outbox)
+
+    @cached_property
+    def journal(self) -> Journal:
+        return Journal(self.store, self.clock, self.outbox)
 
     @cached_property
     def users(self) -> Users:

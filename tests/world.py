@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib import bootstrap
-from chalicelib.delivery.deliveries import Delivery, record_key
+from chalicelib.delivery.deliveries import RECORD, Delivery, record_key
 from chalicelib.foundation import jsontext, signatures
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.outbound import Outbound, Reply
@@ -69,13 +69,40 @@ class BankSide:
         return Reply(200, jsontext.dumps(made).encode(), {}, 0.01)
 
 
-class ScriptedOutbound(Outbound):
-    """Hands calls to the banks of the world instead of the network."""
+@dataclass
+class Receiver:
+    """The client's end of its Events URL: what it received, and what it answers next, or an exception.
 
-    def __init__(self, banks: Mapping[int, BankSide]) -> None:
+    ``answers`` are used up one per call; when there are none left, it takes what it gets.
+    """
+
+    url: str = "http://127.0.0.1:1/events"
+    received: list[Sent] = field(default_factory=list)
+    answers: list[Reply | Exception] = field(default_factory=list)
+
+    def answer(self, sent: Sent) -> Reply:
+        self.received.append(sent)
+        made = self.answers.pop(0) if self.answers else Reply(204, b"", {}, 0.01)
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+    @property
+    def events(self) -> list[Any]:
+        """The bodies of what it received."""
+        return [jsontext.loads(sent.body) for sent in self.received]
+
+
+class ScriptedOutbound(Outbound):
+    """Hands calls to the banks and the receiver of the world instead of the network."""
+
+    def __init__(self, banks: Mapping[int, BankSide], receiver: Receiver) -> None:
         self._banks = banks
+        self._receiver = receiver
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
+        if url == self._receiver.url:
+            return self._receiver.answer(Sent(url, dict(headers), body))
         for side in self._banks.values():
             if url.startswith(side.bank.domain + "/"):
                 return side.answer(Sent(url.removeprefix(side.bank.domain), dict(headers), body))
@@ -83,15 +110,16 @@ class ScriptedOutbound(Outbound):
 
 
 class World:
-    """One client and one bank per version around the service."""
+    """One client, its receiver of events, and one bank per version around the service."""
 
     def __init__(self, hub: bootstrap.Hub, banks: dict[int, BankSide]) -> None:
         self.hub = hub
         self.clock: ManualClock = hub.clock  # type: ignore[assignment]
         self.banks = banks
+        self.receiver = Receiver()
         self.client: Client = None  # type: ignore[assignment]
         self.client_secret: str | None = None
-        hub.__dict__["outbound"] = ScriptedOutbound(banks)
+        hub.__dict__["outbound"] = ScriptedOutbound(banks, self.receiver)
 
     @classmethod
     def first(cls) -> World:
@@ -297,6 +325,20 @@ class World:
         answer = self.tpp("POST", "/tpp/token", {"authorization_code": code})
         assert answer.status == 200, answer
         return answer.body
+
+    # -- deliveries
+
+    def wants_events(self) -> str:
+        """Gives the client an Events URL, that of ``receiver``; answers the secret that its events are signed with."""
+        made = self.hub.clients.set_events_url(self.client.client_id, self.receiver.url)
+        self.client = made.client
+        assert made.events_secret is not None, "it had no Events URL before"
+        return made.events_secret
+
+    def recorded(self, kind: str = "") -> list[Delivery]:
+        """Every delivery as it stands, or those of a kind, oldest first."""
+        records = [Delivery.from_item(item) for item in self.hub.store.scan("deliveries") if item["part"] == RECORD]
+        return sorted((each for each in records if kind in ("", each.kind)), key=lambda each: each.created_at)
 
     def delivery(self, delivery_id: str) -> Delivery:
         """A delivery as it stands."""

@@ -47,6 +47,7 @@ class Delivery:
         attempts: how many have begun.
         give_up_at: when no further attempt is made.
         claimed_by: the attempt under way, or one that never ended.
+        abandoned: whether there was one that never ended, so that nobody knows how far it came.
         body_parts: in how many parts its body is kept.
         answer: the status of what an asynchronous call was answered with, and where its body is kept.
         history: the attempts that have ended, oldest first: ``at``, ``milliseconds``, and ``status`` and ``error``
@@ -69,6 +70,7 @@ class Delivery:
     give_up_at: int
     expires_at: int
     claimed_by: str | None
+    abandoned: bool
     body_parts: int
     answer: Mapping[str, Any] | None
     history: tuple[Mapping[str, Any], ...]
@@ -111,8 +113,14 @@ def creation(delivery: Delivery) -> Put:
 
 def claiming(delivery: Delivery, claim: str, now: int) -> tuple[Delivery, Update]:
     """The delivery with an attempt begun, and the write of it, which fails for all but one that has read the same."""
-    claimed = replace(delivery, attempts=delivery.attempts + 1, claimed_by=claim, due_at=now + CLAIMED_SECONDS)
-    names = ("attempts", "claimed_by", "due_at")
+    claimed = replace(
+        delivery,
+        attempts=delivery.attempts + 1,
+        claimed_by=claim,
+        abandoned=delivery.abandoned or delivery.claimed_by is not None,
+        due_at=now + CLAIMED_SECONDS,
+    )
+    names = ("attempts", "claimed_by", "abandoned", "due_at")
     return claimed, Update(
         *record_key(delivery.delivery_id),
         set={name: getattr(claimed, name) for name in names},
@@ -166,7 +174,14 @@ def reviving(delivery: Delivery, now: int) -> list[Update]:
     """The writes that make a delivery due once more, with all its attempts before it."""
     plan = PLANS[delivery.kind]
     expires_at = now + plan.lasts + plan.kept
-    changes = {"state": "due", "attempts": 0, "due_at": now, "give_up_at": now + plan.lasts, "expires_at": expires_at}
+    changes = {
+        "state": "due",
+        "attempts": 0,
+        "abandoned": False,
+        "due_at": now,
+        "give_up_at": now + plan.lasts,
+        "expires_at": expires_at,
+    }
     record = Update(
         *record_key(delivery.delivery_id),
         set=changes | DUE.entry(delivery.delivery_id),

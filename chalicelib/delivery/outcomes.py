@@ -63,11 +63,10 @@ class Undeliverable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What a sender is given: the delivery, its body, and whether an earlier attempt may have reached the receiver."""
+    """What a sender is given: the delivery, and its body."""
 
     delivery: Delivery
     body: str
-    abandoned: bool
 
 
 def not_in_time(parcel: Parcel) -> Undeliverable:

@@ -44,14 +44,12 @@ class Attempt:
         delivery: as it was claimed.
         slot: what it holds of its receiver; ``None`` when it is too late to send anything.
         first: the first part of the body, if there is one.
-        abandoned: whether an earlier attempt never ended, so that nobody knows how far it came.
         started: the clock's monotonic seconds.
     """
 
     delivery: Delivery
     slot: Slot | None
     first: Item | None
-    abandoned: bool
     started: float
 
 
@@ -96,7 +94,7 @@ class Worker:
                 if 0 in failure.failed:
                     return None
             else:
-                return Attempt(claimed, slot, first, delivery.claimed_by is not None, self._clock.monotonic())
+                return Attempt(claimed, slot, first, self._clock.monotonic())
         self._put_off(delivery, now)
         return None
 
@@ -109,8 +107,8 @@ class Worker:
             self._after_failure(attempt, failure)
             if failure.__cause__ is not None:
                 self._report(delivery, failure.__cause__)
-        except StoreError as error:
-            self._after_failure(attempt, Undeliverable(f"the storage did not answer: {error}", not_made=True))
+        except StoreError as error:  # nothing has been sent
+            self._return(attempt, f"the storage did not answer: {error}", None)
         except Exception as error:
             self._after_failure(attempt, Undeliverable(f"a defect of this service: {type(error).__name__}"))
             self._report(delivery, error)
@@ -151,37 +149,56 @@ class Worker:
     def _parcel(self, attempt: Attempt) -> Parcel:
         delivery, parts = attempt.delivery, attempt.delivery.body_parts
         body = self._bodies.opened(delivery.delivery_id, BODY, parts, attempt.first) if parts else ""
-        return Parcel(delivery, body, attempt.abandoned)
+        return Parcel(delivery, body)
 
     def _after_failure(self, attempt: Attempt, failure: Undeliverable) -> None:
         delivery, now = attempt.delivery, self._clock.time()
-        entry = self._entry(attempt, failure.status, str(failure))
         if failure.not_made:
             delay: int | None = put_off(now - delivery.created_at, failure.retry_after)
         else:
             delay = wait_after(PLANS[delivery.kind], delivery.attempts, failure.retry_after)
         if failure.final or delay is None or now + delay > delivery.give_up_at:
-            log.warning("delivery failed", **_said(delivery), reason=str(failure))
-            last = self._last_words(attempt, failure)
-            self._end(attempt, "failed", entry, last.answer, last.keep)
-            return
-        if failure.not_made:
-            log.info("delivery put off", **_said(delivery), reason=str(failure))
-            written = self._write(attempt, [returning(delivery, now + delay)], self._store.transact)
+            self._fail(attempt, failure)
+        elif failure.not_made:
+            self._return(attempt, str(failure), failure.retry_after)
         else:
             log.warning("delivery attempt failed", **_said(delivery), reason=str(failure))
-            written = self._write(attempt, [retrying(delivery, now + delay, entry)], self._store.transact)
-        if written:
+            entry = self._entry(attempt, failure.status, str(failure))
+            if self._write(attempt, [retrying(delivery, now + delay, entry)], self._store.transact):
+                self._outbox.queue_later(delivery.delivery_id, delay)
+
+    def _return(self, attempt: Attempt, reason: str, retry_after: int | None) -> None:
+        """Take an attempt back that was not made: it does not count, and the delivery waits a little."""
+        delivery, now = attempt.delivery, self._clock.time()
+        delay = put_off(now - delivery.created_at, retry_after)
+        log.info("delivery put off", **_said(delivery), reason=reason)
+        if self._write(attempt, [returning(delivery, now + delay)], self._store.transact):
             self._outbox.queue_later(delivery.delivery_id, delay)
 
+    def _fail(self, attempt: Attempt, failure: Undeliverable) -> None:
+        """End a delivery in vain. When it cannot be found out what its caller is to be told, it ends another time."""
+        try:
+            last = self._last_words(attempt, failure)
+        except StoreError as error:
+            self._return(attempt, f"the storage did not answer: {error}", None)
+            return
+        log.warning("delivery failed", **_said(attempt.delivery), reason=str(failure))
+        entry = self._entry(attempt, failure.status, str(failure))
+        self._end(attempt, "failed", entry, last.answer, last.keep)
+
     def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
-        """The failure that tells the caller of an asynchronous call how it ended, also where the last one does not."""
+        """The failure that tells the caller of an asynchronous call how it ended, also where the last one does not.
+
+        Raises: StoreError.
+        """
         if failure.answer is not None:
             return failure
         try:
             return self._senders[attempt.delivery.kind].given_up(self._parcel(attempt))
         except Undeliverable as other:
             return other
+        except StoreError:
+            raise
         except Exception as error:
             self._report(attempt.delivery, error)
             return failure

@@ -11,6 +11,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
+from chalicelib.delivery.journal import NotResendable, TooWide, UnknownDelivery
 from chalicelib.foundation.keyring import NoKeys, SecretChanged
 from chalicelib.foundation.settings import InvalidSetting
 from chalicelib.foundation.signatures import InvalidKey
@@ -88,7 +89,8 @@ def listing(members: Mapping[str, Any]) -> str:
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "-" if value is None or value == [] else str(value)
+    text = "-" if value is None or value == [] else str(value)
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 _SPOKEN = (
@@ -102,6 +104,9 @@ _SPOKEN = (
     UnknownClient,
     InvalidUser,
     UserExists,
+    UnknownDelivery,
+    NotResendable,
+    TooWide,
     InvalidKey,
     NoKeys,
     SecretChanged,

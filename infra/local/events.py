@@ -20,7 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalice.app import Chalice, ScheduledEventConfig, ScheduleExpression, SQSEventConfig
 from chalice.local import LambdaContext
 
-from infra.local import schedules
+from infra.local import logfile, schedules
 
 ACCOUNT = "123456789012"
 POLLERS = 4
@@ -117,7 +117,7 @@ class EventRunner:
         timeout = self._timeouts.get(name, self._timeouts.get("", 60))
         context = LambdaContext(function_name=name, memory_size=512, max_runtime_ms=timeout * 1000)
         handler: Handler = self._application.handler_map[name]
-        with self._running():
+        with self._running(), logfile.written_by(name):
             try:
                 handler(event, context)
             except Exception:

@@ -59,7 +59,9 @@ def make_tables(dynamodb: Any, source: template.Template) -> None:
         name = table["TableName"]
         if name in present:
             if _form(dynamodb.describe_table(TableName=name)["Table"]) != _form(table):
-                raise stacks.StackFailed(f"the table {name} is from another version: `make clean` removes what was kept")
+                raise stacks.StackFailed(
+                    f"the table {name} is from another version: `make clean` removes what was kept"
+                )
             continue
         dynamodb.create_table(**table)
         waiter = dynamodb.get_waiter("table_exists")

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from infra.local import stackfile
+from infra.local import logfile, stackfile
 from infra.local.dynamodb_local import EngineFailed
 from infra.local.engines import ENGINES, Engines, check, default_engine
 
@@ -79,7 +79,9 @@ class Stack:
             laid = beside.submit(self._lay, engines)
             application, config = _application()
             laid.result()
-        content = self._content(port, engines)
+        log = logfile.beside(self._options.file)
+        logfile.keep(log)
+        content = {**self._content(port, engines), "log": str(log)}
         self._server = build(application, config, taken)
         threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
         self._runner = _runner(application, config)

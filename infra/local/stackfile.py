@@ -9,6 +9,7 @@ The file holds a password and is readable by its owner only. Its members:
 ``user``            ``email`` and ``password`` of the seeded user
 ``client``          ``client_id``, ``client_secret`` (``null`` when it has none), ``title`` and ``callback_url``
 ``banks``           a list of ``bic``, ``name``, ``api_version``, ``domain`` and ``authorization_url``
+``log``             the file that everything the service logs is written to (see ``logfile``)
 ``environment``     the variables that let another process work on this stack: endpoints, region, stage
 """
 

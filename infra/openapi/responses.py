@@ -59,7 +59,21 @@ HEADERS: Mapping[str, Json] = {
         "schema": {"type": "string", "format": "uri"},
         "example": "https://tpp.example.com/callback?error=access_denied",
     },
+    "Accepted-At": {
+        "required": True,
+        "description": "Where the outcome can be read, below the service's own address",
+        "schema": {"type": "string", "format": "uri-reference", "pattern": "^/"},
+        "example": f"/tpp/requests/{meaning(own_answers.Accepted, 'request_id')[1]}",
+    },
+    "Preference-Applied": {
+        "required": True,
+        "description": "The preference that was followed (RFC 7240)",
+        "schema": {"const": "respond-async"},
+        "example": "respond-async",
+    },
 }
+_ON_THE_WIRE = {"Accepted-At": "Location"}
+"""The headers that are called otherwise among the components, since their name has two meanings."""
 
 
 @dataclass
@@ -78,11 +92,11 @@ class Responses:
             answered[answer.status_code].append((case, json.loads(answer.body), answer.headers))
         return {str(status): self._refused(route, status, found) for status, found in sorted(answered.items())}
 
-    def good(self, route: str, schema: Json, examples: Mapping[str, Json], description: str) -> Json:
+    def good(self, route: str, schema: Json, examples: Mapping[str, Json], description: str, *extra: str) -> Json:
         """The response to a request that succeeds."""
         return {
             "description": description,
-            "headers": self._headers(route),
+            "headers": self._headers(route, *extra),
             "content": {"application/json": {"schema": schema, "examples": examples}},
         }
 
@@ -121,7 +135,7 @@ class Responses:
     def _headers(self, route: str, *extra: str) -> Json:
         names = ["X-Request-Id", *(["Server-Timing"] if route.startswith("/tpp/") else []), *extra]
         self.headers |= {name: HEADERS[name] for name in names}
-        return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+        return {_ON_THE_WIRE.get(name, name): {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 def _code(member: str, body: Json) -> str:

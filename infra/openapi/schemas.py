@@ -74,11 +74,11 @@ class Schemas:
         self._add(name, (model, "form"), schema | {"additionalProperties": True})
         return {"$ref": f"#/components/schemas/{name}"}
 
-    def parameters(self, model: Model) -> list[Json]:
-        """The members of a query."""
+    def parameters(self, model: Model, place: Literal["query", "path"] = "query") -> list[Json]:
+        """The members of a query, or of a path."""
         schema = _object(model, _raw(model, self._naming), "texts")
         return [
-            _parameter(name, member, required=model.model_fields[name].is_required())
+            _parameter(name, member, place, required=model.model_fields[name].is_required())
             for name, member in schema["properties"].items()
         ]
 
@@ -89,9 +89,9 @@ class Schemas:
         self._made[name] = origin, schema
 
 
-def _parameter(name: str, member: Json, *, required: bool) -> Json:
+def _parameter(name: str, member: Json, place: str, *, required: bool) -> Json:
     member = dict(member)
-    found = {"name": name, "in": "query", "required": required, "description": member.pop("description")}
+    found = {"name": name, "in": place, "required": required, "description": member.pop("description")}
     examples = member.pop("examples")
     return {**found, "schema": member, "example": examples[0]}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     TokenRequest,
 )
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall, Webhook
-from infra.openapi import texts
+from infra.openapi import events, texts
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning
 from infra.openapi.responses import Responses
@@ -27,6 +28,7 @@ _TAGS = (
     ("Authorization", "From a request to a consent and its tokens, and the end of both."),
     ("Account", "A PSU's accounts, balances, payments and transactions, passed on from the bank."),
     ("Payments", "Payments of every kind, and where they stand."),
+    events.TAG,
 )
 _INTRODUCTION = """\
 What third-party providers (TPPs) call. Every call names the client by its Client ID in `X-Api-Key`; calls for a PSU's
@@ -39,11 +41,16 @@ described; the digits of amounts are never changed.
 
 Errors have the members of `Error`. `title` and `details` are for people and may change: decide by `code` and by the
 codes of `additionalErrors`. Timestamps read `YYYY-MM-DDTHH:MM:SS+00:00`.
+
+A call that goes on to a bank need not be waited for: with `Prefer: respond-async` it is checked, answered with 202, and
+carried out later; its outcome is at `GET /tpp/requests/{request_id}` for 24 hours. What happens without being asked for
+is sent to the client's Events URL: see the webhooks.
 """
 _NEVER_GIVEN = "SSL_CREDENTIALS_NOT_FOUND"
 _SECURITY: Mapping[str, list[Json]] = {
     "client": [{"clientId": []}],
     "consent": [{"clientId": [], "bearer": []}],
+    "consent or client": [{"clientId": [], "bearer": []}, {"clientId": []}],
     "token client": [{"clientId": []}, {"clientSecret": []}, {}],
     "anybody": [],
 }
@@ -76,6 +83,14 @@ _PARAMETERS: Mapping[str, Json] = {
         {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
         "203.0.113.7",
     ),
+    "Prefer": header(
+        "Prefer",
+        "`respond-async` (RFC 7240) has the call carried out later: what can be refused is refused at once, all else "
+        "is answered with 202. Other preferences are ignored",
+        {"anyOf": [{"const": "respond-async"}, {"type": "string"}]},
+        "respond-async",
+    ),
+    **events.parameters(),
 }
 _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
     AuthorizeRequest: {
@@ -119,6 +134,7 @@ def build() -> Json:
         responses=responses,
         parameters=_PARAMETERS,
         security_schemes=_SECURITY_SCHEMES,
+        webhooks=events.webhooks(responses.schemas),
     )
 
 
@@ -132,6 +148,7 @@ class _Operations:
     def own(self, call: OwnCall) -> Json:
         """A call that the service answers by itself."""
         parameters = self._schemas.parameters(call.query) if call.query else []
+        parameters += self._schemas.parameters(call.place, "path") if call.place else []
         refused = self._responses.refusals(call.path, refusals_of_calls.of_own_call(call.path))
         answer = self._good(call.path, {0: call.answer})
         made = _operation(call.path, "Authorization", call.caller, parameters, {"200": answer} | refused)
@@ -162,8 +179,8 @@ class _Operations:
             call.path,
             "Account",
             "consent",
-            [*parameters, _ref("PsuAddress")],
-            {"200": answer} | refused,
+            [*parameters, _ref("PsuAddress"), _ref("Prefer")],
+            {"200": answer, "202": self._accepted(call.path)} | refused,
             _needs(call.webhooks),
         )
         return made if call.method == "GET" else made | {"requestBody": self._bodies(call.webhooks)}
@@ -174,17 +191,18 @@ class _Operations:
         answer = self._good(call.path, {version: row.answer for version, row in call.webhooks.items()})
         refused = self._responses.refusals(call.path, refusals_of_calls.of_payment_call(call))
         caller = "client" if call.kind == "direct" else "consent"
-        parameters = [_ref("IdempotencyKey"), _ref("PsuAddress")]
-        made = _operation(call.path, "Payments", caller, parameters, {"200": answer} | refused, _needs(call.webhooks))
+        parameters = [_ref("IdempotencyKey"), _ref("PsuAddress"), _ref("Prefer")]
+        responses = {"200": answer, "202": self._accepted(call.path)} | refused
+        made = _operation(call.path, "Payments", caller, parameters, responses, _needs(call.webhooks))
         return made | {"requestBody": self._bodies(call.webhooks, extra)}
 
     def payment_status(self) -> Json:
         """Where a payment stands."""
         answer = self._good(STATUS_PATH, {1: own_answers.ReportedStatus, 2: own_answers.AskedStatus})
         refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status())
-        parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref("PsuAddress")]
-        made = _operation(STATUS_PATH, "Payments", "consent", parameters, {"200": answer} | refused)
-        return made | {"security": [*_SECURITY["consent"], *_SECURITY["client"]]}
+        parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref("PsuAddress"), _ref("Prefer")]
+        responses = {"200": answer, "202": self._accepted(STATUS_PATH)} | refused
+        return _operation(STATUS_PATH, "Payments", "consent or client", parameters, responses)
 
     # -- inside
 
@@ -198,6 +216,13 @@ class _Operations:
             for version, model in models.items()
         }
         return self._responses.good(path, schema, shown, "Success.")
+
+    def _accepted(self, path: str) -> Json:
+        """The answer to a call that is carried out later."""
+        shown = {"accepted": {"summary": "Accepted", "value": example(own_answers.Accepted)}}
+        text = "Accepted, with `Prefer: respond-async`: it is carried out later."
+        headers = ("Accepted-At", "Preference-Applied")
+        return self._responses.good(path, self._schemas.ref(own_answers.Accepted), shown, text, *headers)
 
     def _own_body(self, model: Model) -> Json:
         examples = {"usual": ("Usual", example(model)), **_MORE_EXAMPLES.get(model, {})}
@@ -252,7 +277,7 @@ def _united(versions: Mapping[Version, Json], count: int) -> Json:
 def _operation(path: str, tag: str, caller: str, parameters: list[Json], responses: Json, needs: str = "") -> Json:
     purpose = TPP_CALLS[path]
     return {
-        "operationId": path.rpartition("/tpp/")[2].strip("/.").replace("/", "_").replace("-", "_").replace(".", "_"),
+        "operationId": re.sub("[^a-z0-9]+", "_", path.partition("/{")[0].rpartition("/tpp/")[2]).strip("_"),
         "tags": [tag],
         "summary": purpose.title,
         "description": "\n\n".join(text for text in (purpose.text, needs) if text),

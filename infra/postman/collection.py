@@ -7,8 +7,9 @@ values written out.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chalicelib.foundation.identifiers import new_uuid
@@ -37,6 +38,7 @@ _HEADERS: Mapping[str, str] = {
     "Idempotency-Key": "{{$guid}}",
     "PSU-IP-Address": "203.0.113.7",
 }
+_ASYNC = {"Prefer": "respond-async"}
 _INTRODUCTION = (
     "Made by `make postman` from the OpenAPI documents, with what the running stack has: tokens that live for an hour, "
     "accounts, payments. Run the folders from top to bottom; codes and refresh tokens are used once, so that a second "
@@ -91,7 +93,7 @@ class _Request:
 
     def item(self) -> Json:
         """The request in Postman's form, with a test of its status."""
-        status = min(self.operation["responses"])
+        status = "202" if "Prefer" in self.headers else min(self.operation["responses"])
         sent = [{"key": name, "value": str(value)} for name, value in self.query.items()]
         left = [{"key": name, "value": "", "disabled": True} for name in self.off]
         asked = "&".join(f"{entry['key']}={entry['value']}" for entry in sent)
@@ -156,6 +158,8 @@ class _TppRequests:
         for payment in PAYMENTS:
             yield self._request("POST", payment.path, {}, f"version_{version}")
         yield self._request("GET", STATUS_PATH, example(PaymentStatusQuery), "")
+        later = self._request("GET", RELAYED[0].path, {}, "", name=f"{RELAYED[0].path}, answered later")
+        yield replace(later, headers={**later.headers, **_ASYNC})
         yield self._request("POST", _REVOKE, {}, "usual")
 
     # -- inside
@@ -166,13 +170,18 @@ class _TppRequests:
         headers = {"X-Api-Key": "{{client_id}}"}
         if any("bearer" in each for each in operation["security"]):
             headers["Authorization"] = f"Bearer {{{{access_token_{self._bank.version}}}}}"
-        headers |= {each["name"]: _HEADERS[each["name"]] for each in parameters if each["in"] == "header"}
+        named = {each["name"] for each in parameters if each["in"] == "header"}
+        headers |= {name: value for name, value in _HEADERS.items() if name in named}
         if body:
             headers["Content-Type"] = "application/json"
         asked = {key: self._real(value) for key, value in query.items()}
         others = [each["name"] for each in parameters if each["in"] == "query" and each["name"] not in asked]
         content = self._body(operation, body) if body else None
-        return _Request(operation, method, path, headers, asked, tuple(others), content, name)
+        return _Request(operation, method, self._place(path), headers, asked, tuple(others), content, name)
+
+    def _place(self, path: str) -> str:
+        """A path with what it names."""
+        return re.sub(r"\{(.+?)\}", rf"{{{{\1_{self._bank.version}}}}}", path)
 
     def _front_door(self) -> _Request:
         operation = self._document["paths"][FRONT_DOOR]["get"]

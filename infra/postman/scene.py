@@ -44,6 +44,7 @@ class AtBank:
         request_url: an open authorization request.
         cancel_secret: the end of another one's cancel address.
         payment_id: of a payment that has been initiated.
+        request_id: of a call that is answered later.
         listed_payment_id: of a payment in the account's list; version 1 only.
         api_key: the bank's.
         signing_key: the bank's private key, PEM.
@@ -60,6 +61,7 @@ class AtBank:
     request_url: str
     cancel_secret: str
     payment_id: str
+    request_id: str
     listed_payment_id: str
     account_id: str
     iban: str
@@ -87,6 +89,7 @@ _MADE_UP: Mapping[str, tuple[Model, str]] = {
     "bank_token": (RevokeToken, "access_token"),
     "request_url": (InitAuthorization, "request_url"),
     "payment_id": (PaymentsStatus, "payment_id"),
+    "request_id": (own_answers.Accepted, "request_id"),
     "day": (DailyPerformance, "date"),
     "listed_payment_id": (v1.PaymentRequest, "payment_id"),
 }
@@ -135,6 +138,7 @@ class _Tpp:
             request_url=self._ask(bic, few)["redirect_url"],
             cancel_secret=self._cancel_secret(self._ask(bic, few)["state"]),
             payment_id=self._payment(version, bearer),
+            request_id=self._accepted(bearer),
             listed_payment_id=self._listed(version, account_id, bearer),
             account_id=account_id,
             iban=account["iban"],
@@ -162,6 +166,10 @@ class _Tpp:
         payment_id: str = self._call("POST", "/tpp/payment_initiation", order, bearer)["payment_id"]
         return payment_id
 
+    def _accepted(self, bearer: str) -> str:
+        request_id: str = self._call("GET", "/tpp/accounts", bearer=bearer, later=True)["request_id"]
+        return request_id
+
     def _listed(self, version: Version, account_id: str, bearer: str) -> str:
         if version == 2:
             return ""
@@ -178,12 +186,13 @@ class _Tpp:
         assert item is not None, "the request was made a moment ago"
         return self._hub.authorizations.cancel_credential(Authorization.from_item(item))
 
-    def _call(self, method: str, path: str, body: Any = None, bearer: str = "") -> Json:
+    def _call(self, method: str, path: str, body: Any = None, bearer: str = "", *, later: bool = False) -> Json:
         headers = {"X-Api-Key": self._client["client_id"]} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
+        headers |= {"Prefer": "respond-async"} if later else {}
         with requests.Session() as session:
             session.trust_env = False
             answer = session.request(method, f"{self._base}{path}", json=body, headers=headers, timeout=30)
-        if answer.status_code != 200:
+        if answer.status_code != (202 if later else 200):
             raise SceneFailed(f"{method} {path} was answered with {answer.status_code}: {answer.text}")
         found: Json = answer.json()
         return found

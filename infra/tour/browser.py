@@ -27,13 +27,18 @@ class Form:
 
 @dataclass
 class Page:
-    """A loaded page: its address, its title, its forms, and the texts of elements that have an id."""
+    """A loaded page: its address, its title, its forms, the texts of elements that have an id, and those of headers."""
 
     url: str
     status: int
     title: str
     forms: list[Form]
     texts: Mapping[str, str]
+    headers: list[list[str]]
+
+    def beside(self, text: str) -> list[str]:
+        """What stands in the page's first header that begins with ``text``, after it."""
+        return next((rest for first, *rest in self.headers if first == text), [])
 
     def form(self, holds: str, *, filled: bool = False) -> Form:
         """The first form with a field of that name, already filled in if so wished. Raises: Stuck."""
@@ -50,6 +55,7 @@ class _Reader(HTMLParser):
         self.title = ""
         self.forms: list[Form] = []
         self.texts: dict[str, str] = {}
+        self.headers: list[list[str]] = []
         self._open: list[tuple[str, str | None]] = []
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -58,6 +64,8 @@ class _Reader(HTMLParser):
             self.forms.append(Form(given.get("method", "get").upper(), given.get("action", "")))
         if tag == "input" and self.forms and "name" in given:
             self._field(self.forms[-1], given)
+        if tag == "header":
+            self.headers.append([])
         if tag not in ("input", "meta", "link", "img", "br"):
             self._open.append((tag, given.get("id")))
 
@@ -82,6 +90,8 @@ class _Reader(HTMLParser):
             self.title += text.strip()
         if tag == "button" and self.forms:
             self.forms[-1].label = self.forms[-1].label or text.strip()
+        if text.strip() and any(outer == "header" for outer, _ in self._open):
+            self.headers[-1].append(text.strip())
         if name:
             self.texts[name] = self.texts.get(name, "") + text.strip()
 
@@ -122,7 +132,7 @@ class Browser:
     def _read(self, answer: requests.Response) -> Page:
         reader = _Reader()
         reader.feed(answer.text)
-        return Page(answer.url, answer.status_code, reader.title, reader.forms, reader.texts)
+        return Page(answer.url, answer.status_code, reader.title, reader.forms, reader.texts, reader.headers)
 
 
 def approve(browser: Browser, redirect_url: str) -> str:
@@ -155,6 +165,14 @@ def confirm(browser: Browser, confirmation_url: str) -> str:
             page = browser.submit(page, page.form("password", filled=True))
         else:
             page = browser.submit(page, page.form("account"))
+    return page
+
+
+def look_up(browser: Browser, url: str) -> Page:
+    """Load a page of a demonstration bank as the PSU who has approved; signs in if it asks for that. Raises: Stuck."""
+    page = _page(browser.open(url))
+    if any("password" in form.fields for form in page.forms):
+        page = _page(browser.submit(page, page.form("password", filled=True)))
     return page
 
 

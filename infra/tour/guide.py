@@ -1,4 +1,4 @@
-"""What the tour prints: requests, answers and pages, in colour on a terminal, with secrets shortened."""
+"""What the tour prints: requests, answers, events and pages, in colour on a terminal, with secrets shortened."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 _COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "blue": "34", "magenta": "35", "cyan": "36"}
 _SHORT = 24
 _WIDTH = 100
-_SECRETS = ("access_token", "refresh_token", "authorization_code", "token")
+_SECRETS = ("access_token", "refresh_token", "authorization_code", "token", "events_secret")
 
 
 class Guide:
@@ -34,20 +34,39 @@ class Guide:
         self, who: str, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> None:
         print(f"  {self.colour('magenta', who)} {self.colour('blue', method)} {_short(url)}")
-        for name, value in (headers or {}).items():
-            print(f"    {self.colour('dim', f'{name}: {value}')}")
+        self._headers(headers)
         if body is not None:
             print(self.colour("dim", _indented(body)))
 
-    def answer(self, status: int, body: Any, note: str = "") -> None:
+    def answer(self, status: int, body: Any, note: str = "", headers: Mapping[str, str] | None = None) -> None:
         good = "green" if status < 400 else "red"
         print(f"  {self.colour(good, str(status))} {self.colour('dim', note)}".rstrip())
+        self._headers(headers)
         if body is not None:
             print(_indented(body))
+
+    def event(self, name: str, message_id: str, data: Any) -> None:
+        """An event that came, and whose signature is the client's."""
+        verified = f"{self.colour('green', 'verified')} {self.colour('dim', f'webhook-id {message_id}')}"
+        print(f"  {self.colour('magenta', 'EVENT')} {self.colour('blue', name)}  {verified}")
+        print(_indented(data))
+
+    def command(self, text: str, made: Any) -> None:
+        """What the operator does, as the command line has it, and what that makes."""
+        print(f"  {self.colour('magenta', 'OPERATOR')} {text}")
+        print(_indented(made))
+
+    def seen(self, text: str) -> None:
+        """What stands on the page that the PSU looks at."""
+        print(f"    {self.colour('green', text)}")
 
     def page(self, method: str, url: str, status: int, title: str) -> None:
         good = self.colour("green" if status < 400 else "red", str(status))
         print(f"  {self.colour('magenta', 'PSU')} {self.colour('blue', method)} {_short(url)}  {good} {_short(title)}")
+
+    def _headers(self, headers: Mapping[str, str] | None) -> None:
+        for name, value in (headers or {}).items():
+            print(f"    {self.colour('dim', f'{name}: {value}')}")
 
 
 def _indented(body: Any) -> str:

@@ -1,4 +1,4 @@
-"""A TPP and a PSU on their way through one bank: consent, accounts, payments, and the end of the consent."""
+"""A TPP and a PSU on their way through one bank: consent, accounts, payments, the end of the consent, and events."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-import requests
-
-from infra.tour.browser import Browser, approve, confirm
+from chalicelib.openbanking.clients import Client
+from infra.tour.browser import Browser, approve, confirm, look_up
+from infra.tour.calls import Calls
 from infra.tour.guide import Guide
+from infra.tour.patience import TourFailed, until
+from infra.tour.receiver import Receiver
 
 _SCOPES = {
     1: [
@@ -22,37 +24,41 @@ _SCOPES = {
         *("payments.single", "payments.bulk", "funds_confirmations"),
     ],
 }
+_STATUSES = ("payment_status", "transaction_status")
+_ACTIVE, _ENDED = "Revoke", "Revoked"
+"""What stands beside an application in a bank's list of consents: a button, or what became of it."""
+_FETCHED_LATER = "; the TPP does not wait for the bank, and fetches its answer when it is there"
 _RECEIVERS = {"GBP": "GB33BUKB20201555555555", "EUR": "DE89370400440532013000"}
-
-
-class TourFailed(Exception):
-    """An answer was not the one that the tour needs to go on."""
 
 
 class Tour:
     """One client's way through one bank after the other."""
 
-    def __init__(self, base: str, client_id: str, callback: str, guide: Guide) -> None:
+    def __init__(self, base: str, client: Client, receiver: Receiver, guide: Guide) -> None:
         self._base = base
-        self._client_id = client_id
-        self._callback = callback
+        self._client = client
+        self._receiver = receiver
         self._guide = guide
-        self._session = requests.Session()
-        self._session.trust_env = False
+        calls = Calls(base, client.client_id, guide)
+        self._call, self._call_later = calls.call, calls.call_later
 
-    def bank(self, bic: str, name: str, version: int) -> None:
-        """The whole journey at one bank. Raises: TourFailed, Stuck."""
+    def bank(self, bank: Mapping[str, Any]) -> None:
+        """The whole journey at one bank, as the stack's file describes it. Raises: TourFailed, Stuck."""
         guide = self._guide
-        guide.chapter(f"{name} ({bic}, version {version})")
+        bic, version = bank["bic"], bank["api_version"]
+        guide.chapter(f"{bank['name']} ({bic}, version {version})")
 
         guide.step("The TPP asks for an authorization")
         asked = self._call("POST", "/tpp/authorize", {"bic": bic, "scopes": _SCOPES[version]})
 
         guide.step("The PSU follows the redirect to the bank, signs in, chooses accounts and confirms")
-        callback = approve(Browser(self._callback, guide.page), asked["redirect_url"])
+        callback = approve(Browser(self._client.callback_url, guide.page), asked["redirect_url"])
         query = _query(callback)
         if query.get("state") != asked["state"]:
             raise TourFailed("the state that came back is not the one that was sent")
+
+        guide.step("The TPP is told, too: an event arrives, and its signature is verified")
+        self._told("consent.authorised", state=asked["state"])
 
         guide.step("The TPP exchanges the code for tokens")
         tokens = self._call("POST", "/tpp/token", {"authorization_code": query["authorization_code"]})
@@ -62,10 +68,36 @@ class Tour:
 
         guide.step("The TPP refreshes its tokens")
         tokens = self._call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+        self._revocation(bank, tokens)
+
+    def _revocation(self, bank: Mapping[str, Any], tokens: Mapping[str, Any]) -> None:
+        """The TPP ends the consent; the bank and the TPP itself are told."""
+        guide, title = self._guide, self._client.title
+        browser, place = Browser(self._client.callback_url, guide.page), f"{bank['domain']}/consents"
+
+        guide.step(f"The PSU looks at its consents at the bank: {title} has one")
+        if look_up(browser, place).beside(title) != [_ACTIVE]:
+            raise TourFailed(f"the bank does not show the consent given to {title}")
+        guide.seen(f"{title}: active")
 
         guide.step("The TPP ends the consent; from the very next call on its token is worth nothing")
         self._call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
         self._call("GET", "/tpp/accounts", bearer=tokens["access_token"], expected=401)
+
+        guide.step("The event about it arrives, and is verified")
+        self._told("consent.revoked", consent_id=tokens["consent_id"], revoked_by="tpp")
+
+        guide.step("The revocation arrives at the bank: the PSU finds the consent among those that have ended")
+        until(
+            lambda: look_up(browser, place).beside(title) == [_ENDED],
+            f"{bank['name']} did not show the end of the consent given to {title}",
+        )
+        guide.seen(f"{title}: {_ENDED.lower()}")
+
+    def _told(self, type_: str, **members: Any) -> None:
+        """Wait for an event, and show it. Raises: TourFailed."""
+        event = self._receiver.expect(type_, **members)
+        self._guide.event(event.type, event.message_id, event.data)
 
     def _accounts(self, version: int, bearer: str) -> Mapping[str, Any]:
         """Read the PSU's accounts; answers the first."""
@@ -76,7 +108,12 @@ class Tour:
             raise TourFailed("the bank answered with no account")
         account: Mapping[str, Any] = accounts[0]
         identifier = account["id"] if version == 1 else account["resource_id"]
-        self._call("GET", f"/tpp/account_balance?account_id={identifier}", bearer=bearer)
+        balance = f"/tpp/account_balance?account_id={identifier}"
+        if version == 1:
+            guide.step("Its balance, without waiting for the bank: the TPP fetches the answer when it is there")
+            self._call_later("GET", balance, bearer=bearer)
+        else:
+            self._call("GET", balance, bearer=bearer)
 
         guide.step("The latest movements of the first account")
         if version == 1:
@@ -97,23 +134,26 @@ class Tour:
 
         guide.step("A single payment: the TPP initiates it, the PSU confirms it at the bank")
         key = {"Idempotency-Key": str(uuid.uuid4())}
-        taken = self._call("POST", "/tpp/payment_initiation", orders["single"], bearer=bearer, headers=key)
+        path = "/tpp/payment_initiation"
+        taken = self._call("POST", path, orders["single"], bearer=bearer, headers=key)
 
         guide.step("Had the answer been lost: the same Idempotency-Key fetches it again, the bank is not asked twice")
-        again = self._call("POST", "/tpp/payment_initiation", orders["single"], bearer=bearer, headers=key, silent=True)
+        again = self._call("POST", path, orders["single"], bearer=bearer, headers=key, silent=True)
         if again != taken:
             raise TourFailed("a repeat was answered differently")
         self._confirm(taken, bearer)
 
-        guide.step("A bulk payment: two payments, one confirmation")
-        self._confirm(self._call("POST", "/tpp/bulk_payment_initiation", orders["bulk"], bearer=bearer), bearer)
+        is_later = version == 2
+        guide.step(f"A bulk payment: two payments, one confirmation{_FETCHED_LATER if is_later else ''}")
+        initiate = self._call_later if is_later else self._call
+        self._confirm(initiate("POST", "/tpp/bulk_payment_initiation", orders["bulk"], bearer=bearer), bearer)
 
         guide.step("A direct payment: no consent before it, the PSU signs in and chooses the account at the bank")
         order = {"bic": bic, **orders["direct"]}
         self._confirm(self._call("POST", "/tpp/direct_payment_initiation", order), "", bic)
 
     def _confirm(self, taken: Mapping[str, Any], bearer: str, bic: str = "") -> None:
-        """The PSU confirms; the TPP does not trust the address that the PSU comes back to, and asks."""
+        """The PSU confirms; the TPP does not trust the address that the PSU comes back to, asks, and is told."""
         back = confirm(Browser(f"{self._base}/payments/callback", self._guide.page), taken["confirmation_url"])
         if _query(back).get("payment_id") != taken["payment_id"]:
             raise TourFailed("the payment that came back is not the one that was initiated")
@@ -121,26 +161,8 @@ class Tour:
         status = self._call("GET", f"/tpp/payment_status?{query}", bearer=bearer)
         if status.get("payment_status", 4) != 4 or status.get("transaction_status") in ("RJCT", "CANC"):
             raise TourFailed("the payment was not executed")
-
-    def _call(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        bearer: str = "",
-        expected: int = 200,
-        headers: Mapping[str, str] | None = None,
-        silent: bool = False,
-    ) -> Any:
-        sent = {"X-Api-Key": self._client_id, "X-Request-Id": str(uuid.uuid4()), **(headers or {})}
-        sent |= {"Authorization": f"Bearer {bearer}"} if bearer else {}
-        self._guide.request("TPP", method, f"{self._base}{path}", "(the same body)" if silent else body, headers)
-        answer = self._session.request(method, f"{self._base}{path}", json=body, headers=sent, timeout=30)
-        shown = answer.json()
-        self._guide.answer(answer.status_code, shown, answer.headers.get("Server-Timing", ""))
-        if answer.status_code != expected:
-            raise TourFailed(f"{method} {path} was answered with {answer.status_code} instead of {expected}")
-        return shown
+        reported = {name: status[name] for name in _STATUSES if name in status}
+        self._told("payment.status_changed", payment_id=taken["payment_id"], **reported)
 
 
 def orders_of(version: int, account: Mapping[str, Any], callback: str) -> dict[str, dict[str, Any]]:

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
-from chalicelib.delivery.outbox import Delivery, Outbox
-from chalicelib.delivery.worker import Undeliverable, Worker
+from chalicelib.delivery import schedule
+from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.delivery.outcomes import Arrived, Parcel, Sender, Undeliverable
+from chalicelib.delivery.schedule import PLANS, Kind
+from chalicelib.delivery.worker import Attempt, Worker
+from chalicelib.foundation.aws import Queue
 from tests.world import World
 
 
 @dataclass
 class Receiver:
-    """What a receiver got, and how it fails: ``failures`` are raised one per attempt, ``always`` at each."""
+    """What a receiver got, and how it fails: ``failures`` are raised one per attempt, ``always`` at each.
 
-    got: list[Delivery] = field(default_factory=list)
+    ``meanwhile`` is done once, while the receiver has the next one; ``given_up`` has what it was too late for.
+    """
+
+    got: list[Parcel] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
     always: Exception | None = None
     meanwhile: Callable[[], object] | None = None
+    arrived: Arrived = field(default_factory=lambda: Arrived(200))
+    given_up: list[Parcel] = field(default_factory=list)
 
-    def send(self, delivery: Delivery) -> None:
-        self.got.append(delivery)
+    def send(self, parcel: Parcel) -> Arrived:
+        self.got.append(parcel)
         if self.meanwhile is not None:
             during, self.meanwhile = self.meanwhile, None
             during()
@@ -30,6 +40,11 @@ class Receiver:
             raise self.always
         if self.failures:
             raise self.failures.pop(0)
+        return self.arrived
+
+    def give_up(self, parcel: Parcel) -> Undeliverable:
+        self.given_up.append(parcel)
+        return Undeliverable("too late", final=True)
 
 
 @pytest.fixture
@@ -45,21 +60,47 @@ def receiver() -> Receiver:
 
 
 @pytest.fixture
-def worker(outbox: Outbox, receiver: Receiver) -> Worker:
-    return Worker(outbox, {"revoke_token": receiver.send})
+def worker(world: World, outbox: Outbox, receiver: Receiver) -> Worker:
+    return worker_of(world, receiver)
 
 
 @pytest.fixture
-def recorded(world: World, outbox: Outbox) -> str:
+def recorded(world: World) -> str:
     """A delivery that was recorded and not yet queued; its id."""
-    return record(world, outbox)
+    return record(world)
 
 
-def record(world: World, outbox: Outbox) -> str:
-    put = outbox.record("revoke_token", "ALPHGB21", "a-consent")
-    world.hub.store.transact([put])
-    delivery_id: str = put.item["delivery_id"]
-    return delivery_id
+@pytest.fixture
+def exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No jitter."""
+    monkeypatch.setattr(schedule.random, "uniform", lambda low, high: 1.0)
+
+
+def worker_of(world: World, receiver: Receiver) -> Worker:
+    """A worker that sends everything to ``receiver``."""
+    hub, senders = world.hub, {kind: Sender(receiver.send, receiver.give_up) for kind in PLANS}
+    dead = Queue(f"{hub.settings.prefix}-deliveries-dead")
+    return Worker(hub.store, hub.clock, hub.bodies, hub.outbox, dead, senders)
+
+
+def intended(world: World, kind: Kind = "event", **members: Any) -> Recorded:
+    """A delivery about to be recorded, to a receiver that no other test has."""
+    client_id = world.client.client_id
+    known = {"receiver": f"client#{client_id}", "bic": "ALPHGB21", "client_id": client_id, "consent_id": "a-consent"}
+    return world.hub.outbox.record(kind, "a.topic", **known | members)
+
+
+def record(world: World, kind: Kind = "event", **members: Any) -> str:
+    """Record a delivery; answers its id."""
+    made = intended(world, kind, **members)
+    world.hub.store.transact(made.operations)
+    return made.delivery_ids[0]
+
+
+def begun(worker: Worker, delivery_id: str) -> Attempt:
+    attempt = worker.begin(delivery_id)
+    assert attempt is not None
+    return attempt
 
 
 def buried(world: World) -> list[str]:
@@ -67,5 +108,5 @@ def buried(world: World) -> list[str]:
     return world.queued("deliveries-dead")
 
 
-def fail(reason: str = "the bank answered with status 503", *, final: bool = False) -> Undeliverable:
-    return Undeliverable(reason, final=final)
+def fail(reason: str = "it answered with status 503", **members: Any) -> Undeliverable:
+    return Undeliverable(reason, **members)

@@ -2,35 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from chalicelib.delivery import worker as module
-from chalicelib.delivery.outbox import CLAIMED_SECONDS, Outbox
-from chalicelib.delivery.worker import SCHEDULE, Worker
-from chalicelib.foundation.store import Item
-from tests.delivery.conftest import Receiver, buried, fail, record
+from chalicelib.delivery.deliveries import CLAIMED_SECONDS
+from chalicelib.delivery.outcomes import Answer, Arrived
+from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, Kind
+from chalicelib.delivery.worker import Worker
+from chalicelib.foundation.store import Operation, StoreUnavailable
+from tests.conftest import Lines
+from tests.delivery.conftest import Receiver, begun, buried, fail, record
+from tests.delivery.test_schedule import DECIDED
 from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
 
-MINUTE, HOUR = 60, 3600
-DECIDED = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR)
+
+def wait(world: World, delivery_id: str) -> None:
+    """Until the delivery's time has come."""
+    due_at = world.delivery(delivery_id).due_at
+    assert due_at is not None
+    world.clock.advance(due_at - world.clock.time())
 
 
-def stored(world: World, delivery_id: str) -> Item:
-    item = world.hub.store.get("deliveries", {"delivery_id": delivery_id})
-    assert item is not None
-    return item
+# -- one attempt
 
 
-def test_a_delivery_that_arrives_is_delivered(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_a_delivery_that_arrives_is_delivered(world: World, worker: Worker, receiver: Receiver) -> None:
+    recorded = record(world, body='{"amount":1.50}', request_id="a-request")
     worker.attempt(recorded)
 
-    ((delivery),) = receiver.got
-    assert (delivery.delivery_id, delivery.receiver, delivery.consent_id) == (recorded, "ALPHGB21", "a-consent")
-    item = stored(world, recorded)
-    assert (item["state"], item["attempts"], item["delivered_at"]) == ("delivered", 1, world.clock.time())
+    (parcel,) = receiver.got
+    assert (parcel.delivery.delivery_id, parcel.delivery.request_id) == (recorded, "a-request")
+    assert (parcel.body, parcel.abandoned) == ('{"amount":1.50}', False)
+    delivery = world.delivery(recorded)
+    assert (delivery.state, delivery.attempts, delivery.delivered_at) == ("delivered", 1, world.clock.time())
+    assert delivery.last == {"at": world.clock.time(), "milliseconds": 0, "status": 200}
+    assert (delivery.due_at, delivery.claimed_by) == (None, None)
+
+
+def test_a_delivery_without_a_body_has_none(worker: Worker, receiver: Receiver, recorded: str) -> None:
+    worker.attempt(recorded)
+
+    assert receiver.got[0].body == ""
+
+
+def test_an_attempt_is_timed(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
+    receiver.meanwhile = lambda: world.clock.advance(1.25)
+    worker.attempt(recorded)
+
+    assert world.delivery(recorded).last["milliseconds"] == 1250
+
+
+def test_an_attempt_logs_under_the_request_that_caused_it(
+    world: World, worker: Worker, recorded: str, lines: Lines
+) -> None:
+    worker.attempt(recorded)
+
+    (line,) = lines.all()
+    assert (line["message"], line["delivery_id"], line["attempts"]) == ("delivered", recorded, 1)
+    assert line["request_id"] == world.delivery(recorded).request_id
+
+
+# -- messages
 
 
 def test_a_message_that_comes_twice_sends_once(worker: Worker, receiver: Receiver, recorded: str) -> None:
@@ -47,126 +83,518 @@ def test_a_message_that_comes_during_an_attempt_does_nothing(worker: Worker, rec
     assert len(receiver.got) == 1
 
 
-def test_a_message_of_an_unknown_delivery_does_nothing(worker: Worker, receiver: Receiver) -> None:
+def test_a_message_of_an_unknown_delivery_does_nothing(world: World, worker: Worker, receiver: Receiver) -> None:
     worker.attempt("no-such-delivery")
 
     assert receiver.got == []
+    assert world.hub.store.get("deliveries", {"delivery_id": "no-such-delivery", "part": "record"}) is None
 
 
-def test_the_schedule_is_the_decided_one() -> None:
-    assert SCHEDULE == DECIDED
+def test_messages_may_come_in_any_order(world: World, worker: Worker, receiver: Receiver) -> None:
+    first, second = record(world), record(world)
+    receiver.failures = [fail()]
+    for delivery_id in (second, first, second, first):
+        worker.attempt(delivery_id)
+
+    assert [parcel.delivery.delivery_id for parcel in receiver.got] == [second, first]
+    wait(world, second)
+    worker.attempt(second)
+    assert {world.delivery(first).state, world.delivery(second).state} == {"delivered"}
 
 
-@pytest.mark.parametrize("jitter", [0.8, 1.0, 1.2])
-def test_attempts_follow_the_schedule_and_the_last_failure_is_final(
-    world: World,
-    worker: Worker,
-    receiver: Receiver,
-    recorded: str,
-    jitter: float,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module.random, "uniform", lambda low, high: jitter)
-    receiver.always = fail()
-
-    for number, delay in enumerate(DECIDED, start=1):
-        worker.attempt(recorded)
-        item = stored(world, recorded)
-        assert (item["state"], item["attempts"]) == ("due", number)
-        assert item["due_at"] == world.clock.time() + round(delay * jitter)
-        world.clock.advance(round(delay * jitter) - 1)
-        worker.attempt(recorded)  # too early
-        assert len(receiver.got) == number
-        world.clock.advance(1)
-    worker.attempt(recorded)
-
-    item = stored(world, recorded)
-    assert (item["state"], item["attempts"]) == ("failed", 10)
-    assert item["last_error"] == "the bank answered with status 503"
-    world.clock.advance(48 * HOUR)
-    worker.attempt(recorded)
-    assert len(receiver.got) == 10
-
-
-def test_the_jitter_is_a_fifth_in_both_directions(world: World, outbox: Outbox, worker: Worker) -> None:
-    delays = set()
-    receiver = Receiver(always=fail())
-    for _ in range(25):
-        delivery_id = record(world, outbox)
-        attempts = Worker(outbox, {"revoke_token": receiver.send})
-        attempts.attempt(delivery_id)
-        world.clock.advance(CLAIMED_SECONDS)
-        attempts.attempt(delivery_id)
-        delays.add(stored(world, delivery_id)["due_at"] - world.clock.time())
-
-    assert all(240 <= delay <= 360 for delay in delays)
-    assert len(delays) > 8
-
-
-def test_a_delivery_may_arrive_at_a_later_attempt(
+def test_a_message_that_comes_too_early_does_nothing(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
+    receiver.failures = [fail()]
+    worker.attempt(recorded)
+    before = world.delivery(recorded)
+
+    world.clock.advance(before.due_at - world.clock.time() - 1)  # type: ignore[operator]
+    worker.attempt(recorded)
+    assert (len(receiver.got), world.delivery(recorded)) == (1, before)
+    world.clock.advance(1)
+    worker.attempt(recorded)
+    assert len(receiver.got) == 2
+
+
+# -- retries
+
+
+@pytest.mark.parametrize("kind", PLANS)
+@pytest.mark.usefixtures("exact")
+def test_attempts_follow_the_schedule_and_the_last_failure_is_final(
+    world: World, worker: Worker, receiver: Receiver, kind: Kind
+) -> None:
+    recorded, waits = record(world, kind), PLANS[kind].waits
+    receiver.always = fail(status=503)
+
+    for number, delay in enumerate(waits, start=1):
+        worker.attempt(recorded)
+        delivery = world.delivery(recorded)
+        assert (delivery.state, delivery.attempts, delivery.claimed_by) == ("due", number, None)
+        assert delivery.due_at == world.clock.time() + delay
+        world.clock.advance(delay)
+    worker.attempt(recorded)
+
+    delivery = world.delivery(recorded)
+    assert (delivery.state, delivery.attempts, delivery.failed_at) == ("failed", len(waits) + 1, world.clock.time())
+    assert [entry["error"] for entry in delivery.history] == ["it answered with status 503"] * (len(waits) + 1)
+    assert {entry["status"] for entry in delivery.history} == {503}
+    world.clock.advance(2 * DAY)
+    worker.attempt(recorded)
+    assert len(receiver.got) == len(waits) + 1
+
+
+def test_every_attempt_shows_the_receiver_the_same_id_and_body(
+    world: World, worker: Worker, receiver: Receiver
+) -> None:
+    recorded = record(world, body="a body")
     receiver.failures = [fail(), fail("no answer came in time")]
     for _ in range(3):
         worker.attempt(recorded)
         world.clock.advance(6 * MINUTE)
 
-    item = stored(world, recorded)
-    assert (item["state"], item["attempts"], item["last_error"]) == ("delivered", 3, "no answer came in time")
-    assert len({delivery.request_id for delivery in receiver.got}) == 1
+    delivery = world.delivery(recorded)
+    assert (delivery.state, delivery.attempts) == ("delivered", 3)
+    assert [entry.get("error") for entry in delivery.history] == [
+        "it answered with status 503",
+        "no answer came in time",
+        None,
+    ]
+    assert {(parcel.delivery.request_id, parcel.body) for parcel in receiver.got} == {(delivery.request_id, "a body")}
 
 
+@pytest.mark.parametrize("status", [404, 410])
 def test_a_failure_that_nothing_can_mend_ends_it_at_once(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
+    world: World, worker: Worker, receiver: Receiver, recorded: str, status: int
 ) -> None:
-    receiver.failures = [fail("the bank answered with status 404", final=True)]
+    receiver.failures = [fail(f"it answered with status {status}", final=True, status=status)]
     worker.attempt(recorded)
 
-    item = stored(world, recorded)
-    assert (item["state"], item["attempts"]) == ("failed", 1)
-    assert item["last_error"] == "the bank answered with status 404"
+    delivery = world.delivery(recorded)
+    assert (delivery.state, delivery.attempts, delivery.last["status"]) == ("failed", 1, status)
+    assert world.queued() == []
+
+
+@pytest.mark.parametrize(("asked", "waited"), [(3, 5), (9, 9), (60, 10)], ids=["shorter", "longer", "too long"])
+@pytest.mark.usefixtures("exact")
+def test_retry_after_is_honoured_within_twice_the_slot(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, asked: int, waited: int
+) -> None:
+    receiver.failures = [fail(status=429, retry_after=asked)]
+    worker.attempt(recorded)
+
+    assert world.delivery(recorded).due_at == world.clock.time() + waited
+
+
+def test_the_history_keeps_the_latest_attempts(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chalicelib.delivery.deliveries.HISTORY", 2)
+    receiver.failures = [fail("first"), fail("second")]
+    for _ in range(3):
+        worker.attempt(recorded)
+        wait_or_stay = world.delivery(recorded).due_at
+        world.clock.advance((wait_or_stay or world.clock.time()) - world.clock.time())
+
+    assert [entry.get("error") for entry in world.delivery(recorded).history] == ["second", None]
+
+
+# -- what waits in the queue, and what in DynamoDB
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_wait_of_a_quarter_of_an_hour_is_the_queues_and_a_longer_one_is_not(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[str, int]] = []
+    monkeypatch.setattr("chalicelib.foundation.aws.Queue.send", lambda queue, body, delay=0: sent.append((body, delay)))
+    receiver.always = fail()
+    for delay in DECIDED:
+        worker.attempt(recorded)
+        world.clock.advance(delay)
+
+    assert sent == [(recorded, 5), (recorded, 300)]
+    assert world.delivery(recorded).attempts == len(DECIDED)
+
+
+def test_a_queue_that_fails_keeps_no_outcome_from_being_written(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
+) -> None:
+    def send(*arguments: object, **options: object) -> None:
+        raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
+
+    receiver.failures = [fail()]
+    with monkeypatch.context() as patch:
+        patch.setattr("chalicelib.foundation.aws.Queue.send", send)
+        worker.attempt(recorded)
+
+    assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("due", 1)
+    assert "delivery not queued" in lines.text
+    wait(world, recorded)
+    world.hub.sweeper.sweep()
+    assert recorded in world.queued()
+
+
+# -- attempts that were not made
+
+
+@pytest.mark.usefixtures("exact")
+def test_an_attempt_that_was_not_made_does_not_count(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    receiver.failures = [fail("it is not asked now", not_made=True)] * 3
+    for delay in (2, 2, 2):
+        worker.attempt(recorded)
+        delivery = world.delivery(recorded)
+        assert (delivery.state, delivery.attempts, delivery.history) == ("due", 0, ())
+        assert delivery.due_at == world.clock.time() + delay
+        world.clock.advance(delay)
+    worker.attempt(recorded)
+
+    assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("delivered", 1)
+
+
+@pytest.mark.usefixtures("exact")
+def test_an_attempt_that_was_not_made_waits_as_long_as_was_asked(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    receiver.failures = [fail("it is not asked now", not_made=True, retry_after=29)]
+    worker.attempt(recorded)
+
+    assert world.delivery(recorded).due_at == world.clock.time() + 29
+
+
+def test_storage_that_fails_a_sender_is_neither_an_attempt_nor_a_defect(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    receiver.failures = [StoreUnavailable("DynamoDB cannot be reached")]
+    worker.attempt(recorded)
+
+    delivery = world.delivery(recorded)
+    assert (delivery.state, delivery.attempts, delivery.history, delivery.claimed_by) == ("due", 0, (), None)
+    assert buried(world) == []
+
+
+def test_what_is_never_made_is_given_up_in_the_end(world: World, worker: Worker, receiver: Receiver) -> None:
+    recorded = record(world, "relay")
+    receiver.always = fail("it is not asked now", not_made=True)
+    started = world.clock.time()
+    while world.delivery(recorded).state == "due":
+        wait(world, recorded)
+        worker.attempt(recorded)
+
+    assert world.clock.time() - started <= PLANS["relay"].lasts
+    assert world.delivery(recorded).state == "failed"
+
+
+# -- too late
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_what_comes_too_late_is_given_up_without_being_sent(
+    world: World, worker: Worker, receiver: Receiver, kind: Kind
+) -> None:
+    recorded = record(world, kind, body="a body")
+    world.clock.advance(PLANS[kind].lasts + 1)
+    worker.attempt(recorded)
+
+    assert receiver.got == []
+    ((parcel),) = receiver.given_up
+    assert (parcel.delivery.delivery_id, parcel.body, parcel.abandoned) == (recorded, "a body", False)
+    assert (world.delivery(recorded).state, world.delivery(recorded).last["error"]) == ("failed", "too late")
+
+
+def test_in_its_last_second_a_delivery_is_still_sent(world: World, worker: Worker, receiver: Receiver) -> None:
+    recorded = record(world, "relay")
+    world.clock.advance(PLANS["relay"].lasts)
+    worker.attempt(recorded)
+
+    assert world.delivery(recorded).state == "delivered"
+
+
+def test_a_retry_that_would_come_too_late_is_not_waited_for(world: World, worker: Worker, receiver: Receiver) -> None:
+    recorded = record(world, "relay")
+    world.clock.advance(PLANS["relay"].lasts)
+    receiver.always = fail()
+    worker.attempt(recorded)
+
+    assert world.delivery(recorded).state == "failed"
+
+
+# -- workers that die
+
+
+def test_the_claim_of_a_dead_worker_runs_out(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
+    begun(worker, recorded)
+
+    world.clock.advance(CLAIMED_SECONDS - 1)
+    worker.attempt(recorded)
+    assert receiver.got == []
+    world.clock.advance(1)
+    worker.attempt(recorded)
+
+    (parcel,) = receiver.got
+    assert parcel.abandoned
+    delivery = world.delivery(recorded)
+    assert (delivery.state, delivery.attempts, parcel.delivery.request_id) == ("delivered", 2, delivery.request_id)
+
+
+def test_attempts_that_all_died_are_used_up(world: World, worker: Worker, receiver: Receiver) -> None:
+    recorded = record(world, "payment")
+    for _ in range(2):
+        begun(worker, recorded)
+        world.clock.advance(CLAIMED_SECONDS)
+    worker.attempt(recorded)
+
+    assert receiver.got == []
+    assert [parcel.abandoned for parcel in receiver.given_up] == [True]
+    assert world.delivery(recorded).state == "failed"
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        fail("it is not asked now", not_made=True),
+        StoreUnavailable("DynamoDB cannot be reached"),
+        ZeroDivisionError(),
+    ],
+    ids=["not made", "storage", "defect"],
+)
+def test_what_an_abandoned_attempt_may_have_done_is_not_forgotten(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, failure: Exception
+) -> None:
+    begun(worker, recorded)
+    world.clock.advance(CLAIMED_SECONDS)
+    receiver.failures = [failure]
+    for _ in range(2):
+        worker.attempt(recorded)
+        world.clock.advance(CLAIMED_SECONDS)
+
+    assert [parcel.abandoned for parcel in receiver.got] == [True, True]
+
+
+def test_what_a_defect_may_have_done_is_not_known_to_the_next_attempt(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    receiver.failures = [ZeroDivisionError()]
+    worker.attempt(recorded)
+    world.clock.advance(CLAIMED_SECONDS)
+    worker.attempt(recorded)
+
+    assert [parcel.abandoned for parcel in receiver.got] == [False, True]
+
+
+def test_what_a_failure_did_is_known(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
+    receiver.failures = [fail()]
+    worker.attempt(recorded)
+    world.clock.advance(CLAIMED_SECONDS)
+    worker.attempt(recorded)
+
+    assert [parcel.abandoned for parcel in receiver.got] == [False, False]
+
+
+@pytest.mark.parametrize("failures", [[], [fail()], [fail(final=True)], [fail(not_made=True)]])
+def test_an_attempt_that_was_overtaken_leaves_the_later_outcome_alone(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, failures: list[Exception]
+) -> None:
+    def overtake() -> None:
+        world.clock.advance(CLAIMED_SECONDS)
+        worker.attempt(recorded)
+        receiver.failures = failures
+
+    receiver.meanwhile = overtake
+    worker.attempt(recorded)
+
+    delivery = world.delivery(recorded)
+    assert (delivery.state, delivery.attempts, len(delivery.history)) == ("delivered", 2, 1)
+    assert world.queued() == []
+
+
+def test_an_attempt_that_was_overtaken_leaves_the_later_claim_alone(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    def overtake() -> None:
+        world.clock.advance(CLAIMED_SECONDS)
+        begun(worker, recorded)
+
+    receiver.meanwhile = overtake
+    receiver.failures = [fail()]
+    worker.attempt(recorded)
+
+    delivery = world.delivery(recorded)
+    assert (delivery.attempts, delivery.history) == (2, ())
+    assert delivery.is_running(world.clock.time())
+
+
+# -- storage whose answers get lost
+
+
+@pytest.mark.parametrize("applied", [True, False])
+def test_a_claim_whose_answer_is_lost_is_made_again_when_it_has_run_out(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, applied: bool
+) -> None:
+    with world.answer_lost("transact", applied=applied), pytest.raises(StoreUnavailable):
+        worker.attempt(recorded)
+    assert receiver.got == []
+    world.clock.advance(CLAIMED_SECONDS)
+    world.hub.sweeper.sweep()
+    for delivery_id in world.queued():
+        worker.attempt(delivery_id)
+
+    assert (len(receiver.got), world.delivery(recorded).state) == (1, "delivered")
+
+
+@pytest.mark.parametrize(("applied", "sent"), [(True, 1), (False, 2)])
+def test_an_outcome_whose_answer_is_lost_is_written_or_the_delivery_sent_again(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, applied: bool, sent: int
+) -> None:
+    attempt = begun(worker, recorded)
+    with world.answer_lost("transact", applied=applied), pytest.raises(StoreUnavailable):
+        worker.carry_out(attempt)
+    world.clock.advance(CLAIMED_SECONDS)
+    worker.attempt(recorded)
+
+    assert (len(receiver.got), world.delivery(recorded).state) == (sent, "delivered")
+    assert len({parcel.delivery.request_id for parcel in receiver.got}) == 1
+
+
+# -- answers, and what is written with an outcome
+
+
+def test_an_answer_is_kept_sealed_and_as_long_as_was_promised(world: World, worker: Worker, receiver: Receiver) -> None:
+    recorded = record(world, "relay")
+    receiver.arrived = Arrived(200, Answer(200, '{"amount":1.50}'))
+    worker.attempt(recorded)
+
+    delivery = world.delivery(recorded)
+    assert delivery.answer is not None
+    assert (delivery.answer["status"], delivery.answer["parts"]) == (200, 1)
+    assert world.hub.bodies.opened(recorded, delivery.answer["name"], 1) == '{"amount":1.50}'
+    assert delivery.expires_at == delivery.created_at + DAY
+
+
+def test_an_answer_larger_than_a_transaction_is_kept(world: World, worker: Worker, receiver: Receiver) -> None:
+    recorded, text = record(world, "relay"), "é" * 2_500_000
+    receiver.arrived = Arrived(200, Answer(200, text))
+    worker.attempt(recorded)
+
+    answer = world.delivery(recorded).answer
+    assert answer is not None
+    assert world.hub.bodies.opened(recorded, answer["name"], answer["parts"]) == text
+
+
+def test_the_answer_of_an_overtaken_attempt_does_not_count(world: World, worker: Worker, receiver: Receiver) -> None:
+    recorded = record(world, "relay")
+
+    def overtake() -> None:
+        world.clock.advance(CLAIMED_SECONDS)
+        receiver.arrived = Arrived(200, Answer(200, "the later"))
+        worker.attempt(recorded)
+        receiver.arrived = Arrived(200, Answer(200, "the earlier"))
+
+    receiver.meanwhile = overtake
+    worker.attempt(recorded)
+
+    answer = world.delivery(recorded).answer
+    assert answer is not None
+    assert world.hub.bodies.opened(recorded, answer["name"], answer["parts"]) == "the later"
+
+
+def test_the_last_failure_has_the_callers_answer_and_an_earlier_one_has_not(
+    world: World, worker: Worker, receiver: Receiver
+) -> None:
+    recorded = record(world, "payment")
+    receiver.always = fail(answer=Answer(502, "{}"))
+    worker.attempt(recorded)
+    assert world.delivery(recorded).answer is None
+    wait(world, recorded)
+    worker.attempt(recorded)
+
+    delivery = world.delivery(recorded)
+    assert delivery.state == "failed"
+    assert delivery.answer is not None
+    assert delivery.answer["status"] == 502
+
+
+@pytest.mark.parametrize(
+    "failure", [StoreUnavailable("DynamoDB cannot be reached"), ZeroDivisionError()], ids=["storage", "defect"]
+)
+def test_a_call_that_ends_by_a_fault_of_ours_ends_as_one_that_was_given_up(
+    world: World, worker: Worker, receiver: Receiver, failure: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = fail("given up", final=True, answer=Answer(502, "{}"))
+    monkeypatch.setattr(receiver, "give_up", lambda parcel: answered)
+    recorded = record(world, "relay")
+    world.clock.advance(PLANS["relay"].lasts)
+    receiver.always = failure
+    from tests.delivery.conftest import worker_of
+
+    worker_of(world, receiver).attempt(recorded)
+
+    delivery = world.delivery(recorded)
+    assert delivery.state == "failed"
+    assert delivery.answer is not None, "the TPP is told something"
+
+
+@pytest.mark.parametrize("outcome", ["delivered", "failed"])
+def test_what_an_outcome_causes_is_written_with_it_or_not_at_all(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, outcome: str
+) -> None:
+    kept: list[Sequence[Operation]] = []
+
+    def keep(operations: Sequence[Operation]) -> None:
+        kept.append(operations)
+        world.hub.store.transact(operations)
+
+    receiver.arrived = Arrived(200, keep=keep)
+    receiver.failures = [fail(final=True, keep=keep)] if outcome == "failed" else []
+    worker.attempt(recorded)
+
+    assert world.delivery(recorded).state == outcome
+    assert len(kept) == 1
+
+
+# -- defects
 
 
 def test_a_defect_of_ours_counts_as_an_attempt_and_is_reported_to_people(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, caplog: pytest.LogCaptureFixture
+    world: World, worker: Worker, receiver: Receiver, recorded: str, lines: Lines
 ) -> None:
     receiver.failures = [ZeroDivisionError("hunter2")]
-
     worker.attempt(recorded)
 
-    item = stored(world, recorded)
-    assert (item["state"], item["attempts"]) == ("due", 1)
-    assert item["last_error"] == "a defect of this service: ZeroDivisionError"
-    assert "delivery met a defect" in caplog.messages
+    delivery = world.delivery(recorded)
+    assert (delivery.state, delivery.attempts) == ("due", 1)
+    assert delivery.last["error"] == "a defect of this service: ZeroDivisionError"
+    assert "delivery met a defect" in lines.text
+    assert "hunter2" not in lines.text
     assert buried(world) == [recorded]
-    assert recorded not in world.queued()
     world.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
-    assert stored(world, recorded)["state"] == "delivered"
+    assert world.delivery(recorded).state == "delivered"
     assert buried(world) == []
 
 
 def test_a_receiver_that_fails_is_data_and_is_not_reported(
     world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    receiver.failures = [fail(final=True)]
+    receiver.failures = [fail(), fail(final=True)]
+    for _ in range(2):
+        worker.attempt(recorded)
+        world.clock.advance(CLAIMED_SECONDS)
 
-    worker.attempt(recorded)
-
+    assert world.delivery(recorded).state == "failed"
     assert buried(world) == []
 
 
-def test_a_defect_that_lasts_ends_in_a_failure(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Outbox, "bury", lambda *_: None)
+def test_a_defect_that_lasts_ends_in_a_failure(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
     receiver.always = ZeroDivisionError()
-
     for _ in range(12):
         worker.attempt(recorded)
-        world.clock.advance(48 * HOUR)
+        world.clock.advance(2 * DAY)
 
-    assert (stored(world, recorded)["state"], len(receiver.got)) == ("failed", 10)
+    assert (world.delivery(recorded).state, len(receiver.got)) == ("failed", 10)
 
 
 def test_a_dead_letter_queue_that_fails_does_not_keep_the_outcome_from_being_written(
@@ -180,52 +608,4 @@ def test_a_dead_letter_queue_that_fails_does_not_keep_the_outcome_from_being_wri
         patch.setattr("chalicelib.foundation.aws.Queue.send", send)
         worker.attempt(recorded)
 
-    assert (stored(world, recorded)["state"], stored(world, recorded)["attempts"]) == ("due", 1)
-
-
-def test_an_attempt_that_was_overtaken_leaves_the_later_outcome_alone(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
-) -> None:
-    def overtake() -> None:
-        world.clock.advance(CLAIMED_SECONDS)
-        worker.attempt(recorded)
-
-    receiver.meanwhile = overtake
-    worker.attempt(recorded)
-
-    item = stored(world, recorded)
-    assert (item["state"], item["attempts"]) == ("delivered", 2)
-
-
-def test_the_sweeper_queues_what_was_never_queued(world: World, worker: Worker, recorded: str) -> None:
-    assert worker.sweep() >= 1
-    assert recorded in world.queued()
-
-
-def test_the_sweeper_queues_what_is_due_again_and_nothing_else(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
-) -> None:
-    receiver.failures = [fail()]
-    worker.attempt(recorded)
-    worker.sweep()
-    assert recorded not in world.queued()
-
-    world.clock.advance(MINUTE)
-    worker.sweep()
-    assert recorded in world.queued()
-    worker.attempt(recorded)
-    worker.sweep()
-    assert recorded not in world.queued()
-
-
-def test_the_sweeper_finds_what_a_worker_left_when_it_died(
-    world: World, worker: Worker, outbox: Outbox, receiver: Receiver, recorded: str
-) -> None:
-    assert outbox.claim(recorded) is not None
-
-    world.clock.advance(CLAIMED_SECONDS)
-    worker.sweep()
-    for delivery_id in world.queued():
-        worker.attempt(delivery_id)
-    assert recorded in [delivery.delivery_id for delivery in receiver.got]
-    assert stored(world, recorded)["state"] == "delivered"
+    assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("due", 1)

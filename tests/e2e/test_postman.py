@@ -80,6 +80,15 @@ def test_the_collection_has_every_call_of_both_banks(collection: Any) -> None:
         assert {call.path for call in calls} <= paths
 
 
+def test_the_collection_has_a_call_that_is_answered_later_and_reads_its_outcome(collection: Any) -> None:
+    for version, folder in ((1, collection["item"][1]), (2, collection["item"][3])):
+        asked = [item["request"] for item in folder["item"]]
+        headers = {each["key"]: each["value"] for request in asked for each in request["header"]}
+
+        assert headers["Prefer"] == "respond-async"
+        assert f"{{{{base_url}}}}/tpp/requests/{{{{request_id_{version}}}}}" in {each["url"]["raw"] for each in asked}
+
+
 def test_a_tpps_requests_hold_no_credential_that_is_not_a_variable(collection: Any) -> None:
     secrets = {each["value"] for each in collection["variable"] if "token" in each["key"] or "key" in each["key"]}
     text = json.dumps([collection["item"][1], collection["item"][3]])

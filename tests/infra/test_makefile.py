@@ -16,6 +16,7 @@ TARGETS = {
     "openapi",
     "postman",
     "bench",
+    "volume",
     "lint",
     "format",
     "package",

@@ -14,13 +14,14 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from app import app
-from chalicelib.foundation import jsontext
+from chalicelib.foundation import event_signing, jsontext
 from chalicelib.foundation.fields import Message
 from chalicelib.foundation.web import ALL_METHODS
 from chalicelib.openbanking.protocol import own_answers
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
-from chalicelib.openbanking.protocol.own_calls import BANK_ANSWERS, BANK_BASES, OWN_CALLS
+from chalicelib.openbanking.protocol.events import EVENTS
+from chalicelib.openbanking.protocol.own_calls import ACCEPTED_REQUEST, BANK_ANSWERS, BANK_BASES, OWN_CALLS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, WEBHOOKS
 from chalicelib.website.descriptions import DOCUMENTS
 from infra.openapi.__main__ import DOCUMENTS as MADE
@@ -164,6 +165,15 @@ def relayed(document: Any) -> Iterator[tuple[Any, list[Any], list[Any]]]:
         yield call.webhooks, requests, answers * (len(requests) // len(answers))
 
 
+def test_the_examples_of_events_are_read_by_their_models() -> None:
+    document = documents()["tpp"]
+    for name, row in EVENTS.items():
+        for example in of_content(document, document["webhooks"][name]["post"]["requestBody"]):
+            assert list(example) == ["type", "timestamp", "data"]
+            assert example["type"] == name
+            read(row.data, example["data"])
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_examples_of_banks_are_read_by_their_models(version: Any) -> None:
     document = documents()[f"bank-v{version}"]
@@ -214,6 +224,35 @@ def test_every_webhook_is_described_and_no_other(version: Any) -> None:
     described = {f"/{path}" for _, path, _ in operations(documents()[f"bank-v{version}"], "webhooks")}
 
     assert described == {row.path for row in WEBHOOKS[version]}
+
+
+def test_every_event_is_described_and_no_other() -> None:
+    document = documents()["tpp"]
+    names = [each["name"] for each in document["components"]["parameters"].values()]
+    signed = event_signing.headers([event_signing.new_secret()], "event", 0, b"{}")
+
+    assert [name for _, name, _ in operations(document, "webhooks")] == list(EVENTS)
+    assert signed.keys() <= set(names)
+    for _, _, operation in operations(document, "webhooks"):
+        told = [resolved(document, each) for each in operation["parameters"]]
+        assert [each["name"] for each in told if each["required"]] == list(signed)
+        for each in told:
+            Draft202012Validator(each["schema"]).validate(signed[each["name"]])
+
+
+def test_every_call_that_goes_on_to_a_bank_may_be_answered_later_and_no_other() -> None:
+    document = documents()["tpp"]
+    prefers = {"$ref": "#/components/parameters/Prefer"}
+    found = {path for _, path, operation in operations(document) if prefers in operation["parameters"]}
+
+    assert found == {call.path for call in (*RELAYED, *PAYMENTS)} | {STATUS_PATH}
+    for path in found:
+        (operation,) = document["paths"][path].values()
+        accepted = operation["responses"]["202"]
+        assert {"Location", "Preference-Applied"} <= accepted["headers"].keys()
+        assert "Retry-After" in operation["responses"]["502"]["headers"]
+        (example,) = of_content(document, accepted)
+        read(own_answers.Accepted, example)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -284,8 +323,9 @@ def test_what_the_service_always_fills_in_is_required_at_banks_and_optional_for_
     assert "payment_scheme" not in tpp["BulkPaymentV2"]["required"]
 
 
-def test_a_payment_status_is_asked_for_by_bearer_or_by_bank() -> None:
-    assert documents()["tpp"]["paths"][STATUS_PATH]["get"]["security"] == [
+@pytest.mark.parametrize("path", [STATUS_PATH, ACCEPTED_REQUEST])
+def test_what_belongs_to_a_direct_payment_is_asked_for_without_a_bearer(path: str) -> None:
+    assert documents()["tpp"]["paths"][path]["get"]["security"] == [
         {"clientId": [], "bearer": []},
         {"clientId": []},
     ]

@@ -1,31 +1,52 @@
-"""Where the service calls its storage: read from the source, so that no list of it has to be kept by hand.
+"""Where the service calls its storage and its queues: read from the source, so that no list has to be kept by hand.
 
-A call counts when a request or a delivery can come to it; what only the operator's command line reaches does not.
+A call counts when a request or a job can come to it; what only the operator's command line reaches does not, unless it
+is about deliveries. A call by way of somebody else counts as well: there the store, or one of its methods, is handed
+on, to a function, to an index, to calls that are made together.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.store import Store
 from tests.test_structure import MODULES, ROOT, SOURCES, imports, speaks_http, tree, within
 
 ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery"))
 """Where requests and deliveries of open banking are decided."""
+_DELIVERY = "chalicelib.delivery"
+_JOBS = f"{_DELIVERY}.jobs"
+"""What runs without a caller."""
 _OPERATOR = ("infra", "chalicelib.demo_bank.setup")
 _GUESTS = ("infra", "chalicelib.demo_bank")
 """What the service itself does not depend on."""
 _WIRING = "chalicelib.bootstrap"
-_METHODS = {name for name in vars(Store) if not name.startswith("_")}
 _CALLS_NOBODY = "wait"
+
+
+@dataclass(frozen=True)
+class Service:
+    """What is called: the names that it goes by in this code, and its methods."""
+
+    names: tuple[str, ...]
+    methods: frozenset[str]
+
+    @classmethod
+    def of(cls, kind: type, *names: str) -> Service:
+        return cls(names, frozenset(name for name, value in vars(kind).items() if callable(value) and name[0] != "_"))
+
+
+STORE = Service.of(Store, "store")
+QUEUE = Service.of(Queue, "queue", "dead")
 
 
 @dataclass(frozen=True, order=True)
 class Site:
-    """A call of the store in the source."""
+    """A call in the source."""
 
     module: str
     line: int
@@ -45,25 +66,36 @@ class Function:
 
 
 @cache
-def call_sites() -> frozenset[Site]:
-    """Every call of the store that a request or a delivery can come to.
+def call_sites(service: Service = STORE) -> frozenset[Site]:
+    """Every call of ``service`` that a request or a job can come to, and all that are about deliveries.
 
     Left out is what only the operator's command line reaches. What nobody seems to reach is not.
     """
     functions = dict(_functions())
     served = {each: node for each, node in functions.items() if not within(each.module, *_GUESTS)}
-    service = _reached([each for each in served if _begins_a_request(each)], served)
+    serving = _reached([each for each in served if each.module == _WIRING or _begins(each)], served)
     operator = _reached([each for each in functions if within(each.module, *_OPERATOR)], functions)
-    return frozenset(
-        site
-        for each, node in functions.items()
-        if within(each.module, *ROOMS) and (each in service or each not in operator)
-        for site in _sites(each.module, node)
-    )
+    counted = [each for each in functions if each in serving or each not in operator or within(each.module, _DELIVERY)]
+    return _of(service, counted)
 
 
-def _begins_a_request(function: Function) -> bool:
-    return function.module == _WIRING or (within(function.module, *ROOMS) and speaks_http(function.module))
+@cache
+def sites_of_requests() -> frozenset[Site]:
+    """The calls of the store that requests come to; the others are made by jobs, or for the operator."""
+    served = {each: node for each, node in _functions() if not within(each.module, *_GUESTS)}
+    requests = _reached([each for each in served if speaks_http(each.module) and each.module != _JOBS], served)
+    return call_sites() & _of(STORE, list(requests))
+
+
+def _begins(function: Function) -> bool:
+    """Whether a request or a job begins there."""
+    return within(function.module, *ROOMS) and speaks_http(function.module)
+
+
+def _of(service: Service, functions: Sequence[Function]) -> frozenset[Site]:
+    nodes = dict(_functions())
+    rooms = [each for each in functions if within(each.module, *ROOMS)]
+    return frozenset(site for each in rooms for site in _sites(service, each.module, nodes[each]))
 
 
 def _functions() -> Iterator[tuple[Function, ast.AST]]:
@@ -115,8 +147,9 @@ def _mentioned(owner: str, node: ast.AST) -> Iterator[tuple[str, str]]:
 
 @cache
 def _kinds() -> dict[str, set[str]]:
-    """The classes that a name stands for: as a member, an argument, a property, or the result of a call."""
+    """The classes that a name stands for: as a member, an argument, a property, the result of a call, another name."""
     found: dict[str, set[str]] = {}
+    others: list[tuple[ast.AST, ast.AST]] = []
     for module in MODULES:
         for node in ast.walk(tree(module)):
             match node:
@@ -128,30 +161,67 @@ def _kinds() -> dict[str, set[str]]:
                     found.setdefault(name.strip("_"), set()).add(kind)
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=kind))):
                     found.setdefault(name.strip("_"), set()).add(kind)
+                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                    others += zip(names, values, strict=True)
+                case ast.Assign(targets=[name], value=value):
+                    others.append((name, value))
+    for name, value in others:
+        if isinstance(name, ast.Name) and isinstance(value, ast.Attribute):
+            found.setdefault(name.id, set()).update(found.get(_last_name(value), ()))
     return found
 
 
-def _sites(module: str, node: ast.AST) -> Iterator[Site]:
-    for inner in ast.walk(node):
-        match inner:
-            case ast.Call(func=ast.Attribute(value=value, attr=name)) if _last_name(value) == "store":
-                if name == _CALLS_NOBODY:
-                    continue
-                assert name in _METHODS, f"{module}:{inner.lineno}: the store has no method {name}"
-                yield Site(module, inner.lineno, inner.end_lineno or inner.lineno)
+def _sites(service: Service, module: str, node: ast.AST) -> Iterator[Site]:
+    """The calls of a service, and the outermost of those that hand it, or a method of it, on."""
+    if isinstance(node, ast.Call):
+        name = _called(service, node)
+        if name is None and any(_hands_on(service, inner) for inner in _passed(node)):
+            yield Site(module, node.lineno, node.end_lineno or node.lineno)
+            return
+        if name is not None and name != _CALLS_NOBODY:
+            assert name in service.methods, f"{module}:{node.lineno}: {service.names} have no method {name}"
+            yield Site(module, node.lineno, node.end_lineno or node.lineno)
+    for inner in ast.iter_child_nodes(node):
+        yield from _sites(service, module, inner)
 
 
-def site_at(module: str, line: int) -> Site | None:
-    """The call of the store that a line belongs to; ``None`` outside of the service."""
-    if module not in SOURCES:
+def _called(service: Service, call: ast.Call) -> str | None:
+    """The method, if it is one of the service that is called."""
+    match call.func:
+        case ast.Attribute(value=value, attr=name) if _last_name(value) in service.names:
+            return name
+    return None
+
+
+def _passed(call: ast.Call) -> list[ast.AST]:
+    return [*call.args, *call.keywords]
+
+
+def _hands_on(service: Service, node: ast.AST) -> bool:
+    """Whether a service, or a method of it, is mentioned without being called."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value)) if _called(service, node) is None:
+            return any(_hands_on(service, inner) for inner in [value, *_passed(node)])
+        case ast.Call():
+            return any(_hands_on(service, inner) for inner in _passed(node))
+        case ast.Attribute(value=value, attr=name) if _last_name(value) in service.names:
+            return name in service.methods
+        case ast.Attribute() | ast.Name():
+            return _last_name(node) in service.names
+    return any(_hands_on(service, inner) for inner in ast.iter_child_nodes(node))
+
+
+def site_at(module: str, line: int, service: Service = STORE) -> Site | None:
+    """The call that a line belongs to; ``None`` outside of the rooms."""
+    if not within(module, *ROOMS):
         return None
-    around = [site for site in _sites_in(module) if site.line <= line <= site.last_line]
+    around = [site for site in _sites_in(service, module) if site.line <= line <= site.last_line]
     return min(around, key=lambda site: site.last_line - site.line, default=None)
 
 
 @cache
-def _sites_in(module: str) -> tuple[Site, ...]:
-    return tuple(_sites(module, tree(module)))
+def _sites_in(service: Service, module: str) -> tuple[Site, ...]:
+    return tuple(_sites(service, module, tree(module)))
 
 
 def _last_name(node: ast.AST) -> str:

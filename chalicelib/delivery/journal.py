@@ -1,0 +1,190 @@
+"""The journal of deliveries: what is due, arrived or failed, and how it is sent again by hand (decisions: Delivery).
+
+What tells somebody something, an event or the end of a consent, may be sent again as often as one likes: its receiver
+knows the id. A question or a payment may not: its caller was told an outcome.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+from chalicelib.delivery.deliveries import (
+    DUE,
+    FAILED,
+    OF_BANK,
+    OF_CLIENT,
+    Delivery,
+    State,
+    putting_off,
+    record_key,
+    reviving,
+)
+from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.schedule import Kind
+from chalicelib.delivery.sweeper import BACKLOG
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.parallel import WIDTH, together
+from chalicelib.foundation.sharded import ShardedIndex
+from chalicelib.foundation.store import ConditionFailed, Conflict, Store
+
+RESENDABLE: frozenset[Kind] = frozenset({"revoke_token", "event"})
+LATEST = 50
+_BATCH = 100
+"""So many records are read by one call; as many rows of an index are looked at first."""
+_END_OF_TIME = 2**40
+"""Later than anything can be due, in Unix seconds."""
+
+
+class UnknownDelivery(LookupError):
+    """There is no delivery of that id, or it is not kept any more."""
+
+
+class NotResendable(Exception):
+    """A delivery is not sent again; the message says why."""
+
+
+class TooWide(ValueError):
+    """No index leads to what was asked for; the message says what has to be given as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Where deliveries are looked for, and which of those that are found there count; ``None`` is any."""
+
+    index: ShardedIndex
+    owner: str
+    bic: str | None
+    client_id: str | None
+    state: State | None
+
+    def wants(self, delivery: Delivery) -> bool:
+        pairs = ((self.bic, delivery.bic), (self.client_id, delivery.client_id), (self.state, delivery.state))
+        return all(wanted is None or wanted == found for wanted, found in pairs)
+
+
+class Journal:
+    """Reads deliveries, and has them sent again."""
+
+    def __init__(self, store: Store, clock: Clock, outbox: Outbox) -> None:
+        self._store = store
+        self._clock = clock
+        self._outbox = outbox
+
+    def list(
+        self,
+        bic: str | None = None,
+        client_id: str | None = None,
+        state: State | None = None,
+        since: int = 0,
+        limit: int = LATEST,
+    ) -> Sequence[Delivery]:
+        """The latest deliveries of a bank or of a client, newest first; with neither, what is due or has failed.
+
+        ``since``, in Unix seconds, and the order bear on one time: that of the failure for what has ``failed``, that of
+        the next attempt for what is ``due`` and, for all deliveries of a bank or client, that of their recording.
+
+        Raises:
+            TooWide: for what was delivered, of neither a bank nor a client.
+        """
+        searches = _searches(bic, client_id, state)
+        found = heapq.merge(*(self._found(search, since) for search in searches), key=_time, reverse=True)
+        return [delivery for _, delivery in islice(found, limit)]
+
+    def show(self, delivery_id: str) -> Delivery:
+        """One delivery. Raises: UnknownDelivery."""
+        item = self._store.get(*record_key(delivery_id))
+        if item is None:
+            raise UnknownDelivery(f"no delivery has the id {delivery_id}, or it is not kept any more")
+        return Delivery.from_item(item)
+
+    def resend(self, delivery_id: str) -> None:
+        """Send a notification once more, now, with all its attempts before it; one that is due anyway, just now.
+
+        Raises:
+            UnknownDelivery.
+            NotResendable: it is a question or a payment, or an attempt is under way.
+        """
+        delivery, now = self.show(delivery_id), self._clock.time()
+        if delivery.kind not in RESENDABLE:
+            raise NotResendable("a question or a payment is never sent again: its caller was told an outcome")
+        if delivery.is_running(now):
+            raise NotResendable("an attempt is under way, and others follow if it fails")
+        writes = [putting_off(delivery, now)] if delivery.state == "due" else reviving(delivery, now)
+        try:
+            self._store.transact(writes)
+        except ConditionFailed:
+            raise NotResendable("it has changed at this moment: look at it again") from None
+        self._outbox.queue([delivery_id])
+
+    def resend_failed(self, since: int, bic: str | None = None, client_id: str | None = None) -> int:
+        """Send all notifications once more that have failed since a time, in Unix seconds; answers how many.
+
+        Questions and payments are passed over, and so is what somebody else changes at the same time. Those that the
+        queue has no room for are left to the sweeper.
+        """
+        search, now = _Search(FAILED, "", bic, client_id, "failed"), self._clock.time()
+        ids = [row["delivery_id"] for row in FAILED.rows(self._store, since=since, until=now)]
+        count = 0
+        for start in range(0, len(ids), _BATCH * WIDTH):
+            read = self._read(ids[start : start + _BATCH * WIDTH]).values()
+            wanted = [delivery for delivery in read if delivery.kind in RESENDABLE and search.wants(delivery)]
+            revived = together([partial(self._revive, delivery, now) for delivery in wanted])
+            due = [delivery.delivery_id for delivery, done in zip(wanted, revived, strict=True) if done]
+            self._outbox.queue(due[: max(BACKLOG - count, 0)])
+            count += len(due)
+        return count
+
+    # -- inside
+
+    def _found(self, search: _Search, since: int) -> Iterator[tuple[int, Delivery]]:
+        """What a search finds, with the time that its index goes by, newest first; read as far as it is asked for."""
+        index, until, size = search.index, _END_OF_TIME, _BATCH
+        while True:
+            rows = index.rows(self._store, owner=search.owner, since=since, until=until, limit=size, newest_first=True)
+            times = {row["delivery_id"]: int(row[index.time]) for row in rows}
+            is_last, oldest = len(rows) < size, min(times.values(), default=0)
+            if not is_last:  # the next page begins with the oldest second, of which there may be more
+                times = {delivery_id: time for delivery_id, time in times.items() if time > oldest}
+            read = self._read([*times])
+            yield from ((times[key], delivery) for key, delivery in read.items() if search.wants(delivery))
+            if is_last:
+                return
+            until, size = oldest, 2 * size
+
+    def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:
+        """Deliveries by their ids, in the order asked for, without those that are gone."""
+        keys = [record_key(delivery_id) for delivery_id in ids]
+        batches = [keys[start : start + _BATCH] for start in range(0, len(keys), _BATCH)]
+        read = together([partial(self._store.batch_get, batch) for batch in batches])
+        return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
+
+    def _revive(self, delivery: Delivery, now: int) -> bool:
+        """Make a failed delivery due once more; answers whether it was as it had been read."""
+        try:
+            self._store.transact(reviving(delivery, now))
+        except (ConditionFailed, Conflict):
+            return False
+        return True
+
+
+def _searches(bic: str | None, client_id: str | None, state: State | None) -> Sequence[_Search]:
+    """The indexes that lead to deliveries: what is due or has failed is rare, so a state goes before an owner."""
+    if state == "due":
+        return [_Search(DUE, "", bic, client_id, state)]
+    if state == "failed":
+        return [_Search(FAILED, "", bic, client_id, state)]
+    if client_id is not None:
+        return [_Search(OF_CLIENT, client_id, bic, client_id, state)]
+    if bic is not None:
+        return [_Search(OF_BANK, bic, bic, client_id, state)]
+    if state is None:
+        return [_Search(DUE, "", None, None, "due"), _Search(FAILED, "", None, None, "failed")]
+    raise TooWide("what was delivered is found for a bank or for a client only")
+
+
+def _time(entry: tuple[int, Delivery]) -> int:
+    return entry[0]

@@ -1,0 +1,168 @@
+"""Commands for deliveries: what banks and clients are told, and sending it once more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from chalicelib.delivery.deliveries import Delivery, State
+from chalicelib.delivery.journal import LATEST
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.identifiers import is_uuid
+from chalicelib.openbanking.bank_record import valid_bic
+from infra.admin import connection, times
+from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
+
+group = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Deliveries to banks and clients: look at them, send them again."
+)
+
+_LONGEST_LIST = 10_000
+_COLUMNS = ("created_at", "delivery_id", "kind", "topic", "receiver", "state", "attempts", "next_attempt_at")
+
+DeliveryId = Annotated[str, typer.Argument(metavar="ID", help="The delivery's id; for an event also its webhook-id.")]
+OfBank = Annotated[
+    str | None, typer.Option("--bank", metavar="BIC", help="Only what concerns one bank.", show_default=False)
+]
+OfClient = Annotated[
+    str | None, typer.Option("--client", metavar="CLIENT-ID", help="Only what concerns one client.", show_default=False)
+]
+
+
+@group.command("list")
+@reporting
+def list_deliveries(
+    bank: OfBank = None,
+    client: OfClient = None,
+    state: Annotated[
+        State | None, typer.Option(help="Only what is due, was delivered, or has failed.", show_default=False)
+    ] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help=times.HELP, show_default=False)] = None,
+    limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many at most.")] = LATEST,
+    as_json: AsJson = False,
+) -> Report:
+    """List deliveries, the latest first.
+
+    With neither a bank nor a client it shows what is due or has failed. The time that --since means is that of the
+    failure for what has failed, that of the next attempt for what is due, and otherwise that of the recording.
+
+    \b
+    Examples:
+      python -m infra.admin deliveries list --state failed --since 2h
+      python -m infra.admin deliveries list --bank DEMOGB21 --limit 20 --json
+    """
+    hub = connection.connect()
+    after = times.moment(since, hub.clock.time()) if since else 0
+    found = hub.journal.list(_bic(bank), _client_id(client), state, after, limit)
+    rows = [members(delivery) for delivery in found]
+    return Report({"deliveries": rows}, table(rows, _COLUMNS) if rows else "There are no such deliveries.")
+
+
+@group.command("show")
+@reporting
+def show(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
+    """Show one delivery and its attempts; never what it carries.
+
+    \b
+    Example:
+      python -m infra.admin deliveries show 4a1f0c2e9b7d3356a8e0f1
+    """
+    delivery = connection.connect().journal.show(delivery_id)
+    return Report({"delivery": members(delivery)}, described(delivery))
+
+
+@group.command("resend")
+@reporting
+def resend(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
+    """Send an event, or the notice of a revoked token, once more.
+
+    It gets all its attempts again and keeps its id, so that the receiver recognises it. One that waits for its next
+    attempt is sent at once. A question or a payment to a bank is never sent again.
+
+    \b
+    Example:
+      python -m infra.admin deliveries resend 4a1f0c2e9b7d3356a8e0f1
+    """
+    journal = connection.connect().journal
+    journal.resend(delivery_id)
+    text = (
+        f"{delivery_id} is sent again now.\n"
+        f"How it went: python -m infra.admin deliveries show {delivery_id}"
+    )
+    return Report({"delivery": members(journal.show(delivery_id))}, text)
+
+
+@group.command("resend-failed")
+@reporting
+def resend_failed(
+    since: Annotated[str, typer.Option(metavar="TIME", help=times.HELP)],
+    bank: OfBank = None,
+    client: OfClient = None,
+    as_json: AsJson = False,
+) -> Report:
+    """Send all events and notices once more that have failed since a time.
+
+    `deliveries list --state failed --since TIME` shows them before. Questions and payments are passed over.
+
+    \b
+    Examples:
+      python -m infra.admin deliveries resend-failed --since 3h
+      python -m infra.admin deliveries resend-failed --since 2026-03-02T09:00:00Z --bank DEMOGB21
+    """
+    hub = connection.connect()
+    after = times.moment(since, hub.clock.time())
+    count = hub.journal.resend_failed(after, _bic(bank), _client_id(client))
+    said = "1 delivery is" if count == 1 else f"{count} deliveries are"
+    return Report({"resent": count, "since": timestamp(after)}, f"{said} sent again.")
+
+
+def members(delivery: Delivery) -> dict[str, Any]:
+    """A delivery without what it carries. ``next_attempt_at`` is ``None`` while an attempt is under way, too."""
+    running = delivery.claimed_by is not None
+    return {
+        "delivery_id": delivery.delivery_id,
+        "kind": delivery.kind,
+        "topic": delivery.topic,
+        "receiver": delivery.receiver,
+        "bic": delivery.bic or None,
+        "client_id": delivery.client_id,
+        "consent_id": delivery.consent_id,
+        "request_id": delivery.request_id,
+        "cause_id": delivery.cause_id,
+        "state": delivery.state,
+        "attempts": delivery.attempts,
+        "created_at": timestamp(delivery.created_at),
+        "next_attempt_at": None if running else _time(delivery.due_at),
+        "give_up_at": timestamp(delivery.give_up_at),
+        "delivered_at": _time(delivery.delivered_at),
+        "failed_at": _time(delivery.failed_at),
+        "kept_until": timestamp(delivery.expires_at),
+        "history": [{**entry, "at": timestamp(entry["at"])} for entry in delivery.history],
+    }
+
+
+def described(delivery: Delivery) -> str:
+    shown = members(delivery)
+    shown["attempts made"] = [_attempt(entry) for entry in shown.pop("history")]
+    return listing(shown)
+
+
+def _attempt(entry: Mapping[str, Any]) -> str:
+    outcome = ": ".join(str(entry[name]) for name in ("status", "error") if name in entry) or "arrived"
+    return f"{entry['at']}  {entry['milliseconds']} ms  {outcome}"
+
+
+def _time(seconds: int | None) -> str | None:
+    return None if seconds is None else timestamp(seconds)
+
+
+def _bic(text: str | None) -> str | None:
+    return None if text is None else valid_bic(text)
+
+
+def _client_id(text: str | None) -> str | None:
+    if text is not None and not is_uuid(text):
+        raise Refused(f"{text} is no Client ID: `clients list` shows them")
+    return text

@@ -1,0 +1,93 @@
+"""The stack's log as a file: what the service logs, a JSON object a line, where ``trace`` finds it.
+
+It stands beside the stack's file (``stack.log.jsonl`` beside ``stack.json``). A line is the one of standard output with
+one member more, ``function``: which function wrote it, named as the log groups of a deployed stage are. A new stack
+begins a new file, as does one that has grown too large; of the older ones the latest is kept.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+LARGEST = 16 * 1024 * 1024
+"""In bytes; the older file is as large."""
+API = "api"
+
+_function: ContextVar[str] = ContextVar("function", default=API)
+
+
+class LogFile(logging.Handler):
+    """Writes lines in another handler's form, readable by the owner only."""
+
+    def __init__(self, path: Path, form: logging.Formatter) -> None:
+        super().__init__()
+        self.setFormatter(form)
+        self._path = path
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._begin()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = copy.copy(record)
+        line.function = _function.get()
+        try:
+            self._write(self.format(line).encode() + b"\n")
+        except OSError:
+            self.handleError(record)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def _write(self, line: bytes) -> None:
+        if self._size and self._size + len(line) > LARGEST:
+            self._file.close()
+            self._begin()
+        self._size += self._file.write(line)
+
+    def _begin(self) -> None:
+        """Open a new file; the one that is there becomes the older one."""
+        if self._path.exists():
+            self._path.replace(_older(self._path))
+        self._path.touch(mode=0o600)
+        self._file = self._path.open("ab", buffering=0)
+        self._size = 0
+
+
+@contextmanager
+def written_by(name: str) -> Iterator[None]:
+    """Has the lines that are written meanwhile, in this thread, be those of a function; else they are the API's."""
+    before = _function.set(name)
+    try:
+        yield
+    finally:
+        _function.reset(before)
+
+
+def beside(stack_file: Path) -> Path:
+    """Where the log of the stack with this file is."""
+    return stack_file.with_suffix(".log.jsonl")
+
+
+def lines(path: Path) -> Iterator[str]:
+    """The lines of the older file and of this one, in the order in which they were written."""
+    for each in (_older(path), path):
+        if each.exists():
+            with each.open(encoding="utf-8", errors="replace") as file:
+                yield from file
+
+
+def keep(path: Path) -> None:
+    """Have everything that the service logs from now on written to ``path``, too."""
+    from chalicelib.foundation import log
+
+    logger = log.logger()
+    logger.addHandler(LogFile(path, logger.registered_formatter))
+
+
+def _older(path: Path) -> Path:
+    return path.with_name(f"{path.name}.1")

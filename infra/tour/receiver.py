@@ -1,0 +1,112 @@
+"""A receiver of events as a TPP would write one: it verifies each with the library of Standard Webhooks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+from infra.tour import patience
+from infra.tour.patience import TourFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event whose signature was verified; ``message_id`` is the same when it is sent again."""
+
+    message_id: str
+    type: str
+    data: Mapping[str, Any]
+
+
+class Receiver:
+    """Takes what is posted to ``url``.
+
+    Attributes:
+        secret: the client's events secret (``whsec_…``), which is known once the client has this receiver's ``url``.
+        count: how many events came, not counting repeats.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.secret = ""
+        self.count = 0
+        self._known: set[str] = set()
+        self._lock = threading.Lock()
+        self._arrivals: SimpleQueue[Event | None] = SimpleQueue()  # None is one that cannot be trusted
+        self._waiting: list[Event] = []
+
+    def take(self, headers: Mapping[str, str], body: bytes) -> int:
+        """One request, its ``headers`` by their lower-case names; answers the HTTP status."""
+        try:
+            told = Webhook(self.secret).verify(body, dict(headers))
+            event = Event(headers["webhook-id"], told["type"], told["data"])
+        except (WebhookVerificationError, ValueError, LookupError):
+            self._arrivals.put(None)
+            return 400
+        with self._lock:
+            is_new = event.message_id not in self._known
+            self._known.add(event.message_id)
+            self.count += is_new
+        if is_new:
+            self._arrivals.put(event)
+        return 204
+
+    def expect(self, type_: str, **members: Any) -> Event:
+        """Wait for an event of a type, with these members in its data; others stay for later.
+
+        Raises:
+            TourFailed: it did not come, or one came that was not signed with the client's secret.
+        """
+        deadline = time.monotonic() + patience.SECONDS
+        while True:
+            for event in self._waiting:
+                if event.type == type_ and all(event.data.get(name) == value for name, value in members.items()):
+                    self._waiting.remove(event)
+                    return event
+            try:
+                arrived = self._arrivals.get(timeout=max(deadline - time.monotonic(), 0))
+            except Empty:
+                raise TourFailed(f"no event {type_} came within {patience.SECONDS:.0f} seconds") from None
+            if arrived is None:
+                raise TourFailed("an event came that is not signed with the client's secret")
+            self._waiting.append(arrived)
+
+
+@contextmanager
+def listening() -> Iterator[Receiver]:
+    """A receiver on a free port of this machine."""
+    door = _Door(("127.0.0.1", 0), _Handler)
+    door.receiver = Receiver(f"http://127.0.0.1:{door.server_port}/events")
+    threading.Thread(target=door.serve_forever, args=(0.05,), name="receiver", daemon=True).start()
+    try:
+        yield door.receiver
+    finally:
+        door.shutdown()
+        door.server_close()
+
+
+class _Door(ThreadingHTTPServer):
+    daemon_threads = True
+    receiver: Receiver
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Door
+    timeout = 10
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.send_response(self.server.receiver.take(headers, body))
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the tour shows events in its own order."""

@@ -1,0 +1,95 @@
+"""The storage and queues of a run, in simulated time: the emulator, with DynamoDB Local beside it where asked for."""
+
+from __future__ import annotations
+
+import copy
+import os
+import threading
+from typing import Any
+
+from chalicelib.foundation.clock import ManualClock
+from infra.local.dynamodb_local import DynamoDBLocal
+from infra.local.emulator import Emulator, Server, application
+from infra.local.resources import lay
+
+ACCOUNT, REGION = "123456789012", "eu-west-1"
+
+
+class Engine:
+    """Serves on this machine; ``environment`` leads boto3 there, in this process and in those of the workers."""
+
+    def __init__(self, clock: ManualClock, *, dynamodb_local: bool) -> None:
+        self._dynamodb = DynamoDBLocal() if dynamodb_local else None
+        self._server = Server(Emulator(application()))
+        _simulate_time(clock)
+        _copy_less()
+        threading.Thread(target=self._server.serve_forever, daemon=True, name="emulator").start()
+        self.environment = {
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_REGION": REGION,
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self._server.server_port}",
+            "STAGE": "local",
+        }
+        if self._dynamodb:
+            self.environment["AWS_ENDPOINT_URL_DYNAMODB"] = self._dynamodb.wait()
+        os.environ.update(self.environment)
+        lay(emulated=True, dynamodb_apart=dynamodb_local)
+
+    def next_message(self, queue: str) -> float | None:
+        """When a message of a queue can be received next, in Unix seconds; ``None`` when it has none."""
+        from moto.sqs.models import sqs_backends
+
+        found: Any = sqs_backends[ACCOUNT][REGION].queues[queue]
+        return min((max(each.visible_at, each.delayed_until) / 1000 for each in found._messages), default=None)
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        if self._dynamodb:
+            self._dynamodb.stop()
+
+
+def _simulate_time(clock: ManualClock) -> None:
+    """Have the queues' delays and visibility go by the run's clock."""
+    import moto.sqs.models as queues
+
+    queues.unix_time = clock.monotonic
+    queues.unix_time_millis = lambda: clock.monotonic() * 1000
+
+
+def _copy_less() -> None:
+    """Have the emulator keep the items that a transaction may have to restore, instead of copies of whole tables.
+
+    So that the kept ones stay as they are, an update works on a copy of its item.
+    """
+    import moto.dynamodb.models as tables
+    from moto.dynamodb.models.dynamo_type import DynamoType
+
+    real_update = tables.DynamoDBBackend.update_item
+
+    class Copying:
+        @staticmethod
+        def deepcopy(value: Any) -> Any:
+            if not isinstance(value, tables.Table):
+                return copy.deepcopy(value)
+            kept = copy.copy(value)
+            kept.items = copy.copy(value.items)
+            if value.has_range_key:
+                kept.items.update({partition: dict(items) for partition, items in value.items.items()})
+            return kept
+
+    def update_item(backend: Any, table_name: str, key: dict[str, Any], *arguments: Any, **options: Any) -> Any:
+        table = backend.get_table(table_name)
+        hash_value = DynamoType(key[table.hash_key_attr])
+        range_value = DynamoType(key[table.range_key_attr]) if table.range_key_attr else None
+        item = table.get_item(hash_value, range_value)
+        if item is not None and range_value is not None:
+            table.items[hash_value][range_value] = copy.deepcopy(item)
+        elif item is not None:
+            table.items[hash_value] = copy.deepcopy(item)
+        return real_update(backend, table_name, key, *arguments, **options)
+
+    tables.copy = Copying
+    tables.DynamoDBBackend.update_item = update_item

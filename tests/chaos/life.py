@@ -1,0 +1,236 @@
+"""A worker process's life: the service's own consumer and schedule at work, until it dies at the boundary it drew.
+
+A boundary is the moment before a call leaves the process, or after it was carried out and before its answer is seen. At
+its last one the process kills itself with ``SIGKILL``: nothing is cleaned up. Identifiers, jitter and the time come
+from the run, so that the same seed leads the same way.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import random
+import secrets
+import signal
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from multiprocessing.connection import Connection
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+from botocore.httpsession import URLLib3Session
+
+import app
+from chalicelib import bootstrap
+from chalicelib.delivery.deliveries import Delivery, record_key, reviving
+from chalicelib.foundation import outbound, parallel
+from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.outbound import Outbound, Reply
+from chalicelib.foundation.settings import Settings
+from infra.local.events import EventRunner, queue_name
+from tests.chaos.receivers import PROCESS
+from tests.chaos.traffic import Preparation, TppCall
+from tests.world import World
+
+_SERVICES = {"DynamoDB_20120810": "DynamoDB", "AmazonSQS": "SQS", "TrentService": "KMS", "secretsmanager": "Secrets"}
+BEFORE, AFTER = "before", "after"
+
+for _service in ("dynamodb", "sqs", "kms", "secretsmanager"):
+    boto3.client(_service, region_name="eu-west-1")  # whoever forks this process finds the services' models read
+
+
+@dataclass(frozen=True)
+class Death:
+    """When a worker dies: the ``nth`` time that it is on ``side`` of a call ``where``, or at its boundary ``latest``."""
+
+    where: str
+    side: str
+    nth: int
+    latest: int
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What a worker process is given; ``death`` is ``None`` for one that is left alone."""
+
+    seed: str
+    environment: Mapping[str, str]
+    log: str
+    now: float
+    death: Death | None
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a worker is told to do, at a time, while nothing can be reached at the ports ``closed``."""
+
+    name: str
+    now: float
+    closed: tuple[int, ...] = ()
+    what: Any = None
+
+
+class Boundaries:
+    """Counts boundaries, and kills the process at its last one, after telling at which."""
+
+    def __init__(self, connection: Connection, death: Death | None) -> None:
+        self._connection = connection
+        self._death = death
+        self._seen: Counter[tuple[str, str]] = Counter()
+
+    def pass_(self, side: str, where: str) -> None:
+        self._seen[where, side] += 1
+        death = self._death
+        if death is None:
+            return
+        drawn = (where, side) == (death.where, death.side) and self._seen[where, side] == death.nth
+        if drawn or self._seen.total() == death.latest:
+            self._connection.send(("died", f"{side} {where}"))
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Life:
+    """The process's hub and its runner."""
+
+    def __init__(self, fate: Fate) -> None:
+        self._clock = ManualClock(datetime.fromtimestamp(fate.now, UTC))
+        self._hub = bootstrap.Hub(Settings.from_environment(os.environ), self._clock)
+        bootstrap.use(self._hub)
+        self._closed: tuple[int, ...] = ()
+        self._attempted: list[str] = []
+        self._runner = EventRunner(app.app, timeouts={}, region="eu-west-1", sqs=boto3.client("sqs"))
+        self._url = ""
+        self._watch_attempts()
+        self._close_ports()
+
+    def obey(self, order: Order) -> Any:
+        """Do as told; answers something that can be pickled."""
+        self._clock.advance(order.now - self._clock.monotonic())
+        self._closed = order.closed
+        does: dict[str, Callable[[Any], Any]] = {
+            "consume": self._consume,
+            "sweep": self._sweep,
+            "call": self._call,
+            "prepare": self._prepare,
+            "resend": self._resend,
+        }
+        return does[order.name](order.what)
+
+    def _consume(self, _: Any) -> tuple[int, tuple[str, ...]]:
+        """Take one message; answers how many were deleted, and the deliveries that were attempted."""
+        (consumer,) = self._runner.consumers
+        if not self._url:
+            self._url = self._runner._sqs.get_queue_url(QueueName=queue_name(consumer))["QueueUrl"]
+        self._attempted.clear()
+        deleted = self._runner.consume_once(consumer, self._url)
+        return deleted, tuple(self._attempted)
+
+    def _sweep(self, _: Any) -> bool:
+        (sweep,) = [source for source in self._runner.scheduled if source.name == "sweep"]
+        return self._runner.run_schedule(sweep)
+
+    def _call(self, call: TppCall) -> tuple[int, Any]:
+        answer = World(self._hub, {}).tpp(
+            call.method, call.path, call.body, bearer=call.bearer, client_id=call.client_id, headers=call.headers
+        )
+        return answer.status, answer.body
+
+    def _prepare(self, preparation: Preparation) -> Any:
+        return preparation.carry_out(self._hub)
+
+    def _resend(self, delivery_id: str) -> None:
+        """What an operator does with a delivery that has failed."""
+        item = self._hub.store.get(*record_key(delivery_id))
+        assert item is not None
+        self._hub.store.transact(reviving(Delivery.from_item(item), self._clock.time()))
+
+    def _watch_attempts(self) -> None:
+        worker = self._hub.worker
+        real = worker.attempt
+
+        def attempt(delivery_id: str) -> None:
+            self._attempted.append(delivery_id)
+            real(delivery_id)
+
+        worker.attempt = attempt  # type: ignore[method-assign]
+
+    def _close_ports(self) -> None:
+        real = outbound.create_connection
+
+        def connect(address: tuple[str, int], *arguments: Any, **options: Any) -> Any:
+            if address[1] in self._closed:
+                raise ConnectionRefusedError
+            return real(address, *arguments, **options)
+
+        outbound.create_connection = connect  # type: ignore[assignment]
+
+
+def live(connection: Connection, fate: Fate) -> None:
+    """The process: obeys until it dies or its connection is closed."""
+    os.environ.update(fate.environment)
+    log = os.open(fate.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    _draw_from(fate.seed)
+    parallel.WIDTH = 1
+    signal.signal(signal.SIGUSR1, _time_out)
+    _mark_boundaries(Boundaries(connection, fate.death))
+    life = Life(fate)
+    while True:
+        try:
+            order = connection.recv()
+        except EOFError:
+            os._exit(0)
+        connection.send(("done", life.obey(order)))
+
+
+def _draw_from(seed: str) -> None:
+    """Have every identifier and all jitter come from ``seed``."""
+    source = random.Random(seed)
+    random.seed(seed)
+    secrets.token_bytes = lambda nbytes=None: source.randbytes(nbytes or 32)
+    secrets.token_hex = lambda nbytes=None: source.randbytes(nbytes or 32).hex()
+    secrets.token_urlsafe = lambda nbytes=None: (
+        base64.urlsafe_b64encode(source.randbytes(nbytes or 32)).rstrip(b"=").decode()
+    )
+    uuid.uuid4 = lambda: uuid.UUID(bytes=source.randbytes(16), version=4)
+
+
+def _time_out(*_: Any) -> None:
+    """A receiver that does not answer says so by a signal: nobody has to wait for the end of the time."""
+    raise TimeoutError("timed out")
+
+
+def _mark_boundaries(boundaries: Boundaries) -> None:
+    """Put a boundary before and after every call to AWS and to other parties."""
+    real_send, real_exchange = URLLib3Session.send, Outbound._exchange
+
+    def send(session: Any, request: Any) -> Any:
+        target = request.headers["X-Amz-Target"]
+        service, _, action = (target.decode() if isinstance(target, bytes) else target).partition(".")
+        where = f"{_SERVICES[service]} {action}"
+        boundaries.pass_(BEFORE, where)
+        answer = real_send(session, request)
+        boundaries.pass_(AFTER, where)
+        return answer
+
+    def exchange(self: Outbound, url: str, body: bytes, headers: Mapping[str, str], fresh: bool) -> Reply:
+        where = f"HTTP {kind_of(urlsplit(url).path)}"
+        boundaries.pass_(BEFORE, where)
+        try:
+            return real_exchange(self, url, body, {**headers, PROCESS: str(os.getpid())}, fresh)
+        finally:
+            boundaries.pass_(AFTER, where)
+
+    URLLib3Session.send = send  # type: ignore[method-assign]
+    Outbound._exchange = exchange  # type: ignore[method-assign]
+
+
+def kind_of(path: str) -> str:
+    """What a call at a receiver's ``path`` is."""
+    kinds = {"events": "event", "revoke_token": "revocation", "payment": "payment"}
+    return next((kind for part, kind in kinds.items() if part in path), "question")

@@ -1,0 +1,190 @@
+"""Receivers that fail a third of their calls: a TPP's Events URL, and banks of both versions, over real HTTP.
+
+Which call fails, and how, is drawn from the run's seed, the call's id, and how often that id has come.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal
+
+import standardwebhooks.webhooks
+from standardwebhooks import Webhook
+
+from chalicelib.foundation.clock import ManualClock
+from tests.openbanking.examples import BY_WEBHOOK
+
+EVENTS = "/events/"
+PROCESS = "X-Process"
+"""The header by which a worker says which process it is, so that its call can be made to time out without waiting."""
+FAILING = 1 / 3
+_ACTS = ("answer", "drop", "hang")
+Act = Literal["answer", "drop", "hang"]
+_FAULTS: tuple[tuple[str, Act, int, dict[str, str], bool], ...] = (
+    ("500", "answer", 500, {}, False),
+    ("500 after it was done", "answer", 500, {}, True),
+    ("503, Retry-After", "answer", 503, {"Retry-After": "7"}, False),
+    ("429, Retry-After", "answer", 429, {"Retry-After": "4"}, False),
+    ("dropped", "drop", 0, {}, False),
+    ("dropped after it was done", "drop", 0, {}, True),
+    ("no answer", "hang", 0, {}, False),
+    ("no answer, but done", "hang", 0, {}, True),
+)
+"""Name, what the connection sees, status, headers, and whether the receiver did what it was asked to."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that a receiver got.
+
+    Attributes:
+        subject: what it is about: an event's body, a bank's token, an order's reference.
+        done: whether the receiver did what it was asked to.
+    """
+
+    path: str
+    id: str
+    subject: str
+    body: bytes
+    said: str
+    status: int
+    done: bool
+
+
+@dataclass
+class Ledger:
+    """All calls that came, in their order, and what the receivers found wrong with them."""
+
+    clock: ManualClock
+    seed: str
+    calls: list[Call] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    events_secrets: dict[str, str] = field(default_factory=dict)
+    _times: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[Act, int, dict[str, str], Any]:
+        """Decide on a call and write it down; answers what to do, status, headers and body."""
+        with self._lock:
+            call_id, subject = self._event(path, headers, body) if path.startswith(EVENTS) else _at_bank(headers, body)
+            self._times[call_id] += 1
+            drawn = random.Random(f"{self.seed}/{call_id}/{self._times[call_id]}")
+            act: Act = "answer"
+            said, status, more, done = "200", 200, dict[str, str](), True
+            if drawn.random() < FAILING:
+                said, act, status, more, done = drawn.choice(_FAULTS)
+            elif "payment" in path and drawn.random() < 0.05:
+                said, status, done = "refused", 400, False
+            self.calls.append(Call(path, call_id, subject, body, said, status, done))
+            return act, status, more, _answer(path, status, subject)
+
+    def _event(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[str, str]:
+        try:
+            Webhook(self.events_secrets[path.removeprefix(EVENTS)]).verify(body, dict(headers))
+        except Exception as error:  # whatever it is, the summary shows it
+            self.complaints.append(f"an event was not accepted: {error!r}")
+        return headers.get("webhook-id", ""), body.decode()
+
+
+def payment_id_of(reference: str) -> str:
+    """What the banks call the payment of an order."""
+    return f"P-{reference}"
+
+
+def _at_bank(headers: Mapping[str, str], body: bytes) -> tuple[str, str]:
+    members = json.loads(body)
+    reference = members.get("reference") or members.get("remittance_information_unstructured")
+    return headers.get("x-request-id", ""), reference or members.get("access_token") or body.decode()
+
+
+def _answer(path: str, status: int, subject: str) -> Any:
+    """A bank's body; a TPP that gets an event has nothing to say."""
+    if path.startswith(EVENTS):
+        return {}
+    version_1 = not path.split("/")[-1].startswith("v2_") and "/bank-1/" in path
+    if status != 200:
+        error = {"status": "error", "error_code": "5001", "message": "not now"}
+        return error if version_1 else {"code": "SERVICE_UNAVAILABLE", "title": "not now"}
+    webhook = "/" + path.split("/", 2)[-1]
+    if webhook not in BY_WEBHOOK:
+        return {"status": "success"}
+    answer = BY_WEBHOOK[webhook].answer
+    return answer | ({"payment_id": payment_id_of(subject)} if "payment_id" in answer else {})
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """HTTP/1.1 with keep-alive."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    server: Receivers
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        process = int(headers.pop(PROCESS.lower()))
+        act, status, more, answer = self.server.ledger.take(self.path, headers, body)
+        if act == "answer":
+            self._say(status, more, json.dumps(answer).encode())
+            return
+        self.close_connection = True
+        if act == "hang":
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGUSR1)
+            with contextlib.suppress(OSError):
+                self.rfile.read(1)  # until the worker hangs up
+
+    def _say(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content-Type": "application/json", "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the ledger has it."""
+
+
+class Receivers(ThreadingHTTPServer):
+    """One party's server: a thread per connection, on the loopback interface only."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        super().__init__(("127.0.0.1", 0), _Handler)
+        threading.Thread(target=self.serve_forever, daemon=True, name="receiver").start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A worker that died hangs up; what else goes wrong shows in what has not arrived."""
+
+    def stop(self) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+def verify_in(now: Callable[[], datetime]) -> None:
+    """Have the library that verifies events go by the run's clock: it refuses what is older than five minutes."""
+
+    class Simulated(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
+            return now()
+
+    standardwebhooks.webhooks.datetime = Simulated  # type: ignore[attr-defined,misc]

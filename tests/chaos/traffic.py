@@ -1,0 +1,173 @@
+"""What happens in a run: TPPs that revoke consents, pay and ask, and what all of that stands on."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chalicelib.bootstrap import Hub
+from chalicelib.foundation import signatures
+from chalicelib.openbanking.bank_record import NewBank
+from tests.chaos.receivers import EVENTS
+from tests.openbanking.examples import BY_WEBHOOK, SCOPES
+from tests.world import BankSide, World
+
+CLIENTS = 3
+_PAID_AT = {1: "/payment_initiation", 2: "/v2_payment_single"}
+_PAID_DIRECTLY_AT = {1: "/direct_payment_initiation", 2: "/v2_payment_direct_single"}
+_ASKED_AT = {1: "/accounts", 2: "/v2_accounts"}
+_PAYING = {1: ["payment.init"], 2: ["payments.single"]}
+_REFERENCE = {1: "reference", 2: "remittance_information_unstructured"}
+
+
+@dataclass(frozen=True)
+class TppCall:
+    """A call of a TPP.
+
+    Attributes:
+        kind: ``revoke``, ``pay`` or ``ask``.
+        subject: the consent that is revoked, the payment's reference, or nothing.
+        one_time: the consent that the payment uses up, if it is of that kind.
+        repeated: whether the TPP makes it again when no answer came: it knows that this does nothing twice.
+    """
+
+    kind: str
+    subject: str
+    method: str
+    path: str
+    client_id: str
+    repeated: bool
+    body: Any = None
+    bearer: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    one_time: str | None = None
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a run stands on: the clients' events secrets by Client ID, and the calls that will be made, in order."""
+
+    events_secrets: Mapping[str, str]
+    calls: Sequence[TppCall]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Carried out in a process that lives: clients, banks and consents; ``banks`` are their addresses by version.
+
+    Every consent is good for three deliveries: that it was given, that it was revoked, and to its bank that it was.
+    """
+
+    seed: str
+    banks: Mapping[int, str]
+    events: str
+    consents: int
+    payments: int
+    questions: int
+
+    def carry_out(self, hub: Hub) -> Scene:
+        hub.keyring.initialise()
+        world = World(hub, {version: _bank(hub, version, url) for version, url in self.banks.items()})
+        return _Maker(self, world).scene()
+
+
+class _Maker:
+    """Makes a scene in a world."""
+
+    def __init__(self, preparation: Preparation, world: World) -> None:
+        self._asked = preparation
+        self._world = world
+        self._draw = random.Random(f"{preparation.seed}/traffic")
+        self._secrets: dict[str, str] = {}
+        self._clients = [self._client(number) for number in range(CLIENTS)]
+        self._bearers: dict[tuple[str, int], str] = {}
+
+    def scene(self) -> Scene:
+        calls = [self._revocation(number) for number in range(self._asked.consents)]
+        calls += [self._payment(number) for number in range(self._asked.payments)]
+        calls += [self._question(number) for number in range(self._asked.questions)]
+        self._draw.shuffle(calls)
+        return Scene(self._secrets, calls)
+
+    def _client(self, number: int) -> Any:
+        path = f"tpp-{number}"
+        made = self._world.hub.clients.create(
+            owner="tpp@example.com", title=f"TPP {number}", events_url=f"{self._asked.events}{EVENTS}{path}"
+        )
+        assert made.events_secret is not None
+        self._secrets[path] = made.events_secret
+        return made.client
+
+    def _revocation(self, number: int) -> TppCall:
+        client, version = self._parties(number)
+        bearer = self._tokens(client, version)
+        body = {"token": bearer}
+        return TppCall("revoke", _consent_of(bearer), "POST", "/tpp/token/revoke", client.client_id, True, body)
+
+    def _payment(self, number: int) -> TppCall:
+        client, version = self._parties(number)
+        reference, how = f"order {number}", number % 5
+        row = BY_WEBHOOK[(_PAID_DIRECTLY_AT if how == 4 else _PAID_AT)[version]]
+        headers = self._headers() | ({"idempotency-key": reference} if number % 2 else {})
+        body = row.request | {_REFERENCE[version]: reference}
+        bearer, one_time = None, None
+        if how == 4:
+            body["bic"] = self._world.banks[version].bank.bic
+        elif how in (1, 2):
+            bearer = self._tokens(client, version, scopes=_PAYING[version], consent_type="one_time")
+            one_time = _consent_of(bearer)
+        else:
+            bearer = self._bearer(client, version)
+        repeated = "idempotency-key" in headers
+        return TppCall(
+            "pay", reference, "POST", row.call, client.client_id, repeated, body, bearer, headers, one_time
+        )
+
+    def _question(self, number: int) -> TppCall:
+        client, version = self._parties(number)
+        call = BY_WEBHOOK[_ASKED_AT[version]].call
+        return TppCall(
+            "ask", "", "GET", call, client.client_id, False, None, self._bearer(client, version), self._headers()
+        )
+
+    def _parties(self, number: int) -> tuple[Any, int]:
+        return self._clients[number % CLIENTS], 1 + number // CLIENTS % 2
+
+    def _headers(self) -> dict[str, str]:
+        request_id = str(uuid.UUID(bytes=self._draw.randbytes(16), version=4))
+        return {"prefer": "respond-async", "x-request-id": request_id}
+
+    def _bearer(self, client: Any, version: int) -> str:
+        """A bearer that is used many times."""
+        key = client.client_id, version
+        if key not in self._bearers:
+            self._bearers[key] = self._tokens(client, version, scopes=SCOPES[version])
+        return self._bearers[key]
+
+    def _tokens(self, client: Any, version: int, **members: Any) -> str:
+        self._world.client = client
+        bearer: str = self._world.tokens(version, **members)["access_token"]
+        return bearer
+
+
+def _bank(hub: Hub, version: int, url: str) -> BankSide:
+    key = signatures.load_private_key(signatures.generate_private_pem())
+    bic, country = {1: ("ALPHGB21", "GB"), 2: ("BETADEF1", "DE")}[version]
+    new = NewBank(
+        bic=bic,
+        name=f"Bank of version {version}",
+        country=country,
+        api_version=version,
+        domain=url,
+        authorization_url=f"{url}/authorize",
+        public_keys=[signatures.public_pem(key.public_key())],
+    )
+    bank, api_key = hub.banks.add(new)
+    return BankSide(bank, api_key, key)
+
+
+def _consent_of(bearer: str) -> str:
+    return bearer.partition("~")[0]

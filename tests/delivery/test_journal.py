@@ -1,0 +1,229 @@
+"""The journal: what an operator sees of deliveries, and what is sent once more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery import journal as module
+from chalicelib.delivery.deliveries import Delivery, State, claiming, ending
+from chalicelib.delivery.journal import Journal, NotResendable, TooWide, UnknownDelivery
+from chalicelib.delivery.schedule import DAY, Kind
+from chalicelib.foundation.store import Update
+from tests.world import World
+
+pytestmark = pytest.mark.dynamodb
+
+HOUR = 3600
+
+
+@pytest.fixture
+def journal(world: World) -> Journal:
+    world.queued()  # what other tests left behind
+    return world.hub.journal
+
+
+def recorded(world: World, kind: Kind = "event", bic: str = "ALPHGB21", client_id: str = "one", **more: Any) -> str:
+    """A delivery that is due now; its id."""
+    made = world.hub.outbox.record(
+        kind, "test", receiver=f"client#{client_id}", bic=bic, client_id=client_id, consent_id=None, **more
+    )
+    world.hub.store.transact(made.operations)
+    return made.delivery_ids[0]
+
+
+def begun(world: World, delivery_id: str) -> Delivery:
+    """An attempt that is under way."""
+    claimed, claim = claiming(world.delivery(delivery_id), "a worker", world.clock.time())
+    world.hub.store.transact([claim])
+    return claimed
+
+
+def ended(world: World, state: State, **members: Any) -> str:
+    """A delivery that has arrived or failed; its id."""
+    delivery_id = recorded(world, **members)
+    now = world.clock.time()
+    entry = {"at": now, "milliseconds": 3}
+    assert state != "due"
+    world.hub.store.transact([ending(begun(world, delivery_id), state, entry, None, now)])
+    return delivery_id
+
+
+def ids(found: Any) -> list[str]:
+    return [delivery.delivery_id for delivery in found]
+
+
+def test_without_a_bank_or_a_client_it_shows_what_is_due_or_has_failed(world: World, journal: Journal) -> None:
+    failed = ended(world, "failed")
+    world.clock.advance(1)
+    ended(world, "delivered")
+    world.clock.advance(1)
+    due = recorded(world)
+
+    assert ids(journal.list()) == [due, failed]
+    assert ids(journal.list(state="due")) == [due]
+    assert ids(journal.list(state="failed")) == [failed]
+    with pytest.raises(TooWide, match="for a bank or for a client only"):
+        journal.list(state="delivered")
+
+
+def test_a_bank_or_a_client_has_all_its_deliveries_newest_first(world: World, journal: Journal) -> None:
+    first = ended(world, "delivered", bic="ALPHGB21", client_id="one")
+    world.clock.advance(1)
+    second = ended(world, "failed", bic="BETADEF1", client_id="one")
+    world.clock.advance(1)
+    third = recorded(world, bic="ALPHGB21", client_id="two")
+
+    assert ids(journal.list(bic="ALPHGB21")) == [third, first]
+    assert ids(journal.list(client_id="one")) == [second, first]
+    assert ids(journal.list(client_id="one", bic="ALPHGB21")) == [first]
+    assert ids(journal.list(client_id="one", state="delivered")) == [first]
+    assert ids(journal.list(client_id="one", state="failed")) == [second]
+    assert ids(journal.list(client_id="one", state="due")) == []
+    assert ids(journal.list(client_id="two", bic="BETADEF1")) == []
+
+
+def test_the_time_that_counts_is_that_of_the_failure(world: World, journal: Journal) -> None:
+    delivery_id = recorded(world, client_id="one")
+    world.clock.advance(HOUR)
+    failed_at = world.clock.time()
+    world.hub.store.transact([ending(begun(world, delivery_id), "failed", {"at": failed_at}, None, failed_at)])
+
+    assert ids(journal.list(state="failed", since=failed_at)) == [delivery_id]
+    assert ids(journal.list(state="failed", since=failed_at + 1)) == []
+    assert ids(journal.list(client_id="one", since=failed_at)) == []
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["in one second", "one a second"])
+def test_a_long_list_is_read_page_by_page_and_nothing_is_left_out_or_twice(
+    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, at_once: bool
+) -> None:
+    monkeypatch.setattr(module, "_BATCH", 2)
+    made = []
+    for _ in range(9):
+        made.append(recorded(world))
+        world.clock.advance(0 if at_once else 1)
+
+    found = ids(journal.list(client_id="one"))
+    assert sorted(found) == sorted(made)
+    if not at_once:
+        assert found == made[::-1]
+        assert ids(journal.list(client_id="one", limit=4)) == made[:-5:-1]
+
+
+def test_a_delivery_that_nobody_knows_is_an_error(journal: Journal) -> None:
+    with pytest.raises(UnknownDelivery, match="no delivery has the id nothing"):
+        journal.show("nothing")
+    with pytest.raises(UnknownDelivery):
+        journal.resend("nothing")
+
+
+@pytest.mark.parametrize("state", ["delivered", "failed"])
+@pytest.mark.parametrize("kind", ["event", "revoke_token"])
+def test_a_notification_is_sent_again_with_all_its_attempts(
+    world: World, journal: Journal, kind: Kind, state: State
+) -> None:
+    delivery_id = ended(world, state, kind=kind, body="{}" if kind == "event" else None)
+    world.clock.advance(DAY)
+    now = world.clock.time()
+
+    journal.resend(delivery_id)
+
+    again = journal.show(delivery_id)
+    assert (again.state, again.attempts, again.due_at, again.give_up_at) == ("due", 0, now, now + 30 * DAY)
+    assert len(again.history) == 1
+    assert world.queued() == [delivery_id]
+    assert ids(journal.list()) == [delivery_id]
+
+
+def test_what_waits_for_its_next_attempt_is_sent_now(world: World, journal: Journal) -> None:
+    delivery_id = recorded(world)
+    key = {"delivery_id": delivery_id, "part": "record"}
+    world.hub.store.update("deliveries", key, set={"due_at": world.clock.time() + HOUR, "attempts": 4})
+
+    journal.resend(delivery_id)
+
+    again = journal.show(delivery_id)
+    assert (again.due_at, again.attempts) == (world.clock.time(), 4)
+    assert world.queued() == [delivery_id]
+
+
+def test_what_is_being_sent_is_left_alone(world: World, journal: Journal) -> None:
+    delivery_id = recorded(world)
+    begun(world, delivery_id)
+
+    with pytest.raises(NotResendable, match="an attempt is under way"):
+        journal.resend(delivery_id)
+    assert world.queued() == []
+
+
+@pytest.mark.parametrize("kind", ["relay", "payment"])
+def test_a_question_or_a_payment_is_never_sent_again(world: World, journal: Journal, kind: Kind) -> None:
+    due, failed = recorded(world, kind=kind), ended(world, "failed", kind=kind)
+
+    for delivery_id in (due, failed):
+        with pytest.raises(NotResendable, match="never sent again"):
+            journal.resend(delivery_id)
+    assert journal.resend_failed(0) == 0
+    assert journal.show(failed).state == "failed"
+    assert world.queued() == []
+
+
+def test_what_a_worker_takes_at_the_same_moment_is_left_to_it(world: World, journal: Journal) -> None:
+    delivery_id = recorded(world)
+
+    with (
+        world.meanwhile("transact", lambda: begun(world, delivery_id)),
+        pytest.raises(NotResendable, match="it has changed at this moment"),
+    ):
+        journal.resend(delivery_id)
+    assert world.queued() == []
+
+
+def test_all_that_failed_since_a_time_is_sent_again(world: World, journal: Journal) -> None:
+    before = ended(world, "failed")
+    world.clock.advance(HOUR)
+    since = world.clock.time()
+    mine = [ended(world, "failed", client_id="one", bic="ALPHGB21") for _ in range(2)]
+    others = ended(world, "failed", client_id="two", bic="BETADEF1")
+    ended(world, "delivered")
+
+    assert journal.resend_failed(since, bic="ALPHGB21", client_id="two") == 0
+    assert journal.resend_failed(since, client_id="one") == 2
+    assert sorted(world.queued()) == sorted(mine)
+    assert journal.resend_failed(since) == 1
+    assert world.queued() == [others]
+    assert journal.resend_failed(since) == 0
+    assert journal.show(before).state == "failed"
+
+
+def test_what_somebody_else_changes_meanwhile_is_passed_over(
+    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = ended(world, "failed"), ended(world, "failed")
+    real = module.reviving
+
+    def overtaken(delivery: Delivery, now: int) -> list[Update]:
+        stale = replace(delivery, failed_at=0) if delivery.delivery_id == first else delivery
+        return real(stale, now)
+
+    monkeypatch.setattr(module, "reviving", overtaken)
+
+    assert journal.resend_failed(0) == 1
+    assert world.queued() == [second]
+    assert journal.show(first).state == "failed"
+
+
+def test_the_queue_gets_no_more_than_it_has_room_for(
+    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BACKLOG", 1)
+    made = [ended(world, "failed") for _ in range(2)]
+
+    assert journal.resend_failed(0) == 2
+    queued = world.queued()
+    assert len(queued) == 1
+    assert {journal.show(delivery_id).state for delivery_id in made} == {"due"}
+    assert world.hub.sweeper.sweep() == 2

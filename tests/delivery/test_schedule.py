@@ -1,0 +1,86 @@
+"""The plans: what was decided, as data, and the times that follow from it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from chalicelib.delivery.schedule import DAY, HOUR, MINUTE, PLANS, Kind, put_off, wait_after
+
+DECIDED = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR)
+DRAWN = 200
+"""So many times a time with jitter is drawn."""
+
+
+@pytest.mark.parametrize("kind", ["revoke_token", "event"])
+def test_notifications_have_ten_attempts_at_the_decided_times_and_are_kept_30_days(kind: Kind) -> None:
+    plan = PLANS[kind]
+
+    assert plan.waits == DECIDED
+    assert (plan.kept, plan.kept_from_start) == (30 * DAY, False)
+    assert plan.lasts > 2 * sum(DECIDED), "a receiver that asks for time at every attempt loses none"
+
+
+def test_questions_stop_after_five_minutes_and_payments_have_one_attempt_more_at_most() -> None:
+    assert sum(PLANS["relay"].waits) <= PLANS["relay"].lasts == 5 * MINUTE
+    assert (len(PLANS["payment"].waits), PLANS["payment"].lasts) == (1, 5 * MINUTE)
+
+
+@pytest.mark.parametrize("kind", ["relay", "payment"])
+def test_what_a_tpp_fetches_itself_is_kept_for_the_day_that_it_was_promised(kind: Kind) -> None:
+    assert (PLANS[kind].kept, PLANS[kind].kept_from_start) == (DAY, True)
+
+
+@pytest.mark.parametrize(("kind", "slot"), [(kind, slot) for kind in PLANS for slot in range(len(PLANS[kind].waits))])
+def test_the_jitter_is_a_fifth_in_both_directions(kind: Kind, slot: int) -> None:
+    plan = PLANS[kind]
+    decided = plan.waits[slot]
+    waits = {wait_after(plan, slot + 1, None) for _ in range(DRAWN)}
+
+    assert all(wait is not None and 0.8 * decided <= wait <= 1.2 * decided for wait in waits)
+    assert len(waits) > min(2, 0.3 * decided)
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_after_the_last_attempt_there_is_no_other_whatever_the_receiver_asks(kind: Kind) -> None:
+    attempts = len(PLANS[kind].waits) + 1
+
+    assert wait_after(PLANS[kind], attempts, None) is None
+    assert wait_after(PLANS[kind], attempts, 60) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "waited"),
+    [
+        (None, 300),
+        (0, 300),
+        (10, 300),
+        (301, 301),
+        (450, 450),
+        (600, 600),
+        (601, 600),
+        (86_400, 600),
+    ],
+)
+@pytest.mark.usefixtures("exact")
+def test_retry_after_is_honoured_within_twice_the_slot(asked: int | None, waited: int) -> None:
+    assert wait_after(PLANS["event"], 2, asked) == waited
+
+
+def test_nothing_is_attempted_again_within_the_same_second() -> None:
+    assert min(put_off(0, None) for _ in range(DRAWN)) >= 1
+    assert min(wait_after(PLANS["relay"], 1, None) or 0 for _ in range(DRAWN)) >= 1
+
+
+@pytest.mark.usefixtures("exact")
+def test_what_is_put_off_waits_the_longer_the_older_it_is_and_never_more_than_a_minute() -> None:
+    delays = [put_off(age, None) for age in (0, 1, 10, 20, 60, 100, 240, 241, 10 * DAY)]
+
+    assert delays == [2, 2, 2, 5, 15, 25, 60, 60, 60]
+    assert all(shorter <= longer for shorter, longer in pairwise(delays))
+
+
+@pytest.mark.usefixtures("exact")
+def test_what_is_put_off_waits_as_long_as_was_asked_up_to_a_minute() -> None:
+    assert [put_off(0, asked) for asked in (None, 0, 1, 30, 60, 3600)] == [2, 2, 2, 30, 60, 60]

@@ -1,0 +1,74 @@
+"""``python -m tests.volume``: a million records, of which a hundred are due, and what it takes to queue those.
+
+To be run on DynamoDB Local (``make volume``). The queue is the emulator's, in this process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+
+os.environ.update(AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", AWS_REGION="eu-west-1", STAGE="local")
+os.environ["AWS_DEFAULT_REGION"] = os.environ["AWS_REGION"]
+
+from moto import mock_aws  # noqa: E402 - it reads the environment
+
+from chalicelib.bootstrap import Hub  # noqa: E402
+from chalicelib.delivery.deliveries import TABLE  # noqa: E402
+from chalicelib.foundation.settings import Settings  # noqa: E402
+from infra.local.resources import lay  # noqa: E402
+from tests.volume.loading import load  # noqa: E402
+from tests.volume.records import records  # noqa: E402
+from tests.volume.round_trips import RoundTrips  # noqa: E402
+
+GOAL = 5
+"""A sweep takes fewer round trips than this."""
+
+
+def main() -> int:
+    """Load, sweep, and tell; answers the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.volume", description=__doc__)
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--due", type=int, default=100)
+    options = parser.parse_args()
+    if "AWS_ENDPOINT_URL_DYNAMODB" not in os.environ:
+        sys.exit("causeway: run this on DynamoDB Local, as `make volume` does.")
+    with mock_aws():
+        lay(emulated=True, dynamodb_apart=True)
+        hub = Hub(Settings.from_environment(os.environ))
+        items = records(options.records, options.due, hub.clock.time())
+        load(f"{hub.settings.prefix}-{TABLE}", items, _progress(options.records))
+        return _sweep(hub, options.records, options.due)
+
+
+def _sweep(hub: Hub, count: int, due: int) -> int:
+    started = time.monotonic()
+    with RoundTrips().counted() as trips:
+        queued = hub.sweeper.sweep()
+    seconds = time.monotonic() - started
+    waiting = hub.deliveries_queue.waiting()
+    print(f"records {count:,}, due {due:,}: {queued:,} queued, {waiting:,} messages in the queue")
+    print(f"{trips.made} round trips (goal: fewer than {GOAL}), {trips.calls} calls, {seconds:.2f} s")
+    good = queued == waiting == due and trips.made < GOAL
+    print("as promised" if good else "NOT as promised")
+    return 0 if good else 1
+
+
+def _progress(count: int) -> Callable[[int], None]:
+    """Prints a line for every tenth of ``count``."""
+    started, told = time.monotonic(), 0
+
+    def tell(written: int) -> None:
+        nonlocal told
+        if written * 10 // count > told:
+            told = written * 10 // count
+            print(f"{written:>11,} records written, {time.monotonic() - started:.0f} s", flush=True)
+
+    return tell
+
+
+if __name__ == "__main__":
+    sys.exit(main())

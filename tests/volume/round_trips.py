@@ -1,0 +1,76 @@
+"""Round trips: how often a piece of code waits for AWS, counted below boto3.
+
+A call by itself is one round trip. So are calls made together, as many as may be under way at the same time: their wave
+takes as long as one call. Where one of them makes several calls, one after the other, the wave counts as many.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from botocore.client import BaseClient
+
+from chalicelib.foundation.parallel import WIDTH, together
+
+_USERS = ("chalicelib.foundation.sharded", "chalicelib.delivery.outbox", "chalicelib.delivery.bodies")
+
+
+class RoundTrips:
+    """Counts; ``made`` is how many there were so far, ``calls`` how many calls."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.calls = 0
+        self._lock = threading.Lock()
+        self._thread = threading.local()
+
+    @contextmanager
+    def counted(self) -> Iterator[RoundTrips]:
+        """Counts what is called inside."""
+        real, counter = BaseClient._make_api_call, self
+
+        def call(client: BaseClient, *arguments: Any) -> Any:
+            counter._count()
+            return real(client, *arguments)
+
+        with patch.object(BaseClient, "_make_api_call", call):
+            patches = [patch(f"{user}.together", self._together) for user in _USERS]
+            for each in patches:
+                each.start()
+            try:
+                yield self
+            finally:
+                for each in patches:
+                    each.stop()
+
+    def _count(self) -> None:
+        with self._lock:
+            self.calls += 1
+            wave = getattr(self._thread, "wave", None)
+            if wave is None:
+                self.made += 1
+            else:
+                wave.append(1)
+
+    def _together(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        waits = [0] * len(calls)
+
+        def measured(number: int) -> Callable[[], Any]:
+            def call() -> Any:
+                outer, self._thread.wave = getattr(self._thread, "wave", None), []
+                try:
+                    return calls[number]()
+                finally:
+                    waits[number] = len(self._thread.wave)
+                    self._thread.wave = outer
+
+            return call
+
+        try:
+            return together([measured(number) for number in range(len(calls))])
+        finally:
+            self.made += sum(max(waits[start : start + WIDTH]) for start in range(0, len(calls), WIDTH))
