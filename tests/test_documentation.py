@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,22 +15,26 @@ from typing import Any
 import pytest
 
 from app import app
-from chalicelib.delivery.worker import SCHEDULE
+from chalicelib.delivery import bodies, deliveries, schedule, slots, sweeper
+from chalicelib.delivery.schedule import PLANS
 from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.demo_bank.refusals import no_funds, not_paid
-from chalicelib.foundation import fields, signatures
+from chalicelib.foundation import breaker, event_signing, fields, outbound, sharded, signatures
+from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.fields import InvalidMessage, Message
 from chalicelib.foundation.jsontext import DEPTH
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.web import ALL_METHODS, BODY_BYTES
-from chalicelib.openbanking import idempotency, payment_flow, payments, tpp_api
+from chalicelib.openbanking import bank_link, idempotency, payment_execution, payments, tpp_api
 from chalicelib.openbanking.bank_record import LONGEST_CONSENT_DAYS
 from chalicelib.openbanking.protocol.bank_calls import SaveConsent
+from chalicelib.openbanking.protocol.event_types import EXPIRING_SECONDS
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 from chalicelib.openbanking.protocol.v1 import BULK_ITEMS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.statistics.daily_reports import OLDEST_DAYS
 from infra.admin.commands import program
+from infra.admin.keys import LONGEST_OVERLAP
 from infra.tour.browser import Browser, approve
 from tests.documents import (
     BANK,
@@ -43,6 +49,7 @@ from tests.documents import (
     named,
     rows,
     section,
+    tables,
 )
 
 VECTOR = json.loads((ROOT / "tests/foundation/vector.json").read_text("utf-8"))
@@ -79,11 +86,107 @@ def test_every_route_is_documented(method: str, path: str) -> None:
     assert named(EVERYTHING, f"{method} {path}") or path in page
 
 
-def test_the_retry_schedule_is_the_workers() -> None:
-    (waits,) = [row[1:] for row in rows(OPERATIONS) if row[0].startswith("Wait,")]
-    units = {"s": 1, "min": 60, "h": 3600}
+# -- Deliveries
 
-    assert [int(number) * units[unit] for number, unit in map(str.split, waits)] == list(SCHEDULE)
+
+def flowing(text: str) -> str:
+    """A text without its line breaks."""
+    return re.sub(r"\s+", " ", text)
+
+
+def seconds(text: str) -> list[int]:
+    """The times in a text: ``5 s, 30 min``."""
+    units = {"s": 1, "min": 60, "h": 3600, "days": 24 * 3600}
+    return [int(number) * units[unit] for number, unit in re.findall(r"(\d+) (s|min|h|days)\b", text)]
+
+
+def test_every_kind_of_delivery_is_documented_with_its_plan_and_no_other() -> None:
+    found = tables(section(OPERATIONS, "## Deliveries"))
+    kinds = next(table[2:] for table in found if table[0][0] == "Kind")
+    plans = next(table[2:] for table in found if table[0][0] == "Plan")
+
+    assert [row[0] for row in kinds] == [*PLANS]
+    assert [name for row in plans for name in row[0].split(", ")] == [*PLANS]
+    for names, waits, lasts, kept in plans:
+        for plan in (PLANS[name] for name in PLANS if name in names.split(", ")):
+            assert seconds(waits) == list(plan.waits)
+            assert (seconds(lasts), seconds(kept)) == ([plan.lasts], [plan.kept])
+            assert ("beginning" in kept, "end" in kept) == (plan.kept_from_start, not plan.kept_from_start)
+
+
+def test_receivers_are_told_the_waits_of_their_plan() -> None:
+    (events,) = [row[1:] for row in rows(section(TPP, "### Receiving an event")) if row[0].startswith("Wait,")]
+    (revocations,) = [row[1] for row in rows(section(BANK, "## `/revoke_token`")) if row[0] == "Anything else, or none"]
+    (reads,) = re.findall("Waits between attempts of a read: (.*?), each", section(TPP, "## Answered later"))
+    first, *later = PLANS["relay"].waits
+
+    assert seconds(", ".join(events)) == list(PLANS["event"].waits)
+    assert seconds(revocations.partition(" after ")[0]) == list(PLANS["revoke_token"].waits)
+    assert seconds(reads) == list(dict.fromkeys((first, *later)))
+
+
+def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
+    text, (wait,) = flowing(section(OPERATIONS, "## Deliveries")), PLANS["payment"].waits
+
+    assert f"one of {slots.SLOTS} slots of its receiver, each for {deliveries.CLAIMED_SECONDS} s" in text
+    assert f"Waits of up to {Queue.LONGEST_DELAY} s" in text
+    assert f"stops at {sweeper.BACKLOG} waiting messages" in text
+    assert f"the last {deliveries.HISTORY} attempts are kept" in text
+    assert "after about {} to {} s".format(*schedule._PUT_OFF) in text
+    assert f"spread over {sharded.SHARDS} shards" in flowing(section(OPERATIONS, "## Tables"))
+    assert f"parts of at most {bodies.PART_BYTES} bytes" in section(OPERATIONS, "## Tables")
+    assert f"At most {slots.SLOTS} events are on their way to one client" in TPP
+    assert f"are {slots.SLOTS} at a time to one bank" in flowing(BANK)
+    assert f"Once more, about {wait} s later" in section(TPP, "## Answered later")
+    assert {plan.lasts for plan in (PLANS["relay"], PLANS["payment"])} == {5 * 60}
+    assert "| 5 minutes after the 202 |" in section(TPP, "## Answered later")
+
+
+def test_every_document_has_the_numbers_of_the_circuit_breaker() -> None:
+    begins, lasts = f"{breaker.FAILURES} failures in a row", f"for {breaker.OPEN_SECONDS} s"
+
+    for text in (section(TPP, "### A bank that keeps failing"), section(OPERATIONS, "### Banks that keep failing")):
+        assert f"After {begins}" in text
+        assert lasts in flowing(text)
+    text = section(BANK, "### When the bank does not answer")
+    assert f"| {breaker.FAILURES} times in a row" in text
+    assert f"Leaves the bank alone {lasts}" in text
+
+
+def test_both_sides_are_told_the_limits_of_a_call() -> None:
+    text = section(BANK, "### Answers")
+    total, connect = int(outbound.TOTAL_SECONDS), int(outbound.CONNECT_SECONDS)
+
+    assert f"| Connecting | {connect} s |" in text
+    assert f"| {total} s, however slowly" in text
+    assert f"| {outbound.ANSWER_BYTES // 1_000_000} MB, not compressed" in text
+    lines, length = http.client._MAXHEADERS, http.client._MAXLINE
+    assert f"At most {lines} lines of at most {length} bytes each" in text
+    assert f"After {connect} s without a connection, or {total} s without a whole answer" in TPP
+    assert f"| Call to a bank or an Events URL | {connect} s to connect, {total} s in all" in OPERATIONS
+
+
+def test_every_index_is_documented_and_no_other() -> None:
+    made = re.findall("IndexName: ([a-z-]+)", (ROOT / "infra/resources.yaml").read_text("utf-8"))
+    text = section(OPERATIONS, "## Tables")
+    (table,) = [table[2:] for table in tables(text) if table[0][0] == "Index"]
+    others = re.findall(r"`[a-z]+` \(`([a-z]+)`\)", text)
+
+    assert sorted([*(name for row in table for name in row[0].split(", ")), *others]) == sorted(made)
+
+
+def test_the_example_that_receives_events_verifies_them_and_tells_repeats() -> None:
+    (example,) = [block for block in blocks(TPP, "python") if "standardwebhooks" in block]
+    printed: list[Any] = []
+    names: dict[str, Any] = {"print": lambda *values: printed.append(values)}
+    exec(compile(example, "docs/tpp-api.md", "exec"), names)  # noqa: S102 - our own document
+    names["SECRET"] = event_signing.new_secret()
+    body = b'{"type":"test","timestamp":"2026-11-21T13:00:00+00:00","data":{"message":"This is a test."}}'
+    headers = event_signing.headers([names["SECRET"]], "id", int(time.time()), body)
+
+    assert [names["receive"](headers, body) for _ in range(2)] == [204, 204]
+    assert names["receive"](headers, body + b" ") == 400
+    assert printed == [("test", {"message": "This is a test."})]
 
 
 # -- Operations
@@ -125,13 +228,27 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Problems told in one answer", fields._PROBLEMS),
         ("Request body of a bulk payment", max(call.body_bytes for call in PAYMENTS)),
         ("Payments of a bulk payment", BULK_ITEMS),
-        ("Bank's answer to a payment", payment_flow.KEPT_BYTES),
+        ("Bank's answer to a payment", payment_execution.KEPT_BYTES),
         ("Idempotency-Key", tpp_api._KEY_LENGTH),
         ("Outcome of a key", idempotency.KEPT // 3600),
         ("Payment that never ended", idempotency.RUNNING_SECONDS),
         ("Changes of a payment's status", payments.HISTORY),
         ("Report on a payment that is not known yet", payments.EARLY_SECONDS // 60),
         ("Report of a day", OLDEST_DAYS),
+        ("Failures of a bank in a row", breaker.FAILURES),
+        ("A bank is left alone", breaker.OPEN_SECONDS),
+        ("Wait that a bank may ask for", bank_link._LONGEST_WAIT),
+        ("Outcome of an accepted call", PLANS["relay"].kept // 3600),
+        ("Outcome of an accepted call", PLANS["payment"].kept // 3600),
+        ("Deliveries to one receiver at the same time", slots.SLOTS),
+        ("An attempt at a delivery", deliveries.CLAIMED_SECONDS),
+        ("Attempts in a delivery's record", deliveries.HISTORY),
+        ("Wait in the queue", Queue.LONGEST_DELAY),
+        ("Messages in the queue", sweeper.BACKLOG),
+        ("Part of a body", bodies.PART_BYTES),
+        ("Shards of an index", sharded.SHARDS),
+        ("Announcement of a consent's end", EXPIRING_SECONDS // (24 * 3600)),
+        ("Overlap of two of them", LONGEST_OVERLAP),
     ],
 )
 def test_the_limits_are_the_codes(row: str, value: int) -> None:
@@ -185,14 +302,18 @@ def test_every_make_target_is_documented_and_no_other() -> None:
 
 
 def test_every_command_of_the_operator_is_documented_and_no_other() -> None:
-    commands = {
+    alone = {str(command.name) for command in program.registered_commands}
+    grouped = {
         f"{group.name} {command.name}"
         for group in program.registered_groups
         for command in group.typer_instance.registered_commands
     }
     cells = [row[0] for row in rows(section(OPERATIONS, "## The operator's command line"))]
+    words = [part.split() for cell in cells for part in cell.split(", ")]
 
-    assert {" ".join(part.split()[:2]) for cell in cells for part in cell.split(", ")} - {"Command", "---"} == commands
+    assert {each[0] if each[0] in alone else " ".join(each[:2]) for each in words} - {"Command", "---"} == (
+        alone | grouped
+    )
 
 
 # -- Links and examples

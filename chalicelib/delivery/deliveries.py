@@ -47,7 +47,8 @@ class Delivery:
         attempts: how many have begun.
         give_up_at: when no further attempt is made.
         claimed_by: the attempt under way, or one that never ended.
-        abandoned: whether there was one that never ended, so that nobody knows how far it came.
+        sending: whether that attempt may have sent something.
+        abandoned: whether one that may have sent something never ended, so that nobody knows how far it came.
         body_parts: in how many parts its body is kept.
         answer: the status of what an asynchronous call was answered with, and where its body is kept.
         history: the attempts that have ended, oldest first: ``at``, ``milliseconds``, and ``status`` and ``error``
@@ -70,6 +71,7 @@ class Delivery:
     give_up_at: int
     expires_at: int
     claimed_by: str | None
+    sending: bool
     abandoned: bool
     body_parts: int
     answer: Mapping[str, Any] | None
@@ -111,16 +113,20 @@ def creation(delivery: Delivery) -> Put:
     return Put(TABLE, {**item, "part": RECORD}, absent("delivery_id"))
 
 
-def claiming(delivery: Delivery, claim: str, now: int) -> tuple[Delivery, Update]:
-    """The delivery with an attempt begun, and the write of it, which fails for all but one that has read the same."""
+def claiming(delivery: Delivery, claim: str, now: int, *, sending: bool) -> tuple[Delivery, Update]:
+    """The delivery with an attempt begun, and the write of it, which fails for all but one that has read the same.
+
+    ``sending`` is false for one that comes too late to send anything.
+    """
     claimed = replace(
         delivery,
         attempts=delivery.attempts + 1,
         claimed_by=claim,
-        abandoned=delivery.abandoned or delivery.claimed_by is not None,
+        sending=sending,
+        abandoned=delivery.abandoned or delivery.sending,
         due_at=now + CLAIMED_SECONDS,
     )
-    names = ("attempts", "claimed_by", "abandoned", "due_at")
+    names = ("attempts", "claimed_by", "sending", "abandoned", "due_at")
     return claimed, Update(
         *record_key(delivery.delivery_id),
         set={name: getattr(claimed, name) for name in names},
@@ -137,7 +143,7 @@ def returning(claimed: Delivery, until: int) -> Update:
     """The write that takes an attempt back that was not made: it does not count."""
     return Update(
         *record_key(claimed.delivery_id),
-        set={"due_at": until, "attempts": claimed.attempts - 1},
+        set={"due_at": until, "attempts": claimed.attempts - 1, "sending": False},
         remove=("claimed_by",),
         condition=_still_claimed(claimed),
     )
@@ -147,7 +153,7 @@ def retrying(claimed: Delivery, until: int, entry: Mapping[str, Any]) -> Update:
     """The write that ends an attempt in vain and has the next one be due at ``until``."""
     return Update(
         *record_key(claimed.delivery_id),
-        set={"due_at": until, "history": _history(claimed, entry)},
+        set={"due_at": until, "history": _history(claimed, entry), "sending": False},
         remove=("claimed_by",),
         condition=_still_claimed(claimed),
     )

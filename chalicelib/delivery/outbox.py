@@ -78,6 +78,7 @@ class Outbox:
             give_up_at=now + plan.lasts,
             expires_at=expires_at,
             claimed_by=None,
+            sending=False,
             abandoned=False,
             body_parts=len(parts),
             answer=None,

@@ -33,7 +33,16 @@ from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.store import ConditionFailed, Item, Operation, Put, Store, StoreError
+from chalicelib.foundation.store import (
+    ConditionFailed,
+    Conflict,
+    Item,
+    Operation,
+    Put,
+    Store,
+    StoreError,
+    StoreUnavailable,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +94,19 @@ class Worker:
         if delivery is None or delivery.due_at is None or delivery.due_at > now:
             return None
         log.bind(request_id=delivery.cause_id or delivery.request_id)
-        claimed, claim = claiming(delivery, new_id(), now)
+        claim = new_id()
         for slot in self._slots(delivery, now):
-            taking = [slot.taking(claim_of(claimed), now)] if slot else []
+            claimed, taking = claiming(delivery, claim, now, sending=slot is not None)
             try:
-                self._store.transact([claim, *taking])
+                self._store.transact([taking, slot.taking(claim, now)] if slot else [taking])
             except ConditionFailed as failure:
                 if 0 in failure.failed:
                     return None
-            else:
-                return Attempt(claimed, slot, first, self._clock.monotonic())
+                continue
+            except (StoreUnavailable, Conflict):
+                if not self._has_claimed(claimed):
+                    raise
+            return Attempt(claimed, slot, first, self._clock.monotonic())
         self._put_off(delivery, now)
         return None
 
@@ -128,6 +140,11 @@ class Worker:
             return
         yield any_slot(delivery.receiver)
         yield from free_slots(self._store, delivery.receiver, now)
+
+    def _has_claimed(self, claimed: Delivery) -> bool:
+        """Whether an attempt has begun although the storage did not say so."""
+        item = self._store.get(*record_key(claimed.delivery_id))
+        return item is not None and item.get("claimed_by") == claimed.claimed_by
 
     def _put_off(self, delivery: Delivery, now: int) -> None:
         """All slots of the receiver are taken: the delivery waits a little."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cache
 from typing import TypeVar
 
@@ -17,7 +18,7 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
     """What ``calls`` answer, in their order. All are made; the first failure, if there is one, is raised at the end."""
     if len(calls) == 1 or WIDTH == 1:
         return [call() for call in calls]
-    made = [_pool().submit(call) for call in calls]
+    made = [_pool().submit(copy_context().run, call) for call in calls]  # log lines name the request in there, too
     failures = [failure for each in made if (failure := each.exception()) is not None]
     if failures:
         raise failures[0]

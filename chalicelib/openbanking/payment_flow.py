@@ -32,7 +32,7 @@ from chalicelib.openbanking.idempotency import Accepted, Claim, IdempotencyKeys
 from chalicelib.openbanking.orders import Order, checked
 from chalicelib.openbanking.payment_execution import PaymentExecution, explained
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.payments import NOT_KEPT
+from chalicelib.openbanking.protocol.payments import ACCEPTANCE_UNKNOWN, NOT_KEPT
 from chalicelib.openbanking.protocol.webhooks import PaymentCall
 
 
@@ -131,7 +131,12 @@ class PaymentFlow:
         )
         accepted = Accepted(recorded.delivery_ids[0])
         keeping = [self.keys.accepting(order.claim, accepted)] if order.claim else []
-        known = self._begin(order, keeping, recorded.operations)
+        try:
+            known = self._begin(order, keeping, recorded.operations)
+        except StoreError as error:
+            if order.claim is not None or order.one_time is not None:
+                raise  # a repeat is recognised
+            raise Refusal(Fault.INTERNAL, ACCEPTANCE_UNKNOWN) from error
         if known is not None:
             return _repeated(known)
         self.outbox.dispatch(recorded)

@@ -10,7 +10,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from infra.admin import banks, clients, consents, keys, users
+from infra.admin import banks, clients, consents, deliveries, keys, users
+from infra.admin.trace import trace
 
 _HELP = """The operator's command line of Causeway.
 
@@ -57,5 +58,7 @@ program = typer.Typer(
 program.add_typer(banks.group, name="banks")
 program.add_typer(clients.group, name="clients")
 program.add_typer(consents.group, name="consents")
+program.add_typer(deliveries.group, name="deliveries")
 program.add_typer(keys.group, name="keys")
 program.add_typer(users.group, name="users")
+program.command("trace")(trace)

@@ -15,9 +15,7 @@ from chalicelib.openbanking.bank_record import valid_bic
 from infra.admin import connection, times
 from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
 
-group = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Deliveries to banks and clients: look at them, send them again."
-)
+group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Deliveries: list, show, send again.")
 
 _LONGEST_LIST = 10_000
 _COLUMNS = ("created_at", "delivery_id", "kind", "topic", "receiver", "state", "attempts", "next_attempt_at")
@@ -56,7 +54,7 @@ def list_deliveries(
     hub = connection.connect()
     after = times.moment(since, hub.clock.time()) if since else 0
     found = hub.journal.list(_bic(bank), _client_id(client), state, after, limit)
-    rows = [members(delivery) for delivery in found]
+    rows = [members(delivery, hub.clock.time()) for delivery in found]
     return Report({"deliveries": rows}, table(rows, _COLUMNS) if rows else "There are no such deliveries.")
 
 
@@ -69,8 +67,9 @@ def show(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
     Example:
       python -m infra.admin deliveries show 4a1f0c2e9b7d3356a8e0f1
     """
-    delivery = connection.connect().journal.show(delivery_id)
-    return Report({"delivery": members(delivery)}, described(delivery))
+    hub = connection.connect()
+    shown = members(hub.journal.show(delivery_id), hub.clock.time())
+    return Report({"delivery": shown}, described(shown))
 
 
 @group.command("resend")
@@ -85,13 +84,10 @@ def resend(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
     Example:
       python -m infra.admin deliveries resend 4a1f0c2e9b7d3356a8e0f1
     """
-    journal = connection.connect().journal
-    journal.resend(delivery_id)
-    text = (
-        f"{delivery_id} is sent again now.\n"
-        f"How it went: python -m infra.admin deliveries show {delivery_id}"
-    )
-    return Report({"delivery": members(journal.show(delivery_id))}, text)
+    hub = connection.connect()
+    hub.journal.resend(delivery_id)
+    text = f"{delivery_id} is sent again now.\nHow it went: python -m infra.admin deliveries show {delivery_id}"
+    return Report({"delivery": members(hub.journal.show(delivery_id), hub.clock.time())}, text)
 
 
 @group.command("resend-failed")
@@ -118,9 +114,9 @@ def resend_failed(
     return Report({"resent": count, "since": timestamp(after)}, f"{said} sent again.")
 
 
-def members(delivery: Delivery) -> dict[str, Any]:
-    """A delivery without what it carries. ``next_attempt_at`` is ``None`` while an attempt is under way, too."""
-    running = delivery.claimed_by is not None
+def members(delivery: Delivery, now: int) -> dict[str, Any]:
+    """A delivery without what it carries."""
+    running = delivery.is_running(now)
     return {
         "delivery_id": delivery.delivery_id,
         "kind": delivery.kind,
@@ -133,6 +129,7 @@ def members(delivery: Delivery) -> dict[str, Any]:
         "cause_id": delivery.cause_id,
         "state": delivery.state,
         "attempts": delivery.attempts,
+        "attempt_under_way": running,
         "created_at": timestamp(delivery.created_at),
         "next_attempt_at": None if running else _time(delivery.due_at),
         "give_up_at": timestamp(delivery.give_up_at),
@@ -143,10 +140,9 @@ def members(delivery: Delivery) -> dict[str, Any]:
     }
 
 
-def described(delivery: Delivery) -> str:
-    shown = members(delivery)
-    shown["attempts made"] = [_attempt(entry) for entry in shown.pop("history")]
-    return listing(shown)
+def described(shown: Mapping[str, Any]) -> str:
+    """The ``members`` of a delivery for people."""
+    return listing({**shown, "history": [_attempt(entry) for entry in shown["history"]]})
 
 
 def _attempt(entry: Mapping[str, Any]) -> str:

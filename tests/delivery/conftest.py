@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +13,12 @@ import pytest
 
 from chalicelib.delivery import schedule
 from chalicelib.delivery.outbox import Outbox, Recorded
-from chalicelib.delivery.outcomes import Arrived, Parcel, Sender, Undeliverable
+from chalicelib.delivery.outcomes import Answer, Arrived, Parcel, Sender, Undeliverable
 from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.store import Conflict
+from tests.conftest import DYNAMODB_ENDPOINT
 from tests.world import World
 
 
@@ -21,7 +26,8 @@ from tests.world import World
 class Receiver:
     """What a receiver got, and how it fails: ``failures`` are raised one per attempt, ``always`` at each.
 
-    ``meanwhile`` is done once, while the receiver has the next one; ``given_up`` has what it was too late for.
+    ``meanwhile`` is done once, while the receiver has the next one; ``given_up`` has what it was too late for, whose
+    callers get ``last_words``.
     """
 
     got: list[Parcel] = field(default_factory=list)
@@ -30,6 +36,7 @@ class Receiver:
     meanwhile: Callable[[], object] | None = None
     arrived: Arrived = field(default_factory=lambda: Arrived(200))
     given_up: list[Parcel] = field(default_factory=list)
+    last_words: Answer | None = None
 
     def send(self, parcel: Parcel) -> Arrived:
         self.got.append(parcel)
@@ -44,7 +51,7 @@ class Receiver:
 
     def give_up(self, parcel: Parcel) -> Undeliverable:
         self.given_up.append(parcel)
-        return Undeliverable("too late", final=True)
+        return Undeliverable("too late", final=True, answer=self.last_words)
 
 
 @pytest.fixture
@@ -101,6 +108,23 @@ def begun(worker: Worker, delivery_id: str) -> Attempt:
     attempt = worker.begin(delivery_id)
     assert attempt is not None
     return attempt
+
+
+def contest(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """What ``calls`` answer that are made at the same time; ``None`` for one that met too many others.
+
+    On the emulator they are made in turn: it is not made for threads.
+    """
+    turn = contextlib.nullcontext() if DYNAMODB_ENDPOINT else threading.Lock()
+    barrier = threading.Barrier(len(calls))
+
+    def made(call: Callable[[], Any]) -> Any:
+        barrier.wait()
+        with turn, contextlib.suppress(Conflict):
+            return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(made, calls))
 
 
 def buried(world: World) -> list[str]:

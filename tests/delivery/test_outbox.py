@@ -1,186 +1,161 @@
-"""The outbox: a record is never lost, and never in two hands."""
+"""The outbox: what is recorded is recorded with its cause, and queued at least once."""
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from chalicelib.delivery.outbox import CLAIMED_SECONDS, KEPT, SHARDS, Delivery, Outbox
-from chalicelib.foundation.store import ConditionFailed, Item
-from tests.delivery.conftest import record
+from chalicelib.delivery.deliveries import record_key
+from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.foundation import log
+from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.store import Check, ConditionFailed, absent
+from tests.conftest import Lines
+from tests.delivery.conftest import intended, record
 from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
 
-
-def stored(world: World, delivery_id: str) -> Item:
-    item = world.hub.store.get("deliveries", {"delivery_id": delivery_id})
-    assert item is not None
-    return item
-
-
-def test_a_recorded_delivery_is_due_at_once(world: World, recorded: str) -> None:
-    item, now = stored(world, recorded), world.clock.time()
-
-    assert (item["state"], item["attempts"], item["due_at"], item["created_at"]) == ("due", 0, now, now)
-    assert item["expires_at"] == now + KEPT
-    assert 0 <= int(item["due_shard"]) < SHARDS
+FAILURES = [
+    ClientError({"Error": {"Code": "AWS.SimpleQueueService.NonExistentQueue"}}, "SendMessageBatch"),
+    EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
+]
 
 
-def test_a_delivery_is_recorded_with_its_cause_or_not_at_all(world: World, outbox: Outbox, recorded: str) -> None:
-    taken = world.hub.store.get("deliveries", {"delivery_id": recorded})
-    assert taken is not None
-    put = outbox.record("revoke_token", "ALPHGB21", "a-consent")
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """The messages sent one by one, with their delays; nothing is really sent."""
+    messages: list[tuple[str, int]] = []
+    monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: messages.append((body, delay)))
+    return messages
+
+
+def test_a_delivery_knows_what_it_was_recorded_for(world: World) -> None:
+    log.bind(request_id="the-cause")
+    recorded = record(world, "relay", request_id="a-request", receiver="bank#BIC", bic="BIC", consent_id=None)
+    log.clear()
+
+    delivery = world.delivery(recorded)
+    assert (delivery.kind, delivery.topic, delivery.receiver, delivery.bic) == ("relay", "a.topic", "bank#BIC", "BIC")
+    assert (delivery.request_id, delivery.cause_id, delivery.consent_id) == ("a-request", "the-cause", None)
+
+
+def test_a_delivery_that_is_not_given_an_id_has_one_of_its_own(world: World) -> None:
+    first, second = world.delivery(record(world)), world.delivery(record(world))
+
+    assert len({first.request_id, second.request_id, first.delivery_id, second.delivery_id}) == 4
+
+
+def test_a_delivery_is_recorded_with_its_cause_or_not_at_all(world: World, recorded: str) -> None:
+    made = intended(world, body="a body")
 
     with pytest.raises(ConditionFailed):
-        world.hub.store.transact([put, type(put)(put.table, {**taken, "state": "other"}, put.condition)])
-    assert world.hub.store.get("deliveries", {"delivery_id": put.item["delivery_id"]}) is None
+        world.hub.store.transact([*made.operations, Check(*record_key(recorded), absent("delivery_id"))])
+    assert world.hub.store.get(*record_key(made.delivery_ids[0])) is None
 
 
-def test_the_message_carries_the_id_and_nothing_else(world: World, outbox: Outbox, recorded: str) -> None:
-    outbox.dispatch(recorded)
+def test_recorded_deliveries_add_up(world: World) -> None:
+    first, second = intended(world, body="a body"), intended(world)
+    both = sum([first, Recorded(), second], Recorded())
 
-    assert world.queued() == [recorded]
+    assert both.delivery_ids == first.delivery_ids + second.delivery_ids
+    assert [put.item["part"] for put in both.operations] == ["record", "body#000", "record"]
 
 
-@pytest.mark.parametrize(
-    "failure",
-    [
-        ClientError({"Error": {"Code": "AWS.SimpleQueueService.NonExistentQueue"}}, "SendMessage"),
-        EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
-    ],
-)
-def test_a_queue_that_fails_loses_nothing(
-    world: World, outbox: Outbox, recorded: str, failure: Exception, monkeypatch: pytest.MonkeyPatch
+def test_the_message_carries_the_id_and_nothing_else(world: World, outbox: Outbox) -> None:
+    made = intended(world, body="a body")
+    outbox.dispatch(made)
+
+    assert made.delivery_ids[0] in world.queued()
+
+
+def test_nothing_recorded_is_nothing_queued_or_logged(
+    outbox: Outbox, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def send(*arguments: Any, **options: Any) -> None:
+    monkeypatch.delattr(Queue, "send_all")
+    outbox.dispatch(Recorded())
+
+    assert lines.text == ""
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_queue_that_fails_loses_nothing(
+    world: World, outbox: Outbox, failure: Exception, monkeypatch: pytest.MonkeyPatch, lines: Lines
+) -> None:
+    def send_all(*arguments: Any) -> list[str]:
         raise failure
 
+    made = intended(world)
+    world.hub.store.transact(made.operations)
     with monkeypatch.context() as patch:
-        patch.setattr("chalicelib.foundation.aws.Queue.send", send)
-        outbox.dispatch(recorded)
+        patch.setattr(Queue, "send_all", send_all)
+        outbox.dispatch(made)
 
-    assert world.queued() == []
-    assert recorded in outbox.due()
-
-
-def test_a_claim_counts_the_attempt_and_keeps_others_out(world: World, outbox: Outbox, recorded: str) -> None:
-    claimed = outbox.claim(recorded)
-
-    assert claimed is not None
-    assert (claimed.delivery_id, claimed.attempts, claimed.consent_id) == (recorded, 1, "a-consent")
-    assert outbox.claim(recorded) is None
-    assert recorded not in outbox.due()
+    (delivery_id,) = made.delivery_ids
+    assert lines.all()[-1]["delivery_ids"] == [delivery_id]
+    assert world.hub.sweeper.sweep() >= 1
+    assert delivery_id in world.queued()
 
 
-def test_of_many_workers_one_gets_the_claim(world: World, outbox: Outbox, recorded: str) -> None:
-    together, claims = threading.Barrier(8), []
-    emulated = "amazonaws" in world.hub.store._client.meta.endpoint_url
-    turn = threading.Lock() if emulated else contextlib.nullcontext()  # the emulator is not made for threads
-
-    def claim() -> None:
-        together.wait()
-        with turn:
-            claims.append(outbox.claim(recorded))
-
-    threads = [threading.Thread(target=claim) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert len([claimed for claimed in claims if claimed]) == 1
-
-
-def test_an_abandoned_attempt_is_due_again(world: World, outbox: Outbox, recorded: str) -> None:
-    outbox.claim(recorded)
-
-    world.clock.advance(CLAIMED_SECONDS - 1)
-    assert outbox.claim(recorded) is None
-    world.clock.advance(1)
-    assert recorded in outbox.due()
-    again = outbox.claim(recorded)
-    assert again is not None
-    assert again.attempts == 2
-
-
-def test_every_attempt_shows_the_receiver_the_same_request_id(world: World, outbox: Outbox, recorded: str) -> None:
-    first = outbox.claim(recorded)
-    world.clock.advance(CLAIMED_SECONDS)
-    second = outbox.claim(recorded)
-
-    assert first is not None
-    assert second is not None
-    assert first.request_id == second.request_id
-
-
-def test_what_was_never_recorded_cannot_be_claimed(world: World, outbox: Outbox) -> None:
-    assert outbox.claim("no-such-delivery") is None
-    assert world.hub.store.get("deliveries", {"delivery_id": "no-such-delivery"}) is None
-
-
-@pytest.mark.parametrize("outcome", ["delivered", "failed"])
-def test_a_finished_delivery_is_never_due_again(world: World, outbox: Outbox, recorded: str, outcome: str) -> None:
-    claimed = claim(outbox, recorded)
-    if outcome == "delivered":
-        outbox.delivered(claimed)
-    else:
-        outbox.failed(claimed, "the bank answered with status 404")
-    world.clock.advance(KEPT - 1)
-
-    assert outbox.claim(recorded) is None
-    assert recorded not in outbox.due()
-    item = stored(world, recorded)
-    assert item["state"] == outcome
-    assert "due_at" not in item
-    assert "due_shard" not in item
-
-
-def test_a_retry_is_due_after_its_delay_and_remembers_why(world: World, outbox: Outbox, recorded: str) -> None:
-    outbox.retry(claim(outbox, recorded), 300, "no answer came in time")
-
-    world.clock.advance(299)
-    assert outbox.claim(recorded) is None
-    world.clock.advance(1)
-    again = claim(outbox, recorded)
-    assert (again.attempts, again.last_error) == (2, "no answer came in time")
-
-
-@pytest.mark.parametrize("outcome", ["delivered", "failed", "retry"])
-def test_the_outcome_of_an_overtaken_attempt_is_not_written(
-    world: World, outbox: Outbox, recorded: str, outcome: str
+def test_messages_that_a_queue_refuses_are_not_counted_and_named(
+    outbox: Outbox, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = claim(outbox, recorded)
-    world.clock.advance(CLAIMED_SECONDS)
-    claim(outbox, recorded)
-    before = stored(world, recorded)
+    monkeypatch.setattr(Queue, "send_all", lambda queue, bodies: bodies[1:2])
 
-    if outcome == "delivered":
-        outbox.delivered(slow)
-    elif outcome == "failed":
-        outbox.failed(slow, "too late")
-    else:
-        outbox.retry(slow, 5, "too late")
-    assert stored(world, recorded) == before
+    assert outbox.queue(["a", "b", "c"]) == 2
+    (line,) = lines.all()
+    assert (line["message"], line["delivery_ids"], line["error"]) == ("delivery not queued", ["b"], "refused")
 
 
-def test_due_deliveries_are_found_on_every_shard_and_page_by_page(world: World, outbox: Outbox) -> None:
-    recorded = {record(world, outbox) for _ in range(40)}
-    later = record(world, outbox)
-    outbox.retry(claim(outbox, later), 60, "not yet")
+def test_a_batch_that_fails_keeps_no_other_from_being_sent(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    def send_all(queue: Queue, bodies: list[str]) -> list[str]:
+        if "15" in bodies:
+            raise FAILURES[1]
+        return []
 
-    found = list(outbox.due())
-    assert recorded <= set(found)
-    assert later not in found
-    assert len(found) == len(set(found))
-    assert len({stored(world, delivery_id)["due_shard"] for delivery_id in recorded}) > 1
+    monkeypatch.setattr(Queue, "send_all", send_all)
+
+    assert outbox.queue([str(number) for number in range(35)]) == 25
 
 
-def claim(outbox: Outbox, delivery_id: str) -> Delivery:
-    claimed = outbox.claim(delivery_id)
-    assert claimed is not None
-    return claimed
+@pytest.mark.parametrize("count", [0, 1, 10, 11, 321])
+def test_deliveries_are_queued_once_each_ten_in_a_message_batch(
+    outbox: Outbox, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches: list[list[str]] = []
+    monkeypatch.setattr(Queue, "send_all", lambda queue, bodies: batches.append(bodies) or [])
+    ids = [str(number) for number in range(count)]
+
+    assert outbox.queue(ids) == count
+    assert sorted(each for batch in batches for each in batch) == sorted(ids)
+    assert len(batches) == -(-count // 10)
+
+
+def test_what_is_due_within_a_quarter_of_an_hour_waits_in_the_queue(
+    outbox: Outbox, sent: list[tuple[str, int]]
+) -> None:
+    outbox.queue_later("soon", 1)
+    outbox.queue_later("late", 900)
+
+    assert sent == [("soon", 1), ("late", 900)]
+
+
+def test_what_is_due_later_waits_in_dynamodb(outbox: Outbox, sent: list[tuple[str, int]]) -> None:
+    outbox.queue_later("later", 901)
+
+    assert sent == []
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_queue_that_takes_no_later_message_is_no_failure(
+    outbox: Outbox, failure: Exception, monkeypatch: pytest.MonkeyPatch, lines: Lines
+) -> None:
+    def send(*arguments: Any) -> None:
+        raise failure
+
+    monkeypatch.setattr(Queue, "send", send)
+    outbox.queue_later("soon", 5)
+
+    assert [line["message"] for line in lines.all()] == ["delivery not queued"]

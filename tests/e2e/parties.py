@@ -11,6 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import requests
 
 from infra.tour.browser import Browser, approve
+from infra.tour.journey import orders_of
+from infra.tour.patience import until
 
 SCOPES = {1: ["account.list", "account.details"], 2: ["accounts"]}
 
@@ -40,6 +42,25 @@ class Tpp:
         with requests.Session() as session:
             session.trust_env = False
             return session.request(method, self.base + path, json=body, headers=headers, timeout=60)
+
+    def later(
+        self, method: str, path: str, body: Any = None, bearer: str = "", headers: Mapping[str, str] | None = None
+    ) -> Any:
+        """Make a call without waiting for the bank; answers what is found where its outcome is to be fetched."""
+        accepted = self.call(method, path, body, bearer, {"Prefer": "respond-async", **(headers or {})})
+        assert accepted.status_code == 202, accepted.text
+
+        def look() -> Any:
+            found = self.call("GET", accepted.headers["Location"], bearer=bearer).json()
+            return found if found["state"] in ("done", "failed") else None
+
+        return until(look, f"nothing came of {method} {path}")
+
+    def direct_payment(self, bank: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of an order that needs no consent."""
+        account = {"iban": "unused", "currency": "GBP" if bank["api_version"] == 1 else "EUR"}
+        order = orders_of(bank["api_version"], account, f"{self.base}/payments/callback")["direct"]
+        return {"bic": bank["bic"], **order}
 
     def journey(self, bank: Mapping[str, Any]) -> Journey:
         asked = self.call("POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": SCOPES[bank["api_version"]]}).json()

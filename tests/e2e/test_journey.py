@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import time
+import re
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,8 @@ from chalicelib import bootstrap
 from chalicelib.openbanking.authorizations import Authorization, authorization_key, identify
 from infra import template
 from infra.tour.__main__ import run
-from infra.tour.journey import orders_of
+from infra.tour.patience import until
+from infra.tour.receiver import listening
 from tests.e2e.parties import SCOPES, Journey, Tpp, at_once
 
 pytestmark = pytest.mark.e2e
@@ -31,15 +32,24 @@ def tables(operator: bootstrap.Hub) -> list[str]:
     return [name.removeprefix(prefix) for name in names]
 
 
-def test_the_tour_passes_both_banks(stack: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    run(stack)
+def test_the_tour_passes_both_banks(
+    stack: dict[str, Any], operator: bootstrap.Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(stack, operator.clients)
 
     shown = capsys.readouterr().out
     assert "Both banks done." in shown
     for step in ("Is there enough", "A single payment", "A bulk payment", "A direct payment", "ends the consent"):
         assert shown.count(f"● {step}") + shown.count(f"● The TPP {step}") == 2
     assert shown.count('"payment_status": 4,') == 6  # bank one: each of three payments, and its history
-    assert shown.count('"transaction_status": ') == 3
+    assert shown.count('"transaction_status": ') == 6  # bank two: each of three payments, and the event about it
+    for event, count in (("consent.authorised", 2), ("payment.status_changed", 6), ("consent.revoked", 2)):
+        assert shown.count(f"EVENT {event}  verified webhook-id ") == count
+    assert shown.count("Prefer: respond-async") == shown.count('"state": "done"') == 2
+    for becomes in ("active", "revoked"):
+        assert len(re.findall(rf"^    Guided Tour \w+: {becomes}$", shown, re.MULTILINE)) == 2
+    clients = [client for client in operator.clients.all() if client.title.startswith("Guided Tour")]
+    assert [(client.active, client.events_url) for client in clients] == [(False, None)]
 
 
 def test_a_psus_accounts_are_read_through_the_hub(tpp: Tpp, journey: Journey) -> None:
@@ -57,12 +67,11 @@ def test_a_revocation_by_the_tpp_reaches_the_bank(tpp: Tpp, journey: Journey, op
 
     assert tpp.call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status_code == 200
 
-    for _ in range(100):
-        told = [item for item in operator.store.scan("deliveries") if item["consent_id"] == tokens["consent_id"]]
-        if told and told[0]["state"] == "delivered":
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"the bank was not told: {told}")
+    def look() -> bool:
+        items = operator.store.scan("deliveries")
+        return [item["state"] for item in items if item.get("consent_id") == tokens["consent_id"]] == ["delivered"]
+
+    until(look, "the bank was not told")
 
 
 def test_of_50_parallel_redemptions_one_succeeds_and_its_tokens_are_dead(tpp: Tpp, journey: Journey) -> None:
@@ -98,7 +107,8 @@ def test_nothing_that_is_stored_or_logged_holds_a_usable_credential(
     consent = operator.consents.bank_token(_consent(operator, second["consent_id"]))
     secrets = [journey.code, consent, stack["user"]["password"]]
     secrets += [_client_secret_in_use(stack, operator), *_cancel_secrets_in_use(tpp, journey, operator)]
-    secrets.append(_confirmation_secret(tpp, journey))
+    secrets += _confirmation_secrets(tpp, journey)
+    secrets += _events_secrets_in_use(operator)
     secrets += [pair[name] for pair in (first, second) for name in ("access_token", "refresh_token")]
     secrets += [bank["api_key"] for bank in banks.values()]
     secrets += [line for pem in _pems(banks, keys) for line in pem.splitlines() if not line.startswith("-----")]
@@ -124,16 +134,27 @@ def _client_secret_in_use(stack: dict[str, Any], operator: bootstrap.Hub) -> str
     return secret
 
 
-def _confirmation_secret(tpp: Tpp, journey: Journey) -> str:
+def _confirmation_secrets(tpp: Tpp, journey: Journey) -> list[str]:
     """What lets a PSU confirm a payment, as it stands in the address that the TPP was given and may fetch again."""
-    account = {"iban": "unused", "currency": "GBP" if journey.bank["api_version"] == 1 else "EUR"}
-    order = orders_of(journey.bank["api_version"], account, f"{tpp.base}/payments/callback")["direct"]
-    body, key = {"bic": journey.bank["bic"], **order}, {"Idempotency-Key": f"key-{uuid.uuid4()}"}
+    body, key = tpp.direct_payment(journey.bank), {"Idempotency-Key": f"key-{uuid.uuid4()}"}
     answers = [tpp.call("POST", "/tpp/direct_payment_initiation", body, headers=key) for _ in range(2)]
     assert answers[0].text == answers[1].text
-    url: str = answers[0].json()["confirmation_url"]
-    assert requests.get(url, timeout=60).status_code == 200
-    return url.rpartition("/")[2]
+    later = tpp.later("POST", "/tpp/direct_payment_initiation", body)
+    urls: list[str] = [answer["confirmation_url"] for answer in (answers[0].json(), later["body"])]
+    assert [requests.get(url, timeout=60).status_code for url in urls] == [200, 200]
+    return [url.rpartition("/")[2] for url in urls]
+
+
+def _events_secrets_in_use(operator: bootstrap.Hub) -> list[str]:
+    """Of a client whose secret was rotated: both of them sign."""
+    with listening() as receiver:
+        made = operator.clients.create(owner="careful@example.com", title="Careful", events_url=receiver.url)
+        rotated = operator.clients.rotate_events_secret(made.client.client_id, overlap=3600)
+        secrets = [secret for secret in (made.events_secret, rotated.events_secret) if secret]
+        for receiver.secret in secrets:
+            operator.events.test(rotated.client)
+            receiver.expect("test")
+    return secrets
 
 
 def _cancel_secrets_in_use(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) -> list[str]:
@@ -154,7 +175,7 @@ def _cancel_secrets_in_use(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) 
 
 def _forms(secret: str) -> Iterator[bytes]:
     """A secret as it could stand somewhere: whole, its secret part alone, and each in base64."""
-    for part in {secret, secret.rpartition(".")[2]}:
+    for part in {secret, secret.rpartition(".")[2], secret.removeprefix("whsec_")}:
         yield part.encode()
         yield base64.b64encode(part.encode()).rstrip(b"=")[:-1]
 

@@ -56,6 +56,7 @@ def test_a_stack_answers_and_takes_everything_along_when_it_ends(tmp_path: Path)
         assert requests.get(f"{content['base_url']}/health", timeout=5).status_code == 200
         assert [bank["api_version"] for bank in content["banks"]] == [1, 2]
         assert (tmp_path / "stack.json").stat().st_mode & 0o777 == 0o600
+        assert '"route":"/health"' in Path(content["log"]).read_text()
         endpoint = content["environment"]["AWS_ENDPOINT_URL"]
 
     assert not (tmp_path / "stack.json").exists()
@@ -158,11 +159,21 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
         "user": {"email": "tpp@example.com", "password": "pass-word"},
         "client": {"client_id": "the-id", "client_secret": "hush", "title": "Example TPP"},
         "banks": [{"bic": "DEMOGB21", "name": "Demo Bank One", "api_version": 1, "domain": "http://bank"}],
+        "log": "stack.log.jsonl",
         "environment": {"AWS_ENDPOINT_URL": "http://aws", "AWS_ENDPOINT_URL_DYNAMODB": "http://dynamodb"},
     }
     summary.show(content, tmp_path / "stack.json", 2.5, quiet=False)
     said = capsys.readouterr().out
-    for part in ("tpp@example.com", "pass-word", "the-id", "hush", "DEMOGB21", "stack.json", "ada / sandbox-ada, "):
+    for part in (
+        "tpp@example.com",
+        "pass-word",
+        "the-id",
+        "hush",
+        "DEMOGB21",
+        "stack.json",
+        "stack.log.jsonl",
+        "ada / sandbox-ada, ",
+    ):
         assert part in said
     assert "http://aws  emulator\n" in said
     assert "http://dynamodb  dynamodb-local\n" in said

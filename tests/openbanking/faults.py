@@ -20,7 +20,6 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnec
 
 from chalicelib.foundation.store_items import unpack
 from tests.openbanking.call_sites import Site, site_at
-from tests.test_structure import SOURCES
 from tests.world import World
 
 FAULTS = ("before", "after", "conflict")
@@ -32,10 +31,13 @@ _ADDRESS = "http://127.0.0.1:1"
 
 @dataclass(frozen=True)
 class Hit:
-    """What a fault hit: the place in the source, and DynamoDB's name of the call."""
+    """What a fault hit: DynamoDB's name of the call, and the places in the source that it came by, one or more."""
 
-    site: Site | None
+    sites: frozenset[Site]
     operation: str
+
+    def __str__(self) -> str:
+        return f"{self.operation} at {', '.join(map(str, sorted(self.sites)))}"
 
     @property
     def reads(self) -> bool:
@@ -67,8 +69,7 @@ class Fault:
         self._rests = False
 
     def __str__(self) -> str:
-        where = f"{self.hit.operation} at {self.hit.site}" if self.hit else "nothing"
-        return f"{'lasting ' if self.lasting else ''}{self.kind} hits {where} (call {self.number})"
+        return f"{'lasting ' if self.lasting else ''}{self.kind} hits {self.hit or 'nothing'} (call {self.number})"
 
     def __enter__(self) -> Fault:
         self._events.register_first("before-call.dynamodb", self._before)
@@ -96,8 +97,8 @@ class Fault:
         self._now, self._strikes = "", False
         if self._rests:
             return None
-        caller, method = _caller()
-        self.calls.append(Hit(site_at(_module(caller), caller.f_lineno), model.name))
+        method = _method()
+        self.calls.append(Hit(frozenset(_sites(method)), model.name))
         self._strikes = self._is_struck(method)
         if self._strikes and self.kind == "before":
             raise _unreachable(self.number, model.name)
@@ -122,18 +123,25 @@ class Fault:
         return self.lasting and method is self._struck
 
 
-def _caller() -> tuple[FrameType, FrameType]:
-    """The frame that called the store, and the frame of the store's method that it called."""
+def _method() -> FrameType:
+    """The frame of the store's method that is calling DynamoDB."""
     frame = sys._getframe()
     while _module(frame) != _STORE:
         assert frame.f_back is not None, "DynamoDB is called by the store only"
         frame = frame.f_back
     while frame.f_back is not None and _module(frame.f_back) == _STORE:
         frame = frame.f_back
-    method = frame
-    while frame.f_back is not None and (frame is method or _module(frame) not in SOURCES):
+    return frame
+
+
+def _sites(method: FrameType) -> Iterator[Site]:
+    """Where the store was called or handed on, from the call of ``method`` outwards."""
+    frame: FrameType | None = method
+    while frame is not None:
+        site = site_at(_module(frame), frame.f_lineno)
+        if site is not None:
+            yield site
         frame = frame.f_back
-    return frame, method
 
 
 def _module(frame: FrameType) -> str:
@@ -186,9 +194,12 @@ class Snapshot:
         self._seconds = world.clock._seconds
 
     def restore(self) -> None:
-        """Back to then; the banks have received nothing since."""
+        """Back to then; the banks and the client have received nothing since."""
         for name, kept in self._items.items():
             _table(self._world, name).items = pickle.loads(kept)  # noqa: S301 - written a moment ago
         self._world.clock._seconds = self._seconds
+        self._world.receiver.received.clear()
+        self._world.receiver.answers.clear()
         for side in self._world.banks.values():
             side.received.clear()
+            self._world.hub.bank_link.breaker.succeeded(side.bank.bic)  # the failures of other runs do not count

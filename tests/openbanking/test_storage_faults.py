@@ -1,99 +1,36 @@
-"""Storage that fails, at every call of every flow: the caller is told or answered, a repeat completes, nothing doubles.
-
-A scene prepares what a request needs and answers a function that makes the request while a fault strikes, repeats what
-was refused, and asserts what has to hold then. It is played once for every storage call that it makes and every fault,
-each time from the same beginning.
-"""
+"""Storage that fails, at every call of every request: it is refused or answered, a repeat completes, nothing doubles."""
 
 from __future__ import annotations
 
-import contextlib
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from chalicelib.delivery.outbox import CLAIMED_SECONDS
-from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
-from chalicelib.foundation.store import StoreError
-from tests.openbanking.call_sites import Site, call_sites
-from tests.openbanking.faults import FAULTS, Fault, Snapshot, items
+from chalicelib.foundation.outbound import NotReached, TimedOut
+from tests.openbanking.call_sites import sites_of_requests
+from tests.openbanking.faults import Fault, items
+from tests.openbanking.scenes import (
+    LATER,
+    LaterPayer,
+    Run,
+    Scenes,
+    carry_on,
+    completed,
+    outcome,
+    parts,
+    records,
+    refused,
+    status_of_consent,
+    told,
+)
 from tests.openbanking.spelling import TOKEN, URL
 from tests.openbanking.test_payments import REFUSAL, WEBHOOKS, Payer, taken
 from tests.world import IBAN, Answer, World
 
-Run = Callable[[Fault], None]
-Scene = Callable[[World], Run]
-
-SCENES: dict[str, Scene] = {}
-HITS: dict[str, set[Site | None]] = {fault: set() for fault in FAULTS}
-PLAYED: set[str] = set()
-
-
-def scene(*variants: Any) -> Callable[[Callable[..., Run]], Callable[..., Run]]:
-    """Have a scene played, once or for each of its variants: the arguments that follow the world."""
-
-    def note(make: Callable[..., Run]) -> Callable[..., Run]:
-        for variant in variants or ((),):
-            arguments = variant if isinstance(variant, tuple) else (variant,)
-            name = " ".join([make.__name__.replace("_", " "), *(str(each) for each in arguments if each is not None)])
-            SCENES[name] = lambda world, arguments=arguments: make(world, *arguments)
-        return make
-
-    return note
-
-
-@pytest.mark.parametrize("name", SCENES)
-def test_a_fault_of_storage_loses_and_doubles_nothing(world: World, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
-    for side in world.banks.values():
-        world.hub.banks.find(side.bank.bic)
-    PLAYED.add(name)
-    run = SCENES[name](world)
-    beginning = Snapshot(world)
-    with _explained(untouched := Fault(world)):
-        run(untouched)
-    assert untouched.calls, "the scene calls the storage"
-    for fault in _faults(world, untouched):
-        beginning.restore()
-        for side in world.banks.values():
-            world.hub.bank_link.breaker.succeeded(side.bank.bic)  # the failures of other runs do not count
-        with _explained(fault):
-            run(fault)
-        if fault.hit and not fault.lasting:
-            HITS[fault.kind].add(fault.hit.site)
-
-
-def test_every_call_of_the_storage_was_hit_by_every_fault() -> None:
-    if set(SCENES) - PLAYED:
-        pytest.skip("not every scene was played in this run")
-
-    missed = {f"{site}: {fault}" for fault, hit in HITS.items() for site in call_sites() - hit}
-    assert sorted(missed) == []
-
-
-def _faults(world: World, untouched: Fault) -> Iterator[Fault]:
-    """The faults of every call that an untouched run makes; writes also fail for good, with all their repeats.
-
-    Of reads in a loop one is hit, of writes two.
-    """
-    for number, call in enumerate(untouched.calls, start=1):
-        if untouched.calls[:number].count(call) <= (1 if call.reads else 2):
-            for kind in FAULTS:
-                yield Fault(world, kind, number)
-            for kind in () if call.reads else ("before", "after"):
-                yield Fault(world, kind, number, lasting=True)
-
-
-@contextlib.contextmanager
-def _explained(fault: Fault) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"with a fault: {fault}")
-        raise
+scene = Scenes()
 
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
@@ -116,43 +53,9 @@ def test_a_payment_whose_answer_cannot_be_kept_has_an_unknown_outcome_and_is_not
     assert payer.calls == 1
 
 
-# -- what is asked of answers
-
-
-def refused(answer: Answer) -> bool:
-    """Whether the storage's failure is the answer: as documented, with the advice to repeat the request."""
-    if answer.status != 500:
-        return False
-    body = answer.body
-    assert answer.headers["retry-after"] == "1", answer
-    assert body.get("error_code") == 4000 or body.get("code") == "INTERNAL_SERVER_ERROR", answer
-    assert "error_code" in body or "repeat the request as it was" in body["title"], answer
-    assert body.get("error", "server_error") == "server_error"
-    return True
-
-
 def never_says(world: World) -> Fault:
     """The first transaction is applied, and its answer lost for good."""
     return Fault(world, "after", 1, lasting=True, operation="TransactWriteItems")
-
-
-def completed(fault: Fault, call: Callable[[], Answer], status: int = 200) -> Answer:
-    """The answer to a call that met the fault, or to its repeat when it was refused."""
-    with fault:
-        answer = call()
-    if refused(answer):
-        answer = call()
-    assert answer.status == status, answer
-    return answer
-
-
-def parts(world: World, kind: str) -> list[dict[str, Any]]:
-    return [item for item in items(world, "consents") if item["part"].startswith(kind)]
-
-
-def status_of_consent(world: World) -> str:
-    (consent,) = parts(world, "consent")
-    return str(consent["status"])
 
 
 # -- the authorization flow
@@ -230,6 +133,7 @@ def init_authorization(world: World, version: int) -> Run:
 
 @scene(1, 2)
 def save_a_consent(world: World, version: int) -> Run:
+    world.wants_events()
     url, request_id = world.authorize(version)["redirect_url"], str(uuid.uuid4())
     body = world.consent_body(version, url)
 
@@ -243,12 +147,14 @@ def save_a_consent(world: World, version: int) -> Run:
         (authorization,) = items(world, "authorizations")
         assert consent["consent_id"] == grant["consent_id"] == authorization["consent_id"]
         assert (authorization["status"], consent["status"]) == ("approved", "authorised")
+        assert told(world) == ["consent.authorised"]
 
     return run
 
 
 @scene()
 def cancel(world: World) -> Run:
+    world.wants_events()
     url = world.authorize(1)["redirect_url"]
     address = world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]
     path = f"{urlsplit(address).path}?{urlencode({'error': 'login_required'})}"
@@ -263,6 +169,7 @@ def cancel(world: World) -> Run:
         assert parse_qs(urlsplit(answer.headers["location"]).query)["error"] == ["login_required"]
         (authorization,) = items(world, "authorizations")
         assert (authorization["status"], authorization["error"]) == ("cancelled", "login_required")
+        assert told(world) == ["consent.cancelled"]
 
     return run
 
@@ -275,8 +182,9 @@ def has_pairs(world: World, count: int) -> bool:
 
 
 def ended_once(world: World) -> bool:
-    """The consent has ended, and there is one delivery that tells the bank."""
-    (delivery,), (consent,) = items(world, "deliveries"), parts(world, "consent")
+    """The consent has ended, one delivery tells the bank, and one event the client."""
+    (delivery,), (consent,) = records(world, "revoke_token"), parts(world, "consent")
+    assert told(world) == ["consent.revoked"]
     return consent["status"] == "revoked" and delivery["consent_id"] == consent["consent_id"]
 
 
@@ -298,6 +206,8 @@ def exchange_a_code_while_the_storage_never_says_that_it_has_written(world: Worl
     code = world.approve(1).query["code"]
 
     def run(fault: Fault) -> None:
+        if fault.lasting:
+            return  # nobody can find out then
         with never_says(world), fault:
             answer = world.tpp("POST", "/tpp/token", {"code": code})
         if refused(answer):
@@ -313,6 +223,7 @@ def exchange_a_code_while_the_storage_never_says_that_it_has_written(world: Worl
 def use_a_code_twice(world: World) -> Run:
     code = world.approve(1).query["code"]
     world.tpp("POST", "/tpp/token", {"code": code})
+    world.wants_events()
 
     def run(fault: Fault) -> None:
         answer = completed(fault, lambda: world.tpp("POST", "/tpp/token", {"code": code}), 400)
@@ -354,6 +265,7 @@ def use_a_refresh_token_after_its_successor(world: World) -> Run:
     request = {"refresh_token": world.tokens(1)["refresh_token"]}
     second = world.tpp("POST", "/tpp/token", request).body
     world.tpp("POST", "/tpp/token", {"refresh_token": second["refresh_token"]})
+    world.wants_events()
 
     def run(fault: Fault) -> None:
         answer = completed(fault, lambda: world.tpp("POST", "/tpp/token", request), 400)
@@ -366,6 +278,7 @@ def use_a_refresh_token_after_its_successor(world: World) -> Run:
 @scene()
 def revoke_by_the_tpp(world: World) -> Run:
     token = world.tokens(1)["access_token"]
+    world.wants_events()
 
     def run(fault: Fault) -> None:
         completed(fault, lambda: world.tpp("POST", "/tpp/token/revoke", {"token": token}))
@@ -377,6 +290,7 @@ def revoke_by_the_tpp(world: World) -> Run:
 @scene((1, "for the first time"), (2, "for the first time"), (1, "again"))
 def revoke_by_the_bank(world: World, version: int, which: str) -> Run:
     token, request_id = {TOKEN[version]: world.approve(version).bank_token}, str(uuid.uuid4())
+    world.wants_events()
     if which == "again":
         world.bank(version, "/token/revoke", token)
 
@@ -386,7 +300,8 @@ def revoke_by_the_bank(world: World, version: int, which: str) -> Run:
     def run(fault: Fault) -> None:
         assert completed(fault, revoke).text == revoke().text
         assert status_of_consent(world) == "revoked"
-        assert items(world, "deliveries") == []
+        assert told(world) == ["consent.revoked"]
+        assert records(world, "revoke_token") == []
 
     return run
 
@@ -486,6 +401,8 @@ def pay_while_the_storage_never_says_that_it_has_written(
     payer = Payer(world, version, consent_type=consent_type)
 
     def run(fault: Fault) -> None:
+        if fault.lasting:
+            return  # nobody can find out then
         with never_says(world):
             first = _paid(fault, payer, key)
         _taken(fault, payer, first, key)
@@ -621,11 +538,86 @@ def pay_at_a_bank_that_recognises_the_payment(world: World) -> Run:
     return run
 
 
+# -- calls that are answered later
+
+
+@scene(1, 2)
+def have_a_question_asked_later(world: World, version: int) -> Run:
+    bearer, path = world.tokens(version)["access_token"], "/tpp/accounts"
+    webhook, answer = {1: ("/accounts", {"status": "success"}), 2: ("/v2_accounts", {})}[version]
+    world.banks[version].answers[webhook] = lambda sent: answer | {"accounts": []}
+
+    def run(fault: Fault) -> None:
+        accepted = completed(fault, lambda: world.tpp("GET", path, bearer=bearer, headers=LATER), 202)
+        assert len(records(world, "relay")) == 1 or fault.loses_what_was_applied()
+        carry_on(world)
+        assert outcome(world, accepted.body["request_id"], bearer)["state"] == "done"
+
+    return run
+
+
+@scene((2, "single"), (2, "direct"))
+def have_a_payments_status_asked_for_later(world: World, version: int, kind: str) -> Run:
+    payer = LaterPayer(world, version, kind)
+    payer.pay()
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    bic = "&bic=BETADEF1" if kind == "direct" else ""
+    path = f"/tpp/payment_status?payment_id=P-1{bic}"
+
+    def run(fault: Fault) -> None:
+        accepted = completed(fault, lambda: world.tpp("GET", path, bearer=payer.bearer, headers=LATER), 202)
+        assert len(records(world, "relay")) == 1 or fault.loses_what_was_applied()
+        carry_on(world)
+        assert payer.outcome(accepted)["body"]["transaction_status"] == "ACSC"
+
+    return run
+
+
+@scene(
+    (1, "single", "one_time", None),
+    (2, "bulk", "one_time", "key"),
+    (1, "bulk", "reusable", None),
+    (2, "direct", "reusable", None),
+    (1, "direct", "reusable", "key"),
+)
+def have_a_payment_made_later(world: World, version: int, kind: str, consent_type: str, key: str | None) -> Run:
+    payer = LaterPayer(world, version, kind, consent_type)
+
+    def run(fault: Fault) -> None:
+        accepted = completed(fault, lambda: payer.pay_later(key), 202)
+        assert len(records(world, "payment")) == 1
+        if consent_type == "one_time":
+            assert (status_of_consent(world), payer.pay().status) == ("spent", 401)
+        if key:
+            assert payer.pay_later(key).text == accepted.text
+        carry_on(world)
+        assert payer.outcome(accepted)["status"] == 200
+        assert payer.calls == len(items(world, "payments")) == 1
+
+    return run
+
+
+@scene("done", "failed", "queued")
+def look_up_what_came_of_a_call(world: World, state: str) -> Run:
+    payer = LaterPayer(world, 1)
+    accepted = payer.pay_later()
+    payer.bank_does(taken(1) if state == "done" else REFUSAL[1])
+    if state != "queued":
+        carry_on(world)
+
+    def run(fault: Fault) -> None:
+        path = f"/tpp/requests/{accepted.body['request_id']}"
+        assert completed(fault, lambda: world.tpp("GET", path, bearer=payer.bearer)).body["state"] == state
+
+    return run
+
+
 # -- what banks report
 
 
 @scene(1, 2)
 def report_a_payments_status(world: World, version: int) -> Run:
+    world.wants_events()
     payer, request_id = Payer(world, version, "direct"), str(uuid.uuid4())
     payer.pay()
     first, new, newer = (1, 0, 4) if version == 1 else ("RCVD", "ACSP", "ACSC")
@@ -639,12 +631,14 @@ def report_a_payments_status(world: World, version: int) -> Run:
         assert report().status == 200
         (payment,) = items(world, "payments")
         assert [entry["status"] for entry in payment["history"]] == [first, new, newer]
+        assert told(world) == ["payment.status_changed"] * 2
 
     return run
 
 
 @scene()
 def report_a_status_and_another_one_before_the_repeat(world: World) -> Run:
+    world.wants_events()
     payer, request_id = Payer(world, 2, "direct"), str(uuid.uuid4())
     payer.pay()
 
@@ -657,6 +651,7 @@ def report_a_status_and_another_one_before_the_repeat(world: World) -> Run:
         (payment,) = items(world, "payments")
         later = sorted(entry["status"] for entry in payment["history"][1:])
         assert later == ["ACSP", "ACWC"], "each of them once"
+        assert told(world) == ["payment.status_changed"] * 2
 
     return run
 
@@ -694,6 +689,7 @@ def report_before_the_payment_is_known(world: World, version: int) -> Run:
 
 @scene((1, None), (2, "key"))
 def pay_after_the_bank_has_reported(world: World, version: int, key: str | None) -> Run:
+    world.wants_events()
     payer = Payer(world, version, "direct")
     new = 4 if version == 1 else "ACSC"
     payer.report(new)
@@ -705,6 +701,7 @@ def pay_after_the_bank_has_reported(world: World, version: int, key: str | None)
         kept = payment.get("history", payment.get("early"))
         assert [entry["status"] for entry in kept][-1:] == [new]
         assert first.status != 200 or len(kept) == 2
+        assert told(world) == (["payment.status_changed"] if "history" in payment else [])
 
     return run
 
@@ -724,55 +721,13 @@ def report_a_days_performance(world: World) -> Run:
     return run
 
 
-# -- delivery
+# -- the scenes, played
 
 
-@scene("takes it", "fails", "is gone")
-def deliver_to_a_bank_that(world: World, does: str) -> Run:
-    world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(1)["access_token"]})
-    answers: dict[str, Any] = {
-        "takes it": {"status": "success"},
-        "fails": Reply(503, b"", {}, 0.01),
-        "is gone": Reply(404, b"", {}, 0.01),
-    }
-
-    def stored() -> dict[str, Any]:
-        (delivery,) = items(world, "deliveries")
-        return delivery
-
-    def run(fault: Fault) -> None:
-        side = world.banks[1]
-        side.answers["/revoke_token"] = lambda sent: answers[does]
-        with fault, contextlib.suppress(StoreError):
-            world.hub.worker.attempt(stored()["delivery_id"])
-        assert len(side.received) <= 1
-        if fault.hit is None:
-            assert stored()["state"] == {"takes it": "delivered", "fails": "due", "is gone": "failed"}[does]
-            assert len(side.received) == 1
-        if does == "fails":
-            side.answers["/revoke_token"] = lambda sent: answers["takes it"]
-        world.clock.advance(CLAIMED_SECONDS)
-        world.hub.worker.attempt(stored()["delivery_id"])
-        assert stored()["state"] == ("failed" if does == "is gone" else "delivered")
-        assert stored()["attempts"] <= 2
-        assert 1 <= len(side.received) <= 2
-        assert {sent.headers["X-Request-Id"] for sent in side.received} == {stored()["request_id"]}
-
-    return run
+@pytest.mark.parametrize("name", scene.all)
+def test_a_fault_of_storage_loses_and_doubles_nothing(world: World, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.play(world, name, monkeypatch)
 
 
-@scene()
-def sweep(world: World) -> Run:
-    world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(1)["access_token"]})
-    (delivery,) = items(world, "deliveries")
-
-    def run(fault: Fault) -> None:
-        world.queued()
-        with fault, contextlib.suppress(StoreError):
-            world.hub.worker.sweep()
-        if fault.hit is not None:
-            world.hub.worker.sweep()  # a minute later
-        assert delivery["delivery_id"] in world.queued()
-        assert items(world, "deliveries") == [delivery]
-
-    return run
+def test_every_call_of_the_storage_by_a_request_was_hit_by_every_fault() -> None:
+    assert scene.missed(sites_of_requests()) == []

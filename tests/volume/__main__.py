@@ -14,15 +14,15 @@ from collections.abc import Callable
 os.environ.update(AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", AWS_REGION="eu-west-1", STAGE="local")
 os.environ["AWS_DEFAULT_REGION"] = os.environ["AWS_REGION"]
 
-from moto import mock_aws  # noqa: E402 - it reads the environment
+from moto import mock_aws
 
-from chalicelib.bootstrap import Hub  # noqa: E402
-from chalicelib.delivery.deliveries import TABLE  # noqa: E402
-from chalicelib.foundation.settings import Settings  # noqa: E402
-from infra.local.resources import lay  # noqa: E402
-from tests.volume.loading import load  # noqa: E402
-from tests.volume.records import records  # noqa: E402
-from tests.volume.round_trips import RoundTrips  # noqa: E402
+from chalicelib.bootstrap import Hub
+from chalicelib.delivery.deliveries import TABLE
+from chalicelib.foundation.settings import Settings
+from infra.local.resources import lay
+from tests.volume.loading import load
+from tests.volume.records import records
+from tests.volume.round_trips import RoundTrips
 
 GOAL = 5
 """A sweep takes fewer round trips than this."""
@@ -39,7 +39,7 @@ def main() -> int:
     with mock_aws():
         lay(emulated=True, dynamodb_apart=True)
         hub = Hub(Settings.from_environment(os.environ))
-        items = records(options.records, options.due, hub.clock.time())
+        items = records(hub.outbox, options.records, options.due, hub.clock.time())
         load(f"{hub.settings.prefix}-{TABLE}", items, _progress(options.records))
         return _sweep(hub, options.records, options.due)
 

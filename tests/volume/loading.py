@@ -1,6 +1,6 @@
 """Loading: items written into DynamoDB Local as fast as it takes them.
 
-It is spoken to directly. boto3 would need the processor for longer than the engine does, and signatures are not checked.
+It is spoken to directly: boto3 would need more of the processor than the engine does, and signatures are not checked.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def load(table: str, items: Iterable[Item], progress: Callable[[int], None]) -> 
     with ThreadPoolExecutor(_CONNECTIONS) as pool:
         under_way: set[Future[int]] = set()
         while True:
-            under_way |= {pool.submit(_write, table, batch) for batch in islice(batches, 4 * _CONNECTIONS - len(under_way))}
+            under_way |= {
+                pool.submit(_write, table, batch) for batch in islice(batches, 4 * _CONNECTIONS - len(under_way))
+            }
             if not under_way:
                 return
             done, under_way = wait(under_way, return_when=FIRST_COMPLETED)

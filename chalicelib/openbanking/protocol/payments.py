@@ -78,6 +78,10 @@ OUTCOME_UNKNOWN = (
     "bank and quote the X-Request-Id, or look for the payment among the account's"
 )
 NOT_KEPT = f"the bank answered, but its answer could not be kept; {OUTCOME_UNKNOWN}"
+ACCEPTANCE_UNKNOWN = (
+    "the storage did not answer: it is unknown whether the payment was accepted and will be sent; without an "
+    "Idempotency-Key a repeat may be a second payment"
+)
 AUTHORIZE_AGAIN = "the bank does not accept the PSU's token any more, the PSU must authorize again"
 
 

@@ -1,0 +1,161 @@
+"""The command that shows what became of one request: its log lines, and the records that they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chalicelib.bootstrap import Hub
+from chalicelib.delivery.deliveries import Delivery
+from chalicelib.delivery.journal import UnknownDelivery
+from chalicelib.foundation import aws
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.identifiers import is_uuid
+from infra.admin import connection, deliveries, times
+from infra.admin.log_search import CloudWatchLog, Line, LocalLog, Log
+from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
+from infra.admin.records import follow
+from infra.local import stackfile
+
+DAY = 24 * 3600
+_BEFORE = 60
+"""How long before its first delivery a request may have begun, in seconds."""
+_OUTCOMES = ("status", "failure", "reason", "error", "code", "exception_name")
+_NOT_DETAILS = (*_OUTCOMES, "at", "function", "level", "message", "milliseconds", "exception")
+_TIMELINE = ("time", "function", "event", "outcome", "ms", "details")
+_RELAYS = ("time", "bic", "webhook", "outcome", "ms")
+_DELIVERIES = ("delivery_id", "kind", "topic", "receiver", "state", "attempts", "next_attempt_at")
+_RECORDS = {"Authorization request": "authorizations", "Consent": "consents", "Payment": "payments"}
+
+
+@reporting
+def trace(
+    request_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="REQUEST_ID", help="The X-Request-Id, or the id of a delivery, an event or an asynchronous request."
+        ),
+    ],
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help=f"How far back to look; a day when left out. {times.HELP}", show_default=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> Report:
+    """Show what became of one request.
+
+    That is what was logged, which banks were asked, what was delivered, and the records that all this leads to. On the
+    local stack the lines come from its log file, on a deployed stage from CloudWatch Logs. Records are shown as
+    they stand now, without what is sealed, hashed or secret. For a delivery it goes on with the request that caused it.
+    The exit code is 1 when nothing was found.
+
+    \b
+    Examples:
+      python -m infra.admin trace 8c1d4a52-60d5-4d5e-9f3c-0b5d9b6c2f11
+      python -m infra.admin trace 4a1f0c2e9b7d3356a8e0f1 --since 3d --json
+    """
+    hub = connection.connect()
+    delivery = None if is_uuid(request_id) else _delivery(hub, request_id)
+    traced = request_id if delivery is None else delivery.cause_id or delivery.request_id
+    start, log = _start(hub, since, delivery), _log(hub)
+    lines = log.lines(traced, start)
+    if not lines and delivery is None:
+        raise Refused(f"nothing is known of {traced}: no line of it since {timestamp(start)} in {log.place}")
+    found = follow(hub.store, lines, [request_id] if delivery else [])
+    written = [_written(line) for line in lines]
+    data = {
+        "request_id": traced,
+        "since": timestamp(start),
+        "searched": log.place,
+        "lines": written,
+        "relays": [line for line in written if line["message"] == "bank asked"],
+        "deliveries": [deliveries.members(each, hub.clock.time()) for each in found.deliveries],
+        "authorizations": found.authorizations,
+        "consents": found.consents,
+        "payments": found.payments,
+    }
+    return Report(data, "\n\n".join(_sections(data)))
+
+
+def _delivery(hub: Hub, delivery_id: str) -> Delivery:
+    try:
+        return hub.journal.show(delivery_id)
+    except UnknownDelivery:
+        text = f"{delivery_id} is neither the id of a request, which is a UUID, nor that of a delivery that is kept"
+        raise Refused(text) from None
+
+
+def _start(hub: Hub, since: str | None, delivery: Delivery | None) -> int:
+    """The time from which on lines are looked for."""
+    now = hub.clock.time()
+    if since is not None:
+        return times.moment(since, now)
+    return min(now - DAY, delivery.created_at - _BEFORE if delivery else now)
+
+
+def _log(hub: Hub) -> Log:
+    """Where the stage's lines are."""
+    if not hub.settings.is_local:
+        return CloudWatchLog(aws.client("logs"), hub.settings.prefix)
+    stack = stackfile.running()
+    if stack is None or "log" not in stack:
+        raise Refused("no local stack is running, so there is no log to look through: start it with `make run`")
+    return LocalLog(Path(stack["log"]))
+
+
+def _written(line: Line) -> dict[str, Any]:
+    at = line.at.isoformat(timespec="milliseconds")
+    return {"at": at, "function": line.function, "level": line.level, "message": line.message, **line.members}
+
+
+def _sections(data: Mapping[str, Any]) -> Iterator[str]:
+    """What a person reads, part by part."""
+    lines = data["lines"]
+    yield f"Request {data['request_id']}\n{len(lines)} lines since {data['since']} in {data['searched']}"
+    if lines:
+        yield f"What happened\n{table(map(_event, lines), _TIMELINE)}"
+    if data["relays"]:
+        yield f"Banks asked\n{table(map(_relay, data['relays']), _RELAYS)}"
+    if data["deliveries"]:
+        yield f"Deliveries, as they stand now\n{table(data['deliveries'], _DELIVERIES)}"
+    for title, name in _RECORDS.items():
+        for record in data[name]:
+            yield f"{title}, as it stands now\n{listing(_flat(record))}"
+
+
+def _event(line: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the timeline."""
+    details = [f"{name}={_text(value)}" for name, value in line.items() if name not in _NOT_DETAILS]
+    return {
+        "time": line["at"],
+        "function": line["function"],
+        "event": line["message"],
+        "outcome": _outcome(line),
+        "ms": line.get("milliseconds"),
+        "details": " ".join(details),
+    }
+
+
+def _relay(line: Mapping[str, Any]) -> dict[str, Any]:
+    asked = {name: line.get(name) for name in ("bic", "webhook")}
+    return {"time": line["at"], **asked, "outcome": _outcome(line), "ms": line.get("milliseconds")}
+
+
+def _outcome(line: Mapping[str, Any]) -> Any:
+    return next((line[name] for name in _OUTCOMES if name in line), None)
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with its history an entry a line."""
+    history = [f"{entry['at']}  {entry['status']}" for entry in record.get("history", ())]
+    flat = {name: _text(value) for name, value in record.items() if name != "history"}
+    return flat | ({"history": history} if history else {})
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

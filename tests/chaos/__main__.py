@@ -1,0 +1,70 @@
+"""``python -m tests.chaos``: the kill test, in full; the same seed leads the same way again."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+import time
+from pathlib import Path
+
+from tests.chaos.run import Run, Size
+from tests.chaos.verdict import Verdict
+
+_SHOWN = 20
+
+
+def main() -> int:
+    """The command; answers its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser.add_argument("--seed", default="", help="what everything is drawn from; one of its own when left out")
+    parser.add_argument("--deliveries", type=int, default=1000, help="notices; payments and questions come on top")
+    parser.add_argument("--kills", type=int, default=100, help="so many must have died, or the run proves nothing")
+    parser.add_argument("--parallel", type=int, default=1, help="workers at the same time, on DynamoDB Local")
+    parser.add_argument("--folder", type=Path, default=Path("build"), help="where the log and the transcript go")
+    options = parser.parse_args()
+    seed = options.seed or secrets.token_hex(4)
+    print(f"SEED={seed}" + (", not replayable: workers run in parallel" if options.parallel > 1 else ""), flush=True)
+    begun = time.monotonic()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    log = options.folder / "chaos.log"
+    log.write_text("")
+    run = Run(seed, Size(options.deliveries, options.parallel), log)
+    try:
+        run.play()
+        verdict = Verdict(run, log)
+    finally:
+        run.stop()
+    (options.folder / "chaos.transcript").write_text("\n".join(run.story.transcript) + "\n")
+    kills = run.story.deaths.total()
+    broken = [*verdict.broken, *([] if kills >= options.kills else [f"only {kills} workers died"])]
+    print(_summary(run, verdict, time.monotonic() - begun))
+    print(f"\nThe log is {log}, what happened in which order {options.folder / 'chaos.transcript'}")
+    print(f"Transcript {run.story.digest}")
+    for line in broken[:_SHOWN]:
+        print(f"BROKEN: {line}")
+    print(f"{len(broken)} promises broken" if broken else "Every promise was kept")
+    return 1 if broken else 0
+
+
+def _summary(run: Run, verdict: Verdict, seconds: float) -> str:
+    story, calls = run.story, run.ledger.calls
+    failed = sum(call.said not in ("200", "refused") for call in calls)
+    arrived = sum(record.state == "delivered" for record in verdict.notices)
+    hours = story.simulated / 3600
+    lines = [
+        f"{arrived} of {len(verdict.notices)} notices arrived, in {len(calls)} calls of all kinds, {failed} of which failed",
+        f"{story.attempts} messages were worked on in {hours:.1f} simulated hours, {seconds:.0f} s of this machine",
+        f"{story.resent} were sent again by hand after their last attempt",
+        f"{len(verdict.orders)} orders reached their banks, none twice" if not verdict.broken else "",
+        f"{len(story.unanswered)} calls of TPPs were never answered and not repeated",
+        "\nWhat TPPs were told of their accepted calls:",
+        *(f"  {count:4} {ending}" for ending, count in sorted(verdict.endings.items())),
+        f"\n{story.deaths.total()} workers were killed:",
+        *(f"  {count:4} {where}" for where, count in sorted(story.deaths.items(), key=lambda each: each[0].split()[::-1])),
+    ]
+    return "\n".join(filter(None, lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,249 @@
+"""A run: calls are accepted, workers deliver and die, time passes, until nothing is due any more."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from chalicelib.bootstrap import Hub
+from chalicelib.delivery.deliveries import DUE, Delivery
+from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.settings import Settings
+from tests.chaos.engine import Engine
+from tests.chaos.lanes import Lane, Outcome, preload
+from tests.chaos.life import Order
+from tests.chaos.receivers import Ledger, Receivers, verify_in
+from tests.chaos.traffic import Preparation, Scene, TppCall
+from tests.world import START
+
+_MINUTE = 60
+_ACCEPTED = 202
+_OUTAGES = {1: (90, 200), 2: (240, 380)}
+"""When a bank cannot be reached at all, by version, in seconds from the start."""
+_RESENDS = 5
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much happens: ``deliveries`` are notices; asynchronous calls come on top of them."""
+
+    deliveries: int
+    lanes: int = 1
+
+    @property
+    def consents(self) -> int:
+        return math.ceil(self.deliveries / 3)
+
+    @property
+    def payments(self) -> int:
+        return math.ceil(self.deliveries / 5)
+
+    @property
+    def questions(self) -> int:
+        return math.ceil(self.deliveries / 30)
+
+    @property
+    def patience(self) -> int:
+        """So that about as many workers die in a long run as are asked for, and some in a short one."""
+        return math.ceil(self.deliveries / 400)
+
+
+@dataclass
+class Accepted:
+    """A call that was accepted for later, and what its TPP was told in the end."""
+
+    call: TppCall
+    request_id: str
+    told: tuple[int, Any] = (0, None)
+
+
+@dataclass
+class Story:
+    """All that a run leaves to be judged."""
+
+    calls: list[TppCall] = field(default_factory=list)
+    accepted: list[Accepted] = field(default_factory=list)
+    unanswered: list[TppCall] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
+    revoked: set[str] = field(default_factory=set)
+    deaths: Counter[str] = field(default_factory=Counter)
+    resent: int = 0
+    attempts: int = 0
+    simulated: float = 0
+    transcript: list[str] = field(default_factory=list)
+
+    @property
+    def digest(self) -> str:
+        """What two runs have in common that went the same way."""
+        return hashlib.sha256("\n".join(self.transcript).encode()).hexdigest()
+
+
+class Run:
+    """Everything of one run; ``log`` is the file that the workers log to."""
+
+    def __init__(self, seed: str, size: Size, log: Path) -> None:
+        self._seed = seed
+        self._size = size
+        self._draw = random.Random(f"{seed}/run")
+        self.clock = ManualClock(START)
+        preload()
+        self._engine = Engine(self.clock, dynamodb_local=size.lanes > 1)
+        verify_in(self.clock.now)
+        self.ledger = Ledger(self.clock, seed)
+        self._banks = {version: Receivers(self.ledger) for version in (1, 2)}
+        self._tpp = Receivers(self.ledger)
+        self._lanes = [
+            Lane(f"{seed}/{number}", self._engine.environment, str(log), size.patience) for number in range(size.lanes)
+        ]
+        self.hub = Hub(Settings.from_environment(self._engine.environment), self.clock)
+        self._queue = f"{self.hub.settings.prefix}-deliveries"
+        self._next_sweep = self.clock.monotonic() + _MINUTE
+        self._looked_up = False
+        self._heard = 0
+        self.story = Story()
+
+    def play(self) -> Story:
+        """The whole run."""
+        scene = self._prepare()
+        self.ledger.events_secrets |= scene.events_secrets
+        self.story.calls = list(scene.calls)
+        calls = deque(scene.calls)
+        for lane in self._lanes:
+            lane.mortal = True
+        while self._round(calls):
+            self.clock.advance(self._draw.uniform(0.05, 0.6))
+        self._bury()
+        self.story.deaths = sum((lane.deaths for lane in self._lanes), Counter())
+        self.story.simulated = self.clock.monotonic() - START.timestamp()
+        return self.story
+
+    def stop(self) -> None:
+        self._bury()
+        for server in (*self._banks.values(), self._tpp):
+            server.stop()
+        self._engine.stop()
+
+    def records(self) -> list[Delivery]:
+        """All deliveries as they stand."""
+        items = self.hub.store.scan("deliveries")
+        return [Delivery.from_item(item) for item in items if item["part"] == "record"]
+
+    # -- inside
+
+    def _prepare(self) -> Scene:
+        banks = {version: f"{server.url}/bank-{version}" for version, server in self._banks.items()}
+        size = self._size
+        preparation = Preparation(
+            self._seed, banks, self._tpp.url, size.consents, size.payments, size.questions
+        )
+        scene: Scene = self._lanes[0].carry_out(self._order("prepare", preparation))
+        self._lanes[0].bury()
+        return scene
+
+    def _round(self, calls: deque[TppCall]) -> bool:
+        """One order for every lane; answers whether there is anything left to do."""
+        orders = [self._choose(calls) for _ in self._lanes]
+        waiting = [lane.begin(order) for lane, order in zip(self._lanes, orders, strict=True)]
+        busy = bool(calls)
+        for order, outcome in zip(orders, [wait() for wait in waiting], strict=True):
+            self._note(order, outcome)
+            if order.name == "call" and self._answered(order.what, outcome):
+                calls.append(order.what)
+            busy = busy or outcome.died_at is not None or order.name != "consume" or outcome.result[0] > 0
+        return busy or self._skip()
+
+    def _choose(self, calls: deque[TppCall]) -> Order:
+        if self.clock.monotonic() >= self._next_sweep:
+            self._next_sweep = _minute_after(self.clock.monotonic())
+            return self._order("sweep")
+        if calls and self._draw.random() < 0.4:
+            return self._order("call", calls.popleft())
+        return self._order("consume")
+
+    def _order(self, name: str, what: Any = None) -> Order:
+        passed = self.clock.monotonic() - START.timestamp()
+        closed = [self._banks[version].server_port for version, (start, end) in _OUTAGES.items() if start < passed < end]
+        return Order(name, self.clock.monotonic(), tuple(closed), what)
+
+    def _note(self, order: Order, outcome: Outcome) -> None:
+        subject = order.what.subject if order.name == "call" else ""
+        result = outcome.result[0] if order.name == "call" and outcome.result else outcome.result
+        self.story.transcript.append(f"{order.now:.3f} {order.name} {subject} {result} {outcome.died_at}")
+        heard = self.ledger.calls[self._heard :]
+        self.story.transcript += [f"  {call.path} {call.id} {call.said}" for call in heard]
+        self._heard += len(heard)
+        if order.name == "consume" and outcome.result:
+            self.story.attempts += len(outcome.result[1])
+
+    def _answered(self, call: TppCall, outcome: Outcome) -> bool:
+        """Keep what a call was answered; answers whether its TPP makes it again."""
+        if outcome.died_at is not None:
+            if not call.repeated:
+                self.story.unanswered.append(call)
+            return call.repeated
+        status, body = outcome.result
+        if call.kind == "revoke" and status == 200:
+            self.story.revoked.add(call.subject)
+        elif call.kind != "revoke" and status == _ACCEPTED:
+            self.story.accepted.append(Accepted(call, body["request_id"]))
+        else:
+            self.story.contradictions.append(f"{call.kind} {call.subject} was answered {status}: {body}")
+        return False
+
+    def _skip(self) -> bool:
+        """Nothing can be done now: go to the next moment at which something can; answers whether there is one."""
+        now = self.clock.monotonic()
+        due = DUE.rows(self.hub.store, until=1 << 40, limit=1)
+        if not due:
+            return self._end()
+        message = self._engine.next_message(self._queue)
+        swept = max(self._next_sweep, _minute_after(float(due[0][DUE.time]) - 1))
+        moment = swept if message is None else min(message + 0.001, swept)
+        if moment - now > 10 * _MINUTE and not self._looked_up:
+            self._look_up()
+        self._next_sweep = swept
+        self.clock.advance(max(moment - now, 0))
+        return True
+
+    def _end(self) -> bool:
+        """What is done when nothing is due any more; answers whether something has become due by that."""
+        if not self._looked_up:
+            self._look_up()
+        failed = [each for each in self.records() if each.state == "failed" and each.kind in ("event", "revoke_token")]
+        if not failed or self.story.resent > _RESENDS * len(self.story.calls):
+            return False
+        self._quietly([self._order("resend", each.delivery_id) for each in failed])
+        self.story.resent += len(failed)
+        return True
+
+    def _look_up(self) -> None:
+        """The TPPs fetch what came of their accepted calls."""
+        self._looked_up = True
+        orders = []
+        for each in self.story.accepted:
+            call = each.call
+            path = f"/tpp/requests/{each.request_id}"
+            orders.append(self._order("call", TppCall("fetch", "", "GET", path, call.client_id, True, None, call.bearer)))
+        for each, told in zip(self.story.accepted, self._quietly(orders), strict=True):
+            each.told = told
+
+    def _quietly(self, orders: list[Order]) -> list[Any]:
+        """The results of orders that nobody dies of."""
+        lane = Lane(f"{self._seed}/quiet/{self.clock.monotonic()}", self._engine.environment, self._lanes[0].log)
+        try:
+            return [lane.carry_out(order) for order in orders]
+        finally:
+            lane.bury()
+
+    def _bury(self) -> None:
+        for lane in self._lanes:
+            lane.bury()
+
+
+def _minute_after(moment: float) -> float:
+    return math.floor(moment / _MINUTE + 1) * _MINUTE

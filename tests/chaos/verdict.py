@@ -1,0 +1,145 @@
+"""The verdict: what was promised, held against what receivers, records and TPPs have seen."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from chalicelib.delivery.deliveries import Delivery
+from chalicelib.delivery.slots import SLOTS, free_slots
+from chalicelib.openbanking.consents import consent_key
+from chalicelib.openbanking.protocol.payments import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
+from tests.chaos.life import kind_of
+from tests.chaos.receivers import Call, payment_id_of
+from tests.chaos.run import Accepted, Run
+
+_NOTICES = ("event", "revoke_token")
+_STORIES = ("consent.authorised", "consent.revoked", "/revoke_token")
+
+
+class Verdict:
+    """Looks at a run that is over; ``broken`` names every promise that was not kept, and by what."""
+
+    def __init__(self, run: Run, log: Path) -> None:
+        self._run = run
+        self._story = run.story
+        self._log = log
+        self.records = run.records()
+        self._by_id: dict[str, list[Call]] = defaultdict(list)
+        for call in run.ledger.calls:
+            self._by_id[call.id].append(call)
+        self.orders = [call for call in run.ledger.calls if kind_of(call.path) == "payment"]
+        self.endings: Counter[str] = Counter()
+        self.broken = [
+            *run.ledger.complaints,
+            *self._story.contradictions,
+            *self._arrived(),
+            *self._complete(),
+            *self._repeats(),
+            *self._paid_once(),
+            *self._told_truth(),
+            *self._nothing_left(),
+            *self._defects(),
+        ]
+
+    @property
+    def notices(self) -> list[Delivery]:
+        return [record for record in self.records if record.kind in _NOTICES]
+
+    def _arrived(self) -> Iterator[str]:
+        """Every notice has arrived, and none is called delivered that has not."""
+        for record in self.notices:
+            taken = any(200 <= call.status < 300 for call in self._calls_of(record))
+            if record.state != "delivered":
+                yield f"{record.topic} {record.delivery_id} has not arrived: {record.state}, {record.last}"
+            elif not taken:
+                yield f"{record.topic} {record.delivery_id} is called delivered, and no receiver has it"
+
+    def _complete(self) -> Iterator[str]:
+        """What happened was told once, each to whom it concerns."""
+        told = Counter((record.consent_id, record.topic) for record in self.notices)
+        for consent_id in self._story.revoked:
+            for topic in _STORIES:
+                if told[consent_id, topic] != 1:
+                    yield f"{topic} of {consent_id} has {told[consent_id, topic]} deliveries"
+
+    def _repeats(self) -> Iterator[str]:
+        """A repeat has the id and the body of the first, and nothing else has that id."""
+        by_subject: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for call_id, calls in self._by_id.items():
+            if len({(call.path, call.body) for call in calls}) > 1:
+                yield f"calls with the id {call_id} differ"
+            if kind_of(calls[0].path) != "question":
+                by_subject[calls[0].path, calls[0].subject].add(call_id)
+        yield from (f"{subject} came with the ids {ids}" for subject, ids in by_subject.items() if len(ids) > 1)
+
+    def _paid_once(self) -> Iterator[str]:
+        """No order reaches a bank twice, whatever was answered, and however often its TPP repeated it."""
+        times = Counter(call.subject for call in self.orders)
+        yield from (f"{reference} reached its bank {count} times" for reference, count in times.items() if count > 1)
+        one: dict[str, set[str]] = defaultdict(set)
+        for each in self._story.accepted:
+            one[each.call.subject].add(each.request_id)
+        for reference, ids in one.items():
+            if reference and len(ids) > 1:
+                yield f"{reference} was accepted more than once: {ids}"
+
+    def _told_truth(self) -> Iterator[str]:
+        """What a TPP is told of its accepted call is what happened."""
+        reached = {call.subject: call for call in self.orders}
+        for each in self._story.accepted:
+            status, body = each.told
+            if status != 200 or body["state"] not in ("done", "failed"):
+                yield f"{each.call.kind} {each.call.subject} ended with {status}: {body}"
+                continue
+            ending = self._ending(each, body)
+            self.endings[f"{each.call.kind}: {ending}"] += 1
+            if each.call.kind == "pay":
+                yield from self._true(each, ending, body["body"], reached.get(each.call.subject))
+
+    def _true(self, each: Accepted, ending: str, body: Any, at_bank: Call | None) -> Iterator[str]:
+        reference = each.call.subject
+        took, refused = at_bank is not None and at_bank.done, at_bank is not None and not at_bank.done
+        wrong = {
+            "done": not took or body.get("payment_id") != payment_id_of(reference),
+            "refused": not refused,
+            "not sent": at_bank is not None,
+            "unknown": False,
+        }
+        if wrong.get(ending, at_bank is not None):
+            yield f"{reference} is said to be {ending}, and its bank says {at_bank and at_bank.said}: {body}"
+        if each.call.one_time:
+            item = self._run.hub.store.get(*consent_key(each.call.one_time)) or {}
+            if (item.get("status") == "authorised") is not (ending == "not sent"):
+                yield f"{reference} is {ending}, and its one-time consent is {item.get('status')}"
+
+    def _ending(self, each: Accepted, body: Any) -> str:
+        if body["state"] == "done":
+            return "done"
+        title = str(body["body"]["title"])
+        names = {NOT_SENT: "not sent", REFUSED: "refused", OUTCOME_UNKNOWN: "unknown"}
+        return next((name for text, name in names.items() if title.startswith(text)), title)
+
+    def _nothing_left(self) -> Iterator[str]:
+        """Nothing is due, and every receiver's slots are free."""
+        yield from (f"{record.delivery_id} is still due" for record in self.records if record.state == "due")
+        for receiver in {record.receiver for record in self.records}:
+            free = len(free_slots(self._run.hub.store, receiver, self._run.clock.time() + 60))
+            if free != SLOTS:
+                yield f"{receiver} has {free} free slots"
+
+    def _defects(self) -> Iterator[str]:
+        """The service has logged no defect: receivers that fail and processes that die are data."""
+        for line in self._log.read_text().splitlines():
+            try:
+                level = json.loads(line)["level"]
+            except (ValueError, TypeError, KeyError):
+                level = "ERROR"  # a traceback, or what the runner says of a function that failed
+            if level in ("ERROR", "CRITICAL"):
+                yield f"logged: {line[:300]}"
+
+    def _calls_of(self, record: Delivery) -> list[Call]:
+        return self._by_id[record.delivery_id if record.kind == "event" else record.request_id]

@@ -1,0 +1,142 @@
+"""Slots: few deliveries to one receiver at a time, so that none can hold up the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.delivery.deliveries import CLAIMED_SECONDS
+from chalicelib.delivery.slots import SLOTS, free_slots
+from chalicelib.delivery.worker import Worker
+from chalicelib.foundation.identifiers import new_id
+from tests.conftest import DYNAMODB_ENDPOINT
+from tests.delivery.conftest import Receiver, begun, contest, fail, record
+from tests.world import World
+
+pytestmark = pytest.mark.dynamodb
+
+
+@pytest.fixture
+def name() -> str:
+    """A receiver that nothing was ever sent to."""
+    return f"bank#{new_id()}"
+
+
+def fill(world: World, worker: Worker, name: str) -> None:
+    """Have as many attempts under way as the receiver may have."""
+    for _ in range(SLOTS):
+        begun(worker, record(world, receiver=name))
+
+
+def free(world: World, name: str) -> int:
+    return len(free_slots(world.hub.store, name, world.clock.time()))
+
+
+def test_a_receiver_gets_four_deliveries_at_a_time_and_no_fifth(world: World, worker: Worker, name: str) -> None:
+    fifth = record(world, receiver=name)
+    assert (SLOTS, free(world, name)) == (4, 4)
+    fill(world, worker, name)
+
+    assert worker.begin(fifth) is None
+    assert free(world, name) == 0
+
+
+def test_other_receivers_are_not_concerned(world: World, worker: Worker, receiver: Receiver, name: str) -> None:
+    fill(world, worker, name)
+    other = record(world, receiver=f"{name}-other")
+    worker.attempt(other)
+
+    assert world.delivery(other).state == "delivered"
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_busy_receivers_delivery_is_put_off_without_counting_and_comes_in_the_end(
+    world: World, worker: Worker, receiver: Receiver, name: str
+) -> None:
+    waiting = record(world, receiver=name)
+    fill(world, worker, name)
+    worker.attempt(waiting)
+
+    delivery = world.delivery(waiting)
+    assert (delivery.state, delivery.attempts, delivery.claimed_by, receiver.got) == ("due", 0, None, [])
+    assert delivery.due_at == world.clock.time() + 2
+    world.clock.advance(CLAIMED_SECONDS)
+    worker.attempt(waiting)
+    assert (world.delivery(waiting).state, world.delivery(waiting).attempts) == ("delivered", 1)
+
+
+@pytest.mark.usefixtures("exact")
+def test_the_longer_a_delivery_waits_for_a_busy_receiver_the_more_seldom_it_tries(
+    world: World, worker: Worker, name: str
+) -> None:
+    waiting, delays = record(world, receiver=name), []
+    for _ in range(7):
+        fill(world, worker, name)
+        worker.attempt(waiting)
+        delays.append((world.delivery(waiting).due_at or 0) - world.clock.time())
+        world.clock.advance(CLAIMED_SECONDS)
+
+    assert delays == [2, 15, 30, 45, 60, 60, 60]
+
+
+@pytest.mark.parametrize(
+    "failures",
+    [[], [fail()], [fail(final=True)], [fail(not_made=True)], [ZeroDivisionError()]],
+    ids=["delivered", "retried", "failed", "not made", "defect"],
+)
+def test_every_outcome_frees_the_slot(
+    world: World, worker: Worker, receiver: Receiver, name: str, failures: list[Exception]
+) -> None:
+    receiver.failures = list(failures)
+    receiver.meanwhile = lambda: counts.append(free(world, name))
+    counts: list[int] = []
+    worker.attempt(record(world, receiver=name))
+
+    assert [*counts, free(world, name)] == [SLOTS - 1, SLOTS]
+
+
+def test_a_dead_workers_slot_is_free_when_its_time_is_over(world: World, worker: Worker, name: str) -> None:
+    fill(world, worker, name)
+
+    world.clock.advance(CLAIMED_SECONDS - 1)
+    assert free(world, name) == 0
+    world.clock.advance(1)
+    assert free(world, name) == SLOTS
+    begun(worker, record(world, receiver=name))
+
+
+def test_an_overtaken_attempt_does_not_free_a_slot(world: World, worker: Worker, name: str) -> None:
+    slow = begun(worker, record(world, receiver=name))
+    world.clock.advance(CLAIMED_SECONDS)
+    begun(worker, slow.delivery.delivery_id)
+    before = free(world, name)
+    worker.carry_out(slow)
+
+    assert free(world, name) == before == SLOTS - 1
+
+
+def test_what_only_has_to_be_given_up_needs_no_slot(world: World, worker: Worker, name: str) -> None:
+    late = record(world, "relay", receiver=name)
+    world.clock.advance(3600)
+    fill(world, worker, name)
+    worker.attempt(late)
+
+    assert world.delivery(late).state == "failed"
+
+
+def test_of_many_workers_one_gets_a_delivery(world: World, worker: Worker, name: str) -> None:
+    recorded = record(world, receiver=name)
+    claims = contest([lambda: worker.begin(recorded)] * 16)
+
+    assert len([claim for claim in claims if claim]) == 1
+    assert (world.delivery(recorded).attempts, free(world, name)) == (1, SLOTS - 1)
+
+
+def test_many_workers_never_take_more_slots_than_there_are(world: World, worker: Worker, name: str) -> None:
+    workers = 16 if DYNAMODB_ENDPOINT else SLOTS + 2
+    ids = [record(world, receiver=name) for _ in range(workers)]
+    claims = contest([lambda each=each: worker.begin(each) for each in ids])  # type: ignore[misc]
+
+    taken = [claim for claim in claims if claim]
+    assert 1 <= len(taken) <= SLOTS
+    assert len({claim.slot for claim in taken}) == len(taken) == SLOTS - free(world, name)
+    assert all(world.delivery(each).state == "due" for each in ids)

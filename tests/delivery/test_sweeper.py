@@ -1,0 +1,177 @@
+"""The sweeper: queues what is due and in no queue, in few round trips, and nothing that waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import boto3
+import pytest
+
+from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE
+from chalicelib.delivery.schedule import MINUTE
+from chalicelib.delivery.sweeper import BACKLOG
+from chalicelib.delivery.worker import Worker
+from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.parallel import WIDTH
+from chalicelib.foundation.sharded import SHARDS
+from chalicelib.foundation.store import Item, StoreUnavailable
+from tests.conftest import DYNAMODB_ENDPOINT
+from tests.delivery.conftest import Receiver, begun, fail, intended, record
+from tests.volume.loading import BATCH
+from tests.volume.records import records
+from tests.volume.round_trips import RoundTrips
+from tests.world import World
+
+pytestmark = pytest.mark.dynamodb
+
+
+@pytest.fixture
+def sweep(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Sweeps; answers the ids that were queued, in their order."""
+    batches: list[Sequence[str]] = []
+    monkeypatch.setattr(Queue, "send_all", lambda queue, bodies: batches.append(bodies) or [])
+    monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: None)
+
+    def swept() -> list[str]:
+        batches.clear()
+        queued = world.hub.sweeper.sweep()
+        ids = [each for batch in batches for each in batch]
+        assert queued == len(ids) == len(set(ids))
+        return ids
+
+    return swept
+
+
+def test_what_was_never_queued_is_queued(sweep: Callable[[], list[str]], recorded: str) -> None:
+    assert recorded in sweep()
+
+
+def test_what_a_crash_left_between_commit_and_queue_arrives(world: World, worker: Worker, receiver: Receiver) -> None:
+    made = intended(world, body="a body")
+    world.hub.store.transact(made.operations)  # and here the process dies
+    world.clock.advance(MINUTE)
+    world.hub.sweeper.sweep()
+    for delivery_id in world.queued():
+        worker.attempt(delivery_id)
+
+    assert made.delivery_ids[0] in [parcel.delivery.delivery_id for parcel in receiver.got]
+
+
+def test_what_a_worker_left_when_it_died_is_queued_when_its_claim_has_run_out(
+    world: World, worker: Worker, sweep: Callable[[], list[str]], recorded: str
+) -> None:
+    begun(worker, recorded)
+
+    world.clock.advance(CLAIMED_SECONDS - 1)
+    assert recorded not in sweep()
+    world.clock.advance(1)
+    assert recorded in sweep()
+
+
+@pytest.mark.usefixtures("exact")
+def test_what_waits_for_its_time_is_queued_then_and_not_before(
+    world: World, worker: Worker, receiver: Receiver, sweep: Callable[[], list[str]], recorded: str
+) -> None:
+    receiver.failures = [fail()] * 3
+    for delay in (5, 5 * MINUTE, 30 * MINUTE):
+        worker.attempt(recorded)
+        world.clock.advance(delay - 1)
+        assert recorded not in sweep()
+        world.clock.advance(1)
+        assert recorded in sweep()
+    worker.attempt(recorded)
+    assert recorded not in sweep()
+
+
+def test_those_come_first_that_have_waited_longest(world: World, sweep: Callable[[], list[str]]) -> None:
+    ids = []
+    for _ in range(12):
+        ids.append(record(world))
+        world.clock.advance(1)
+
+    assert [each for each in sweep() if each in ids] == ids
+
+
+def test_a_queue_that_is_full_gets_no_more(
+    world: World, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Queue, "waiting", lambda queue: BACKLOG)
+
+    assert sweep() == []
+
+
+def test_a_queue_that_is_almost_full_gets_the_oldest(
+    world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(6):
+        record(world)
+        world.clock.advance(1)
+    everything = sweep()
+    monkeypatch.setattr(Queue, "waiting", lambda queue: BACKLOG - 4)
+
+    assert sweep() == everything[:4]
+
+
+def test_what_the_queue_refuses_is_queued_by_the_next_sweep(
+    world: World, recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Queue, "send_all", lambda queue, bodies: list(bodies))
+        assert world.hub.sweeper.sweep() == 0
+    world.hub.sweeper.sweep()
+
+    assert recorded in world.queued()
+
+
+def test_a_sweep_that_the_storage_fails_is_made_up_for_by_the_next(
+    world: World, sweep: Callable[[], list[str]], recorded: str
+) -> None:
+    with world.storage_gone("query"), pytest.raises(StoreUnavailable):
+        sweep()
+
+    assert recorded in sweep()
+
+
+@pytest.fixture
+def many(world: World) -> Iterator[int]:
+    """So many due deliveries: ten thousand, on the emulator, which is slow, four hundred."""
+    count = 10_000 if DYNAMODB_ENDPOINT else 400
+    items = list(records(world.hub.outbox, count, count, world.clock.time()))
+    batches = [items[start : start + BATCH] for start in range(0, count, BATCH)]
+    write(world, [[{"PutRequest": {"Item": item}} for item in batch] for batch in batches])
+    yield count
+    write(world, [[{"DeleteRequest": {"Key": key_of(item)}} for item in batch] for batch in batches])
+    boto3.client("sqs").purge_queue(QueueUrl=world.hub.deliveries_queue._url)
+
+
+def key_of(item: Item) -> Item:
+    return {"delivery_id": item["delivery_id"], "part": item["part"]}
+
+
+def write(world: World, batches: Sequence[Sequence[Item]]) -> None:
+    client, table = world.hub.store._client, f"{world.hub.settings.prefix}-deliveries"
+    for batch in batches:
+        client.batch_write_item(RequestItems={table: batch})
+
+
+def test_ten_thousand_due_deliveries_are_queued_in_fewer_than_60_round_trips(world: World, many: int) -> None:
+    with RoundTrips().counted() as trips:
+        queued = world.hub.sweeper.sweep()
+
+    assert queued >= many
+    assert world.hub.deliveries_queue.waiting() >= queued
+    assert trips.made < 60 * many / 10_000 + 3
+    assert trips.calls >= many // Queue.BATCH
+
+
+def test_calls_made_together_are_as_many_round_trips_as_waves(world: World) -> None:
+    with RoundTrips().counted() as trips:
+        world.hub.deliveries_queue.waiting()
+        alone = trips.made
+        DUE.rows(world.hub.store, until=0)
+    assert (trips.made - alone, trips.calls - alone) == (1, SHARDS)
+
+    with RoundTrips().counted() as trips:
+        world.hub.outbox.queue([str(number) for number in range((WIDTH + 1) * Queue.BATCH)])
+    assert (trips.made, trips.calls) == (2, WIDTH + 1)
+    boto3.client("sqs").purge_queue(QueueUrl=world.hub.deliveries_queue._url)

@@ -1,0 +1,109 @@
+"""Deliveries on the running stack: events that failed come again, and calls that nobody waits for are answered."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from standardwebhooks.webhooks import Webhook
+from typer.testing import CliRunner
+
+from chalicelib import bootstrap
+from chalicelib.foundation.identifiers import new_id
+from infra.admin.commands import program
+from infra.tour.browser import Browser, confirm
+from infra.tour.patience import until
+from tests.e2e.parties import Journey, Tpp
+from tests.foundation.servers import Connection, serving
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def installed(operator: bootstrap.Hub) -> Iterator[bootstrap.Hub]:
+    """The operator's command line works on the running stack."""
+    bootstrap.use(operator)
+    yield operator
+    bootstrap.use(None)
+
+
+def command(*arguments: str) -> Any:
+    result = CliRunner().invoke(program, [*arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.output)
+
+
+def test_an_event_that_its_receiver_did_not_take_comes_again_under_the_same_id(installed: bootstrap.Hub) -> None:
+    def behaviour(connection: Connection) -> None:
+        while connection.request():
+            is_first = len(server.requests) == 1
+            connection.answer(status="503 Service Unavailable" if is_first else "204 No Content", body=b"")
+
+    with serving(behaviour) as server:
+        made = installed.clients.create(owner="tpp@example.com", title="Forgetful", events_url=server.url)
+        client_id, secret = made.client.client_id, made.events_secret or ""
+        delivery_id = command("clients", "test-event", client_id)["delivery_id"]
+
+        def after(attempts: int) -> Any:
+            """The delivery as the command line shows it, once so many attempts have ended."""
+
+            def look() -> Any:
+                (shown,) = command("deliveries", "list", "--client", client_id)["deliveries"]
+                return shown if shown["attempts"] == attempts and not shown["attempt_under_way"] else None
+
+            return until(look, f"there were no {attempts} attempts")
+
+        waiting = after(1)
+        command("deliveries", "resend", delivery_id)  # instead of waiting for the 5 seconds of the schedule
+        arrived = after(2)
+
+    heads = [_split(request) for _, request in server.requests]
+    assert [waiting["state"], arrived["state"]] == ["due", "delivered"]
+    assert [headers["webhook-id"] for headers, _ in heads] == [delivery_id, delivery_id]
+    for headers, body in heads:
+        assert Webhook(secret).verify(body, headers)["type"] == "test"
+    assert command("deliveries", "show", delivery_id)["delivery"]["state"] == "delivered"
+
+
+def test_a_question_is_answered_later_as_if_the_tpp_had_waited(tpp: Tpp, journey: Journey) -> None:
+    bearer = tpp.redeem(journey.code).json()["access_token"]
+
+    outcome = tpp.later("GET", "/tpp/accounts", bearer=bearer)
+
+    assert (outcome["state"], outcome["status"]) == ("done", 200)
+    assert outcome["body"] == tpp.call("GET", "/tpp/accounts", bearer=bearer).json()
+
+
+def test_a_payment_that_nobody_waited_for_is_confirmed_like_any_other(tpp: Tpp, journey: Journey) -> None:
+    bic, callback = journey.bank["bic"], f"{tpp.base}/payments/callback"
+    key = {"Idempotency-Key": str(uuid.uuid4())}
+
+    outcome = tpp.later("POST", "/tpp/direct_payment_initiation", tpp.direct_payment(journey.bank), headers=key)
+
+    assert (outcome["state"], outcome["status"]) == ("done", 200)
+    confirm(Browser(callback, lambda *_: None), outcome["body"]["confirmation_url"])
+    path = f"/tpp/payment_status?payment_id={outcome['body']['payment_id']}&bic={bic}"
+    status = tpp.call("GET", path).json()
+    assert status.get("payment_status", status.get("transaction_status")) in (4, "ACSC")
+
+
+def test_nobody_else_learns_what_came_of_a_call(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) -> None:
+    other = operator.clients.create(owner="tpp@example.com", title="Curious")
+    accepted = tpp.call(
+        "POST", "/tpp/direct_payment_initiation", tpp.direct_payment(journey.bank), headers={"Prefer": "respond-async"}
+    )
+    place = accepted.headers["Location"]
+
+    assert tpp.call("GET", place).status_code == 200
+    for stranger, path in ((Tpp(tpp.base, other.client.client_id, tpp.callback), place), (tpp, f"{place}{new_id()}")):
+        assert stranger.call("GET", path).json()["code"] == "RESOURCE_UNKNOWN"
+
+
+def _split(request: bytes) -> tuple[dict[str, str], bytes]:
+    """The headers of a request, by their names, and its body."""
+    head, _, body = request.partition(b"\r\n\r\n")
+    lines = [line.partition(": ") for line in head.decode().split("\r\n")[1:]]
+    return {name.lower(): value for name, _, value in lines}, body

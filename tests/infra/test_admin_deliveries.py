@@ -1,0 +1,175 @@
+"""The operator's deliveries: listing them, looking at one, and sending again what failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery.outcomes import Undeliverable
+from chalicelib.foundation.clock import timestamp
+from infra.admin import connection, times
+from infra.admin.output import Refused
+from tests.infra.test_admin import done, refused, run
+from tests.world import World
+
+ALPHA, BETA = "ALPHGB21", "BETADEF1"
+SECRET = "what-nobody-is-shown"
+COMMANDS = ("list", "show", "resend", "resend-failed")
+NOW = 1_772_442_000
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The commands work on the world."""
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    world.queued()  # what other tests left behind
+    return world
+
+
+def recorded(world: World, bic: str = ALPHA) -> str:
+    """An event that is due now; its id."""
+    client_id = world.client.client_id
+    made = world.hub.outbox.record(
+        "event", "test", receiver=f"client#{client_id}", bic=bic, client_id=client_id, consent_id=None, body=SECRET
+    )
+    world.hub.store.transact(made.operations)
+    return made.delivery_ids[0]
+
+
+def failed(world: World, monkeypatch: pytest.MonkeyPatch, bic: str = ALPHA, said: str = "gone") -> str:
+    """An event that its receiver has refused for good; its id."""
+
+    def refuse(*_: object) -> Any:
+        raise Undeliverable(said, final=True, status=410)
+
+    delivery_id = recorded(world, bic)
+    with monkeypatch.context() as patch:
+        patch.setattr(world.hub.worker, "_send", refuse)
+        world.hub.worker.attempt(delivery_id)
+    return delivery_id
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(command: str) -> None:
+    text = run("deliveries", command, "--help").stdout
+
+    assert f"python -m infra.admin deliveries {command}" in text
+    assert "--json" in text
+    assert command in run("deliveries", "--help").stdout
+
+
+def test_deliveries_are_listed_by_bank_client_state_and_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = failed(world, monkeypatch, ALPHA)
+    world.clock.advance(3600)
+    due = recorded(world, BETA)
+
+    def listed(*options: str) -> list[str]:
+        return [row["delivery_id"] for row in done("deliveries", "list", *options)["deliveries"]]
+
+    assert listed() == [due, lost]
+    assert listed("--bank", ALPHA.lower()) == [lost]
+    assert listed("--client", world.client.client_id, "--limit", "1") == [due]
+    assert listed("--state", "failed") == [lost]
+    assert listed("--state", "failed", "--since", "30m") == []
+    assert listed("--state", "failed", "--since", timestamp(world.clock.time() - 3600)) == [lost]
+    assert run("deliveries", "list", "--state", "delivered", "--bank", BETA).stdout == "There are no such deliveries.\n"
+    assert lost in run("deliveries", "list").stdout
+
+
+def test_a_delivery_is_shown_with_its_attempts_and_without_what_it_carries(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivery_id = failed(world, monkeypatch, said="gone\x1b[2J\nfor good")
+
+    shown = done("deliveries", "show", delivery_id)["delivery"]
+    text = run("deliveries", "show", delivery_id).stdout
+
+    assert (shown["state"], shown["attempts"], shown["attempt_under_way"]) == ("failed", 1, False)
+    assert (shown["next_attempt_at"], shown["failed_at"]) == (None, timestamp(world.clock.time()))
+    (attempt,) = shown["history"]
+    assert (attempt["at"], attempt["status"]) == (timestamp(world.clock.time()), 410)
+    assert "410: gone [2J for good\n" in text
+    assert SECRET not in text + str(shown)
+    assert "claimed_by" not in shown
+
+
+def test_a_delivery_under_way_has_no_next_attempt_yet(world: World) -> None:
+    delivery_id = recorded(world)
+    assert done("deliveries", "show", delivery_id)["delivery"]["next_attempt_at"] == timestamp(world.clock.time())
+
+    assert world.hub.worker.begin(delivery_id) is not None
+
+    shown = done("deliveries", "show", delivery_id)["delivery"]
+    assert (shown["attempt_under_way"], shown["next_attempt_at"]) == (True, None)
+    assert refused("deliveries", "resend", delivery_id) == "an attempt is under way, and others follow if it fails"
+
+
+def test_what_failed_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    delivery_id = failed(world, monkeypatch)
+
+    assert done("deliveries", "resend", delivery_id)["delivery"]["state"] == "due"
+
+    assert world.queued() == [delivery_id]
+    assert f"deliveries show {delivery_id}" in run("deliveries", "resend", delivery_id).stdout
+
+
+def test_everything_that_failed_since_a_time_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = failed(world, monkeypatch)
+    world.clock.advance(7200)
+    lost = [failed(world, monkeypatch, bic) for bic in (ALPHA, BETA)]
+
+    assert done("deliveries", "resend-failed", "--since", "1h", "--bank", BETA)["resent"] == 1
+    assert world.queued() == lost[1:]
+    assert run("deliveries", "resend-failed", "--since", "1h").stdout == "1 delivery is sent again.\n"
+    assert world.queued() == lost[:1]
+    assert run("deliveries", "resend-failed", "--since", "1h").stdout == "0 deliveries are sent again.\n"
+    assert world.delivery(before).state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("list", "--bank", "nonsense!"), "bic"),
+        (("list", "--client", "nobody"), "nobody is no Client ID: `clients list` shows them"),
+        (("list", "--state", "delivered"), "what was delivered is found for a bank or for a client only"),
+        (("list", "--since", "yesterday"), "'yesterday' is no time: give a timestamp like"),
+        (("resend-failed", "--since", "2999-01-01"), "2999-01-01 lies in the future"),
+        (("show", "nothing"), "no delivery has the id nothing"),
+        (("resend", "nothing"), "no delivery has the id nothing"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+    assert sentence in refused("deliveries", *arguments)
+
+
+def test_a_payment_is_never_sent_again(world: World) -> None:
+    members = {"receiver": f"bank#{ALPHA}", "bic": ALPHA, "client_id": "one", "consent_id": None}
+    made = world.hub.outbox.record("payment", "/tpp/payments", body="{}", **members)
+    world.hub.store.transact(made.operations)
+
+    assert "is never sent again" in refused("deliveries", "resend", made.delivery_ids[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("45s", NOW - 45),
+        ("30m", NOW - 1800),
+        (" 2h ", NOW - 7200),
+        ("3d", NOW - 3 * 86400),
+        ("999999d", 0),
+        ("2026-03-02T09:00:00Z", NOW),
+        ("2026-03-02T09:00:00", NOW),
+        ("2026-03-02T10:00:00+01:00", NOW),
+        ("2026-03-02", NOW - 9 * 3600),
+    ],
+)
+def test_a_time_is_a_timestamp_or_how_long_ago(text: str, seconds: int) -> None:
+    assert times.moment(text, NOW) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "2", "h", "-2h", "2 h", "2026-13-01", "now", "1e9s", "٣h"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(Refused, match="is no time"):
+        times.moment(text, NOW)

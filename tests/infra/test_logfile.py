@@ -1,0 +1,85 @@
+"""The log of the one-machine stack as a file."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import log
+from infra.local import logfile
+from tests.conftest import Lines
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Iterator[Path]:
+    """A file that everything that is logged is written to."""
+    path = logfile.beside(tmp_path / "local" / "stack.json")
+    before = list(log.logger()._logger.handlers)
+    logfile.keep(path)
+    yield path
+    for handler in set(log.logger()._logger.handlers) - set(before):
+        log.logger()._logger.removeHandler(handler)
+        handler.close()
+
+
+def written(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in logfile.lines(path)]
+
+
+def handler_of(path: Path) -> logging.Handler:
+    return logfile.LogFile(path, logging.Formatter("%(message)s"))
+
+
+def record(text: str) -> logging.LogRecord:
+    return logging.LogRecord("name", logging.INFO, "", 0, text, None, None)
+
+
+def test_a_line_is_that_of_standard_output_and_says_which_function_wrote_it(path: Path, lines: Lines) -> None:
+    log.bind(request_id="one")
+    log.info("first", number=1)
+    with logfile.written_by("deliver"):
+        log.info("second", text="a\nb")
+    log.info("third")
+
+    assert path.name == "stack.log.jsonl"
+    kept = written(path)
+    assert [line.pop("function") for line in kept] == ["api", "deliver", "api"]
+    assert kept == lines.all()
+    assert kept[0]["request_id"] == "one"
+
+
+def test_only_the_owner_can_read_it(path: Path) -> None:
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_new_stack_begins_a_new_file_and_the_one_before_it_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "stack.log.jsonl"
+    for text in ("first", "second", "third"):
+        handler = handler_of(path)
+        handler.emit(record(text))
+        handler.close()
+
+    assert path.read_text() == "third\n"
+    assert list(logfile.lines(path)) == ["second\n", "third\n"]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_it_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logfile, "LARGEST", 12)
+    path = tmp_path / "stack.log.jsonl"
+    handler = handler_of(path)
+    for number in range(7):
+        handler.emit(record(f"no. {number}"))
+    handler.close()
+
+    assert list(logfile.lines(path)) == ["no. 4\n", "no. 5\n", "no. 6\n"]
+
+
+def test_a_stack_that_has_not_begun_has_no_lines(tmp_path: Path) -> None:
+    assert list(logfile.lines(tmp_path / "stack.log.jsonl")) == []

@@ -1,0 +1,73 @@
+"""The tour's receiver trusts only what is signed, takes a repeat once, and waits no longer than it should."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from chalicelib.foundation import event_signing
+from infra.tour import patience
+from infra.tour.patience import TourFailed, until
+from infra.tour.receiver import Receiver, listening
+
+SECRET = event_signing.new_secret()
+
+
+@pytest.fixture
+def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    monkeypatch.setattr(patience, "SECONDS", 0.2)
+    with listening() as made:
+        made.secret = SECRET
+        yield made
+
+
+def send(receiver: Receiver, type_: str, message_id: str, secret: str = SECRET, **data: str) -> int:
+    body = json.dumps({"type": type_, "timestamp": "2026-03-02T09:00:00+00:00", "data": data}).encode()
+    headers = event_signing.headers([secret], message_id, int(time.time()), body)
+    with requests.Session() as session:
+        session.trust_env = False
+        return session.post(receiver.url, data=body, headers=headers, timeout=5).status_code
+
+
+def test_an_event_is_waited_for_by_its_type_and_members_in_whatever_order_they_come(receiver: Receiver) -> None:
+    statuses = [send(receiver, "payment.status_changed", f"m{number}", payment_id=f"P{number}") for number in (1, 2)]
+
+    assert statuses == [204, 204]
+    assert receiver.expect("payment.status_changed", payment_id="P2").message_id == "m2"
+    assert receiver.expect("payment.status_changed").data == {"payment_id": "P1"}
+    assert receiver.count == 2
+
+
+def test_a_repeat_is_accepted_and_taken_once(receiver: Receiver) -> None:
+    assert [send(receiver, "test", "m1") for _ in range(2)] == [204, 204]
+
+    assert receiver.expect("test").message_id == "m1"
+    assert receiver.count == 1
+    with pytest.raises(TourFailed, match="no event test came"):
+        receiver.expect("test")
+
+
+def test_an_event_with_a_wrong_signature_is_refused_and_ends_the_tour(receiver: Receiver) -> None:
+    assert send(receiver, "test", "m1", event_signing.new_secret()) == 400
+
+    with pytest.raises(TourFailed, match="not signed with the client's secret"):
+        receiver.expect("test")
+    assert receiver.count == 0
+
+
+def test_what_is_not_an_event_at_all_is_refused(receiver: Receiver) -> None:
+    with requests.Session() as session:
+        session.trust_env = False
+        assert session.post(receiver.url, data=b"\xff", headers={"webhook-id": "m1"}, timeout=5).status_code == 400
+
+
+def test_waiting_in_vain_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "SECONDS", 0.0)
+
+    assert until(lambda: "seen", "nothing was to be seen") == "seen"
+    with pytest.raises(TourFailed, match=r"^nothing was to be seen within 0 seconds$"):
+        until(lambda: "", "nothing was to be seen")

@@ -1,0 +1,222 @@
+"""Scenes that are played while the storage fails, and what is asked of all of them.
+
+A scene prepares what a request or a job needs and answers a function that makes it while a fault strikes, goes on as
+documented, and asserts what has to hold then. It is played once for every storage call that it makes and every fault,
+each time from the same beginning.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, RECORD
+from chalicelib.delivery.slots import Slot
+from chalicelib.foundation.aws import Queue
+from tests.openbanking.call_sites import Site
+from tests.openbanking.faults import FAULTS, Fault, Snapshot, items
+from tests.openbanking.test_payments import PATHS, Payer, order
+from tests.world import Answer, World
+
+Run = Callable[[Fault], None]
+Scene = Callable[[World], Run]
+
+_ROUNDS = 8
+_PART_BYTES = 250
+
+
+class InMemory(Queue):
+    """A queue that keeps what it is sent."""
+
+    def __init__(self) -> None:
+        super().__init__("in-memory")
+        self.ids: list[str] = []
+
+    def send(self, body: str, delay: int = 0) -> None:
+        self.ids.append(body)
+
+    def send_all(self, bodies: Sequence[str]) -> list[str]:
+        self.ids += bodies
+        return []
+
+    def waiting(self) -> int:
+        return 0
+
+
+class Scenes:
+    """The scenes of a file, and which calls were hit by which faults while they were played."""
+
+    def __init__(self) -> None:
+        self.all: dict[str, Scene] = {}
+        self._hits: dict[str, set[Site]] = {fault: set() for fault in FAULTS}
+        self._played: set[str] = set()
+
+    def __call__(self, *variants: Any) -> Callable[[Callable[..., Run]], Callable[..., Run]]:
+        """Have a scene played, once or for each of its variants: the arguments that follow the world."""
+
+        def note(make: Callable[..., Run]) -> Callable[..., Run]:
+            for variant in variants or ((),):
+                arguments = variant if isinstance(variant, tuple) else (variant,)
+                words = [make.__name__.replace("_", " "), *(str(each) for each in arguments if each is not None)]
+                self.all[" ".join(words)] = lambda world, arguments=arguments: make(world, *arguments)
+            return make
+
+        return note
+
+    def play(self, world: World, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Play a scene without a fault, and then with every fault of every call."""
+        monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+        monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other, and here
+        monkeypatch.setattr("chalicelib.delivery.bodies.PART_BYTES", _PART_BYTES)
+        monkeypatch.setattr("chalicelib.delivery.worker.any_slot", lambda receiver: Slot(receiver, 0))
+        world.hub.__dict__["deliveries_queue"] = InMemory()
+        for side in world.banks.values():
+            world.hub.banks.find(side.bank.bic)
+        self._played.add(name)
+        run = self.all[name](world)
+        beginning = Snapshot(world)
+        with _explained(untouched := Fault(world)):
+            run(untouched)
+        assert untouched.calls, "the scene calls the storage"
+        for fault in _faults(world, untouched):
+            beginning.restore()
+            with _explained(fault):
+                run(fault)
+            if fault.hit and not fault.lasting:
+                self._hits[fault.kind] |= fault.hit.sites
+
+    def missed(self, sites: frozenset[Site]) -> list[str]:
+        """Which of ``sites`` were not hit, and by which faults; skips the test when not every scene was played."""
+        if self.all.keys() - self._played:
+            pytest.skip("not every scene was played in this run")
+        return sorted(f"{site}: {fault}" for fault, hit in self._hits.items() for site in sites - hit)
+
+
+def _faults(world: World, untouched: Fault) -> Iterator[Fault]:
+    """The faults of every call that an untouched run makes; they also last, for all repeats of the call.
+
+    Of reads in a loop one is hit, of writes two.
+    """
+    for number, call in enumerate(untouched.calls, start=1):
+        if untouched.calls[:number].count(call) <= (1 if call.reads else 2):
+            for kind in FAULTS:
+                yield Fault(world, kind, number)
+            for kind in ("before",) if call.reads else ("before", "after"):
+                yield Fault(world, kind, number, lasting=True)
+
+
+@contextlib.contextmanager
+def _explained(fault: Fault) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"with a fault: {fault}")
+        raise
+
+
+# -- what is asked of answers
+
+
+def refused(answer: Answer) -> bool:
+    """Whether the storage's failure is the answer: as documented, with the advice to repeat the request."""
+    if answer.status != 500:
+        return False
+    body = answer.body
+    assert answer.headers["retry-after"] == "1", answer
+    assert body.get("error_code") == 4000 or body.get("code") == "INTERNAL_SERVER_ERROR", answer
+    assert "error_code" in body or "repeat the request as it was" in body["title"], answer
+    assert body.get("error", "server_error") == "server_error"
+    return True
+
+
+def completed(fault: Fault, call: Callable[[], Answer], status: int = 200) -> Answer:
+    """The answer to a call that met the fault, or to its repeat when it was refused."""
+    with fault:
+        answer = call()
+    if refused(answer):
+        answer = call()
+    assert answer.status == status, answer
+    return answer
+
+
+# -- what is stored
+
+
+def parts(world: World, kind: str) -> list[dict[str, Any]]:
+    return [item for item in items(world, "consents") if item["part"].startswith(kind)]
+
+
+def status_of_consent(world: World) -> str:
+    (consent,) = parts(world, "consent")
+    return str(consent["status"])
+
+
+def records(world: World, kind: str = "") -> list[dict[str, Any]]:
+    """The deliveries, or those of a kind; each of them whole, and in the index that the sweeper reads while it is due."""
+    kept = items(world, "deliveries")
+    found = [item for item in kept if item["part"] == RECORD and item["kind"].startswith(kind)]
+    for record in found:
+        bodies = [item for item in kept if item["part"].startswith("body#") and _are_of_one(item, record)]
+        assert len(bodies) == record["body_parts"]
+        assert record["state"] != "due" or record | DUE.entry(record["delivery_id"]) == record
+        assert ("due_at" in record) == (record["state"] == "due")
+    return found
+
+
+def _are_of_one(item: dict[str, Any], other: dict[str, Any]) -> bool:
+    return bool(item["delivery_id"] == other["delivery_id"])
+
+
+def told(world: World) -> list[str]:
+    """The types of the events that were recorded."""
+    return sorted(record["topic"] for record in records(world, "event"))
+
+
+# -- what happens by itself
+
+
+def carry_on(world: World) -> None:
+    """Time passes, and what is due is attempted, until nothing is; then no slot is held any more."""
+    for _ in range(_ROUNDS):
+        due = [record for record in records(world) if record["state"] == "due"]
+        if not due:
+            break
+        world.clock.advance(max(0, *(record["due_at"] - world.clock.time() for record in due)))
+        for record in due:
+            world.hub.worker.attempt(record["delivery_id"])
+    assert [record["delivery_id"] for record in records(world) if record["state"] == "due"] == []
+    world.clock.advance(CLAIMED_SECONDS)
+    assert held_slots(world) == []
+
+
+def held_slots(world: World) -> list[dict[str, Any]]:
+    """The slots that an attempt holds at this moment."""
+    now = world.clock.time()
+    return [item for item in items(world, "deliveries") if item.get("held_until", now) > now]
+
+
+# -- calls that are answered later
+
+LATER = {"prefer": "respond-async"}
+
+
+class LaterPayer(Payer):
+    """A payer that does not wait for the bank."""
+
+    def pay_later(self, key: str | None = None) -> Answer:
+        headers = LATER | ({"idempotency-key": key} if key else {})
+        body = order(self.world, self.version, self.kind)
+        return self.world.tpp("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
+
+    def outcome(self, accepted: Answer) -> Any:
+        return outcome(self.world, accepted.body["request_id"], self.bearer)
+
+
+def outcome(world: World, request_id: str, bearer: str | None) -> Any:
+    """What came of a call that was answered later."""
+    answer = world.tpp("GET", f"/tpp/requests/{request_id}", bearer=bearer)
+    assert answer.status == 200, answer
+    return answer.body
