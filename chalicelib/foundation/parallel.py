@@ -15,7 +15,10 @@ WIDTH = 32
 
 
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """What ``calls`` answer, in their order. All are made; the first failure, if there is one, is raised at the end."""
+    """What ``calls`` answer, in their order. All are made; the first failure, if there is one, is raised at the end.
+
+    A call must not make others in this way: it would wait for the place that it takes itself.
+    """
     if len(calls) == 1 or WIDTH == 1:
         return [call() for call in calls]
     made = [_pool().submit(copy_context().run, call) for call in calls]  # log lines name the request in there, too

@@ -1,0 +1,431 @@
+"""Storage that fails, at every call of every job: what is due arrives with one id, a payment at most once, and nothing
+is lost.
+
+After a fault comes what comes by itself: the time of the attempt runs out, and what is due is attempted again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery.deliveries import CLAIMED_SECONDS
+from chalicelib.delivery.schedule import PLANS
+from chalicelib.delivery.slots import SLOTS, Slot
+from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
+from chalicelib.foundation.store import StoreError
+from chalicelib.openbanking.protocol.event_types import EXPIRING_SECONDS
+from chalicelib.openbanking.protocol.payments import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
+from tests.openbanking.call_sites import call_sites, sites_of_requests
+from tests.openbanking.faults import Fault, items
+from tests.openbanking.scenes import (
+    LATER,
+    LaterPayer,
+    Run,
+    Scenes,
+    carry_on,
+    held_slots,
+    outcome,
+    parts,
+    records,
+    status_of_consent,
+    told,
+)
+from tests.openbanking.test_payments import REFUSAL, WEBHOOKS, taken
+from tests.world import Sent, World
+
+scene = Scenes()
+FAILS, GONE = Reply(503, b"", {}, 0.01), Reply(410, b"", {}, 0.01)
+
+
+def during(fault: Fault, job: Callable[[], object]) -> None:
+    """Do a job while the fault strikes; what it raises ends it, and the next one goes on."""
+    with fault, contextlib.suppress(StoreError):
+        job()
+
+
+def attempted(world: World, fault: Fault, kind: str) -> None:
+    """One attempt at the only delivery of a kind while the fault strikes, and then what comes by itself."""
+    (record,) = records(world, kind)
+    during(fault, lambda: world.hub.worker.attempt(record["delivery_id"]))
+    assert fault.lasting or held_slots(world) == []
+    carry_on(world)
+
+
+def revoked(world: World, version: int = 1) -> None:
+    world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(version)["access_token"]})
+
+
+# -- notifications
+
+
+@scene(("takes it", "delivered"), ("fails", "delivered"), ("is gone", "failed"))
+def tell_a_bank_that(world: World, does: str, state: str) -> Run:
+    revoked(world)
+    side = world.banks[1]
+
+    def run(fault: Fault) -> None:
+        answers: list[Any] = {"takes it": [], "fails": [FAILS], "is gone": [GONE, GONE]}[does]
+        side.answers["/revoke_token"] = lambda sent: answers.pop() if answers else {"status": "success"}
+        attempted(world, fault, "revoke_token")
+        (record,) = records(world)
+        assert record["state"] == state
+        assert {sent.headers["X-Request-Id"] for sent in side.received} == {record["request_id"]}
+        assert len(side.received) == (2 if does == "fails" else 1) or fault.lasting
+
+    return run
+
+
+@scene(("takes it", "delivered"), ("fails", "delivered"), ("is gone", "failed"))
+def tell_a_client_that(world: World, does: str, state: str) -> Run:
+    world.wants_events()
+    world.approve(1)
+
+    def run(fault: Fault) -> None:
+        world.receiver.answers += {"takes it": [], "fails": [FAILS], "is gone": [GONE, GONE]}[does]
+        attempted(world, fault, "event")
+        (record,) = records(world)
+        assert record["state"] == state
+        assert {sent.headers["webhook-id"] for sent in world.receiver.received} == {record["delivery_id"]}
+        assert len({sent.body for sent in world.receiver.received}) == 1
+        assert len(world.receiver.received) == (2 if does == "fails" else 1) or fault.lasting
+
+    return run
+
+
+@scene("one slot", "every slot")
+def tell_a_bank_while_others_have(world: World, which: str) -> Run:
+    revoked(world)
+    side, until = world.banks[1], world.clock.time() + CLAIMED_SECONDS
+    side.answers["/revoke_token"] = lambda sent: {"status": "success"}
+    for number in range(1 if which == "one slot" else SLOTS):
+        key = Slot("bank#ALPHGB21", number).key
+        world.hub.store.put("deliveries", key | {"held_by": "another", "held_until": until, "expires_at": until})
+
+    def run(fault: Fault) -> None:
+        (record,) = records(world)
+        during(fault, lambda: world.hub.worker.attempt(record["delivery_id"]))
+        assert len(side.received) == (1 if which == "one slot" and (fault.hit is None or not fault.lasting) else 0) or (
+            which == "one slot" and fault.lasting
+        )
+        carry_on(world)
+        (record,) = records(world)
+        assert record["state"] == "delivered"
+        assert len(side.received) == 1 or fault.lasting
+
+    return run
+
+
+@scene("revoke_token", "event")
+def give_up(world: World, kind: str) -> Run:
+    world.wants_events()
+    revoked(world)
+    for record in records(world):
+        if record["kind"] != kind:
+            world.hub.store.delete("deliveries", {"delivery_id": record["delivery_id"], "part": "record"})
+    world.clock.advance(PLANS["event"].lasts + 1)
+
+    def run(fault: Fault) -> None:
+        attempted(world, fault, kind)
+        (record,) = records(world)
+        assert record["state"] == "failed"
+        assert world.banks[1].received == world.receiver.received == []
+
+    return run
+
+
+# -- questions
+
+
+@scene((1, "answers"), (2, "answers"), (1, "fails"), (2, "refuses"), (1, "is never asked"))
+def ask_a_bank_that(world: World, version: int, does: str) -> Run:
+    bearer, side = world.tokens(version)["access_token"], world.banks[version]
+    asked = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
+    good: Any = {"accounts": []} | ({"status": "success"} if version == 1 else {})
+    webhook = "/accounts" if version == 1 else "/v2_accounts"
+    late = does == "is never asked"
+    world.clock.advance(PLANS["relay"].lasts + 1 if late else 0)
+
+    def run(fault: Fault) -> None:
+        answers: list[Any] = {"fails": [FAILS], "refuses": [REFUSAL[version]] * 2}.get(does, [])
+        side.answers[webhook] = lambda sent: answers.pop() if answers else good
+        attempted(world, fault, "relay")
+        found = outcome(world, asked, bearer)
+        assert (found["state"], found["status"]) == (("failed", 502) if late or does == "refuses" else ("done", 200))
+        assert len({sent.headers["X-Request-Id"] for sent in side.received}) == (0 if late else 1)
+
+    return run
+
+
+@scene("single", "direct")
+def ask_where_a_payment_stands(world: World, kind: str) -> Run:
+    payer = LaterPayer(world, 2, kind)
+    payer.pay()
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    bic = "&bic=BETADEF1" if kind == "direct" else ""
+    asked = world.tpp("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=payer.bearer, headers=LATER)
+
+    def run(fault: Fault) -> None:
+        attempted(world, fault, "relay")
+        assert payer.outcome(asked)["body"]["transaction_status"] == "ACSC"
+
+    return run
+
+
+# -- payments
+
+WORDS = {"refuses": REFUSED, "is late": OUTCOME_UNKNOWN, "is never reached": NOT_SENT}
+
+
+@scene(
+    (1, "single", "one_time", "takes it"),
+    (2, "bulk", "reusable", "takes it"),
+    (2, "direct", "reusable", "takes it"),
+    (1, "single", "one_time", "refuses"),
+    (2, "single", "one_time", "is late"),
+    (2, "bulk", "one_time", "is never reached"),
+    (1, "direct", "reusable", "is never reached"),
+)
+def have_a_payment_made_at_a_bank_that(world: World, version: int, kind: str, consent_type: str, does: str) -> Run:
+    payer = LaterPayer(world, version, kind, consent_type)
+    accepted = payer.pay_later()
+    answers = {"refuses": REFUSAL[version], "is late": TimedOut("late"), "is never reached": NotReached("closed")}
+
+    def run(fault: Fault) -> None:
+        payer.bank_does(answers.get(does, taken(version)))
+        attempted(world, fault, "payment")
+        found, never = payer.outcome(accepted), does == "is never reached"
+        is_unknown = found["state"] == "failed" and OUTCOME_UNKNOWN in found["body"]["title"]
+        if is_unknown and does != "is late":
+            assert fault.lasting
+        elif does == "takes it":
+            assert (found["state"], found["status"], found["body"]["payment_id"]) == ("done", 200, "P-1")
+            (payment,) = items(world, "payments")
+            assert len(payment["history"]) == 1
+        else:
+            assert (found["state"], found["status"]) == ("failed", 502)
+            assert WORDS[does] in found["body"]["title"]
+        assert payer.calls == (2 if never else 1) or (fault.lasting and payer.calls <= (2 if never else 1))
+        if consent_type == "one_time":
+            _pays_once_more(payer, never and not is_unknown)
+
+    return run
+
+
+def _pays_once_more(payer: LaterPayer, given_back: bool) -> None:
+    """A one-time consent is whole again when the bank was never reached, and then it pays once."""
+    assert status_of_consent(payer.world) == ("authorised" if given_back else "spent")
+    payer.bank_does(taken(payer.version))
+    assert [payer.pay().status, payer.pay().status] == ([200, 401] if given_back else [401, 401])
+
+
+@scene((1, "single", "one_time"), (2, "bulk", "one_time"), (2, "direct", "reusable"))
+def give_up_a_payment(world: World, version: int, kind: str, consent_type: str) -> Run:
+    payer = LaterPayer(world, version, kind, consent_type)
+    accepted = payer.pay_later()
+    world.clock.advance(PLANS["payment"].lasts + 1)
+
+    def run(fault: Fault) -> None:
+        attempted(world, fault, "payment")
+        assert payer.calls == 0
+        assert NOT_SENT in payer.outcome(accepted)["body"]["title"]
+        if consent_type == "one_time":
+            _pays_once_more(payer, given_back=True)
+
+    return run
+
+
+@scene("in time", "too late")
+def take_up_a_payment_whose_worker_died(world: World, when: str) -> Run:
+    payer = LaterPayer(world, 2, "bulk", "one_time")
+    accepted = payer.pay_later()
+    (record,) = records(world)
+    world.hub.worker.begin(record["delivery_id"])
+    world.clock.advance(CLAIMED_SECONDS if when == "in time" else PLANS["payment"].lasts + 1)
+
+    def run(fault: Fault) -> None:
+        attempted(world, fault, "payment")
+        assert payer.calls == 0, "nobody knows whether it was sent"
+        assert OUTCOME_UNKNOWN in payer.outcome(accepted)["body"]["title"]
+        _pays_once_more(payer, given_back=False)
+
+    return run
+
+
+@scene()
+def have_a_payment_made_that_the_bank_has_reported_on(world: World) -> Run:
+    world.wants_events()
+    payer = LaterPayer(world, 2, "direct")
+    accepted = payer.pay_later()
+    payer.report("ACSC")
+
+    def run(fault: Fault) -> None:
+        attempted(world, fault, "payment")
+        assert payer.calls <= 1
+        if payer.outcome(accepted)["state"] == "done":
+            (payment,) = items(world, "payments")
+            assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
+            assert told(world) == ["payment.status_changed"]
+            assert len(world.receiver.received) == 1
+        else:
+            assert fault.lasting
+            assert told(world) == []
+
+    return run
+
+
+@scene()
+def have_a_payment_made_that_is_known_already(world: World) -> Run:
+    payer = LaterPayer(world, 2, "direct")
+    accepted = payer.pay_later()
+    (record,) = records(world)
+    payer.request_id = record["request_id"]
+    payer.pay()
+
+    def run(fault: Fault) -> None:
+        attempted(world, fault, "payment")
+        assert payer.outcome(accepted)["state"] == "done" or fault.lasting
+        assert len(items(world, "payments")) == payer.calls == 1
+
+    return run
+
+
+@scene()
+def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(world: World) -> Run:
+    payer = LaterPayer(world, 1, consent_type="one_time")
+    accepted = payer.pay_later()
+    world.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
+    world.clock.advance(PLANS["payment"].lasts - 1)
+
+    def run(fault: Fault) -> None:
+        def revoked_on_the_way(sent: Sent) -> Any:
+            with fault.resting():
+                world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+            return NotReached("no connection")
+
+        payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
+        attempted(world, fault, "payment")
+        assert status_of_consent(world) == "revoked"
+        payments = [sent for sent in payer.side.received if sent.path == WEBHOOKS[1, "single"]]
+        assert len(payments) == 1 or fault.lasting
+        (record,) = records(world, "payment")
+        assert (record["state"], record["answer"]["status"]) == ("failed", 502) or fault.lasting
+
+    return run
+
+
+# -- the sweeper
+
+
+@scene("never queued", "abandoned")
+def sweep(world: World, why: str) -> Run:
+    revoked(world)
+    (record,) = records(world)
+    if why == "abandoned":
+        world.hub.worker.begin(record["delivery_id"])
+        world.clock.advance(CLAIMED_SECONDS)
+
+    def run(fault: Fault) -> None:
+        queue: Any = world.hub.deliveries_queue
+        queue.ids.clear()
+        during(fault, world.hub.sweeper.sweep)
+        world.hub.sweeper.sweep()  # a minute later
+        assert set(queue.ids) == {record["delivery_id"]}
+        assert len(queue.ids) == 2 or fault.lasting
+
+    return run
+
+
+# -- consents that end by themselves
+
+
+@scene(("at its time", 1), ("at once with the end", 2))
+def announce_that_consents_expire(world: World, when: str, events: int) -> Run:
+    world.wants_events()
+    for version in (1, 2):
+        world.tokens(version)
+    for record in records(world):
+        world.hub.store.delete("deliveries", {"delivery_id": record["delivery_id"], "part": "record"})
+    until = max(consent["valid_until"] for consent in parts(world, "consent")) - world.clock.time()
+    world.clock.advance(until - EXPIRING_SECONDS if events == 1 else until)
+
+    def run(fault: Fault) -> None:
+        during(fault, world.hub.consent_expiry.tell)
+        world.hub.consent_expiry.tell()  # five minutes later
+        types = ["consent.expired", "consent.expiring"][2 - events :]
+        assert told(world) == sorted(types * 2)
+        assert world.hub.consent_expiry.tell() == 0
+        assert len({(record["consent_id"], record["topic"]) for record in records(world)}) == 2 * events
+
+    return run
+
+
+# -- what operators ask for
+
+
+@scene()
+def send_a_test_event(world: World) -> Run:
+    world.wants_events()
+
+    def run(fault: Fault) -> None:
+        during(fault, lambda: world.hub.events.test(world.client))
+        if not records(world):
+            world.hub.events.test(world.client)
+        carry_on(world)
+        assert [event["type"] for event in world.receiver.events] == ["test"]
+
+    return run
+
+
+@scene("one", "all", "one that waits")
+def send_again_what_has_failed(world: World, which: str) -> Run:
+    revoked(world)
+    (record,) = records(world)
+    delivery_id, answers = record["delivery_id"], [GONE if which != "one that waits" else FAILS]
+    side = world.banks[1]
+    side.answers["/revoke_token"] = lambda sent: answers[0]
+    world.hub.worker.attempt(delivery_id)
+    journal = world.hub.journal
+
+    def run(fault: Fault) -> None:
+        side.answers["/revoke_token"] = lambda sent: {"status": "success"}
+        again = (lambda: journal.resend_failed(0)) if which == "all" else (lambda: journal.resend(delivery_id))
+        during(fault, again)
+        if records(world)[0]["state"] == "failed":
+            again()
+        carry_on(world)
+        (record,) = records(world)
+        assert record["state"] == "delivered"
+        assert {sent.headers["X-Request-Id"] for sent in side.received} == {record["request_id"]}
+
+    return run
+
+
+@scene()
+def look_through_the_journal(world: World) -> Run:
+    revoked(world)
+    (record,) = records(world)
+
+    def run(fault: Fault) -> None:
+        with fault, contextlib.suppress(StoreError):
+            assert [each.delivery_id for each in world.hub.journal.list()] == [record["delivery_id"]]
+            assert world.hub.journal.show(record["delivery_id"]).state == "due"
+
+    return run
+
+
+# -- the scenes, played
+
+
+@pytest.mark.parametrize("name", scene.all)
+def test_a_fault_of_storage_during_a_job_loses_and_doubles_nothing(
+    world: World, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.play(world, name, monkeypatch)
+
+
+def test_every_call_of_the_storage_by_a_job_was_hit_by_every_fault() -> None:
+    assert scene.missed(call_sites() - sites_of_requests()) == []
