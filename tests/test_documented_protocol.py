@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from chalicelib.foundation import event_signing, jsontext
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields import InvalidMessage, Message
 from chalicelib.openbanking import payment_execution
 from chalicelib.openbanking.payments import EARLY_SECONDS, HISTORY
 from chalicelib.openbanking.protocol import own_answers, payments, v2
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2, Fault
-from chalicelib.openbanking.protocol.events import EVENTS
-from chalicelib.openbanking.protocol.own_calls import ACCEPTED_REQUEST
 from chalicelib.openbanking.protocol.payments import (
     CODES_OF_NUMBERS,
     SCHEME_MEANINGS,
@@ -217,67 +215,6 @@ def test_the_examples_of_a_banks_call_fit_its_models(call: Any) -> None:
 def test_the_examples_of_the_status_call_fit_its_models() -> None:
     for block in blocks(of_call("GET", STATUS_PATH), "json"):
         assert reads([own_answers.ReportedStatus, own_answers.AskedStatus], jsontext.loads(block))
-
-
-# -- Calls that are answered later, and events
-
-
-def test_the_outcome_of_an_accepted_call_is_documented_with_its_states() -> None:
-    text, model = of_call("GET", ACCEPTED_REQUEST), own_answers.AcceptedRequest
-    states = get_args(model.model_fields["state"].annotation)
-    members, table, *_ = tables(text)
-
-    assert [row[0] for row in members[2:]] == list(model.model_fields)
-    assert [row[0] for row in table[2:]] == list(states)
-    for block in blocks(text, "json"):
-        model.read(jsontext.loads(block))
-
-
-def test_the_202_is_documented_as_it_is() -> None:
-    (exchange,) = blocks(section(TPP, "## Answered later"), "http")
-    head, _, body = exchange.partition("\n\n")
-    accepted = own_answers.Accepted.read(jsontext.loads(body))
-
-    assert f"Location: {ACCEPTED_REQUEST.replace('{request_id}', accepted.request_id)}\n" in head
-    assert head.endswith("Preference-Applied: respond-async")
-
-
-def test_every_event_is_documented_and_no_other() -> None:
-    table = [row for row in rows(section(TPP, "## Events")) if row[0] in EVENTS and len(row) == 2][: len(EVENTS)]
-
-    assert table == [[name, row.meaning] for name, row in EVENTS.items()]
-
-
-def test_the_members_of_events_are_documented_with_the_events_that_have_them() -> None:
-    (table,) = [table[2:] for table in tables(section(TPP, "## Events")) if table[0][0] == "Member of data"]
-    named_in = {name: said for names, said, _ in table for name in names.split(", ")}
-
-    assert named_in.keys() == {name for row in EVENTS.values() for name in row.data.model_fields}
-    for member, said in named_in.items():
-        having = {name for name, row in EVENTS.items() if member in row.data.model_fields}
-        mentioned = {name for name in EVENTS if named(said, name)}
-        assert having == (EVENTS.keys() - mentioned if said.startswith("all but") else mentioned)
-
-
-def test_the_examples_of_events_fit_their_models_and_every_event_has_one() -> None:
-    examples = [jsontext.loads(block) for block in blocks(section(TPP, "## Events"), "json")]
-
-    assert {example["type"] for example in examples} == EVENTS.keys()
-    for example in examples:
-        assert list(example) == ["type", "timestamp", "data"]
-        EVENTS[example["type"]].data.read(example["data"])
-        assert declared_timestamp(example["timestamp"])
-
-
-def declared_timestamp(text: str) -> bool:
-    (rule,) = [each.pattern for each in get_args(own_answers.Timestamp)[1].metadata if hasattr(each, "pattern")]
-    return re.fullmatch(rule, text) is not None
-
-
-def test_the_headers_of_events_are_documented_as_they_are_sent() -> None:
-    (table,) = [table[2:] for table in tables(section(TPP, "### Receiving an event")) if table[0][0] == "Header"]
-
-    assert [row[0] for row in table] == list(event_signing.headers([event_signing.new_secret()], "id", 0, b""))
 
 
 # -- Scopes, statuses, schemes, balances

@@ -10,9 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+import boto3
+from botocore.config import Config
+
 from chalicelib.foundation.parallel import together
 from infra.local import logfile
 
+_CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 8})  # CloudWatch Logs allows few calls a second
 _OF_EVERY_LINE = ("level", "message", "timestamp", "service", "request_id", "function", "xray_trace_id")
 
 
@@ -87,6 +91,11 @@ class CloudWatchLog:
             filterPattern=f'{{ $.request_id = "{request_id}" }}',
         )
         return [_read(event["message"], function, request_id) for page in pages for event in page["events"]]
+
+
+def of_stage(prefix: str) -> CloudWatchLog:
+    """The log of the deployed stage whose names begin with ``prefix``."""
+    return CloudWatchLog(boto3.client("logs", config=_CONFIG), prefix)
 
 
 def _pages(call: Any, **request: Any) -> Iterator[Any]:

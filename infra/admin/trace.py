@@ -11,11 +11,10 @@ import typer
 from chalicelib.bootstrap import Hub
 from chalicelib.delivery.deliveries import Delivery
 from chalicelib.delivery.journal import UnknownDelivery
-from chalicelib.foundation import aws
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import is_uuid
 from infra.admin import connection, deliveries, times
-from infra.admin.log_search import CloudWatchLog, Line, LocalLog, Log
+from infra.admin.log_search import Line, LocalLog, Log, of_stage
 from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
 from infra.admin.records import follow
 from infra.local import stackfile
@@ -101,7 +100,7 @@ def _start(hub: Hub, since: str | None, delivery: Delivery | None) -> int:
 def _log(hub: Hub) -> Log:
     """Where the stage's lines are."""
     if not hub.settings.is_local:
-        return CloudWatchLog(aws.client("logs"), hub.settings.prefix)
+        return of_stage(hub.settings.prefix)
     stack = stackfile.running()
     if stack is None or "log" not in stack:
         raise Refused("no local stack is running, so there is no log to look through: start it with `make run`")
@@ -116,7 +115,8 @@ def _written(line: Line) -> dict[str, Any]:
 def _sections(data: Mapping[str, Any]) -> Iterator[str]:
     """What a person reads, part by part."""
     lines = data["lines"]
-    yield f"Request {data['request_id']}\n{len(lines)} lines since {data['since']} in {data['searched']}"
+    count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+    yield f"Request {data['request_id']}\n{count} since {data['since']} in {data['searched']}"
     if lines:
         yield f"What happened\n{table(map(_event, lines), _TIMELINE)}"
     if data["relays"]:

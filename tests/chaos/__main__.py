@@ -52,8 +52,10 @@ def _summary(run: Run, verdict: Verdict, seconds: float) -> str:
     failed = sum(call.said not in ("200", "refused") for call in calls)
     arrived = sum(record.state == "delivered" for record in verdict.notices)
     hours = story.simulated / 3600
+    deaths = sorted(story.deaths.items(), key=lambda each: each[0].split()[::-1])
     lines = [
-        f"{arrived} of {len(verdict.notices)} notices arrived, in {len(calls)} calls of all kinds, {failed} of which failed",
+        f"{arrived} of {len(verdict.notices)} notices arrived",
+        f"{len(calls)} calls were made to receivers, and {failed} of them failed",
         f"{story.attempts} messages were worked on in {hours:.1f} simulated hours, {seconds:.0f} s of this machine",
         f"{story.resent} were sent again by hand after their last attempt",
         f"{len(verdict.orders)} orders reached their banks, none twice" if not verdict.broken else "",
@@ -61,7 +63,7 @@ def _summary(run: Run, verdict: Verdict, seconds: float) -> str:
         "\nWhat TPPs were told of their accepted calls:",
         *(f"  {count:4} {ending}" for ending, count in sorted(verdict.endings.items())),
         f"\n{story.deaths.total()} workers were killed:",
-        *(f"  {count:4} {where}" for where, count in sorted(story.deaths.items(), key=lambda each: each[0].split()[::-1])),
+        *(f"  {count:4} {where}" for where, count in deaths),
     ]
     return "\n".join(filter(None, lines))
 

@@ -23,6 +23,7 @@ class Engine:
         self._server = Server(Emulator(application()))
         _simulate_time(clock)
         _copy_less()
+        _remember_less()
         threading.Thread(target=self._server.serve_forever, daemon=True, name="emulator").start()
         self.environment = {
             "AWS_ACCESS_KEY_ID": "test",
@@ -93,3 +94,10 @@ def _copy_less() -> None:
 
     tables.copy = Copying
     tables.DynamoDBBackend.update_item = update_item
+
+
+def _remember_less() -> None:
+    """Have the emulator forget what it made: it keeps a list of all its objects, every table's copies included."""
+    from moto.core.common_models import BaseModel
+
+    BaseModel.__new__ = lambda cls, *arguments, **options: object.__new__(cls)  # type: ignore[method-assign]

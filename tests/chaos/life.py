@@ -26,7 +26,7 @@ from botocore.httpsession import URLLib3Session
 
 import app
 from chalicelib import bootstrap
-from chalicelib.delivery.deliveries import Delivery, record_key, reviving
+from chalicelib.delivery.journal import Journal
 from chalicelib.foundation import outbound, parallel
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.outbound import Outbound, Reply
@@ -45,7 +45,7 @@ for _service in ("dynamodb", "sqs", "kms", "secretsmanager"):
 
 @dataclass(frozen=True)
 class Death:
-    """When a worker dies: the ``nth`` time that it is on ``side`` of a call ``where``, or at its boundary ``latest``."""
+    """When a worker dies: the ``nth`` time that it is on ``side`` of a call ``where``, or at boundary ``latest``."""
 
     where: str
     side: str
@@ -142,11 +142,9 @@ class Life:
     def _prepare(self, preparation: Preparation) -> Any:
         return preparation.carry_out(self._hub)
 
-    def _resend(self, delivery_id: str) -> None:
-        """What an operator does with a delivery that has failed."""
-        item = self._hub.store.get(*record_key(delivery_id))
-        assert item is not None
-        self._hub.store.transact(reviving(Delivery.from_item(item), self._clock.time()))
+    def _resend(self, _: Any) -> int:
+        """What an operator does with notices that have failed."""
+        return Journal(self._hub.store, self._clock, self._hub.outbox).resend_failed(0)
 
     def _watch_attempts(self) -> None:
         worker = self._hub.worker

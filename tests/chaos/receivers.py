@@ -111,7 +111,7 @@ def _answer(path: str, status: int, subject: str) -> Any:
     """A bank's body; a TPP that gets an event has nothing to say."""
     if path.startswith(EVENTS):
         return {}
-    version_1 = not path.split("/")[-1].startswith("v2_") and "/bank-1/" in path
+    version_1 = "/bank-1/" in path
     if status != 200:
         error = {"status": "error", "error_code": "5001", "message": "not now"}
         return error if version_1 else {"code": "SERVICE_UNAVAILABLE", "title": "not now"}

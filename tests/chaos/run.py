@@ -26,6 +26,8 @@ _ACCEPTED = 202
 _OUTAGES = {1: (90, 200), 2: (240, 380)}
 """When a bank cannot be reached at all, by version, in seconds from the start."""
 _RESENDS = 5
+_LONG = 10 * _MINUTE
+_END_OF_TIME = 2**40
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class Run:
         self._next_sweep = self.clock.monotonic() + _MINUTE
         self._looked_up = False
         self._heard = 0
+        self._resends = 0
         self.story = Story()
 
     def play(self) -> Story:
@@ -138,9 +141,7 @@ class Run:
     def _prepare(self) -> Scene:
         banks = {version: f"{server.url}/bank-{version}" for version, server in self._banks.items()}
         size = self._size
-        preparation = Preparation(
-            self._seed, banks, self._tpp.url, size.consents, size.payments, size.questions
-        )
+        preparation = Preparation(self._seed, banks, self._tpp.url, size.consents, size.payments, size.questions)
         scene: Scene = self._lanes[0].carry_out(self._order("prepare", preparation))
         self._lanes[0].bury()
         return scene
@@ -167,8 +168,8 @@ class Run:
 
     def _order(self, name: str, what: Any = None) -> Order:
         passed = self.clock.monotonic() - START.timestamp()
-        closed = [self._banks[version].server_port for version, (start, end) in _OUTAGES.items() if start < passed < end]
-        return Order(name, self.clock.monotonic(), tuple(closed), what)
+        out = [version for version, (start, end) in _OUTAGES.items() if start < passed < end]
+        return Order(name, self.clock.monotonic(), tuple(self._banks[version].server_port for version in out), what)
 
     def _note(self, order: Order, outcome: Outcome) -> None:
         subject = order.what.subject if order.name == "call" else ""
@@ -198,15 +199,15 @@ class Run:
     def _skip(self) -> bool:
         """Nothing can be done now: go to the next moment at which something can; answers whether there is one."""
         now = self.clock.monotonic()
-        due = DUE.rows(self.hub.store, until=1 << 40, limit=1)
-        if not due:
-            return self._end()
         message = self._engine.next_message(self._queue)
-        swept = max(self._next_sweep, _minute_after(float(due[0][DUE.time]) - 1))
-        moment = swept if message is None else min(message + 0.001, swept)
-        if moment - now > 10 * _MINUTE and not self._looked_up:
+        if message is None or message > self._next_sweep:
+            due = DUE.rows(self.hub.store, until=_END_OF_TIME, limit=1)
+            if not due:
+                return self._end()
+            self._next_sweep = max(self._next_sweep, _minute_after(float(due[0][DUE.time]) - 1))
+        moment = self._next_sweep if message is None else min(message + 0.001, self._next_sweep)
+        if moment - now > _LONG and not self._looked_up:
             self._look_up()
-        self._next_sweep = swept
         self.clock.advance(max(moment - now, 0))
         return True
 
@@ -214,21 +215,19 @@ class Run:
         """What is done when nothing is due any more; answers whether something has become due by that."""
         if not self._looked_up:
             self._look_up()
-        failed = [each for each in self.records() if each.state == "failed" and each.kind in ("event", "revoke_token")]
-        if not failed or self.story.resent > _RESENDS * len(self.story.calls):
-            return False
-        self._quietly([self._order("resend", each.delivery_id) for each in failed])
-        self.story.resent += len(failed)
-        return True
+        (resent,) = self._quietly([self._order("resend")])
+        self.story.resent += resent
+        self._resends += 1
+        return resent > 0 and self._resends <= _RESENDS
 
     def _look_up(self) -> None:
         """The TPPs fetch what came of their accepted calls."""
         self._looked_up = True
         orders = []
         for each in self.story.accepted:
-            call = each.call
-            path = f"/tpp/requests/{each.request_id}"
-            orders.append(self._order("call", TppCall("fetch", "", "GET", path, call.client_id, True, None, call.bearer)))
+            path, client_id, bearer = f"/tpp/requests/{each.request_id}", each.call.client_id, each.call.bearer
+            fetching = TppCall("fetch", "", "GET", path, client_id, True, bearer=bearer)
+            orders.append(self._order("call", fetching))
         for each, told in zip(self.story.accepted, self._quietly(orders), strict=True):
             each.told = told
 

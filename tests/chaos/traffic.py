@@ -122,9 +122,7 @@ class _Maker:
         else:
             bearer = self._bearer(client, version)
         repeated = "idempotency-key" in headers
-        return TppCall(
-            "pay", reference, "POST", row.call, client.client_id, repeated, body, bearer, headers, one_time
-        )
+        return TppCall("pay", reference, "POST", row.call, client.client_id, repeated, body, bearer, headers, one_time)
 
     def _question(self, number: int) -> TppCall:
         client, version = self._parties(number)

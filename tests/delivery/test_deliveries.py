@@ -42,7 +42,7 @@ def write(world: World, delivery: Delivery, what: str) -> None:
     """One of the writes that count on what was read."""
     now = world.clock.time()
     if what == "claiming":
-        world.hub.store.transact([claiming(delivery, "a-claim", now)[1]])
+        world.hub.store.transact([claiming(delivery, "a-claim", now, sending=True)[1]])
     elif what == "putting off":
         world.hub.store.transact([putting_off(delivery, now + 5)])
     else:

@@ -9,10 +9,12 @@ import pytest
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.store import StoreUnavailable
-from infra.local.events import sqs_event
+from infra.local.events import schedule_event, sqs_event
 from tests.conftest import Lines
 from tests.delivery.conftest import Receiver, fail
-from tests.world import World
+from tests.world import START, World
+
+SCHEDULED = schedule_event("sweep", START, "eu-west-1")
 
 
 def run(name: str, event: dict[str, Any]) -> None:

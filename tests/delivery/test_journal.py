@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery import journal as module
-from chalicelib.delivery.deliveries import Delivery, State, claiming, ending
+from chalicelib.delivery.deliveries import Delivery, State
 from chalicelib.delivery.journal import Journal, NotResendable, TooWide, UnknownDelivery
+from chalicelib.delivery.outcomes import Answer
 from chalicelib.delivery.schedule import DAY, Kind
 from chalicelib.foundation.store import Update
+from tests.delivery.conftest import Receiver, begun, fail, record, worker_of
 from tests.world import World
 
-pytestmark = pytest.mark.dynamodb
-
 HOUR = 3600
+MINE, OTHER = "ALPHGB21", "BETADEF1"
 
 
 @pytest.fixture
@@ -25,30 +26,17 @@ def journal(world: World) -> Journal:
     return world.hub.journal
 
 
-def recorded(world: World, kind: Kind = "event", bic: str = "ALPHGB21", client_id: str = "one", **more: Any) -> str:
-    """A delivery that is due now; its id."""
-    made = world.hub.outbox.record(
-        kind, "test", receiver=f"client#{client_id}", bic=bic, client_id=client_id, consent_id=None, **more
-    )
-    world.hub.store.transact(made.operations)
-    return made.delivery_ids[0]
-
-
-def begun(world: World, delivery_id: str) -> Delivery:
-    """An attempt that is under way."""
-    claimed, claim = claiming(world.delivery(delivery_id), "a worker", world.clock.time())
-    world.hub.store.transact([claim])
-    return claimed
-
-
-def ended(world: World, state: State, **members: Any) -> str:
+def ended(world: World, state: State, kind: Kind = "event", **members: Any) -> str:
     """A delivery that has arrived or failed; its id."""
-    delivery_id = recorded(world, **members)
-    now = world.clock.time()
-    entry = {"at": now, "milliseconds": 3}
-    assert state != "due"
-    world.hub.store.transact([ending(begun(world, delivery_id), state, entry, None, now)])
+    failures: list[Exception] = [fail(final=True)] if state == "failed" else []
+    delivery_id = record(world, kind, **members)
+    worker_of(world, Receiver(failures=failures, last_words=Answer(502, "{}"))).attempt(delivery_id)
     return delivery_id
+
+
+def attempted(world: World, delivery_id: str) -> None:
+    """Has a worker take a delivery and not come back."""
+    begun(worker_of(world, Receiver()), delivery_id)
 
 
 def ids(found: Any) -> list[str]:
@@ -60,7 +48,7 @@ def test_without_a_bank_or_a_client_it_shows_what_is_due_or_has_failed(world: Wo
     world.clock.advance(1)
     ended(world, "delivered")
     world.clock.advance(1)
-    due = recorded(world)
+    due = record(world)
 
     assert ids(journal.list()) == [due, failed]
     assert ids(journal.list(state="due")) == [due]
@@ -70,32 +58,34 @@ def test_without_a_bank_or_a_client_it_shows_what_is_due_or_has_failed(world: Wo
 
 
 def test_a_bank_or_a_client_has_all_its_deliveries_newest_first(world: World, journal: Journal) -> None:
-    first = ended(world, "delivered", bic="ALPHGB21", client_id="one")
+    mine = world.client.client_id
+    first = ended(world, "delivered", bic=MINE)
     world.clock.advance(1)
-    second = ended(world, "failed", bic="BETADEF1", client_id="one")
+    second = ended(world, "failed", bic=OTHER)
     world.clock.advance(1)
-    third = recorded(world, bic="ALPHGB21", client_id="two")
+    third = record(world, bic=MINE, client_id="another")
 
-    assert ids(journal.list(bic="ALPHGB21")) == [third, first]
-    assert ids(journal.list(client_id="one")) == [second, first]
-    assert ids(journal.list(client_id="one", bic="ALPHGB21")) == [first]
-    assert ids(journal.list(client_id="one", state="delivered")) == [first]
-    assert ids(journal.list(client_id="one", state="failed")) == [second]
-    assert ids(journal.list(client_id="one", state="due")) == []
-    assert ids(journal.list(client_id="two", bic="BETADEF1")) == []
+    assert ids(journal.list(bic=MINE)) == [third, first]
+    assert ids(journal.list(client_id=mine)) == [second, first]
+    assert ids(journal.list(client_id=mine, bic=MINE)) == [first]
+    assert ids(journal.list(client_id=mine, state="delivered")) == [first]
+    assert ids(journal.list(client_id=mine, state="failed")) == [second]
+    assert ids(journal.list(client_id=mine, state="due")) == []
+    assert ids(journal.list(client_id="another", bic=OTHER)) == []
 
 
 def test_the_time_that_counts_is_that_of_the_failure(world: World, journal: Journal) -> None:
-    delivery_id = recorded(world, client_id="one")
+    delivery_id = record(world)
     world.clock.advance(HOUR)
     failed_at = world.clock.time()
-    world.hub.store.transact([ending(begun(world, delivery_id), "failed", {"at": failed_at}, None, failed_at)])
+    worker_of(world, Receiver(always=fail(final=True))).attempt(delivery_id)
 
     assert ids(journal.list(state="failed", since=failed_at)) == [delivery_id]
     assert ids(journal.list(state="failed", since=failed_at + 1)) == []
-    assert ids(journal.list(client_id="one", since=failed_at)) == []
+    assert ids(journal.list(client_id=world.client.client_id, since=failed_at)) == []
 
 
+@pytest.mark.dynamodb
 @pytest.mark.parametrize("at_once", [True, False], ids=["in one second", "one a second"])
 def test_a_long_list_is_read_page_by_page_and_nothing_is_left_out_or_twice(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, at_once: bool
@@ -103,14 +93,15 @@ def test_a_long_list_is_read_page_by_page_and_nothing_is_left_out_or_twice(
     monkeypatch.setattr(module, "_BATCH", 2)
     made = []
     for _ in range(9):
-        made.append(recorded(world))
+        made.append(record(world))
         world.clock.advance(0 if at_once else 1)
 
-    found = ids(journal.list(client_id="one"))
+    mine = world.client.client_id
+    found = ids(journal.list(client_id=mine))
     assert sorted(found) == sorted(made)
     if not at_once:
         assert found == made[::-1]
-        assert ids(journal.list(client_id="one", limit=4)) == made[:-5:-1]
+        assert ids(journal.list(client_id=mine, limit=4)) == made[:-5:-1]
 
 
 def test_a_delivery_that_nobody_knows_is_an_error(journal: Journal) -> None:
@@ -120,6 +111,7 @@ def test_a_delivery_that_nobody_knows_is_an_error(journal: Journal) -> None:
         journal.resend("nothing")
 
 
+@pytest.mark.dynamodb
 @pytest.mark.parametrize("state", ["delivered", "failed"])
 @pytest.mark.parametrize("kind", ["event", "revoke_token"])
 def test_a_notification_is_sent_again_with_all_its_attempts(
@@ -135,11 +127,11 @@ def test_a_notification_is_sent_again_with_all_its_attempts(
     assert (again.state, again.attempts, again.due_at, again.give_up_at) == ("due", 0, now, now + 30 * DAY)
     assert len(again.history) == 1
     assert world.queued() == [delivery_id]
-    assert ids(journal.list()) == [delivery_id]
+    assert ids(journal.list(client_id=world.client.client_id, state="due")) == [delivery_id]
 
 
 def test_what_waits_for_its_next_attempt_is_sent_now(world: World, journal: Journal) -> None:
-    delivery_id = recorded(world)
+    delivery_id = record(world)
     key = {"delivery_id": delivery_id, "part": "record"}
     world.hub.store.update("deliveries", key, set={"due_at": world.clock.time() + HOUR, "attempts": 4})
 
@@ -151,8 +143,8 @@ def test_what_waits_for_its_next_attempt_is_sent_now(world: World, journal: Jour
 
 
 def test_what_is_being_sent_is_left_alone(world: World, journal: Journal) -> None:
-    delivery_id = recorded(world)
-    begun(world, delivery_id)
+    delivery_id = record(world)
+    attempted(world, delivery_id)
 
     with pytest.raises(NotResendable, match="an attempt is under way"):
         journal.resend(delivery_id)
@@ -161,7 +153,7 @@ def test_what_is_being_sent_is_left_alone(world: World, journal: Journal) -> Non
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
 def test_a_question_or_a_payment_is_never_sent_again(world: World, journal: Journal, kind: Kind) -> None:
-    due, failed = recorded(world, kind=kind), ended(world, "failed", kind=kind)
+    due, failed = record(world, kind=kind), ended(world, "failed", kind=kind)
 
     for delivery_id in (due, failed):
         with pytest.raises(NotResendable, match="never sent again"):
@@ -172,10 +164,10 @@ def test_a_question_or_a_payment_is_never_sent_again(world: World, journal: Jour
 
 
 def test_what_a_worker_takes_at_the_same_moment_is_left_to_it(world: World, journal: Journal) -> None:
-    delivery_id = recorded(world)
+    delivery_id = record(world)
 
     with (
-        world.meanwhile("transact", lambda: begun(world, delivery_id)),
+        world.meanwhile("transact", lambda: attempted(world, delivery_id)),
         pytest.raises(NotResendable, match="it has changed at this moment"),
     ):
         journal.resend(delivery_id)
@@ -186,12 +178,12 @@ def test_all_that_failed_since_a_time_is_sent_again(world: World, journal: Journ
     before = ended(world, "failed")
     world.clock.advance(HOUR)
     since = world.clock.time()
-    mine = [ended(world, "failed", client_id="one", bic="ALPHGB21") for _ in range(2)]
-    others = ended(world, "failed", client_id="two", bic="BETADEF1")
+    mine = [ended(world, "failed", bic=MINE) for _ in range(2)]
+    others = ended(world, "failed", client_id="another", bic=OTHER)
     ended(world, "delivered")
 
-    assert journal.resend_failed(since, bic="ALPHGB21", client_id="two") == 0
-    assert journal.resend_failed(since, client_id="one") == 2
+    assert journal.resend_failed(since, bic=MINE, client_id="another") == 0
+    assert journal.resend_failed(since, client_id=world.client.client_id) == 2
     assert sorted(world.queued()) == sorted(mine)
     assert journal.resend_failed(since) == 1
     assert world.queued() == [others]

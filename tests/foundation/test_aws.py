@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 from chalicelib.foundation import aws
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.keyring import SecretChanged
+from tests.volume.round_trips import RoundTrips
 
 pytestmark = pytest.mark.usefixtures("resources")
 ALIAS = "alias/causeway-local"
@@ -90,6 +91,48 @@ def test_a_message_can_wait() -> None:
 
     attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessagesDelayed"])
     assert attributes["Attributes"] == {"ApproximateNumberOfMessagesDelayed": "1"}
+
+
+def test_ten_messages_are_one_call() -> None:
+    sqs = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="test-batch-queue")["QueueUrl"]
+    queue = aws.Queue("test-batch-queue")
+    bodies = [str(number) for number in range(aws.Queue.BATCH)]
+
+    with RoundTrips().counted() as trips:
+        queue.waiting()
+        found = trips.made
+        assert queue.send_all(bodies) == []
+    assert trips.made == found + 1
+    assert queue.waiting() == 10
+    messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    assert sorted(message["Body"] for message in messages) == bodies
+
+
+def test_messages_that_were_not_taken_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Sqs:
+        def send_message_batch(self, **request: object) -> dict[str, object]:
+            return {"Successful": [{"Id": "0"}], "Failed": [{"Id": "2"}, {"Id": "1"}]}
+
+    queue = aws.Queue("any")
+    monkeypatch.setattr(queue, "_client", Sqs())
+
+    assert queue.send_all(["a", "b", "c"]) == ["c", "b"]
+
+
+def test_messages_that_wait_for_their_time_are_not_waiting_to_be_received() -> None:
+    boto3.client("sqs").create_queue(QueueName="test-waiting-queue")
+    queue = aws.Queue("test-waiting-queue")
+    queue.send("now")
+    queue.send("later", delay=900)
+
+    assert queue.waiting() == 1
+
+
+def test_a_queue_that_does_not_exist_is_an_error_of_the_call() -> None:
+    for call in (lambda: aws.Queue("no-such-queue").send("one"), lambda: aws.Queue("no-such-queue").waiting()):
+        with pytest.raises(ClientError):
+            call()
 
 
 def test_clients_give_up_within_a_request() -> None:

@@ -30,6 +30,14 @@ def test_every_line_of_a_request_has_its_id_and_later_ones_have_not(lines: Lines
     assert ids == ["99391c7e-ad88-49ec-a2ad-99ddcb1f7721"] * 2 + [None]
 
 
+def test_the_request_that_lines_belong_to_can_be_asked_for() -> None:
+    assert log.request_id() is None
+    log.bind(request_id="99391c7e-ad88-49ec-a2ad-99ddcb1f7721")
+    assert log.request_id() == "99391c7e-ad88-49ec-a2ad-99ddcb1f7721"
+    log.clear()
+    assert log.request_id() is None
+
+
 def test_requests_in_other_threads_keep_their_own_ids(lines: Lines) -> None:
     together = threading.Barrier(4)
 

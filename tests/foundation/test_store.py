@@ -620,11 +620,27 @@ def test_a_query_can_run_backwards_and_by_the_beginning_of_the_sort_key(store: S
 def test_a_query_of_an_index_finds_by_another_attribute(store: Store) -> None:
     shard = new_id()
     for number in range(3):
-        store.put("deliveries", {"delivery_id": f"{shard}-{number}", "due_shard": shard, "due_at": number})
+        delivery = {"delivery_id": f"{shard}-{number}", "part": "record"}
+        store.put("deliveries", {**delivery, "due_shard": shard, "due_at": number})
 
     page = store.query("deliveries", ("due_shard", shard), index="due", limit=2)
     rest = store.query("deliveries", ("due_shard", shard), index="due", after=page.next)
     assert [item["due_at"] for item in page.items + rest.items] == [0, 1, 2]
+
+
+def test_a_query_finds_what_is_between_two_numbers_with_both_ends(store: Store) -> None:
+    shard = new_id()
+    for number in (1, 2, 3, 10, 11):
+        delivery = {"delivery_id": f"{shard}-{number}", "part": "record"}
+        store.put("deliveries", {**delivery, "due_shard": shard, "due_at": number})
+
+    def found(first: int, last: int, **options: Any) -> list[int]:
+        page = store.query("deliveries", ("due_shard", shard), index="due", between=("due_at", first, last), **options)
+        return [item["due_at"] for item in page.items]
+
+    assert found(2, 10) == [2, 3, 10]
+    assert found(2, 10, newest_first=True, limit=2) == [10, 3]
+    assert found(4, 9) == []
 
 
 def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:

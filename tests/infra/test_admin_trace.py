@@ -14,8 +14,9 @@ import pytest
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.settings import Settings
 from infra.admin import connection, records
-from infra.admin.log_search import CloudWatchLog, LocalLog
+from infra.admin.log_search import CloudWatchLog, LocalLog, of_stage
 from infra.local import logfile, stackfile
 from tests.infra.test_admin import done, refused, run
 from tests.world import World
@@ -254,11 +255,19 @@ def test_on_a_deployed_stage_the_lines_of_all_its_functions_are_read() -> None:
 
 
 def test_the_calls_are_ones_that_cloudwatch_logs_knows(resources: None) -> None:
-    client = boto3.client("logs")
-    client.create_log_group(logGroupName="/aws/lambda/causeway-dev")
+    boto3.client("logs").create_log_group(logGroupName="/aws/lambda/causeway-dev")
+    log_of_stage = of_stage("causeway-dev")
 
-    assert list(CloudWatchLog(client, "causeway-dev").lines(new_uuid(), 0)) == []
-    assert CloudWatchLog(client, "causeway-dev").place == "the log groups /aws/lambda/causeway-dev*"
+    assert list(log_of_stage.lines(new_uuid(), 0)) == []
+    assert log_of_stage.place == "the log groups /aws/lambda/causeway-dev*"
+
+
+def test_a_deployed_stage_is_asked_for_its_own_lines(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com"}
+    hub = world.another_process(Settings.from_environment(settings))
+    monkeypatch.setattr(connection, "connect", lambda: hub)
+
+    assert refused("trace", new_uuid()).endswith("in the log groups /aws/lambda/causeway-dev*")
 
 
 def test_a_file_that_is_not_there_has_no_lines(tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ class Payer:
         self.kind = kind
         self.bearer = None
         self.request_id: str | None = None
+        self.headers: dict[str, str] = {}
         if kind != "direct":
             tokens = world.tokens(version, scopes=SCOPES[version], consent_type=consent_type)
             self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
@@ -77,7 +78,7 @@ class Payer:
         self.side.answers[WEBHOOKS[self.version, self.kind]] = lambda sent: answer
 
     def pay(self, key: str | None = None, **members: Any) -> Answer:
-        headers = {"idempotency-key": key} if key is not None else {}
+        headers = self.headers | ({"idempotency-key": key} if key is not None else {})
         headers |= {"x-request-id": self.request_id} if self.request_id else {}
         body = order(self.world, self.version, self.kind, **members)
         return self.world.tpp("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)

@@ -41,7 +41,7 @@ def _delivered(new: Item, now: int) -> Item:
 
 def _after(new: Item, now: int, outcome: Callable[[Delivery], Update]) -> Item:
     """A record as it stands after one attempt."""
-    claimed, claim = claiming(Delivery.from_item(new), "a-claim", now)
+    claimed, claim = claiming(Delivery.from_item(new), "a-claim", now, sending=True)
     return _applied(_applied(new, claim), outcome(claimed))
 
 

@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
-from chalicelib.openbanking.protocol.payments import AUTHORIZE_AGAIN, NOT_KEPT, NOT_SENT, OUTCOME_UNKNOWN, REFUSED
+from chalicelib.openbanking.protocol.payments import (
+    ACCEPTANCE_UNKNOWN,
+    AUTHORIZE_AGAIN,
+    NOT_KEPT,
+    NOT_SENT,
+    OUTCOME_UNKNOWN,
+    REFUSED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +165,7 @@ CASES = _by_name(
         "The consent has not the scope",
         Refusal(Fault.FORBIDDEN, "the consent has not the scope accounts.balances"),
     ),
-    Case(
-        "account",
-        "The PSU did not approve this account",
-        Refusal(Fault.FORBIDDEN, _FORBIDDEN_ACCOUNT),
-    ),
+    Case("account", "The PSU did not approve this account", Refusal(Fault.FORBIDDEN, _FORBIDDEN_ACCOUNT)),
     Case(
         "bank_failed",
         "The bank refused, failed, or did not answer in time",
@@ -256,31 +259,19 @@ CASES = _by_name(
             "no answer of the bank was kept; ask the bank before you pay again",
         ),
     ),
-    Case(
-        "not_kept",
-        "The bank answered, and the service could not write it down",
-        Refusal(Fault.INTERNAL, NOT_KEPT),
-    ),
+    Case("not_kept", "The bank answered, and the service could not write it down", Refusal(Fault.INTERNAL, NOT_KEPT)),
     Case(
         "token_refused",
         "The bank does not accept the PSU's token any more",
         _bank(f"{REFUSED}; {AUTHORIZE_AGAIN}", "4202: Access token not found"),
     ),
-    Case(
-        "not_sent",
-        "The payment was not sent",
-        _bank(NOT_SENT, "no connection could be made"),
-    ),
+    Case("not_sent", "The payment was not sent", _bank(NOT_SENT, "no connection could be made")),
     Case(
         "not_sent_for_now",
         "The bank has failed to answer several times in a row, and is left alone for some seconds: nothing was sent",
         _bank(NOT_SENT, _NOT_ASKED, retry_after=17),
     ),
-    Case(
-        "refused_by_bank",
-        "The bank refused the payment",
-        _bank(REFUSED, "5101: insufficient funds"),
-    ),
+    Case("refused_by_bank", "The bank refused the payment", _bank(REFUSED, "5101: insufficient funds")),
     Case(
         "outcome_unknown",
         "Nobody knows whether the bank has the payment",
@@ -292,6 +283,11 @@ CASES = _by_name(
         Refusal(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank"),
     ),
     # calls that are answered later
+    Case(
+        "acceptance_unknown",
+        "A payment without an Idempotency-Key was perhaps accepted for later",
+        Refusal(Fault.INTERNAL, ACCEPTANCE_UNKNOWN),
+    ),
     Case(
         "bearer_of_request",
         "The call was made with a bearer, and none came",

@@ -1,0 +1,34 @@
+"""The kill test in small: workers die, receivers fail, nothing is lost, and the same seed leads the same way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_SEED, _DELIVERIES, _KILLS = "2026", 20, 10
+
+
+def _begin(folder: Path) -> subprocess.Popen[str]:
+    """A run in a process of its own: the emulator's time is simulated there."""
+    command = [sys.executable, "-m", "tests.chaos", "--seed", _SEED, "--deliveries", str(_DELIVERIES)]
+    return subprocess.Popen(
+        [*command, "--kills", str(_KILLS), "--folder", str(folder)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_nothing_is_lost_when_workers_die_and_a_seed_replays_it_exactly(tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for run in [_begin(folder) for folder in folders]:
+        said, _ = run.communicate()
+        assert run.returncode == 0, said
+        assert f"SEED={_SEED}" in said
+
+    one, other = (folder.joinpath("chaos.transcript").read_text() for folder in folders)
+    assert one == other
+    assert "TransactWriteItems" in one

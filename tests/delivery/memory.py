@@ -1,0 +1,70 @@
+"""A store in memory that counts calls: for simulations of thousands of attempts, too many for an emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from boto3.dynamodb.conditions import ConditionBase
+
+from chalicelib.foundation.store import Check, ConditionFailed, Delete, Item, Operation, Put, Store, Update
+
+_KEY = ("delivery_id", "part")
+
+
+class MemoryStore(Store):
+    """The deliveries table, as far as attempts need it."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self._items: dict[tuple[Any, ...], Item] = {}
+
+    def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
+        self.calls += 1
+        return [self._items.get(_place(key)) for _, key in keys]
+
+    def transact(self, operations: Sequence[Operation]) -> None:
+        self.calls += 1
+        places = [_place(each.item if isinstance(each, Put) else each.key) for each in operations]
+        found = [self._items.get(place) for place in places]
+        failed = [number for number, each in enumerate(operations) if not _holds(each.condition, found[number] or {})]
+        if failed:
+            raise ConditionFailed([found[number] if number in failed else None for number in range(len(found))], failed)
+        for place, before, operation in zip(places, found, operations, strict=True):
+            match operation:
+                case Put():
+                    self._items[place] = operation.item
+                case Update():
+                    changed = {**(before or operation.key), **operation.set}
+                    self._items[place] = {name: changed[name] for name in changed if name not in operation.remove}
+                case Delete():
+                    self._items.pop(place, None)
+                case Check():
+                    pass
+
+
+def _place(item: Item) -> tuple[Any, ...]:
+    return tuple(item[name] for name in _KEY)
+
+
+def _holds(condition: ConditionBase | None, item: Item) -> bool:
+    """Whether a condition holds for an item; one that is not there has no attributes."""
+    if condition is None:
+        return True
+    expression = condition.get_expression()
+    first, *rest = expression["values"]
+    match expression["operator"]:
+        case "AND":
+            return _holds(first, item) and _holds(rest[0], item)
+        case "OR":
+            return _holds(first, item) or _holds(rest[0], item)
+        case "attribute_exists":
+            return first.name in item
+        case "attribute_not_exists":
+            return first.name not in item
+        case "=":
+            return first.name in item and bool(item[first.name] == rest[0])
+        case "<=":
+            return first.name in item and bool(item[first.name] <= rest[0])
+        case other:
+            raise NotImplementedError(other)

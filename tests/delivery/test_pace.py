@@ -1,0 +1,80 @@
+"""Pace: a receiver that hangs delays nobody else, shown by counts in simulated time."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from chalicelib.delivery import schedule, slots
+from chalicelib.delivery.slots import SLOTS
+from chalicelib.foundation import log
+from infra.local.events import POLLERS
+from tests.delivery.simulation import Simulation
+
+GOOD, SLOW, DEAD = "good", "slow", "dead-{}"
+SECONDS = {GOOD: 0.25, SLOW: 20.0}
+COUNT = 200
+"""So many deliveries are queued for each receiver at the beginning, one for each in turn."""
+
+
+@pytest.fixture(autouse=True)
+def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same jitter and the same slots in every run; and nothing is logged."""
+    monkeypatch.setattr(schedule, "random", random.Random(2026))
+    monkeypatch.setattr(slots, "random", random.Random(2026))
+    for name in ("info", "warning"):
+        monkeypatch.setattr(log, name, lambda event, **members: None)
+
+
+def simulated(seconds: dict[str, float], until: float, workers: int = POLLERS) -> Simulation:
+    simulation = Simulation(seconds, workers)
+    simulation.record(COUNT)
+    simulation.run(until)
+    return simulation
+
+
+def test_beside_a_bank_that_answers_after_20_seconds_another_keeps_its_pace() -> None:
+    alone = simulated({GOOD: SECONDS[GOOD]}, 60)
+    beside = simulated(SECONDS, 60)
+
+    assert alone.taken(GOOD) == beside.taken(GOOD) == COUNT
+    assert len(beside.pace(GOOD)) <= len(alone.pace(GOOD))
+    assert sum(beside.pace(GOOD)[:10]) >= 0.9 * sum(alone.pace(GOOD)[:10])
+    assert min(beside.pace(GOOD)[:10]) >= 0.8 * sum(alone.pace(GOOD)[:10]) / 10
+
+
+def test_without_slots_the_slow_bank_would_hold_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_slots = simulated(SECONDS, 60)
+    monkeypatch.setattr(slots, "SLOTS", 1000)
+    without = simulated(SECONDS, 60)
+
+    assert with_slots.taken(GOOD) == COUNT
+    assert without.taken(GOOD) < COUNT / 4
+    assert without.pace(GOOD)[1:20].count(0) > 15, "for most of the time nothing arrives"
+    assert without.most[SLOW] == POLLERS
+
+
+def test_the_slow_bank_gets_all_of_its_deliveries_as_fast_as_it_takes_them() -> None:
+    simulation = simulated(SECONDS, 1300)
+
+    assert simulation.taken(SLOW) == COUNT
+    assert simulation.most[SLOW] == SLOTS
+    assert len(simulation.pace(SLOW)) <= 1.2 * COUNT / SLOTS * SECONDS[SLOW]
+
+
+@pytest.mark.parametrize("dead", [1, 3])
+def test_beside_dead_receivers_a_good_one_keeps_its_pace_as_long_as_four_workers_are_left(dead: int) -> None:
+    workers = SLOTS * (dead + 1)
+    hanging = {DEAD.format(number): 20.0 for number in range(dead)}
+    simulation = simulated(hanging | {GOOD: SECONDS[GOOD]}, 60, workers)
+
+    assert simulation.taken(GOOD) == COUNT
+    assert sum(simulation.pace(GOOD)[:10]) >= 0.5 * 10 * SLOTS / SECONDS[GOOD]
+    assert all(simulation.most[name] == SLOTS for name in hanging)
+
+
+def test_a_burst_to_one_receiver_comes_at_its_pace_also_with_many_workers() -> None:
+    simulation = simulated({GOOD: SECONDS[GOOD]}, 120, workers=100)
+
+    assert (simulation.taken(GOOD), simulation.most[GOOD]) == (COUNT, SLOTS)

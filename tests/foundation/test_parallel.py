@@ -1,0 +1,54 @@
+"""Calls made together: all at the same time, answered in their order, and none left out because another failed."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+
+import pytest
+
+from chalicelib.foundation import aws, parallel
+from chalicelib.foundation.parallel import WIDTH, together
+
+
+def test_answers_come_in_the_order_of_the_calls() -> None:
+    calls = [partial(int, str(number)) for number in range(100)]
+
+    assert together(calls) == list(range(100))
+
+
+def test_nothing_to_call_answers_nothing() -> None:
+    assert together([]) == []
+
+
+def test_as_many_calls_as_the_width_are_under_way_at_the_same_time() -> None:
+    barrier = threading.Barrier(WIDTH)
+
+    assert sorted(together([lambda: barrier.wait(5)] * WIDTH)) == list(range(WIDTH))
+
+
+def test_one_call_alone_stays_in_its_thread() -> None:
+    assert together([threading.get_ident]) == [threading.get_ident()]
+
+
+def test_with_a_width_of_one_all_are_made_in_order_in_the_callers_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "WIDTH", 1)
+
+    assert set(together([threading.get_ident] * 5)) == {threading.get_ident()}
+
+
+def test_a_failure_is_raised_when_all_others_have_been_made() -> None:
+    made: list[int] = []
+
+    def call(number: int) -> None:
+        if number in (1, 2):
+            raise ValueError(number)
+        made.append(number)
+
+    with pytest.raises(ValueError, match="1"):
+        together([partial(call, number) for number in range(50)])
+    assert sorted(made) == [0, *range(3, 50)]
+
+
+def test_clients_have_a_connection_for_every_call_under_way() -> None:
+    assert aws.client("dynamodb").meta.config.max_pool_connections >= WIDTH

@@ -1,0 +1,188 @@
+"""What the documents say of deliveries, events, and calls that are answered later is what the code has."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import time
+from typing import Any, get_args
+
+from chalicelib.delivery import bodies, deliveries, schedule, slots, sweeper
+from chalicelib.delivery.schedule import PLANS
+from chalicelib.foundation import breaker, event_signing, jsontext, outbound, sharded
+from chalicelib.foundation.aws import Queue
+from chalicelib.openbanking.protocol import own_answers
+from chalicelib.openbanking.protocol.events import EVENTS
+from chalicelib.openbanking.protocol.own_calls import ACCEPTED_REQUEST
+from chalicelib.openbanking.protocol.payments import ACCEPTANCE_UNKNOWN
+from tests.documents import BANK, OPERATIONS, ROOT, TPP, blocks, named, rows, section, tables
+
+# -- Deliveries
+
+
+def flowing(text: str) -> str:
+    """A text without its line breaks."""
+    return re.sub(r"\s+", " ", text)
+
+
+def seconds(text: str) -> list[int]:
+    """The times in a text: ``5 s, 30 min``."""
+    units = {"s": 1, "min": 60, "h": 3600, "days": 24 * 3600}
+    return [int(number) * units[unit] for number, unit in re.findall(r"(\d+) (s|min|h|days)\b", text)]
+
+
+def test_every_kind_of_delivery_is_documented_with_its_plan_and_no_other() -> None:
+    found = tables(section(OPERATIONS, "## Deliveries"))
+    kinds = next(table[2:] for table in found if table[0][0] == "Kind")
+    plans = next(table[2:] for table in found if table[0][0] == "Plan")
+
+    assert [row[0] for row in kinds] == [*PLANS]
+    assert [name for row in plans for name in row[0].split(", ")] == [*PLANS]
+    for names, waits, lasts, kept in plans:
+        for plan in (PLANS[name] for name in PLANS if name in names.split(", ")):
+            assert seconds(waits) == list(plan.waits)
+            assert (seconds(lasts), seconds(kept)) == ([plan.lasts], [plan.kept])
+            assert ("beginning" in kept, "end" in kept) == (plan.kept_from_start, not plan.kept_from_start)
+
+
+def test_receivers_are_told_the_waits_of_their_plan() -> None:
+    (events,) = [row[1:] for row in rows(section(TPP, "### Receiving an event")) if row[0].startswith("Wait,")]
+    (revocations,) = [row[1] for row in rows(section(BANK, "## `/revoke_token`")) if row[0] == "Anything else, or none"]
+    (reads,) = re.findall("Waits between attempts of a read: (.*?), each", section(TPP, "## Answered later"))
+    first, *later = PLANS["relay"].waits
+
+    assert seconds(", ".join(events)) == list(PLANS["event"].waits)
+    assert seconds(revocations.partition(" after ")[0]) == list(PLANS["revoke_token"].waits)
+    assert seconds(reads) == list(dict.fromkeys((first, *later)))
+
+
+def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
+    text, (wait,) = flowing(section(OPERATIONS, "## Deliveries")), PLANS["payment"].waits
+
+    assert f"one of {slots.SLOTS} slots of its receiver, each for {deliveries.CLAIMED_SECONDS} s" in text
+    assert f"Waits of up to {Queue.LONGEST_DELAY} s" in text
+    assert f"stops at {sweeper.BACKLOG} waiting messages" in text
+    assert f"the last {deliveries.HISTORY} attempts are kept" in text
+    assert "after about {} to {} s".format(*schedule._PUT_OFF) in text
+    assert f"spread over {sharded.SHARDS} shards" in flowing(section(OPERATIONS, "## Tables"))
+    assert f"parts of at most {bodies.PART_BYTES} bytes" in section(OPERATIONS, "## Tables")
+    assert f"At most {slots.SLOTS} events are on their way to one client" in TPP
+    assert f"are {slots.SLOTS} at a time to one bank" in flowing(BANK)
+    assert f"Once more, about {wait} s later" in section(TPP, "## Answered later")
+    assert {plan.lasts for plan in (PLANS["relay"], PLANS["payment"])} == {5 * 60}
+    assert "| 5 minutes after the 202 |" in section(TPP, "## Answered later")
+
+
+def test_every_document_has_the_numbers_of_the_circuit_breaker() -> None:
+    begins, lasts = f"{breaker.FAILURES} failures in a row", f"for {breaker.OPEN_SECONDS} s"
+
+    for text in (section(TPP, "### A bank that keeps failing"), section(OPERATIONS, "### Banks that keep failing")):
+        assert f"After {begins}" in text
+        assert lasts in flowing(text)
+    text = section(BANK, "### When the bank does not answer")
+    assert f"| {breaker.FAILURES} times in a row" in text
+    assert f"Leaves the bank alone {lasts}" in text
+
+
+def test_both_sides_are_told_the_limits_of_a_call() -> None:
+    text = section(BANK, "### Answers")
+    total, connect = int(outbound.TOTAL_SECONDS), int(outbound.CONNECT_SECONDS)
+
+    assert f"| Connecting | {connect} s |" in text
+    assert f"| {total} s, however slowly" in text
+    assert f"| {outbound.ANSWER_BYTES // 1_000_000} MB, not compressed" in text
+    lines, length = http.client._MAXHEADERS, http.client._MAXLINE
+    assert f"At most {lines} lines of at most {length} bytes each" in text
+    assert f"After {connect} s without a connection, or {total} s without a whole answer" in TPP
+    assert f"| Call to a bank or an Events URL | {connect} s to connect, {total} s in all" in OPERATIONS
+
+
+def test_every_index_is_documented_and_no_other() -> None:
+    made = re.findall("IndexName: ([a-z-]+)", (ROOT / "infra/resources.yaml").read_text("utf-8"))
+    text = section(OPERATIONS, "## Tables")
+    (table,) = [table[2:] for table in tables(text) if table[0][0] == "Index"]
+    others = re.findall(r"`[a-z]+` \(`([a-z]+)`\)", text)
+
+    assert sorted([*(name for row in table for name in row[0].split(", ")), *others]) == sorted(made)
+
+
+def test_the_example_that_receives_events_verifies_them_and_tells_repeats() -> None:
+    (example,) = [block for block in blocks(TPP, "python") if "standardwebhooks" in block]
+    printed: list[Any] = []
+    names: dict[str, Any] = {"print": lambda *values: printed.append(values)}
+    exec(compile(example, "docs/tpp-api.md", "exec"), names)  # noqa: S102 - our own document
+    names["SECRET"] = event_signing.new_secret()
+    body = b'{"type":"test","timestamp":"2026-11-21T13:00:00+00:00","data":{"message":"This is a test."}}'
+    headers = event_signing.headers([names["SECRET"]], "id", int(time.time()), body)
+
+    assert [names["receive"](headers, body) for _ in range(2)] == [204, 204]
+    assert names["receive"](headers, body + b" ") == 400
+    assert printed == [("test", {"message": "This is a test."})]
+
+
+# -- Calls that are answered later, and events
+
+
+def test_the_outcome_of_an_accepted_call_is_documented_with_its_states() -> None:
+    text, model = section(TPP, f"### `GET {ACCEPTED_REQUEST}`"), own_answers.AcceptedRequest
+    states = get_args(model.model_fields["state"].annotation)
+    members, table, *_ = tables(text)
+
+    assert [row[0] for row in members[2:]] == list(model.model_fields)
+    assert [row[0] for row in table[2:]] == list(states)
+    for block in blocks(text, "json"):
+        model.read(jsontext.loads(block))
+
+
+def test_the_202_is_documented_as_it_is() -> None:
+    (exchange,) = blocks(section(TPP, "## Answered later"), "http")
+    head, _, body = exchange.partition("\n\n")
+    accepted = own_answers.Accepted.read(jsontext.loads(body))
+
+    assert f"Location: {ACCEPTED_REQUEST.replace('{request_id}', accepted.request_id)}\n" in head
+    assert head.endswith("Preference-Applied: respond-async")
+
+
+def test_a_payment_that_was_perhaps_accepted_is_documented_by_its_words() -> None:
+    (words,) = re.findall("`(it is unknown whether .*?)`", section(TPP, "## Answered later"))
+
+    assert words in ACCEPTANCE_UNKNOWN
+
+
+def test_every_event_is_documented_and_no_other() -> None:
+    table = [row for row in rows(section(TPP, "## Events")) if row[0] in EVENTS and len(row) == 2][: len(EVENTS)]
+
+    assert table == [[name, row.meaning] for name, row in EVENTS.items()]
+
+
+def test_the_members_of_events_are_documented_with_the_events_that_have_them() -> None:
+    (table,) = [table[2:] for table in tables(section(TPP, "## Events")) if table[0][0] == "Member of data"]
+    named_in = {name: said for names, said, _ in table for name in names.split(", ")}
+
+    assert named_in.keys() == {name for row in EVENTS.values() for name in row.data.model_fields}
+    for member, said in named_in.items():
+        having = {name for name, row in EVENTS.items() if member in row.data.model_fields}
+        mentioned = {name for name in EVENTS if named(said, name)}
+        assert having == (EVENTS.keys() - mentioned if said.startswith("all but") else mentioned)
+
+
+def test_the_examples_of_events_fit_their_models_and_every_event_has_one() -> None:
+    examples = [jsontext.loads(block) for block in blocks(section(TPP, "## Events"), "json")]
+
+    assert {example["type"] for example in examples} == EVENTS.keys()
+    for example in examples:
+        assert list(example) == ["type", "timestamp", "data"]
+        EVENTS[example["type"]].data.read(example["data"])
+        assert is_timestamp(example["timestamp"])
+
+
+def is_timestamp(text: str) -> bool:
+    """Whether a text has the form that every timestamp of the service has."""
+    (rule,) = [each.pattern for each in get_args(own_answers.Timestamp)[1].metadata if hasattr(each, "pattern")]
+    return re.fullmatch(rule, text) is not None
+
+
+def test_the_headers_of_events_are_documented_as_they_are_sent() -> None:
+    (table,) = [table[2:] for table in tables(section(TPP, "### Receiving an event")) if table[0][0] == "Header"]
+
+    assert [row[0] for row in table] == list(event_signing.headers([event_signing.new_secret()], "id", 0, b""))
