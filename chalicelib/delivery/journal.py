@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from typing import TypeVar
 
 from chalicelib.delivery.deliveries import (
     DUE,
@@ -31,10 +32,15 @@ from chalicelib.foundation.parallel import WIDTH, together
 from chalicelib.foundation.sharded import ShardedIndex
 from chalicelib.foundation.store import ConditionFailed, Conflict, Store
 
+T = TypeVar("T")
+
 RESENDABLE: frozenset[Kind] = frozenset({"revoke_token", "event"})
 LATEST = 50
 _BATCH = 100
 """So many records are read by one call; as many rows of an index are looked at first."""
+_READ_AHEAD = 4 * _BATCH
+_REVIVED_TOGETHER = 20
+"""So many deliveries are made due by one transaction, which holds 100 writes at most."""
 _END_OF_TIME = 2**40
 """Later than anything can be due, in Unix seconds."""
 
@@ -129,11 +135,12 @@ class Journal:
         search, now = _Search(FAILED, "", bic, client_id, "failed"), self._clock.time()
         ids = [row["delivery_id"] for row in FAILED.rows(self._store, since=since, until=now)]
         count = 0
-        for start in range(0, len(ids), _BATCH * WIDTH):
-            read = self._read(ids[start : start + _BATCH * WIDTH]).values()
+        for piece in _pieces(ids, _BATCH * WIDTH):
+            read = self._read(piece).values()
             wanted = [delivery for delivery in read if delivery.kind in RESENDABLE and search.wants(delivery)]
-            revived = together([partial(self._revive, delivery, now) for delivery in wanted])
-            due = [delivery.delivery_id for delivery, done in zip(wanted, revived, strict=True) if done]
+            groups = _pieces(wanted, _REVIVED_TOGETHER)
+            revived = together([partial(self._revive, group, now) for group in groups])
+            due = [delivery_id for group in revived for delivery_id in group]
             self._outbox.queue(due[: max(BACKLOG - count, 0)])
             count += len(due)
         return count
@@ -149,8 +156,9 @@ class Journal:
             is_last, oldest = len(rows) < size, min(times.values(), default=0)
             if not is_last:  # the next page begins with the oldest second, of which there may be more
                 times = {delivery_id: time for delivery_id, time in times.items() if time > oldest}
-            read = self._read([*times])
-            yield from ((times[key], delivery) for key, delivery in read.items() if search.wants(delivery))
+            for ids in _pieces([*times], _READ_AHEAD):
+                read = self._read(ids)
+                yield from ((times[key], delivery) for key, delivery in read.items() if search.wants(delivery))
             if is_last:
                 return
             until, size = oldest, 2 * size
@@ -158,17 +166,18 @@ class Journal:
     def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:
         """Deliveries by their ids, in the order asked for, without those that are gone."""
         keys = [record_key(delivery_id) for delivery_id in ids]
-        batches = [keys[start : start + _BATCH] for start in range(0, len(keys), _BATCH)]
-        read = together([partial(self._store.batch_get, batch) for batch in batches])
+        read = together([partial(self._store.batch_get, batch) for batch in _pieces(keys, _BATCH)])
         return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
 
-    def _revive(self, delivery: Delivery, now: int) -> bool:
-        """Make a failed delivery due once more; answers whether it was as it had been read."""
+    def _revive(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
+        """Make failed deliveries due once more; answers the ids of those that were still as they had been read."""
         try:
-            self._store.transact(reviving(delivery, now))
+            self._store.transact([write for delivery in deliveries for write in reviving(delivery, now)])
         except (ConditionFailed, Conflict):
-            return False
-        return True
+            if len(deliveries) == 1:
+                return []
+            return [delivery_id for delivery in deliveries for delivery_id in self._revive([delivery], now)]
+        return [delivery.delivery_id for delivery in deliveries]
 
 
 def _searches(bic: str | None, client_id: str | None, state: State | None) -> Sequence[_Search]:
@@ -184,6 +193,10 @@ def _searches(bic: str | None, client_id: str | None, state: State | None) -> Se
     if state is None:
         return [_Search(DUE, "", None, None, "due"), _Search(FAILED, "", None, None, "failed")]
     raise TooWide("what was delivered is found for a bank or for a client only")
+
+
+def _pieces(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (whole[start : start + size] for start in range(0, len(whole), size))
 
 
 def _time(entry: tuple[int, Delivery]) -> int:

@@ -1,7 +1,8 @@
 """How many deliveries go to one receiver at the same time: so few that one which hangs cannot hold up all workers.
 
 A receiver has ``SLOTS`` items; an attempt holds one of them until it ends or, when its worker died, until the slot's
-time is over.
+time is over. After an attempt that got no answer the slot rests, so that receivers which hang, however many, have a
+worker wait for them a quarter of the time only.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from chalicelib.delivery.deliveries import CLAIMED_SECONDS, TABLE
 from chalicelib.foundation.store import Item, Store, Update
 
 SLOTS = 4
+RESTING_SECONDS = 60
 _FORGOTTEN_SECONDS = 24 * 3600
 
 
@@ -39,13 +41,13 @@ class Slot:
             condition=Attr("held_until").not_exists() | Attr("held_until").lte(now),
         )
 
-    def freeing(self, now: int) -> Update:
-        """The write that frees the slot.
+    def freeing(self, at: int) -> Update:
+        """The write that has the slot be free from ``at`` on.
 
         It has no condition: when the holder's time was over and another attempt has the slot, then for a moment the
         receiver gets one delivery more than it should, and that is better than an outcome that cannot be written.
         """
-        return Update(TABLE, self.key, set={"held_until": now, "expires_at": now + _FORGOTTEN_SECONDS})
+        return Update(TABLE, self.key, set={"held_until": at, "expires_at": at + _FORGOTTEN_SECONDS})
 
 
 def any_slot(receiver: str) -> Slot:

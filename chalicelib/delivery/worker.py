@@ -28,7 +28,7 @@ from chalicelib.delivery.deliveries import (
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Answer, Arrived, Keep, Parcel, Sender, Undeliverable
 from chalicelib.delivery.schedule import PLANS, Kind, put_off, wait_after
-from chalicelib.delivery.slots import Slot, any_slot, free_slots
+from chalicelib.delivery.slots import RESTING_SECONDS, Slot, any_slot, free_slots
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
@@ -181,7 +181,8 @@ class Worker:
         else:
             log.warning("delivery attempt failed", **_said(delivery), reason=str(failure))
             entry = self._entry(attempt, failure.status, str(failure))
-            if self._write(attempt, [retrying(delivery, now + delay, entry)], self._store.transact):
+            retry = [retrying(delivery, now + delay, entry)]
+            if self._write(attempt, retry, self._store.transact, resting=failure.unanswered):
                 self._outbox.queue_later(delivery.delivery_id, delay)
 
     def _return(self, attempt: Attempt, reason: str, retry_after: int | None) -> None:
@@ -201,7 +202,7 @@ class Worker:
             return
         log.warning("delivery failed", **_said(attempt.delivery), reason=str(failure))
         entry = self._entry(attempt, failure.status, str(failure))
-        self._end(attempt, "failed", entry, last.answer, last.keep)
+        self._end(attempt, "failed", entry, last.answer, last.keep, resting=failure.unanswered)
 
     def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
         """The failure that tells the caller of an asynchronous call how it ended, also where the last one does not.
@@ -227,6 +228,8 @@ class Worker:
         entry: Mapping[str, Any],
         answer: Answer | None,
         keep: Keep | None,
+        *,
+        resting: bool = False,
     ) -> None:
         delivery = attempt.delivery
         kept: Item | None = None
@@ -237,11 +240,15 @@ class Worker:
             kept = {"status": answer.status, "name": name, "parts": len(parts)}
         first = [self._bodies.ahead(parts)] if parts else []
         over = ending(delivery, state, entry, kept, self._clock.time())
-        self._write(attempt, [over, *first], keep or self._store.transact)
+        self._write(attempt, [over, *first], keep or self._store.transact, resting=resting)
 
-    def _write(self, attempt: Attempt, operations: Sequence[Operation], keep: Keep) -> bool:
-        """Write an outcome and free the slot, unless a later attempt has begun; answers whether it was written."""
-        freed = [attempt.slot.freeing(self._clock.time())] if attempt.slot else []
+    def _write(self, attempt: Attempt, operations: Sequence[Operation], keep: Keep, *, resting: bool = False) -> bool:
+        """Write an outcome and free the slot, unless a later attempt has begun; answers whether it was written.
+
+        ``resting`` leaves the slot taken for a while: its receiver does not answer.
+        """
+        at = self._clock.time() + (RESTING_SECONDS if resting else 0)
+        freed = [attempt.slot.freeing(at)] if attempt.slot else []
         try:
             keep([*operations, *freed])
         except ConditionFailed:

@@ -70,9 +70,14 @@ class BankFailed(Refusal):
         super().__init__(Fault.BANK_FAILED, message, details, retry_after=retry_after)
 
     @property
+    def unanswered(self) -> bool:
+        """Whether the bank was asked and there was no whole answer."""
+        return self.status is None and not self.not_asked
+
+    @property
     def not_asked(self) -> bool:
         """Whether the bank was left alone because it has failed to answer lately."""
-        return self.reach == "never" and self.retry_after is not None
+        return self.status is None and self.retry_after is not None
 
     @property
     def detail(self) -> str:

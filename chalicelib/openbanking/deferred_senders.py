@@ -56,6 +56,7 @@ class QuestionSender:
                 final=failure.reach == "refused" or failure.authorize_again,
                 status=failure.status,
                 retry_after=failure.retry_after,
+                unanswered=failure.unanswered,
                 not_made=failure.not_asked,
                 answer=self._refused(delivery, failure),
             ) from None
@@ -117,6 +118,7 @@ class OrderSender:
                 final=not never,
                 status=failure.status,
                 retry_after=failure.retry_after,
+                unanswered=failure.unanswered,
                 not_made=failure.not_asked,
                 answer=_refused(delivery, explained(failure), self.clock.time()),
                 keep=self._giving_back(order.caller, order.attempt) if never else None,

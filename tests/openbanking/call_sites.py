@@ -149,26 +149,35 @@ def _mentioned(owner: str, node: ast.AST) -> Iterator[tuple[str, str]]:
 def _kinds() -> dict[str, set[str]]:
     """The classes that a name stands for: as a member, an argument, a property, the result of a call, another name."""
     found: dict[str, set[str]] = {}
-    others: list[tuple[ast.AST, ast.AST]] = []
-    for module in MODULES:
-        for node in ast.walk(tree(module)):
-            match node:
-                case ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(id=kind)):
-                    found.setdefault(name.strip("_"), set()).add(kind)
-                case ast.arg(arg=name, annotation=ast.Name(id=kind)):
-                    found.setdefault(name.strip("_"), set()).add(kind)
-                case ast.FunctionDef(name=name, returns=ast.Name(id=kind)):
-                    found.setdefault(name.strip("_"), set()).add(kind)
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=kind))):
-                    found.setdefault(name.strip("_"), set()).add(kind)
-                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
-                    others += zip(names, values, strict=True)
-                case ast.Assign(targets=[name], value=value):
-                    others.append((name, value))
-    for name, value in others:
-        if isinstance(name, ast.Name) and isinstance(value, ast.Attribute):
-            found.setdefault(name.id, set()).update(found.get(_last_name(value), ()))
+    nodes = [node for module in MODULES for node in ast.walk(tree(module))]
+    for node in nodes:
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(id=kind)):
+                found.setdefault(name.strip("_"), set()).add(kind)
+            case ast.arg(arg=name, annotation=ast.Name(id=kind)):
+                found.setdefault(name.strip("_"), set()).add(kind)
+            case ast.FunctionDef(name=name, returns=ast.Name(id=kind)):
+                found.setdefault(name.strip("_"), set()).add(kind)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=kind))):
+                found.setdefault(name.strip("_"), set()).add(kind)
+    for name, other in _assigned(nodes):
+        found.setdefault(name, set()).update(found.get(other, ()))
     return found
+
+
+def _assigned(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Names that stand for members: ``flow`` and ``token_flow`` of ``flow = hub().token_flow``."""
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                pairs = list(zip(names, values, strict=True))
+            case ast.Assign(targets=[target], value=value):
+                pairs = [(target, value)]
+            case _:
+                pairs = []
+        for target, value in pairs:
+            if isinstance(target, ast.Name) and isinstance(value, ast.Attribute):
+                yield target.id, _last_name(value)
 
 
 def _sites(service: Service, module: str, node: ast.AST) -> Iterator[Site]:

@@ -1,9 +1,10 @@
-"""Storage that fails, at every call of every request: it is refused or answered, a repeat completes, nothing doubles."""
+"""Storage that fails, at every call of every request: the caller is refused or answered, a repeat completes, and nothing
+doubles.
+"""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
