@@ -152,14 +152,20 @@ class World:
         return world
 
     def forget_journeys(self) -> None:
-        """Empty the tables that grow with every test: the emulator copies whole tables for every transaction."""
+        """Empty the tables that grow with every test, for the emulator copies whole tables for every transaction.
+
+        And the queues: a retry of one test must not become visible in another.
+        """
         from moto.dynamodb.models import dynamodb_backends
+        from moto.sqs.models import sqs_backends
 
         client = self.hub.store._client
         tables = dynamodb_backends["123456789012"][client.meta.region_name].tables
         for name in ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries"):
             if found := tables.get(f"{self.hub.settings.prefix}-{name}"):
                 found.items.clear()
+        for queue in sqs_backends["123456789012"][client.meta.region_name].queues.values():
+            queue._messages, queue._pending_messages = [], set()
 
     def another_process(self, settings: Settings | None = None, clock: ManualClock | None = None) -> bootstrap.Hub:
         """The service's parts in another process: the same resources, with nothing remembered."""

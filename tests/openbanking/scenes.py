@@ -29,7 +29,7 @@ _ROUNDS = 8
 _PART_BYTES = 400
 """So short that an order is kept in parts."""
 _REPAIRS = 3
-"""In so many scenes a call meets a fault that does not last: the store repairs it, and its caller sees nothing of it."""
+"""In so many scenes a call meets a fault that does not last: the store repairs it, and its caller does not notice."""
 
 
 class InMemory(Queue):

@@ -471,7 +471,7 @@ def test_nobody_is_sent_back_to_a_client_that_is_not_active(world: World, versio
 
 
 @VERSIONS
-@pytest.mark.parametrize("method", ["batch_get", "update"])
+@pytest.mark.parametrize("method", ["batch_get", "transact"])
 def test_a_psu_on_the_way_back_gets_a_page_when_storage_fails(world: World, version: int, method: str) -> None:
     path = cancel_path(world, version, world.authorize(version)["redirect_url"])
 

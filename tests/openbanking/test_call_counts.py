@@ -122,7 +122,9 @@ def test_a_refresh_takes_two_round_trips_and_its_repeat_one(warm: World) -> None
 
 
 @VERSIONS
-def test_revoking_takes_two_round_trips(warm: World, version: int) -> None:
+def test_revoking_takes_two_round_trips_and_by_the_bank_a_third_for_the_clients_events_url(
+    warm: World, version: int
+) -> None:
     token = warm.tokens(version)["access_token"]
     consented = warm.approve(version)
     name = "access_token" if version == 1 else "accessToken"
@@ -133,7 +135,7 @@ def test_revoking_takes_two_round_trips(warm: World, version: int) -> None:
 
     with counted(warm) as calls:
         assert warm.bank(version, "/token/revoke", {name: consented.bank_token}).status == 200
-    assert calls == ["BatchGetItem", "TransactWriteItems"]
+    assert calls == ["BatchGetItem", "BatchGetItem", "TransactWriteItems"]
 
 
 @pytest.mark.parametrize("path", ["/tpp/consent", "/tpp/banks", "/tpp/scope?bic=ALPHGB21"])
@@ -234,7 +236,9 @@ def test_a_payments_status_takes_one_read(warm: World, version: int, kind: str) 
 
 
 @VERSIONS
-def test_a_banks_report_takes_two_round_trips_whatever_becomes_of_it(warm: World, version: int) -> None:
+def test_a_banks_report_takes_two_round_trips_and_a_third_for_the_events_url_when_it_changes_something(
+    warm: World, version: int
+) -> None:
     payer, request_id = Payer(warm, version, "direct"), str(uuid.uuid4())
     final, other = (4, 2) if version == 1 else ("ACSC", "RJCT")
     seen = []
@@ -252,7 +256,7 @@ def test_a_banks_report_takes_two_round_trips_whatever_becomes_of_it(warm: World
     assert report(final, **{"x-request-id": request_id}) == 200
 
     assert seen[:3] == [
-        ["BatchGetItem", "TransactWriteItems"],
+        ["BatchGetItem", "BatchGetItem", "TransactWriteItems"],
         ["BatchGetItem", "PutItem"],
         ["BatchGetItem", "PutItem"],
     ]

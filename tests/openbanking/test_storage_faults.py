@@ -1,4 +1,4 @@
-"""Storage that fails, at every call of every request: the caller is refused or answered, a repeat completes, and nothing
+"""Storage that fails, at every call of every request: the caller is told or answered, a repeat completes, and nothing
 doubles.
 """
 

@@ -1,0 +1,160 @@
+"""What the functions call is what their policies grant, no less and no more: found out by having them work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+
+from chalicelib.delivery.slots import SLOTS, Slot
+from chalicelib.foundation import parallel
+from chalicelib.foundation.outbound import Reply
+from chalicelib.openbanking.events import EventSender
+from tests.infra.test_policies import FOLDER, STAGES, TAKING, granted
+from tests.openbanking.test_deferred import DOWN, LATER, Question
+from tests.openbanking.test_deferred_payments import LaterPayer
+from tests.openbanking.test_payments import Payer, taken
+from tests.world import World
+
+_WRITES = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+Used = set[tuple[str, str]]
+
+
+def used(operation: str, parameters: dict[str, Any]) -> Used:
+    """The rights that a call of DynamoDB or SQS takes; the stage in the names is the local one."""
+    table = "arn:aws:dynamodb:*:*:table/"
+    match operation:
+        case "BatchGetItem":
+            return {(f"dynamodb:{operation}", table + name) for name in parameters["RequestItems"]}
+        case "Query":
+            return {(f"dynamodb:{operation}", f"{table}{parameters['TableName']}/index/{parameters['IndexName']}")}
+        case "TransactWriteItems":
+            writes = [next(iter(each.items())) for each in parameters["TransactItems"]]
+            return {(f"dynamodb:{_WRITES[kind]}", table + write["TableName"]) for kind, write in writes}
+        case "PutItem" | "UpdateItem" | "DeleteItem":
+            return {(f"dynamodb:{operation}", table + parameters["TableName"])}
+    queue = parameters.get("QueueName") or parameters["QueueUrl"].rpartition("/")[2]
+    return {(f"sqs:{operation.removesuffix('Batch')}", f"arn:aws:sqs:*:*:{queue}")}
+
+
+@pytest.fixture
+def working(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], Used]:
+    """Answers the rights that a piece of work takes."""
+    monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
+    calls: list[Used] = []
+    real = BaseClient._make_api_call
+
+    def noted(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
+        if client.meta.service_model.service_name in ("dynamodb", "sqs"):
+            calls.append(used(operation, parameters))
+        return real(client, operation, parameters)
+
+    def work(step: Callable[[], object]) -> Used:
+        with monkeypatch.context() as patch:
+            patch.setattr(BaseClient, "_make_api_call", noted)
+            step()
+        found = set().union(*calls)
+        calls.clear()
+        return found
+
+    return work
+
+
+def policy(stage: str, function: str, service: str = "") -> Used:
+    """What a function's policy grants, with the names of the local stage."""
+    services = [service] if service else ["dynamodb:", "sqs:"]
+    rights = set().union(*(granted(FOLDER / f"policy-{stage}{function}.json", each) for each in services))
+    return {(action, resource.replace(f"causeway-{stage}-", "causeway-local-")) for action, resource in rights}
+
+
+def deliveries_of_every_kind(world: World) -> list[str]:
+    """The ids of deliveries that take everything that a worker does."""
+    world.wants_events()
+    question, payer = Question(world), LaterPayer(world, 2, consent_type="one_time")
+    direct = LaterPayer(world, 1, "direct")
+    ids = [question.request_id, payer.order(), direct.order()]
+    direct.report(4)
+    paid = Payer(world, 2, "direct")
+    paid.bank_does(taken(2, "P-2"))
+    paid.pay()
+    paid.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    path = f"/tpp/payment_status?payment_id=P-2&bic={paid.side.bank.bic}"
+    ids.append(world.tpp("GET", path, headers=LATER).body["request_id"])
+    payer.bank_does(DOWN)
+    world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(1)["access_token"]})
+    world.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
+    world.receiver.answers = [Reply(503, b"", {}, 0)]
+    return [*ids, *(each.delivery_id for each in world.recorded() if each.delivery_id not in ids)]
+
+
+def keep_busy(world: World, receiver: str) -> None:
+    for number in range(SLOTS):
+        world.hub.store.transact([Slot(receiver, number).taking("somebody", world.clock.time())])
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_worker_uses_what_it_may_and_may_what_it_uses(
+    world: World, working: Callable[[Callable[[], object]], Used], stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = deliveries_of_every_kind(world)
+    test_event, waiting = world.hub.events.test(world.client), world.hub.events.test(world.client)
+
+    def work() -> None:
+        world.hub.banks._forget()
+        for delivery_id in [*ids, *ids]:
+            world.hub.worker.attempt(delivery_id)
+            world.clock.advance(6)
+        with monkeypatch.context() as patch:
+            patch.setattr(EventSender, "send", lambda *_: 1 / 0)
+            world.hub.__dict__.pop("worker")
+            world.hub.worker.attempt(test_event)
+
+    taken_up = working(work)
+    keep_busy(world, f"client#{world.client.client_id}")
+    taken_up |= working(lambda: world.hub.worker.attempt(waiting))
+
+    assert {each.state for each in world.recorded("relay") + world.recorded("revoke_token")} == {"delivered"}
+    assert {each.state for each in world.recorded("payment")} == {"delivered", "failed"}
+    by_lambda = {(f"sqs:{action}", "arn:aws:sqs:*:*:causeway-local-deliveries") for action in TAKING}
+    assert taken_up == policy(stage, "-deliver") - by_lambda
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_sweeper_uses_what_it_may_and_may_what_it_uses(
+    world: World, working: Callable[[Callable[[], object]], Used], stage: str
+) -> None:
+    world.wants_events()
+    world.hub.events.test(world.client)
+
+    assert working(lambda: world.another_process().sweeper.sweep()) == policy(stage, "-sweep")
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_who_tells_of_expiries_uses_what_it_may_and_may_what_it_uses(
+    world: World, working: Callable[[Callable[[], object]], Used], stage: str
+) -> None:
+    world.wants_events()
+    world.approve(1)
+    world.clock.advance(200 * 24 * 3600)
+
+    assert working(lambda: world.another_process().consent_expiry.tell()) == policy(stage, "-expire")
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_interface_may_record_and_queue_what_it_tells_and_accepts(
+    world: World, working: Callable[[Callable[[], object]], Used], stage: str
+) -> None:
+    world.wants_events()
+
+    def work() -> None:
+        Question(world).outcome()
+        payer = LaterPayer(world, 2, "bulk", "one_time")
+        payer.outcome(payer.order("key-1"))
+        direct = LaterPayer(world, 1, "direct")
+        direct.pay_at_once()
+        direct.report(4)
+        world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+
+    assert working(work) <= policy(stage, "")
