@@ -16,7 +16,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK
 
-.PHONY: help environment run tour test test-dynamodb test-openapi openapi postman bench volume lint format package deploy clean
+.PHONY: help environment run tour test test-dynamodb test-openapi chaos openapi postman bench volume lint format package deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +41,9 @@ test-dynamodb: environment ## Run the tests of storage, contention and the whole
 
 test-openapi: environment ## Hold a stack against the OpenAPI documents, with generated requests: EXAMPLES=300 SEED=2026
 	@exec $(PYTHON) -m tests.conformance --examples $(EXAMPLES) --seed $(SEED)
+
+chaos: environment ## Kill workers at random while receivers fail, and see that nothing is lost: SEED=2026 PARALLEL=4
+	@exec $(PYTHON) -m tests.chaos --seed $(SEED) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
 
 openapi: environment ## Write the OpenAPI documents from the protocol's tables
 	@exec $(PYTHON) -m infra.openapi

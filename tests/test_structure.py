@@ -19,6 +19,7 @@ SOURCES = {
 MODULES = sorted(name for name in SOURCES if not name.startswith("infra"))
 PACKAGE = "chalicelib"
 FOUNDATION = f"{PACKAGE}.foundation"
+DELIVERY = f"{PACKAGE}.delivery"
 PROTOCOLS = (f"{PACKAGE}.openbanking.protocol", f"{PACKAGE}.cards.protocol")
 OPEN_BANKING = f"{PACKAGE}.openbanking"
 PAGES = f"{PACKAGE}.website.pages"
@@ -126,6 +127,11 @@ def test_a_protocol_is_data_on_the_foundation(module: str) -> None:
 @pytest.mark.parametrize("module", RECORDS)
 def test_a_record_knows_other_records_and_no_flow(module: str) -> None:
     assert {name for name in own(module) if not within(name, FOUNDATION, *PROTOCOLS, *RECORDS)} == set()
+
+
+@pytest.mark.parametrize("module", [name for name in modules_of(DELIVERY) if not speaks_http(name)])
+def test_the_delivery_room_does_not_know_what_it_delivers(module: str) -> None:
+    assert {name for name in own(module) if not within(name, FOUNDATION, DELIVERY)} == set()
 
 
 @pytest.mark.parametrize("module", DOMAIN)

@@ -30,7 +30,7 @@ from chalicelib.delivery.sweeper import BACKLOG
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.parallel import WIDTH, together
 from chalicelib.foundation.sharded import ShardedIndex
-from chalicelib.foundation.store import ConditionFailed, Conflict, Store
+from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
 
 T = TypeVar("T")
 
@@ -149,19 +149,26 @@ class Journal:
 
     def _found(self, search: _Search, since: int) -> Iterator[tuple[int, Delivery]]:
         """What a search finds, with the time that its index goes by, newest first; read as far as it is asked for."""
-        index, until, size = search.index, _END_OF_TIME, _BATCH
+        until, size = _END_OF_TIME, _BATCH
         while True:
-            rows = index.rows(self._store, owner=search.owner, since=since, until=until, limit=size, newest_first=True)
-            times = {row["delivery_id"]: int(row[index.time]) for row in rows}
-            is_last, oldest = len(rows) < size, min(times.values(), default=0)
-            if not is_last:  # the next page begins with the oldest second, of which there may be more
-                times = {delivery_id: time for delivery_id, time in times.items() if time > oldest}
-            for ids in _pieces([*times], _READ_AHEAD):
-                read = self._read(ids)
-                yield from ((times[key], delivery) for key, delivery in read.items() if search.wants(delivery))
-            if is_last:
+            rows = self._rows(search, since, until, size)
+            if len(rows) < size:
+                yield from self._wanted(search, rows)
                 return
-            until, size = oldest, 2 * size
+            oldest = int(rows[-1][search.index.time])  # there may be more of this second
+            yield from self._wanted(search, [row for row in rows if row[search.index.time] > oldest])
+            yield from self._wanted(search, self._rows(search, oldest, oldest, None))
+            until, size = oldest - 1, 2 * size
+
+    def _rows(self, search: _Search, since: int, until: int, limit: int | None) -> Sequence[Item]:
+        owner = search.owner
+        return search.index.rows(self._store, owner=owner, since=since, until=until, limit=limit, newest_first=True)
+
+    def _wanted(self, search: _Search, rows: Sequence[Item]) -> Iterator[tuple[int, Delivery]]:
+        for piece in _pieces(rows, _READ_AHEAD):
+            times = {row["delivery_id"]: int(row[search.index.time]) for row in piece}
+            read = self._read([*times])
+            yield from ((times[key], delivery) for key, delivery in read.items() if search.wants(delivery))
 
     def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:
         """Deliveries by their ids, in the order asked for, without those that are gone."""

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from infra.local.engines import ENGINES
 from tests.chaos.run import Run, Size
 from tests.chaos.verdict import Verdict
 
@@ -20,7 +21,8 @@ def main() -> int:
     parser.add_argument("--seed", default="", help="what everything is drawn from; one of its own when left out")
     parser.add_argument("--deliveries", type=int, default=1000, help="notices; payments and questions come on top")
     parser.add_argument("--kills", type=int, default=100, help="so many must have died, or the run proves nothing")
-    parser.add_argument("--parallel", type=int, default=1, help="workers at the same time, on DynamoDB Local")
+    parser.add_argument("--parallel", type=int, default=1, help="workers at the same time, on DynamoDB Local only")
+    parser.add_argument("--engine", choices=ENGINES, default="", help="what DynamoDB is; by default as it must be")
     parser.add_argument("--folder", type=Path, default=Path("build"), help="where the log and the transcript go")
     options = parser.parse_args()
     seed = options.seed or secrets.token_hex(4)
@@ -29,7 +31,8 @@ def main() -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     log = options.folder / "chaos.log"
     log.write_text("")
-    run = Run(seed, Size(options.deliveries, options.parallel), log)
+    engine = options.engine or ENGINES[options.parallel > 1]
+    run = Run(seed, Size(options.deliveries, options.parallel, engine == "dynamodb-local"), log)
     try:
         run.play()
         verdict = Verdict(run, log)

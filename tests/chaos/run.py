@@ -32,10 +32,11 @@ _END_OF_TIME = 2**40
 
 @dataclass(frozen=True)
 class Size:
-    """How much happens: ``deliveries`` are notices; asynchronous calls come on top of them."""
+    """How much happens, and on what: ``deliveries`` are notices; asynchronous calls come on top of them."""
 
     deliveries: int
     lanes: int = 1
+    dynamodb_local: bool = False
 
     @property
     def consents(self) -> int:
@@ -52,7 +53,7 @@ class Size:
     @property
     def patience(self) -> int:
         """So that about as many workers die in a long run as are asked for, and some in a short one."""
-        return math.ceil(self.deliveries / 400)
+        return math.ceil(self.deliveries / 200)
 
 
 @dataclass
@@ -94,7 +95,7 @@ class Run:
         self._draw = random.Random(f"{seed}/run")
         self.clock = ManualClock(START)
         preload()
-        self._engine = Engine(self.clock, dynamodb_local=size.lanes > 1)
+        self._engine = Engine(self.clock, dynamodb_local=size.dynamodb_local)
         verify_in(self.clock.now)
         self.ledger = Ledger(self.clock, seed)
         self._banks = {version: Receivers(self.ledger) for version in (1, 2)}

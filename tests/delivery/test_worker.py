@@ -431,17 +431,37 @@ def test_an_attempt_that_was_overtaken_leaves_the_later_claim_alone(
 # -- storage whose answers get lost
 
 
-@pytest.mark.parametrize("applied", [True, False])
-def test_a_claim_whose_answer_is_lost_is_made_again_when_it_has_run_out(
-    world: World, worker: Worker, receiver: Receiver, recorded: str, applied: bool
+def test_a_claim_whose_answer_is_lost_is_read_back_and_the_attempt_goes_on(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    with world.answer_lost("transact", applied=applied), pytest.raises(StoreUnavailable):
+    with world.answer_lost("transact", applied=True):
+        worker.attempt(recorded)
+
+    delivery = world.delivery(recorded)
+    assert (len(receiver.got), delivery.state, delivery.attempts) == (1, "delivered", 1)
+
+
+def test_a_claim_that_was_never_made_leaves_the_message_to_come_again(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    with world.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):
         worker.attempt(recorded)
     assert receiver.got == []
+    worker.attempt(recorded)
+
+    assert (len(receiver.got), world.delivery(recorded).state) == (1, "delivered")
+
+
+def test_a_claim_that_nobody_learned_of_runs_out(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    lost = world.answer_lost("transact", applied=True)
+    with lost, world.meanwhile("transact", lambda: gone.__enter__()), pytest.raises(StoreUnavailable):
+        gone = world.storage_gone("batch_get")
+        worker.attempt(recorded)
+    gone.__exit__(None, None, None)
     world.clock.advance(CLAIMED_SECONDS)
-    world.hub.sweeper.sweep()
-    for delivery_id in world.queued():
-        worker.attempt(delivery_id)
+    worker.attempt(recorded)
 
     assert (len(receiver.got), world.delivery(recorded).state) == (1, "delivered")
 

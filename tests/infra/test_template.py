@@ -8,6 +8,11 @@ from typing import Any
 
 import pytest
 
+from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT
+from chalicelib.foundation.outbound import TOTAL_SECONDS
+from chalicelib.foundation.sharded import ShardedIndex
+from chalicelib.openbanking import consent_expiry
+from chalicelib.openbanking.consents import NOTIFY
 from infra import template
 from infra.template import Template, TemplateError
 
@@ -153,6 +158,38 @@ def test_messages_stay_invisible_six_times_as_long_as_their_function_may_run() -
 
     assert queue["VisibilityTimeout"] >= 6 * config["lambda_functions"]["deliver"]["lambda_timeout"]
     assert queue["RedrivePolicy"]["maxReceiveCount"] == 5
+
+
+def test_a_claim_and_a_run_end_in_their_functions_time() -> None:
+    config = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text())
+    functions = config["lambda_functions"]
+
+    assert TOTAL_SECONDS < functions["deliver"]["lambda_timeout"] <= CLAIMED_SECONDS / 2
+    assert consent_expiry._RUN_SECONDS < functions["expire"]["lambda_timeout"] < 5 * 60
+    assert functions["sweep"]["lambda_timeout"] < 60
+
+
+@pytest.mark.parametrize("index", [DUE, FAILED, OF_BANK, OF_CLIENT, NOTIFY], ids=lambda index: index.name)
+def test_an_index_by_time_is_made_as_it_is_read(index: ShardedIndex) -> None:
+    (table,) = [
+        each for each in template.for_stage("prod").tables() if each["TableName"] == f"causeway-prod-{index.table}"
+    ]
+
+    (found,) = [each for each in table["GlobalSecondaryIndexes"] if each["IndexName"] == index.name]
+    assert found["KeySchema"] == [
+        {"AttributeName": index.partition, "KeyType": "HASH"},
+        {"AttributeName": index.time, "KeyType": "RANGE"},
+    ]
+    assert found["Projection"] == {"ProjectionType": "KEYS_ONLY"}
+    types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
+    assert (types[index.partition], types[index.time]) == ("S", "N")
+
+
+def test_a_person_is_called_when_a_delivery_met_a_defect() -> None:
+    alarm = template.for_stage("prod").resources("AWS::CloudWatch::Alarm")["DeadDeliveriesAlarm"]
+
+    assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (0, "GreaterThanThreshold")
+    assert alarm["Dimensions"][0]["Value"] == {"Fn::GetAtt": ["DeadDeliveriesQueue", "QueueName"]}
 
 
 def test_no_secret_has_a_value_in_the_template() -> None:

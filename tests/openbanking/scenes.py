@@ -126,6 +126,11 @@ def _explained(fault: Fault) -> Iterator[None]:
         raise
 
 
+def never_says(world: World) -> Fault:
+    """The first transaction is applied, and its answer lost for good."""
+    return Fault(world, "after", 1, lasting=True, operation="TransactWriteItems")
+
+
 # -- what is asked of answers
 
 

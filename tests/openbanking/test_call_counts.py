@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 from chalicelib.foundation.outbound import NotReached, OutboundError, TimedOut
-from tests.openbanking.examples import ROWS, Row
+from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
 from tests.openbanking.stage import Stage
 from tests.openbanking.test_payments import Payer
 from tests.world import World
@@ -268,3 +268,106 @@ def test_a_days_performance_takes_two_round_trips(warm: World) -> None:
         assert warm.bank(2, "/daily_performance", {"date": "2026-03-01", "consentDuration": "1200"}).status == 200
 
     assert calls == ["BatchGetItem", "TransactWriteItems"]
+
+
+# -- what is told and what is answered later
+
+LATER = {"prefer": "respond-async"}
+ACCEPTED = ["BatchGetItem", "TransactWriteItems"]
+ATTEMPT = ["BatchGetItem", "TransactWriteItems", "BatchGetItem", "TransactWriteItems"]
+"""The record with its body, the claim, what the sender reads, the outcome."""
+
+
+def test_telling_a_client_takes_no_further_round_trip(warm: World) -> None:
+    warm.wants_events()
+    url = warm.authorize(1)["redirect_url"]
+    seen = []
+
+    with counted(warm) as calls:
+        assert warm.bank(1, "/consent", warm.consent_body(1, url)).status == 200
+    seen.append(calls)
+    token = warm.tokens(1)["access_token"]
+    with counted(warm) as calls:
+        assert warm.tpp("POST", "/tpp/token/revoke", {"token": token}).status == 200
+    seen.append(calls)
+
+    assert seen == [["BatchGetItem", "TransactWriteItems"]] * 2
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.is_payment], ids=str)
+def test_a_question_is_accepted_in_two_round_trips(warm: World, row: Row) -> None:
+    stage = Stage(warm)
+    stage.ask(row)
+
+    with counted(warm) as calls:
+        assert stage.ask(row, headers=LATER).status == 202
+
+    assert calls == ACCEPTED
+
+
+@VERSIONS
+@pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
+@pytest.mark.parametrize("key", ["key-1", None])
+def test_a_payment_is_accepted_in_two_round_trips_and_its_repeat_takes_one(
+    warm: World, version: int, kind: str, key: str | None
+) -> None:
+    payer = Payer(warm, version, kind, "one_time")
+    payer.headers = LATER
+
+    with counted(warm) as calls:
+        assert payer.pay(key).status == 202
+    assert calls == ACCEPTED
+
+    if key:
+        with counted(warm) as calls:
+            assert payer.pay(key).status == 202
+        assert calls == ["BatchGetItem"]
+
+
+def test_a_look_at_an_accepted_request_takes_one_read_and_another_when_there_is_an_answer(warm: World) -> None:
+    row, stage = BY_WEBHOOK["/accounts"], Stage(warm)
+    bearer = stage.bearer(1)
+    request_id = stage.ask(row, headers=LATER).body["request_id"]
+    seen = []
+
+    for _ in range(2):
+        with counted(warm) as calls:
+            assert warm.tpp("GET", f"/tpp/requests/{request_id}", bearer=bearer).status == 200
+        seen.append(calls)
+        warm.hub.worker.attempt(request_id)
+
+    assert seen == [["BatchGetItem"], ["BatchGetItem"] * 2]
+
+
+@pytest.mark.parametrize("kind", ["revoke_token", "event", "relay", "payment"])
+def test_an_attempt_takes_three_round_trips_and_what_its_sender_reads(warm: World, kind: str) -> None:
+    payer, row = Payer(warm, 1, consent_type="one_time"), BY_WEBHOOK["/accounts"]
+    payer.headers = LATER
+    payer.side.answers |= {"/accounts": lambda sent: row.answer, "/revoke_token": lambda sent: {"status": "success"}}
+    if kind == "payment":
+        payer.pay("key-1")
+    elif kind == "event":
+        warm.wants_events()
+        warm.hub.events.test(warm.client)
+    elif kind == "relay":
+        Stage(warm).ask(row, headers=LATER)
+    else:
+        warm.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+    (delivery,) = warm.recorded()
+
+    with counted(warm) as calls:
+        warm.hub.worker.attempt(delivery.delivery_id)
+
+    assert (delivery.kind, warm.delivery(delivery.delivery_id).state) == (kind, "delivered")
+    assert calls == ATTEMPT
+
+
+def test_a_message_that_comes_twice_or_too_early_takes_one_read(warm: World) -> None:
+    warm.wants_events()
+    delivery_id = warm.hub.events.test(warm.client)
+    warm.hub.worker.attempt(delivery_id)
+
+    with counted(warm) as calls:
+        warm.hub.worker.attempt(delivery_id)
+
+    assert calls == ["BatchGetItem"]

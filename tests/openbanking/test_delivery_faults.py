@@ -15,6 +15,7 @@ import pytest
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.slots import SLOTS, Slot
+from chalicelib.foundation.breaker import FAILURES
 from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
 from chalicelib.foundation.store import StoreError
 from chalicelib.openbanking.protocol.event_types import EXPIRING_SECONDS
@@ -28,6 +29,7 @@ from tests.openbanking.scenes import (
     Scenes,
     carry_on,
     held_slots,
+    never_says,
     outcome,
     parts,
     records,
@@ -47,11 +49,14 @@ def during(fault: Fault, job: Callable[[], object]) -> None:
         job()
 
 
-def attempted(world: World, fault: Fault, kind: str) -> None:
-    """One attempt at the only delivery of a kind while the fault strikes, and then what comes by itself."""
+def attempted(world: World, fault: Fault, kind: str, *, unanswered: bool = False) -> None:
+    """One attempt at the only delivery of a kind while the fault strikes, and then what comes by itself.
+
+    Of a receiver that gives no answer the slot rests for a while.
+    """
     (record,) = records(world, kind)
     during(fault, lambda: world.hub.worker.attempt(record["delivery_id"]))
-    assert fault.lasting or held_slots(world) == []
+    assert len(held_slots(world)) == unanswered or fault.lasting
     carry_on(world)
 
 
@@ -156,6 +161,22 @@ def ask_a_bank_that(world: World, version: int, does: str) -> Run:
     return run
 
 
+@scene()
+def ask_a_bank_while_the_storage_never_says_that_the_attempt_has_begun(world: World) -> Run:
+    bearer, side = world.tokens(1)["access_token"], world.banks[1]
+    asked = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
+    side.answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
+
+    def run(fault: Fault) -> None:
+        with never_says(world):
+            during(fault, lambda: world.hub.worker.attempt(asked))
+        carry_on(world)
+        assert outcome(world, asked, bearer)["state"] == "done"
+        assert len(side.received) == 1 or fault.lasting
+
+    return run
+
+
 @scene("single", "direct")
 def ask_where_a_payment_stands(world: World, kind: str) -> Run:
     payer = LaterPayer(world, 2, kind)
@@ -190,7 +211,7 @@ def have_a_payment_made_at_a_bank_that(world: World, version: int, kind: str, co
 
     def run(fault: Fault) -> None:
         payer.bank_does(answers.get(does, taken(version)))
-        attempted(world, fault, "payment")
+        attempted(world, fault, "payment", unanswered=does in ("is late", "is never reached"))
         found, never = payer.outcome(accepted), does == "is never reached"
         is_unknown = found["state"] == "failed" and OUTCOME_UNKNOWN in found["body"]["title"]
         if is_unknown and does != "is late":
@@ -215,6 +236,26 @@ def _pays_once_more(payer: LaterPayer, given_back: bool) -> None:
     payer.bank_does(taken(payer.version))
     assert payer.pay().status == (200 if given_back else 401)
     assert status_of_consent(payer.world) == "spent"
+
+
+@scene()
+def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(world: World) -> Run:
+    payer = LaterPayer(world, 1, consent_type="one_time")
+    accepted = payer.pay_later()
+
+    def run(fault: Fault) -> None:
+        for _ in range(FAILURES):
+            world.hub.bank_link.breaker.failed("ALPHGB21")
+        attempted(world, fault, "payment")
+        if payer.outcome(accepted)["state"] == "done":
+            assert payer.calls == len(items(world, "payments")) == 1
+        else:
+            assert fault.lasting
+            assert payer.calls == 0
+            assert OUTCOME_UNKNOWN in payer.outcome(accepted)["body"]["title"]
+        _pays_once_more(payer, given_back=False)
+
+    return run
 
 
 @scene((1, "single", "one_time"), (2, "direct", "reusable"))
@@ -303,7 +344,7 @@ def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(
             return NotReached("no connection")
 
         payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
-        attempted(world, fault, "payment")
+        attempted(world, fault, "payment", unanswered=True)
         sent = [each for each in payer.side.received if each.path == WEBHOOKS[1, "single"]]
         assert len(sent) == 1 or (fault.lasting and not sent)
         assert status_of_consent(world) == ("revoked" if sent else "authorised")
@@ -424,4 +465,5 @@ def test_a_fault_of_storage_during_a_job_loses_and_doubles_nothing(
 
 
 def test_every_call_of_the_storage_by_a_job_was_hit_by_every_fault() -> None:
-    assert scene.missed(call_sites() - sites_of_requests()) == []
+    missed = scene.missed(call_sites() - sites_of_requests())
+    assert missed == [], "\n".join(missed)

@@ -271,6 +271,11 @@ def an_unknown_bank(world: World, version: int) -> Answer:
     return world.tpp("GET", "/tpp/scope?bic=NONEGB21")
 
 
+@provokes("RESOURCE_UNKNOWN")
+def an_unknown_accepted_request(world: World, version: int) -> Answer:
+    return world.tpp("GET", "/tpp/requests/nothing", bearer=world.tokens(version)["access_token"])
+
+
 @provokes("WRONG_CREDENTIALS")
 def an_unknown_client(world: World, version: int) -> Answer:
     return world.tpp("GET", "/tpp/banks", client_id="nobody")

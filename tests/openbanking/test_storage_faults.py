@@ -20,6 +20,7 @@ from tests.openbanking.scenes import (
     Scenes,
     carry_on,
     completed,
+    never_says,
     outcome,
     parts,
     records,
@@ -52,11 +53,6 @@ def test_a_payment_whose_answer_cannot_be_kept_has_an_unknown_outcome_and_is_not
     assert "unknown" in late.body["title"]
     assert "retry-after" not in first.headers
     assert payer.calls == 1
-
-
-def never_says(world: World) -> Fault:
-    """The first transaction is applied, and its answer lost for good."""
-    return Fault(world, "after", 1, lasting=True, operation="TransactWriteItems")
 
 
 # -- the authorization flow
@@ -731,4 +727,5 @@ def test_a_fault_of_storage_loses_and_doubles_nothing(world: World, name: str, m
 
 
 def test_every_call_of_the_storage_by_a_request_was_hit_by_every_fault() -> None:
-    assert scene.missed(sites_of_requests()) == []
+    missed = scene.missed(sites_of_requests())
+    assert missed == [], "\n".join(missed)
