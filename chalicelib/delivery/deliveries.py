@@ -195,7 +195,8 @@ def reviving(delivery: Delivery, now: int) -> list[Update]:
         condition=_as_read(delivery),
     )
     keys = [part_key(delivery.delivery_id, BODY, number) for number in range(delivery.body_parts)]
-    return [record, *(Update(*key, set={"expires_at": expires_at}) for key in keys)]
+    there = Attr("delivery_id").exists()
+    return [record, *(Update(*key, set={"expires_at": expires_at}, condition=there) for key in keys)]
 
 
 def _as_read(delivery: Delivery) -> ConditionBase:

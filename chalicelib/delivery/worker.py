@@ -93,7 +93,8 @@ class Worker:
         delivery, now = Delivery.from_item(item) if item else None, self._clock.time()
         if delivery is None or delivery.due_at is None or delivery.due_at > now:
             return None
-        log.bind(request_id=delivery.cause_id or delivery.request_id)
+        sent_as = {"sent_as": delivery.request_id} if delivery.cause_id else {}
+        log.bind(request_id=delivery.cause_id or delivery.request_id, delivery_id=delivery_id, **sent_as)
         claim = new_id()
         for slot in self._slots(delivery, now):
             claimed, taking = claiming(delivery, claim, now, sending=slot is not None)
@@ -252,7 +253,7 @@ class Worker:
         try:
             keep([*operations, *freed])
         except ConditionFailed:
-            log.warning("delivery was taken over", delivery_id=attempt.delivery.delivery_id)
+            log.warning("delivery was taken over")
             return False
         return True
 
@@ -264,11 +265,11 @@ class Worker:
 
     def _report(self, delivery: Delivery, defect: BaseException) -> None:
         """Put an id into the dead-letter queue, whose alarm calls a person: an attempt met a defect of ours."""
-        log.defect("delivery met a defect", defect, delivery_id=delivery.delivery_id)
+        log.defect("delivery met a defect", defect)
         try:
             self._dead.send(delivery.delivery_id)
         except (ClientError, BotoCoreError) as error:
-            log.warning("defect not reported", delivery_id=delivery.delivery_id, error=type(error).__name__)
+            log.warning("defect not reported", error=type(error).__name__)
 
 
 def claim_of(claimed: Delivery) -> str:
@@ -279,5 +280,5 @@ def claim_of(claimed: Delivery) -> str:
 
 def _said(delivery: Delivery) -> dict[str, Any]:
     """What log lines say of a delivery."""
-    names = ("delivery_id", "kind", "topic", "receiver", "attempts")
+    names = ("kind", "topic", "receiver", "attempts")
     return {name: getattr(delivery, name) for name in names}

@@ -82,7 +82,7 @@ class AuthorizationFlow:
             code_challenge=request.code_challenge,
         )
         try:
-            return self.authorizations.open(wish, bank.authorization_url)
+            opened = self.authorizations.open(wish, bank.authorization_url)
         except StateUsed as used:
             before, wanted = used.authorization, with_query(bank.authorization_url, wish.parameters())
             if repeatable and before.bic == bank.bic and before.was_asked_by(wanted):
@@ -90,6 +90,8 @@ class AuthorizationFlow:
                     return before
                 raise _wrong("this request has ended or expired: begin a new one", "invalid_request") from None
             raise _wrong("state was used before: every request needs a new one", "invalid_request") from None
+        log.info("authorization opened", authorization_id=opened.authorization_id, bic=bank.bic)
+        return opened
 
     def initiate(self, bank: Bank, request: InitAuthorization, claim: Claim) -> dict[str, Any]:
         """Tell the bank who asks for what. Answers ``tpp_name``, ``tpp_registration_number``, ``scopes``,
@@ -136,6 +138,7 @@ class AuthorizationFlow:
         if credential is None or item is None or not credential.matches(item["cancel_digest"]):
             raise UnknownCancellation
         authorization = Authorization.from_item(item)
+        log.bind(authorization_id=authorization.authorization_id)
         client = self.store.get(*client_key(authorization.client_id))
         if authorization.api_version != version or client is None or not client["active"]:
             raise UnknownCancellation
@@ -175,6 +178,7 @@ class AuthorizationFlow:
         authorization = Authorization.from_item(item) if item else None
         if authorization is None or authorization.bic != bank.bic or not authorization.was_asked_by(url):
             raise _url_not_valid()
+        log.bind(authorization_id=authorization.authorization_id)
         client = Client.from_item(client_item) if client_item else None
         if client is None or not client.active:
             raise Refusal(Fault.TPP_GONE, "the TPP that asked is not active any more")

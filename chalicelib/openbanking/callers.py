@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.foundation.store import Item, Store
@@ -74,6 +75,7 @@ class Callers:
             raise invalid_bearer()
         if consent.status == "spent" and not or_spent:
             raise spent_bearer()
+        log.bind(consent_id=consent.consent_id)
         return Caller(client, consent, found[1] or {}, found[2:])
 
     def _consent(self, client: Client, token: Credential, item: Item | None, access: Item | None) -> Consent | None:

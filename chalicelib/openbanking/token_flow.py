@@ -202,6 +202,7 @@ class TokenFlow:
         return _invalid_grant(message)
 
     def _answer(self, consent: Consent, pair: Pair) -> dict[str, Any]:
+        log.bind(consent_id=consent.consent_id)
         return {
             "access_token": pair.access_token,
             "token_type": "Bearer",

@@ -17,13 +17,14 @@ from chalicelib.foundation.parallel import together
 from infra.local import logfile
 
 _CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 8})  # CloudWatch Logs allows few calls a second
-_OF_EVERY_LINE = ("level", "message", "timestamp", "service", "request_id", "function", "xray_trace_id")
+_OF_EVERY_LINE = ("sent_as", "level", "message", "timestamp", "service", "request_id", "function", "xray_trace_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line. ``members`` are what the line says besides what every line has."""
 
+    request_id: str
     at: datetime
     function: str
     level: str
@@ -39,7 +40,10 @@ class Log(Protocol):
         """Where that is, for people."""
 
     def lines(self, request_id: str, since: int) -> Sequence[Line]:
-        """The lines of a request from a time on, in Unix seconds, in order of time."""
+        """The lines of a request from a time on, in Unix seconds, in order of time.
+
+        Also those of a delivery that its receiver knows by ``request_id``: they name the request that caused it.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class CloudWatchLog:
             self.client.filter_log_events,
             logGroupName=group,
             startTime=since * 1000,
-            filterPattern=f'{{ $.request_id = "{request_id}" }}',
+            filterPattern=f'{{ ($.request_id = "{request_id}") || ($.sent_as = "{request_id}") }}',
         )
         return [_read(event["message"], function, request_id) for page in pages for event in page["events"]]
 
@@ -111,11 +115,11 @@ def _read(text: str, function: str, request_id: str) -> Line | None:
     """A line of this request; ``None`` for any other, and for what is no line of the service."""
     try:
         said = json.loads(text)
-        if said["request_id"] != request_id:
+        if request_id not in (said["request_id"], said.get("sent_as")):
             return None
         at = datetime.fromisoformat(said["timestamp"])
         members = {name: value for name, value in said.items() if name not in _OF_EVERY_LINE}
-        return Line(at, said.get("function", function), said["level"], said["message"], members)
+        return Line(said["request_id"], at, said.get("function", function), said["level"], said["message"], members)
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -63,6 +63,9 @@ def trace(
     traced = request_id if delivery is None else delivery.cause_id or delivery.request_id
     start, log = _start(hub, since, delivery), _log(hub)
     lines = log.lines(traced, start)
+    if lines and all(line.request_id != traced for line in lines):  # a bank quotes what it was sent
+        traced = lines[0].request_id
+        lines = log.lines(traced, start)
     if not lines and delivery is None:
         raise Refused(f"nothing is known of {traced}: no line of it since {timestamp(start)} in {log.place}")
     found = follow(hub.store, lines, [request_id] if delivery else [])

@@ -27,6 +27,8 @@ _OUTAGES = {1: (90, 200), 2: (240, 380)}
 """When a bank cannot be reached at all, by version, in seconds from the start."""
 _RESENDS = 5
 _LONG = 10 * _MINUTE
+_GIVEN_UP = 40 * 24 * 60 * _MINUTE
+"""What is still due then, in seconds from the start, is lost: no delivery is attempted for so long."""
 _END_OF_TIME = 2**40
 
 
@@ -210,7 +212,7 @@ class Run:
         if moment - now > _LONG and not self._looked_up:
             self._look_up()
         self.clock.advance(max(moment - now, 0))
-        return True
+        return self.clock.monotonic() < START.timestamp() + _GIVEN_UP
 
     def _end(self) -> bool:
         """What is done when nothing is due any more; answers whether something has become due by that."""

@@ -452,20 +452,6 @@ def test_a_claim_that_was_never_made_leaves_the_message_to_come_again(
     assert (len(receiver.got), world.delivery(recorded).state) == (1, "delivered")
 
 
-def test_a_claim_that_nobody_learned_of_runs_out(
-    world: World, worker: Worker, receiver: Receiver, recorded: str
-) -> None:
-    lost = world.answer_lost("transact", applied=True)
-    with lost, world.meanwhile("transact", lambda: gone.__enter__()), pytest.raises(StoreUnavailable):
-        gone = world.storage_gone("batch_get")
-        worker.attempt(recorded)
-    gone.__exit__(None, None, None)
-    world.clock.advance(CLAIMED_SECONDS)
-    worker.attempt(recorded)
-
-    assert (len(receiver.got), world.delivery(recorded).state) == (1, "delivered")
-
-
 @pytest.mark.parametrize(("applied", "sent"), [(True, 1), (False, 2)])
 def test_an_outcome_whose_answer_is_lost_is_written_or_the_delivery_sent_again(
     world: World, worker: Worker, receiver: Receiver, recorded: str, applied: bool, sent: int

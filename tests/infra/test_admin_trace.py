@@ -101,6 +101,26 @@ def test_a_delivery_leads_to_the_request_that_caused_it(world: World, bearer: st
     assert done("trace", delivery["delivery_id"])["request_id"] == request_id
 
 
+def test_what_a_bank_quotes_leads_to_the_request_that_caused_it(world: World, bearer: str) -> None:
+    request_id = revoked(world, bearer)
+    quoted = world.banks[1].received[-1].headers["X-Request-Id"]
+
+    assert quoted != request_id
+    assert done("trace", quoted)["request_id"] == request_id
+
+
+def test_a_request_with_a_bearer_leads_to_its_consent_and_an_authorization_to_its_request(world: World) -> None:
+    asked, read = new_uuid(), new_uuid()
+    headers = {"x-request-id": asked}
+    scopes = {"bic": world.banks[1].bank.bic, "scopes": world.scopes(1)}
+    assert world.tpp("POST", "/tpp/authorize", scopes, headers=headers).status == 200
+    bearer = world.tokens(1)["access_token"]
+    world.tpp("GET", "/tpp/consent", bearer=bearer, headers={"x-request-id": read})
+
+    assert len(done("trace", asked)["authorizations"]) == 1
+    assert [consent["status"] for consent in done("trace", read)["consents"]] == ["authorised"]
+
+
 def test_a_delivery_without_a_cause_is_traced_by_the_id_that_its_receiver_knows(world: World) -> None:
     world.queued()
     made = world.hub.clients.set_events_url(world.client.client_id, "https://tpp.example.com/events")
@@ -250,7 +270,9 @@ def test_on_a_deployed_stage_the_lines_of_all_its_functions_are_read() -> None:
         "/aws/lambda/causeway-dev",
         "/aws/lambda/causeway-dev-deliver",
     }
-    assert logs.asked[0]["filterPattern"] == f'{{ $.request_id = "{request_id}" }}'
+    assert logs.asked[0]["filterPattern"] == (
+        f'{{ ($.request_id = "{request_id}") || ($.sent_as = "{request_id}") }}'
+    )
     assert logs.asked[0]["startTime"] == 1_772_442_000_000
 
 

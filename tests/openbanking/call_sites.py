@@ -220,7 +220,7 @@ def _hands_on(service: Service, node: ast.AST) -> bool:
     return any(_hands_on(service, inner) for inner in ast.iter_child_nodes(node))
 
 
-def site_at(module: str, line: int, service: Service = STORE) -> Site | None:
+def site_at(module: str, line: int, service: Service) -> Site | None:
     """The call that a line belongs to; ``None`` outside of the rooms."""
     if not within(module, *ROOMS):
         return None

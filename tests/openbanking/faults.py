@@ -19,7 +19,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 
 from chalicelib.foundation.store_items import unpack
-from tests.openbanking.call_sites import Site, site_at
+from tests.openbanking.call_sites import STORE, Service, Site, site_at
 from tests.world import World
 
 FAULTS = ("before", "after", "conflict")
@@ -98,7 +98,7 @@ class Fault:
         if self._rests:
             return None
         method = _method()
-        self.calls.append(Hit(frozenset(_sites(method)), model.name))
+        self.calls.append(Hit(frozenset(came_by(method, STORE)), model.name))
         self._strikes = self._is_struck(method)
         if self._strikes and self.kind == "before":
             raise _unreachable(self.number, model.name)
@@ -134,11 +134,11 @@ def _method() -> FrameType:
     return frame
 
 
-def _sites(method: FrameType) -> Iterator[Site]:
-    """Where the store was called or handed on, from the call of ``method`` outwards."""
-    frame: FrameType | None = method
+def came_by(inside: FrameType, service: Service) -> Iterator[Site]:
+    """Where a service was called or handed on, from a frame inside of it outwards."""
+    frame: FrameType | None = inside
     while frame is not None:
-        site = site_at(_module(frame), frame.f_lineno)
+        site = site_at(_module(frame), frame.f_lineno, service)
         if site is not None:
             yield site
         frame = frame.f_back

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from chalicelib.foundation.outbound import NotReached, TimedOut
+from chalicelib.openbanking.protocol.payments import ACCEPTANCE_UNKNOWN
 from tests.openbanking.call_sites import sites_of_requests
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.scenes import (
@@ -581,7 +582,13 @@ def have_a_payment_made_later(world: World, version: int, kind: str, consent_typ
     payer = LaterPayer(world, version, kind, consent_type)
 
     def run(fault: Fault) -> None:
-        accepted = completed(fault, lambda: payer.pay_later(key), 202)
+        with fault:
+            accepted = payer.pay_later(key)
+        if accepted.status == 500:
+            assert _says_acceptance_is_unknown(accepted) if "retry-after" not in accepted.headers else refused(accepted)
+            assert records(world, "payment") == []
+            accepted = payer.pay_later(key)
+        assert accepted.status == 202, accepted
         assert len(records(world, "payment")) == 1
         if consent_type == "one_time":
             assert (status_of_consent(world), payer.pay().status) == ("spent", 401)
@@ -592,6 +599,36 @@ def have_a_payment_made_later(world: World, version: int, kind: str, consent_typ
         assert payer.calls == len(items(world, "payments")) == 1
 
     return run
+
+
+@scene((1, "one_time", None), (2, "reusable", None), (2, "one_time", "key"))
+def have_a_payment_made_later_while_the_storage_never_says_that_it_has_written(
+    world: World, version: int, consent_type: str, key: str | None
+) -> Run:
+    payer = LaterPayer(world, version, consent_type=consent_type)
+
+    def run(fault: Fault) -> None:
+        with never_says(world), fault:
+            accepted = payer.pay_later(key)
+        if records(world, "payment") == []:
+            assert refused(accepted)
+            accepted = payer.pay_later(key)
+        if accepted.status == 500 and key is None and consent_type == "reusable":
+            assert _says_acceptance_is_unknown(accepted), "a repeat would be a second payment"
+        elif accepted.status == 500:
+            assert refused(accepted)
+            assert payer.pay_later(key).status == (202 if key else 401)
+        else:
+            assert accepted.status == 202, accepted
+        carry_on(world)
+        assert len(records(world, "payment")) == payer.calls == 1
+
+    return run
+
+
+def _says_acceptance_is_unknown(answer: Answer) -> bool:
+    assert "retry-after" not in answer.headers
+    return bool(answer.body["title"] == ACCEPTANCE_UNKNOWN)
 
 
 @scene("done", "failed", "queued")

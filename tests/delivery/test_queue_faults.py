@@ -1,0 +1,272 @@
+"""A queue that fails, at every call of it: nobody who waits is harmed, nothing is lost, and copies do nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
+
+from chalicelib.delivery.deliveries import RECORD
+from chalicelib.delivery.worker import Worker
+from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.outbound import Reply
+from tests.delivery.conftest import Receiver, buried, fail, record
+from tests.openbanking.call_sites import QUEUE, Site, call_sites
+from tests.openbanking.faults import came_by, items
+from tests.openbanking.scenes import LATER, carry_on, outcome
+from tests.world import World
+
+KINDS = ("before", "after", "refused")
+ALL = pytest.mark.parametrize("kind", KINDS)
+HITS: dict[str, set[Site]] = {kind: set() for kind in KINDS}
+ADDRESS = "http://127.0.0.1:1"
+UNKNOWN_URL = ClientError({"Error": {"Code": "AWS.SimpleQueueService.NonExistentQueue"}}, "GetQueueUrl")
+REFUSED = ClientError({"Error": {"Code": "RequestThrottled", "Message": ""}}, "SendMessage")
+
+
+class QueueFault:
+    """One fault at the next call of a queue: *before* the call arrives, *after* it was done, or *refused*.
+
+    Of messages that are sent together the first is refused, and the others are taken. With ``operation`` only calls
+    that SQS has under this name count.
+    """
+
+    def __init__(self, queue: Queue, kind: str, operation: str = "") -> None:
+        self.kind = kind
+        self.operation = operation
+        self.hit: frozenset[Site] = frozenset()
+        self._events = queue._sqs().meta.events
+        self._strikes = False
+
+    def __enter__(self) -> QueueFault:
+        self._events.register_first("before-call.sqs", self._before)
+        self._events.register_last("after-call.sqs", self._after)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._events.unregister("before-call.sqs", self._before)
+        self._events.unregister("after-call.sqs", self._after)
+
+    def _before(self, model: Any, params: Any, **_: Any) -> Any:
+        self._strikes = not self.hit and self.operation in ("", model.name)
+        if not self._strikes:
+            return None
+        self.hit = frozenset(came_by(sys._getframe(), QUEUE))
+        HITS[self.kind] |= self.hit
+        if self.kind == "before":
+            raise EndpointConnectionError(endpoint_url=ADDRESS)
+        if self.kind == "refused":
+            return self._without_the_first(model.name, params)
+        return None
+
+    def _without_the_first(self, operation: str, params: Any) -> Any:
+        if operation != "SendMessageBatch":
+            raise REFUSED
+        body = json.loads(params["body"])
+        first = body["Entries"].pop(0)
+        params["body"] = json.dumps(body).encode()
+        if not body["Entries"]:
+            return AWSResponse(ADDRESS, 200, {}, None), {"Failed": [{"Id": first["Id"], "SenderFault": False}]}
+        return None
+
+    def _after(self, parsed: Any, **_: Any) -> None:
+        if self._strikes and self.kind == "after":
+            raise ReadTimeoutError(endpoint_url=ADDRESS)
+        if self._strikes and self.kind == "refused":
+            parsed["Failed"] = [{"Id": "0", "SenderFault": False}]
+
+
+Make = Callable[..., QueueFault]
+
+
+@pytest.fixture(autouse=True)
+def empty(world: World) -> None:
+    """What other tests have queued is gone."""
+    for queue in ("deliveries", "deliveries-dead"):
+        world.queued(queue)
+
+
+@pytest.fixture
+def fault(world: World) -> Iterator[Make]:
+    """Makes faults of the queue of deliveries; every one that was made has hit a call."""
+    made: list[QueueFault] = []
+
+    def make(kind: str, operation: str = "") -> QueueFault:
+        made.append(QueueFault(world.hub.deliveries_queue, kind, operation))
+        return made[-1]
+
+    yield make
+    assert all(each.hit for each in made)
+
+
+def due(world: World) -> set[str]:
+    return {item["delivery_id"] for item in items(world, "deliveries") if item["part"] == RECORD and "due_at" in item}
+
+
+def swept(world: World) -> list[str]:
+    """What the queue has after the sweeper's next run; every message is taken out."""
+    world.hub.sweeper.sweep()
+    return world.queued()
+
+
+@ALL
+def test_who_causes_deliveries_is_answered_and_they_are_found_later(world: World, fault: Make, kind: str) -> None:
+    world.wants_events()
+    token = world.tokens(1)["access_token"]
+    carry_on(world)
+    world.receiver.received.clear()
+    world.queued()
+
+    with fault(kind):
+        answer = world.tpp("POST", "/tpp/token/revoke", {"token": token})
+
+    assert answer.status == 200
+    found = world.queued()
+    assert len(found) == {"before": 0, "after": 2, "refused": 1}[kind]
+    found += swept(world)
+    assert set(found) == due(world)
+    assert len(due(world)) == 2
+    world.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
+    for delivery_id in found:
+        world.hub.worker.attempt(delivery_id)
+    assert due(world) == set()
+    assert [event["type"] for event in world.receiver.events] == ["consent.revoked"]
+    assert len(world.banks[1].received) == 1
+
+
+@ALL
+def test_a_call_that_is_answered_later_is_accepted_and_made_once(world: World, fault: Make, kind: str) -> None:
+    bearer, side = world.tokens(1)["access_token"], world.banks[1]
+    side.answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
+
+    with fault(kind):
+        answer = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER)
+
+    assert answer.status == 202
+    for delivery_id in [*world.queued(), *swept(world)]:
+        world.hub.worker.attempt(delivery_id)
+    assert outcome(world, answer.body["request_id"], bearer)["state"] == "done"
+    assert len(side.received) == 1
+
+
+@ALL
+def test_another_attempt_is_made_although_it_could_not_be_queued(
+    world: World, receiver: Receiver, worker: Worker, recorded: str, fault: Make, kind: str
+) -> None:
+    receiver.failures = [fail()]
+
+    with fault(kind):
+        worker.attempt(recorded)
+
+    assert world.delivery(recorded).state == "due"
+    world.clock.advance(10)
+    assert recorded in swept(world)
+    worker.attempt(recorded)
+    worker.attempt(recorded)
+    assert world.delivery(recorded).state == "delivered"
+    assert len(receiver.got) == 2
+
+
+@ALL
+def test_what_a_run_of_the_sweeper_could_not_queue_the_next_one_does(world: World, fault: Make, kind: str) -> None:
+    ids = {record(world) for _ in range(12)}
+
+    with fault(kind, "SendMessageBatch"):
+        world.hub.sweeper.sweep()
+
+    first = set(world.queued())
+    assert len(first) == {"before": 2, "after": 12, "refused": 11}[kind]
+    assert set(swept(world)) == ids
+
+
+@ALL
+def test_a_sweeper_that_cannot_ask_how_many_messages_wait_does_its_work_the_next_time(
+    world: World, recorded: str, fault: Make, kind: str
+) -> None:
+    with fault(kind), pytest.raises((ClientError, EndpointConnectionError, ReadTimeoutError)):
+        world.hub.sweeper.sweep()
+
+    assert world.queued() == []
+    assert swept(world) == [recorded]
+
+
+@ALL
+def test_events_of_consents_that_expire_are_found_later(world: World, fault: Make, kind: str) -> None:
+    world.wants_events()
+    world.approve(1)
+    carry_on(world)
+    (consent,) = [item for item in items(world, "consents") if item["part"] == "consent"]
+    world.clock.advance(consent["valid_until"] - world.clock.time())
+    world.queued()
+
+    with fault(kind):
+        assert world.hub.consent_expiry.tell() == 1
+
+    assert set(swept(world)) == due(world)
+    assert len(due(world)) == 2
+
+
+@ALL
+@pytest.mark.parametrize("which", ["one", "all"])
+def test_what_an_operator_sends_again_is_found_later(world: World, fault: Make, kind: str, which: str) -> None:
+    world.wants_events()
+    world.approve(1)
+    (delivery_id,) = due(world)
+    world.receiver.answers = [Reply(410, b"", {}, 0.01)]
+    world.hub.worker.attempt(delivery_id)
+    world.queued()
+
+    with fault(kind):
+        if which == "one":
+            world.hub.journal.resend(delivery_id)
+        else:
+            assert world.hub.journal.resend_failed(0) == 1
+
+    assert delivery_id in swept(world)
+    world.hub.worker.attempt(delivery_id)
+    assert world.delivery(delivery_id).state == "delivered"
+
+
+@ALL
+def test_a_defect_that_cannot_be_reported_is_an_attempt_like_any_other(
+    world: World, receiver: Receiver, worker: Worker, recorded: str, kind: str
+) -> None:
+    receiver.failures = [RuntimeError("a defect")]
+
+    with QueueFault(worker._dead, kind) as fault:
+        worker.attempt(recorded)
+
+    assert fault.hit
+    assert buried(world) == ([recorded] if kind == "after" else [])
+    assert world.delivery(recorded).history[-1]["error"] == "a defect of this service: RuntimeError"
+    world.clock.advance(10)
+    worker.attempt(recorded)
+    assert world.delivery(recorded).state == "delivered"
+
+
+def test_a_queue_that_is_not_found_at_first_is_looked_for_again(
+    world: World, recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Queue._sqs
+
+    def unknown(queue: Queue) -> Any:
+        raise UNKNOWN_URL
+
+    monkeypatch.setattr(Queue, "_sqs", unknown)
+    assert world.hub.outbox.queue([recorded]) == 0
+    monkeypatch.setattr(Queue, "_sqs", real)
+    assert swept(world) == [recorded]
+
+
+def test_every_call_of_a_queue_was_hit_by_every_fault(request: pytest.FixtureRequest) -> None:
+    played = {getattr(item, "originalname", "") for item in request.session.items}
+    if {name for name in globals() if name.startswith("test_")} - played:
+        pytest.skip("not every test was made in this run")
+
+    missed = {f"{site}: {kind}" for kind, hit in HITS.items() for site in call_sites(QUEUE) - hit}
+    assert sorted(missed) == []
