@@ -121,7 +121,7 @@ class Worker:
             if failure.__cause__ is not None:
                 self._report(delivery, failure.__cause__)
         except StoreError as error:  # nothing has been sent
-            self._return(attempt, f"the storage did not answer: {error}", None)
+            self._return(attempt, f"the storage did not answer: {error}")
         except Exception as error:
             self._after_failure(attempt, Undeliverable(f"a defect of this service: {type(error).__name__}"))
             self._report(delivery, error)
@@ -178,7 +178,7 @@ class Worker:
         if failure.final or delay is None or now + delay > delivery.give_up_at:
             self._fail(attempt, failure)
         elif failure.not_made:
-            self._return(attempt, str(failure), failure.retry_after)
+            self._return(attempt, str(failure), delay)
         else:
             log.warning("delivery attempt failed", **_said(delivery), reason=str(failure))
             entry = self._entry(attempt, failure.status, str(failure))
@@ -186,10 +186,10 @@ class Worker:
             if self._write(attempt, retry, self._store.transact, resting=failure.unanswered):
                 self._outbox.queue_later(delivery.delivery_id, delay)
 
-    def _return(self, attempt: Attempt, reason: str, retry_after: int | None) -> None:
+    def _return(self, attempt: Attempt, reason: str, delay: int | None = None) -> None:
         """Take an attempt back that was not made: it does not count, and the delivery waits a little."""
         delivery, now = attempt.delivery, self._clock.time()
-        delay = put_off(now - delivery.created_at, retry_after)
+        delay = put_off(now - delivery.created_at, None) if delay is None else delay
         log.info("delivery put off", **_said(delivery), reason=reason)
         if self._write(attempt, [returning(delivery, now + delay)], self._store.transact):
             self._outbox.queue_later(delivery.delivery_id, delay)
@@ -199,7 +199,7 @@ class Worker:
         try:
             last = self._last_words(attempt, failure)
         except StoreError as error:
-            self._return(attempt, f"the storage did not answer: {error}", None)
+            self._return(attempt, f"the storage did not answer: {error}")
             return
         log.warning("delivery failed", **_said(attempt.delivery), reason=str(failure))
         entry = self._entry(attempt, failure.status, str(failure))

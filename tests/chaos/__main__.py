@@ -60,15 +60,15 @@ def _summary(run: Run, verdict: Verdict, seconds: float) -> str:
         f"{arrived} of {len(verdict.notices)} notices arrived",
         f"{len(calls)} calls were made to receivers, and {failed} of them failed",
         f"{story.attempts} messages were worked on in {hours:.1f} simulated hours, {seconds:.0f} s of this machine",
-        f"{story.resent} were sent again by hand after their last attempt",
-        f"{len(verdict.orders)} orders reached their banks, none twice" if not verdict.broken else "",
+        f"{story.resent} notices were sent again by hand after their last attempt",
+        f"{len(verdict.orders)} orders reached their banks, of {len(verdict.ordered)} that were accepted",
         f"{len(story.unanswered)} calls of TPPs were never answered and not repeated",
         "\nWhat TPPs were told of their accepted calls:",
         *(f"  {count:4} {ending}" for ending, count in sorted(verdict.endings.items())),
         f"\n{story.deaths.total()} workers were killed:",
         *(f"  {count:4} {where}" for where, count in deaths),
     ]
-    return "\n".join(filter(None, lines))
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

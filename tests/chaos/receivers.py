@@ -12,7 +12,7 @@ import random
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,16 +21,18 @@ from typing import Any, Literal
 import standardwebhooks.webhooks
 from standardwebhooks import Webhook
 
-from chalicelib.foundation.clock import ManualClock
 from tests.openbanking.examples import BY_WEBHOOK
 
 EVENTS = "/events/"
 PROCESS = "X-Process"
 """The header by which a worker says which process it is, so that its call can be made to time out without waiting."""
 FAILING = 1 / 3
-_ACTS = ("answer", "drop", "hang")
 Act = Literal["answer", "drop", "hang"]
-_FAULTS: tuple[tuple[str, Act, int, dict[str, str], bool], ...] = (
+Manner = tuple[str, Act, int, dict[str, str], bool]
+"""How a call is met: a name, what the connection sees, status, headers, and whether what was asked for is done."""
+_TAKEN: Manner = ("200", "answer", 200, {}, True)
+_REFUSED: Manner = ("refused", "answer", 400, {}, False)
+_FAULTS: Sequence[Manner] = (
     ("500", "answer", 500, {}, False),
     ("500 after it was done", "answer", 500, {}, True),
     ("503, Retry-After", "answer", 503, {"Retry-After": "7"}, False),
@@ -40,7 +42,6 @@ _FAULTS: tuple[tuple[str, Act, int, dict[str, str], bool], ...] = (
     ("no answer", "hang", 0, {}, False),
     ("no answer, but done", "hang", 0, {}, True),
 )
-"""Name, what the connection sees, status, headers, and whether the receiver did what it was asked to."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Call:
     """A call that a receiver got.
 
     Attributes:
+        id: what the receiver knows a repeat by: ``webhook-id``, at a bank ``X-Request-Id``.
+        said: what it was answered, in a word; ``status`` is 0 when it was not.
         subject: what it is about: an event's body, a bank's token, an order's reference.
         done: whether the receiver did what it was asked to.
     """
@@ -65,7 +68,6 @@ class Call:
 class Ledger:
     """All calls that came, in their order, and what the receivers found wrong with them."""
 
-    clock: ManualClock
     seed: str
     calls: list[Call] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
@@ -79,12 +81,11 @@ class Ledger:
             call_id, subject = self._event(path, headers, body) if path.startswith(EVENTS) else _at_bank(headers, body)
             self._times[call_id] += 1
             drawn = random.Random(f"{self.seed}/{call_id}/{self._times[call_id]}")
-            act: Act = "answer"
-            said, status, more, done = "200", 200, dict[str, str](), True
+            said, act, status, more, done = _TAKEN
             if drawn.random() < FAILING:
                 said, act, status, more, done = drawn.choice(_FAULTS)
             elif "payment" in path and drawn.random() < 0.05:
-                said, status, done = "refused", 400, False
+                said, act, status, more, done = _REFUSED
             self.calls.append(Call(path, call_id, subject, body, said, status, done))
             return act, status, more, _answer(path, status, subject)
 

@@ -99,7 +99,7 @@ class Run:
         preload()
         self._engine = Engine(self.clock, dynamodb_local=size.dynamodb_local)
         verify_in(self.clock.now)
-        self.ledger = Ledger(self.clock, seed)
+        self.ledger = Ledger(seed)
         self._banks = {version: Receivers(self.ledger) for version in (1, 2)}
         self._tpp = Receivers(self.ledger)
         self._lanes = [

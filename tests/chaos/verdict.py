@@ -46,6 +46,11 @@ class Verdict:
         ]
 
     @property
+    def ordered(self) -> list[Delivery]:
+        """The payments that were accepted, whether or not their TPPs know it."""
+        return [record for record in self.records if record.kind == "payment"]
+
+    @property
     def notices(self) -> list[Delivery]:
         return [record for record in self.records if record.kind in _NOTICES]
 
