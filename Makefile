@@ -54,7 +54,7 @@ postman: environment ## Write a Postman collection for the running stack, with i
 bench: environment ## Measure processor time per request, cold starts and latency
 	@exec $(PYTHON) -m tests.bench
 
-volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; ten minutes)
+volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; some minutes)
 	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m tests.volume
 
 lint: environment ## Check style, types and the CloudFormation template

@@ -1,7 +1,7 @@
 """Makes the virtual environment: ``python3 infra/environment.py .venv``. Uses nothing but the standard library.
 
-Repeating it is cheap and two of them at a time are safe: a lock is held, and a stamp says which requirements, and which
-Python, the environment was made for.
+Repeating it is cheap and two of them at a time are safe: a lock is held, and a stamp says which Python, and which
+requirements, the environment was made for. Other requirements are installed into it, beneath whatever runs from it.
 """
 
 from __future__ import annotations
@@ -25,32 +25,43 @@ class EnvironmentFailed(Exception):
     """The environment cannot be made; the message says what is missing."""
 
 
-def fingerprint() -> str:
-    """What the environment depends on."""
-    digest = hashlib.sha256(f"{sys.version} {sysconfig.get_platform()}".encode())
-    for file in REQUIREMENTS:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+def fingerprints() -> tuple[str, str]:
+    """What the environment depends on: the Python, and the requirements."""
+    required = b"".join(file.read_bytes() for file in REQUIREMENTS)
+    return _digest(f"{sys.version} {sysconfig.get_platform()}".encode()), _digest(required)
 
 
 def make(folder: Path) -> bool:
     """Make or refresh the environment; answers whether there was anything to do. Raises: EnvironmentFailed."""
-    stamp, wanted = folder / "requirements.sha256", fingerprint()
+    stamp = folder / "requirements.sha256"
+    python, required = fingerprints()
     with _alone(folder):
-        if stamp.exists() and stamp.read_text() == wanted:
+        known = stamp.read_text().split() if stamp.exists() else []
+        if known == [python, required]:
             return False
-        version = sys.version.split()[0]
-        print(
-            f"Making {folder.name} with Python {version} and installing the packages: about a minute, this once",
-            flush=True,
-        )
-        shutil.rmtree(folder, ignore_errors=True)
-        _run([sys.executable, "-m", "venv", str(folder)], "this Python lacks venv: install python3-venv")
-        python = str(folder / "bin" / "python")
-        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run([*install, "-r", str(REQUIREMENTS[1])], "the packages could not be installed")
-        stamp.write_text(wanted)
+        if known[:1] == [python]:
+            print(f"Installing other packages into {folder.name}: the requirements have changed", flush=True)
+        else:
+            _begin(folder)
+            stamp.write_text(python)
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _run([*pip, "-r", str(REQUIREMENTS[1])], "the packages could not be installed")
+        stamp.write_text(f"{python} {required}")
     return True
+
+
+def _begin(folder: Path) -> None:
+    version = sys.version.split()[0]
+    print(
+        f"Making {folder.name} with Python {version} and installing the packages: about a minute, this once",
+        flush=True,
+    )
+    shutil.rmtree(folder, ignore_errors=True)
+    _run([sys.executable, "-m", "venv", str(folder)], "this Python lacks venv: install python3-venv")
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 @contextlib.contextmanager

@@ -108,7 +108,8 @@ class Lane:
         if not self.mortal:
             return None
         (where,) = self._draw.choices(list(_BOUNDARIES), _WEIGHTS)
-        nth = self._draw.randint(1, _BOUNDARIES[where] * self._patience)
+        usual = _BOUNDARIES[where]
+        nth = self._draw.randint(1, usual * self._patience if usual == _OFTEN else usual)
         latest = self._draw.randint(1, _LATEST * self._patience)
         return Death(where, self._draw.choice((BEFORE, AFTER)), nth, latest)
 

@@ -151,15 +151,20 @@ class Run:
 
     def _round(self, calls: deque[TppCall]) -> bool:
         """One order for every lane; answers whether there is anything left to do."""
+        if not calls and self._is_idle():
+            return self._skip()
         orders = [self._choose(calls) for _ in self._lanes]
         waiting = [lane.begin(order) for lane, order in zip(self._lanes, orders, strict=True)]
-        busy = bool(calls)
         for order, outcome in zip(orders, [wait() for wait in waiting], strict=True):
             self._note(order, outcome)
             if order.name == "call" and self._answered(order.what, outcome):
                 calls.append(order.what)
-            busy = busy or outcome.died_at is not None or order.name != "consume" or outcome.result[0] > 0
-        return busy or self._skip()
+        return True
+
+    def _is_idle(self) -> bool:
+        """Whether no message can be received now, and it is not yet time to sweep."""
+        now, message = self.clock.monotonic(), self._engine.next_message(self._queue)
+        return now < self._next_sweep and (message is None or message >= now)
 
     def _choose(self, calls: deque[TppCall]) -> Order:
         if self.clock.monotonic() >= self._next_sweep:
@@ -200,7 +205,7 @@ class Run:
         return False
 
     def _skip(self) -> bool:
-        """Nothing can be done now: go to the next moment at which something can; answers whether there is one."""
+        """Go to the next moment at which something can be done; answers whether there is one."""
         now = self.clock.monotonic()
         message = self._engine.next_message(self._queue)
         if message is None or message > self._next_sweep:

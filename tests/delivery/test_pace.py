@@ -74,6 +74,15 @@ def test_beside_dead_receivers_a_good_one_keeps_its_pace_as_long_as_four_workers
     assert all(simulation.most[name] == SLOTS for name in hanging)
 
 
+def test_when_the_hanging_receivers_hold_all_workers_a_good_one_waits_for_their_first_time_outs_only() -> None:
+    hanging = {DEAD.format(number): 20.0 for number in range(3)}
+    simulation = simulated(hanging | {GOOD: SECONDS[GOOD]}, 120)
+
+    assert simulation.taken(GOOD) == COUNT
+    assert len(simulation.pace(GOOD)) <= 60
+    assert min(simulation.pace(GOOD)[21:35]) >= 0.4 * SLOTS / SECONDS[GOOD]
+
+
 def test_a_burst_to_one_receiver_comes_at_its_pace_also_with_many_workers() -> None:
     simulation = simulated({GOOD: SECONDS[GOOD]}, 120, workers=100)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS
-from chalicelib.delivery.slots import SLOTS, free_slots
+from chalicelib.delivery.slots import RESTING_SECONDS, SLOTS, free_slots
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.identifiers import new_id
 from tests.conftest import DYNAMODB_ENDPOINT
@@ -92,6 +92,36 @@ def test_every_outcome_frees_the_slot(
     worker.attempt(record(world, receiver=name))
 
     assert [*counts, free(world, name)] == [SLOTS - 1, SLOTS]
+
+
+@pytest.mark.parametrize("final", [False, True])
+def test_a_receiver_that_gives_no_answer_keeps_its_slot_for_another_minute(
+    world: World, worker: Worker, receiver: Receiver, name: str, final: bool
+) -> None:
+    receiver.failures = [fail("no answer came in time", unanswered=True, final=final)]
+    worker.attempt(record(world, receiver=name))
+
+    assert free(world, name) == SLOTS - 1
+    world.clock.advance(RESTING_SECONDS - 1)
+    assert free(world, name) == SLOTS - 1
+    world.clock.advance(1)
+    assert free(world, name) == SLOTS
+
+
+def test_a_receiver_that_answers_again_has_its_pace_again(
+    world: World, worker: Worker, receiver: Receiver, name: str
+) -> None:
+    receiver.failures = [fail(unanswered=True)] * SLOTS
+    ids = [record(world, receiver=name) for _ in range(SLOTS)]
+    for delivery_id in ids:
+        worker.attempt(delivery_id)
+    assert free(world, name) == 0
+    world.clock.advance(RESTING_SECONDS)
+    for delivery_id in ids:
+        worker.attempt(delivery_id)
+
+    assert {world.delivery(delivery_id).state for delivery_id in ids} == {"delivered"}
+    assert free(world, name) == SLOTS
 
 
 def test_a_dead_workers_slot_is_free_when_its_time_is_over(world: World, worker: Worker, name: str) -> None:

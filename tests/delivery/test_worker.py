@@ -364,6 +364,19 @@ def test_attempts_that_all_died_are_used_up(world: World, worker: Worker, receiv
     assert world.delivery(recorded).state == "failed"
 
 
+def test_an_attempt_that_only_gave_up_and_died_is_not_taken_for_one_that_may_have_sent(
+    world: World, worker: Worker, receiver: Receiver
+) -> None:
+    recorded = record(world, "payment")
+    world.clock.advance(PLANS["payment"].lasts + 1)
+    begun(worker, recorded)
+    world.clock.advance(CLAIMED_SECONDS)
+    worker.attempt(recorded)
+
+    assert receiver.got == []
+    assert not receiver.given_up[0].delivery.abandoned
+
+
 @pytest.mark.parametrize(
     "failure",
     [

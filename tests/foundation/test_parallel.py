@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from chalicelib.foundation import aws, parallel
+from chalicelib.foundation import aws, log, parallel
 from chalicelib.foundation.parallel import WIDTH, together
 
 
@@ -48,6 +48,15 @@ def test_a_failure_is_raised_when_all_others_have_been_made() -> None:
     with pytest.raises(ValueError, match="1"):
         together([partial(call, number) for number in range(50)])
     assert sorted(made) == [0, *range(3, 50)]
+
+
+def test_what_is_logged_meanwhile_belongs_to_the_callers_request() -> None:
+    log.bind(request_id="a-request")
+    try:
+        assert together([log.request_id] * 3) == ["a-request"] * 3
+    finally:
+        log.clear()
+    assert together([log.request_id] * 3) == [None] * 3
 
 
 def test_clients_have_a_connection_for_every_call_under_way() -> None:

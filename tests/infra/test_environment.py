@@ -32,24 +32,63 @@ def test_a_second_time_there_is_nothing_to_do(
     assert len(commands) == 2
 
 
-def test_changed_requirements_make_it_anew(
+def test_changed_requirements_are_installed_into_it_while_others_may_be_using_it(
     tmp_path: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environment.make(tmp_path / "venv")
-    other = tmp_path / "requirements.txt"
+    used = tmp_path / "venv" / "used"
+    used.touch()
+    change_requirements(tmp_path, monkeypatch)
+
+    assert environment.make(tmp_path / "venv") is True
+    assert used.exists()
+    assert ["install" in command for command in commands] == [False, True, True]
+    assert environment.make(tmp_path / "venv") is False
+
+
+def test_another_python_makes_it_anew(
+    tmp_path: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment.make(tmp_path / "venv")
+    used = tmp_path / "venv" / "used"
+    used.touch()
+    monkeypatch.setattr(environment.sys, "version", "3.99.0 (main)")
+
+    assert environment.make(tmp_path / "venv") is True
+    assert not used.exists()
+
+
+def test_an_installation_that_failed_is_made_up_for(
+    tmp_path: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment.make(tmp_path / "venv")
+    change_requirements(tmp_path, monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(environment, "_run", fail)
+        with pytest.raises(EnvironmentFailed):
+            environment.make(tmp_path / "venv")
+
+    assert environment.make(tmp_path / "venv") is True
+    assert environment.make(tmp_path / "venv") is False
+
+
+def change_requirements(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = folder / "requirements.txt"
     other.write_text("chalice==9\n")
     monkeypatch.setattr(environment, "REQUIREMENTS", (other, other))
 
-    assert environment.make(tmp_path / "venv") is True
+
+def fail(command: list[str], complaint: str) -> None:
+    raise EnvironmentFailed(complaint)
 
 
-def test_an_installation_that_fails_leaves_no_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installation_that_fails_is_not_taken_for_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(command: list[str], complaint: str) -> None:
         if "install" in command:
             raise EnvironmentFailed(complaint)
         Path(command[-1]).mkdir()
 
     monkeypatch.setattr(environment, "_run", run)
-    with pytest.raises(EnvironmentFailed, match="packages could not be installed"):
-        environment.make(tmp_path / "venv")
-    assert not (tmp_path / "venv" / "requirements.sha256").exists()
+    for _ in range(2):
+        with pytest.raises(EnvironmentFailed, match="packages could not be installed"):
+            environment.make(tmp_path / "venv")

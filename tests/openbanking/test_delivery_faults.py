@@ -161,22 +161,6 @@ def ask_a_bank_that(world: World, version: int, does: str) -> Run:
     return run
 
 
-@scene()
-def ask_a_bank_while_the_storage_never_says_that_the_attempt_has_begun(world: World) -> Run:
-    bearer, side = world.tokens(1)["access_token"], world.banks[1]
-    asked = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
-    side.answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
-
-    def run(fault: Fault) -> None:
-        with never_says(world):
-            during(fault, lambda: world.hub.worker.attempt(asked))
-        carry_on(world)
-        assert outcome(world, asked, bearer)["state"] == "done"
-        assert len(side.received) == 1 or fault.lasting
-
-    return run
-
-
 @scene("single", "direct")
 def ask_where_a_payment_stands(world: World, kind: str) -> Run:
     payer = LaterPayer(world, 2, kind)
@@ -216,6 +200,7 @@ def have_a_payment_made_at_a_bank_that(world: World, version: int, kind: str, co
         is_unknown = found["state"] == "failed" and OUTCOME_UNKNOWN in found["body"]["title"]
         if is_unknown and does != "is late":
             assert fault.lasting
+            assert payer.calls >= 1, "what was never sent is not unknown"
         elif does == "takes it":
             assert (found["state"], found["status"], found["body"]["payment_id"]) == ("done", 200, "P-1")
             (payment,) = items(world, "payments")
@@ -236,6 +221,21 @@ def _pays_once_more(payer: LaterPayer, given_back: bool) -> None:
     payer.bank_does(taken(payer.version))
     assert payer.pay().status == (200 if given_back else 401)
     assert status_of_consent(payer.world) == "spent"
+
+
+@scene()
+def have_a_payment_made_while_the_storage_never_says_that_the_attempt_has_begun(world: World) -> Run:
+    payer = LaterPayer(world, 1, consent_type="one_time")
+    accepted = payer.pay_later()
+
+    def run(fault: Fault) -> None:
+        with never_says(world):
+            attempted(world, fault, "payment")
+        assert payer.outcome(accepted)["state"] == "done" or fault.lasting
+        assert payer.calls == 1 or (fault.lasting and payer.calls == 0)
+        _pays_once_more(payer, given_back=False)
+
+    return run
 
 
 @scene()
@@ -320,6 +320,7 @@ def have_a_payment_made_that_is_known_already(world: World) -> Run:
     (record,) = records(world)
     payer.request_id = record["request_id"]
     payer.pay()
+    world.clock.advance(1)
     payer.side.received.clear()
 
     def run(fault: Fault) -> None:

@@ -73,8 +73,7 @@ def consent_of(world: World, consented: Consented) -> Consent:
 # -- what is told
 
 
-@VERSIONS
-@pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
+@pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
 def test_a_saved_consent_is_told_with_what_it_allows(listening: World, version: int, consent_type: str) -> None:
     scopes = SCOPES[version]
     consented = listening.approve(version, scopes=scopes, consent_type=consent_type, state="of-the-tpp")
@@ -95,8 +94,9 @@ def test_a_saved_consent_is_told_with_what_it_allows(listening: World, version: 
     ]
 
 
-@VERSIONS
-@pytest.mark.parametrize("query", [{}, {"error": "login_required", "error_description": "Too many wrong codes"}])
+@pytest.mark.parametrize(
+    ("version", "query"), [(1, {}), (2, {"error": "login_required", "error_description": "Too many wrong codes"})]
+)
 def test_a_psu_that_comes_back_without_a_consent_is_told_with_the_reason(
     listening: World, version: int, query: dict[str, str]
 ) -> None:
@@ -117,13 +117,11 @@ def test_a_psu_that_comes_back_without_a_consent_is_told_with_the_reason(
     ]
 
 
-@VERSIONS
-def test_a_cancel_address_opened_after_the_consent_tells_nothing(listening: World, version: int) -> None:
-    url = listening.authorize(version)["redirect_url"]
-    answer = listening.bank(version, "/init_authorization", {URL[version]: url}).body
-    assert listening.bank(version, "/consent", listening.consent_body(version, url)).status == 200
+def test_a_cancel_address_opened_after_the_consent_tells_nothing(listening: World) -> None:
+    url = listening.authorize(2)["redirect_url"]
+    address = listening.bank(2, "/init_authorization", {URL[2]: url}).body["cancelUrl"]
+    assert listening.bank(2, "/consent", listening.consent_body(2, url)).status == 200
 
-    address = answer.get("cancel_url") or answer["cancelUrl"]
     assert listening.call("GET", urlsplit(address).path).status == 303
 
     assert [event["type"] for event in arrived(listening)] == ["consent.authorised"]
@@ -156,17 +154,17 @@ def refreshed_too_late(world: World, version: int, consented: Consented) -> None
     assert [world.tpp("POST", "/tpp/token", {"refresh_token": first}).status for _ in range(2)] == [400, 400]
 
 
-ENDS: dict[str, tuple[str, Callable[[World, int, Consented], None]]] = {
-    "by its TPP": ("tpp", revoked_by_tpp),
-    "by its bank": ("bank", revoked_by_bank),
-    "by the operator": ("operator", revoked_by_operator),
-    "because its code was used twice": ("service", used_twice),
-    "because a refresh token was used after its successor": ("service", refreshed_too_late),
+ENDS: dict[str, tuple[int, str, Callable[[World, int, Consented], None]]] = {
+    "by its TPP": (1, "tpp", revoked_by_tpp),
+    "by its bank of version 1": (1, "bank", revoked_by_bank),
+    "by its bank of version 2": (2, "bank", revoked_by_bank),
+    "by the operator": (2, "operator", revoked_by_operator),
+    "because its code was used twice": (1, "service", used_twice),
+    "because a refresh token was used after its successor": (2, "service", refreshed_too_late),
 }
 
 
-@VERSIONS
-@pytest.mark.parametrize(("party", "end"), ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize(("version", "party", "end"), ENDS.values(), ids=ENDS)
 def test_a_consent_that_ended_is_told_once_with_who_ended_it(
     listening: World, version: int, party: str, end: Callable[[World, int, Consented], None]
 ) -> None:
@@ -189,8 +187,7 @@ def test_a_consent_that_ended_is_told_once_with_who_ended_it(
     assert len(listening.recorded("revoke_token")) == (0 if party == "bank" else 1)
 
 
-@VERSIONS
-@pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
+@pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "bulk"), (1, "direct"), (2, "direct")])
 def test_a_reported_status_is_told_as_its_version_spells_it(listening: World, version: int, kind: str) -> None:
     payer = Payer(listening, version, kind)
     payer.pay()
@@ -223,9 +220,8 @@ def test_every_change_of_status_is_told_and_a_report_that_changes_nothing_is_not
     assert told == ([0, 4] if version == 1 else ["ACSP", "ACSC", "ACCC"])
 
 
-@VERSIONS
-def test_a_repeated_report_is_told_once(listening: World, version: int) -> None:
-    payer, request_id = Payer(listening, version, "direct"), str(uuid.uuid4())
+def test_a_repeated_report_is_told_once(listening: World) -> None:
+    payer, request_id = Payer(listening, 1, "direct"), str(uuid.uuid4())
     payer.pay()
 
     for _ in range(2):
@@ -387,11 +383,10 @@ def at_the_machines_time(world: World, later: int = 0) -> None:
     world.clock.advance(time.time() - later - world.clock.time())
 
 
-@VERSIONS
-def test_the_receiver_verifies_an_event_with_a_standard_library(world: World, version: int) -> None:
+def test_the_receiver_verifies_an_event_with_a_standard_library(world: World) -> None:
     at_the_machines_time(world)
     secret = world.wants_events()
-    world.approve(version)
+    world.approve(1)
     arrived(world)
 
     (sent,) = world.receiver.received
@@ -474,14 +469,14 @@ def after_one_attempt(world: World, answer: Reply | Exception) -> Delivery:
     return world.delivery(delivery_id)
 
 
-@pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
+@pytest.mark.parametrize("status", [200, 202, 299])
 def test_any_status_from_200_to_299_counts_as_arrived(listening: World, status: int) -> None:
     delivery = after_one_attempt(listening, Reply(status, b"whatever", {}, 0))
 
     assert (delivery.state, delivery.last["status"]) == ("delivered", status)
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [301, 303, 308])
 def test_a_redirect_is_not_followed_and_is_a_failure(listening: World, status: int) -> None:
     elsewhere = {"Location": "http://127.0.0.1:1/elsewhere"}
 

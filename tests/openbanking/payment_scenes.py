@@ -1,0 +1,401 @@
+"""Scenes of payments, made at once or later, and of what banks report on them."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from chalicelib.foundation.outbound import NotReached, TimedOut
+from chalicelib.openbanking.protocol.payments import ACCEPTANCE_UNKNOWN
+from tests.openbanking.faults import Fault, items
+from tests.openbanking.scenes import (
+    LATER,
+    LaterPayer,
+    Run,
+    Scenes,
+    carry_on,
+    completed,
+    never_says,
+    outcome,
+    parts,
+    records,
+    refused,
+    status_of_consent,
+    told,
+)
+from tests.openbanking.test_payments import REFUSAL, WEBHOOKS, Payer, taken
+from tests.world import Answer, World
+
+scene = Scenes()
+
+
+# -- payments
+
+
+@scene(
+    (1, "single", "reusable", None),
+    (2, "single", "reusable", "key"),
+    (1, "single", "one_time", None),
+    (2, "single", "one_time", "key"),
+    (1, "bulk", "one_time", "key"),
+    (2, "direct", "reusable", None),
+    (1, "direct", "reusable", "key"),
+)
+def pay(world: World, version: int, kind: str, consent_type: str, key: str | None) -> Run:
+    payer = Payer(world, version, kind, consent_type)
+
+    def run(fault: Fault) -> None:
+        _taken(fault, payer, _paid(fault, payer, key), key)
+
+    return run
+
+
+@scene((1, "one_time", None), (2, "one_time", "key"))
+def pay_while_the_storage_never_says_that_it_has_written(
+    world: World, version: int, consent_type: str, key: str | None
+) -> Run:
+    payer = Payer(world, version, consent_type=consent_type)
+
+    def run(fault: Fault) -> None:
+        if fault.lasting:
+            return  # nobody can find out then
+        with never_says(world):
+            first = _paid(fault, payer, key)
+        _taken(fault, payer, first, key)
+
+    return run
+
+
+def _paid(fault: Fault, payer: Payer, key: str | None) -> Answer:
+    """The answer to a payment that met the fault, or to its repeat when it was refused before the bank was called."""
+    with fault:
+        first = payer.pay(key)
+    if payer.calls == 0:
+        assert refused(first)
+        first = payer.pay(key)
+    assert payer.calls == 1
+    return first
+
+
+def _taken(fault: Fault, payer: Payer, first: Answer, key: str | None) -> None:
+    """A payment that the bank has taken: it is there once, and the bank is not called again."""
+    if first.status == 200:
+        (payment,) = items(payer.world, "payments")
+        assert [entry["status"] for entry in payment["history"]] == [1 if payer.version == 1 else "RCVD"]
+    else:
+        assert fault.lasting, first
+        assert (first.status, first.body["code"]) == (500, "INTERNAL_SERVER_ERROR")
+        assert "unknown" in first.body["title"]
+        assert "retry-after" not in first.headers
+    if payer.kind != "direct":
+        one_time = parts(payer.world, "consent")[0]["consent_type"] == "one_time"
+        assert status_of_consent(payer.world) == ("spent" if one_time else "authorised")
+        if one_time:
+            assert payer.pay("another key").status == 401
+    if key and (first.status == 200 or fault.loses_what_was_applied()):
+        again = payer.pay(key)
+        assert (again.status, again.body["payment_id"]) == (200, "P-1")
+        assert first.status != 200 or again.text == first.text
+    elif key:
+        assert payer.pay(key).status == 409
+        _never_ended(payer, key)
+    assert payer.calls == 1
+
+
+def _never_ended(payer: Payer, key: str) -> None:
+    """After half a minute a key whose request did not end says that the outcome is unknown."""
+    payer.world.clock.advance(31)
+    late = payer.pay(key)
+    assert (late.status, late.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert "unknown" in late.body["title"]
+
+
+FAILURES: dict[str, tuple[Any, str]] = {
+    "refuses": (REFUSAL, "refused"),
+    "is never reached": (NotReached("no connection"), "not sent"),
+    "is late": (TimedOut("no answer came in time"), "unknown"),
+}
+
+
+@scene(
+    (1, "refuses", "one_time", "key"),
+    (2, "is late", "one_time", "key"),
+    (2, "is never reached", "one_time", "key"),
+    (1, "is never reached", "one_time", None),
+)
+def pay_at_a_bank_that(world: World, version: int, failure: str, consent_type: str, key: str | None) -> Run:
+    payer = Payer(world, version, consent_type=consent_type)
+    answer, words = FAILURES[failure]
+
+    def run(fault: Fault) -> None:
+        payer.bank_does(answer[version] if failure == "refuses" else answer)
+        first = _paid(fault, payer, key)
+        assert first.status == 502
+        assert words in first.body["title"]
+        if key:
+            again = payer.pay(key)
+            assert again.text == first.text if again.status == 502 else (again.status == 409 and fault.lasting)
+            if failure == "is never reached":
+                assert (again.status == 502) == (status_of_consent(world) == "authorised"), "both were written, or none"
+        assert payer.calls == 1
+        _given_back_or_spent(fault, payer, failure, consent_type)
+
+    return run
+
+
+def _given_back_or_spent(fault: Fault, payer: Payer, failure: str, consent_type: str) -> None:
+    """A one-time consent is whole again only if the bank was never reached; and then it pays once."""
+    status, whole = status_of_consent(payer.world), consent_type == "reusable" or failure == "is never reached"
+    assert status == ("authorised" if whole else "spent") or (fault.lasting and status == "spent")
+    payer.bank_does(taken(payer.version))
+    assert payer.pay("another key").status == (200 if status == "authorised" else 401)
+    if consent_type == "one_time":
+        assert payer.pay("a third key").status == 401
+        assert payer.calls == (2 if status == "authorised" else 1)
+
+
+@scene()
+def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(world: World) -> Run:
+    payer = Payer(world, 1, consent_type="one_time")
+
+    def run(fault: Fault) -> None:
+        def revoked_on_the_way(sent: object) -> Any:
+            with fault.resting():
+                world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+            return NotReached("no connection")
+
+        payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
+        assert _paid(fault, payer, "key").status == 502
+        assert status_of_consent(world) == "revoked"
+        assert payer.pay("key").status == 401
+        if not fault.lasting:
+            (claim,) = [item for item in items(world, "idempotency") if "attempt" in item]
+            assert "outcome" in claim
+
+    return run
+
+
+@scene()
+def pay_at_a_bank_that_recognises_the_payment(world: World) -> Run:
+    payer = Payer(world, 2)
+    payer.request_id = str(uuid.uuid4())
+    payer.pay()
+    payer.report("ACSC")
+
+    def run(fault: Fault) -> None:
+        payer.side.received.clear()
+        first = _paid(fault, payer, "key")
+        assert first.status == 200 or fault.lasting
+        (payment,) = items(world, "payments")
+        assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
+        assert payer.pay("key").status == first.status or fault.lasting
+        assert payer.calls == 1
+
+    return run
+
+
+# -- calls that are answered later
+
+
+@scene(1, 2)
+def have_a_question_asked_later(world: World, version: int) -> Run:
+    bearer, path = world.tokens(version)["access_token"], "/tpp/accounts"
+    webhook, answer = {1: ("/accounts", {"status": "success"}), 2: ("/v2_accounts", {})}[version]
+    world.banks[version].answers[webhook] = lambda sent: answer | {"accounts": []}
+
+    def run(fault: Fault) -> None:
+        accepted = completed(fault, lambda: world.tpp("GET", path, bearer=bearer, headers=LATER), 202)
+        assert len(records(world, "relay")) == 1 or fault.loses_what_was_applied()
+        carry_on(world)
+        assert outcome(world, accepted.body["request_id"], bearer)["state"] == "done"
+
+    return run
+
+
+@scene((2, "single"), (2, "direct"))
+def have_a_payments_status_asked_for_later(world: World, version: int, kind: str) -> Run:
+    payer = LaterPayer(world, version, kind)
+    payer.pay()
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    bic = "&bic=BETADEF1" if kind == "direct" else ""
+    path = f"/tpp/payment_status?payment_id=P-1{bic}"
+
+    def run(fault: Fault) -> None:
+        accepted = completed(fault, lambda: world.tpp("GET", path, bearer=payer.bearer, headers=LATER), 202)
+        assert len(records(world, "relay")) == 1 or fault.loses_what_was_applied()
+        carry_on(world)
+        assert payer.outcome(accepted)["body"]["transaction_status"] == "ACSC"
+
+    return run
+
+
+@scene(
+    (1, "single", "one_time", None),
+    (2, "bulk", "one_time", "key"),
+    (1, "bulk", "reusable", None),
+    (2, "direct", "reusable", None),
+    (1, "direct", "reusable", "key"),
+)
+def have_a_payment_made_later(world: World, version: int, kind: str, consent_type: str, key: str | None) -> Run:
+    payer = LaterPayer(world, version, kind, consent_type)
+
+    def run(fault: Fault) -> None:
+        with fault:
+            accepted = payer.pay_later(key)
+        if accepted.status == 500:
+            assert _was_not_accepted(accepted)
+            assert records(world, "payment") == []
+            accepted = payer.pay_later(key)
+        assert accepted.status == 202, accepted
+        assert len(records(world, "payment")) == 1
+        if consent_type == "one_time":
+            assert (status_of_consent(world), payer.pay().status) == ("spent", 401)
+        if key:
+            assert payer.pay_later(key).text == accepted.text
+        carry_on(world)
+        assert payer.outcome(accepted)["status"] == 200
+        assert payer.calls == len(items(world, "payments")) == 1
+
+    return run
+
+
+@scene((1, "one_time", None), (2, "reusable", None), (2, "one_time", "key"))
+def have_a_payment_made_later_while_the_storage_never_says_that_it_has_written(
+    world: World, version: int, consent_type: str, key: str | None
+) -> Run:
+    payer = LaterPayer(world, version, consent_type=consent_type)
+
+    def run(fault: Fault) -> None:
+        with never_says(world), fault:
+            accepted = payer.pay_later(key)
+        if records(world, "payment") == []:
+            assert _was_not_accepted(accepted)
+            accepted = payer.pay_later(key)
+        assert accepted.status == 202 or fault.lasting
+        if accepted.status == 500 and key is None and consent_type == "reusable":
+            assert accepted.body["title"] == ACCEPTANCE_UNKNOWN, "a repeat would be a second payment"
+        elif accepted.status == 500:
+            assert refused(accepted)
+            assert payer.pay_later(key).status == (202 if key else 401)
+        else:
+            assert accepted.status == 202, accepted
+        carry_on(world)
+        assert len(records(world, "payment")) == payer.calls == 1
+
+    return run
+
+
+def _was_not_accepted(answer: Answer) -> bool:
+    """Whether an order was refused, which says so unless a repeat might be a second payment."""
+    if "retry-after" in answer.headers:
+        return refused(answer)
+    return bool(answer.status == 500 and answer.body["title"] == ACCEPTANCE_UNKNOWN)
+
+
+@scene("done", "failed", "queued")
+def look_up_what_came_of_a_call(world: World, state: str) -> Run:
+    payer = LaterPayer(world, 1)
+    accepted = payer.pay_later()
+    payer.bank_does(taken(1) if state == "done" else REFUSAL[1])
+    if state != "queued":
+        carry_on(world)
+
+    def run(fault: Fault) -> None:
+        path = f"/tpp/requests/{accepted.body['request_id']}"
+        assert completed(fault, lambda: world.tpp("GET", path, bearer=payer.bearer)).body["state"] == state
+
+    return run
+
+
+# -- what banks report
+
+
+@scene(1, 2)
+def report_a_payments_status(world: World, version: int) -> Run:
+    world.wants_events()
+    payer, request_id = Payer(world, version, "direct"), str(uuid.uuid4())
+    payer.pay()
+    first, new, newer = (1, 0, 4) if version == 1 else ("RCVD", "ACSP", "ACSC")
+
+    def report() -> Answer:
+        return payer.report(new, **{"x-request-id": request_id})
+
+    def run(fault: Fault) -> None:
+        assert completed(fault, report).text == report().text
+        assert payer.report(newer).status == 200
+        assert report().status == 200
+        (payment,) = items(world, "payments")
+        assert [entry["status"] for entry in payment["history"]] == [first, new, newer]
+        assert told(world) == ["payment.status_changed"] * 2
+
+    return run
+
+
+@scene()
+def report_a_status_and_another_one_before_the_repeat(world: World) -> Run:
+    world.wants_events()
+    payer, request_id = Payer(world, 2, "direct"), str(uuid.uuid4())
+    payer.pay()
+
+    def run(fault: Fault) -> None:
+        with fault:
+            answer = payer.report("ACSP", **{"x-request-id": request_id})
+        assert answer.status == 200 or refused(answer)
+        assert payer.report("ACWC").status == 200
+        assert payer.report("ACSP", **{"x-request-id": request_id}).status == 200
+        (payment,) = items(world, "payments")
+        later = sorted(entry["status"] for entry in payment["history"][1:])
+        assert later == ["ACSP", "ACWC"], "each of them once"
+        assert told(world) == ["payment.status_changed"] * 2
+
+    return run
+
+
+@scene()
+def report_after_a_final_status(world: World) -> Run:
+    payer, request_id = Payer(world, 1, "direct"), str(uuid.uuid4())
+    payer.pay()
+    payer.report(4)
+
+    def report() -> Answer:
+        return payer.report(2, **{"x-request-id": request_id})
+
+    def run(fault: Fault) -> None:
+        assert completed(fault, report).text == report().text
+        (payment,) = items(world, "payments")
+        assert [entry["status"] for entry in payment["history"]] == [1, 4]
+
+    return run
+
+
+@scene(1, 2)
+def report_before_the_payment_is_known(world: World, version: int) -> Run:
+    payer, request_id = Payer(world, version, "direct"), str(uuid.uuid4())
+    new = 4 if version == 1 else "ACSC"
+
+    def run(fault: Fault) -> None:
+        completed(fault, lambda: payer.report(new, **{"x-request-id": request_id}), 400)
+        assert payer.pay().status == 200
+        (payment,) = items(world, "payments")
+        assert [entry["status"] for entry in payment["history"]] == [1 if version == 1 else "RCVD", new]
+
+    return run
+
+
+@scene((1, None), (2, "key"))
+def pay_after_the_bank_has_reported(world: World, version: int, key: str | None) -> Run:
+    world.wants_events()
+    payer = Payer(world, version, "direct")
+    new = 4 if version == 1 else "ACSC"
+    payer.report(new)
+
+    def run(fault: Fault) -> None:
+        first = _paid(fault, payer, key)
+        assert first.status == 200 or fault.lasting
+        (payment,) = items(world, "payments")
+        kept = payment.get("history", payment.get("early"))
+        assert [entry["status"] for entry in kept][-1:] == [new]
+        assert first.status != 200 or len(kept) == 2
+        assert told(world) == (["payment.status_changed"] if "history" in payment else [])
+
+    return run
