@@ -34,7 +34,7 @@ tour: environment ## Play a TPP and a PSU at both demonstration banks, and show 
 	@exec $(PYTHON) -m infra.tour
 
 test: environment ## Run every test, offline
-	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadgroup
+	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope
 
 test-dynamodb: environment ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
 	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m pytest -m "dynamodb or e2e"

@@ -10,6 +10,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 os.environ.update(
     AWS_ACCESS_KEY_ID="test",
@@ -27,12 +28,16 @@ from chalicelib.foundation import log  # noqa: E402
 from tests.world import World  # noqa: E402
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class ByFile(LoadScopeScheduling):
     """Where tests run in several processes, a file stays in one of them, and all end-to-end tests have one stack."""
-    for item in items:
-        group = "stack" if item.get_closest_marker("e2e") else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = nodeid.partition("::")[0]
+        return "stack" if file.startswith("tests/e2e/") else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    return ByFile(config, log)
 
 
 class Lines:

@@ -63,7 +63,8 @@ def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
     assert f"Waits of up to {Queue.LONGEST_DELAY} s" in text
     assert f"stops at {sweeper.BACKLOG} waiting messages" in text
     assert f"the last {deliveries.HISTORY} attempts are kept" in text
-    assert "after about {} to {} s".format(*schedule._PUT_OFF) in text
+    waits = f"after about {schedule._SHORTEST_PUT_OFF} s and later up to {PLANS['event'].put_off // 60} min"
+    assert f"{waits} (`relay`, `payment`: {PLANS['relay'].put_off} s)" in text
     assert f"spread over {sharded.SHARDS} shards" in flowing(section(OPERATIONS, "## Tables"))
     assert f"parts of at most {bodies.PART_BYTES} bytes" in section(OPERATIONS, "## Tables")
     assert f"At most {slots.SLOTS} events are on their way to one client" in TPP

@@ -89,6 +89,11 @@ class Delivery:
         """The latest attempt that has ended; empty before there is one."""
         return self.history[-1] if self.history else {}
 
+    @property
+    def lane(self) -> str:
+        """What it shares the slots of its receiver with (see ``slots``)."""
+        return f"{self.receiver}#{PLANS[self.kind].lane}"
+
     def is_running(self, now: int) -> bool:
         """Whether an attempt is under way."""
         return self.state == "due" and self.claimed_by is not None and (self.due_at or 0) > now

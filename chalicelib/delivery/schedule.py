@@ -11,8 +11,7 @@ Kind = Literal["revoke_token", "event", "relay", "payment"]
 
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 JITTER = 0.2
-_PUT_OFF = (2, 60)
-"""The shortest and the longest time that a delivery is put off when its receiver is busy, in seconds."""
+_SHORTEST_PUT_OFF = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,28 +19,49 @@ class Plan:
     """The attempts at one kind of delivery; all times are in seconds.
 
     Attributes:
+        lane: what it travels with: each lane has slots of its own at a receiver; payments wait for payments only.
         waits: after the first attempt, after the second, …; the first is made at once.
+        put_off: how long it waits, at most, when its receiver is busy or left alone; what waits for a receiver that is
+            down costs the workers of all others something every time that it is looked at.
         lasts: no attempt begins later than so long after the delivery was recorded, or sent again by hand.
         kept: how long the record stays after its end or, with ``kept_from_start``, after its beginning.
         kept_from_start: whether the caller was promised the record for a time.
     """
 
+    lane: Literal["notices", "questions", "payments"]
     waits: tuple[int, ...]
+    put_off: int
     lasts: int
     kept: int
     kept_from_start: bool = False
 
 
 _NOTIFICATION = Plan(
+    lane="notices",
     waits=(5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR),
+    put_off=12 * MINUTE,
     lasts=30 * DAY,
     kept=30 * DAY,
 )
 PLANS: Mapping[Kind, Plan] = {
     "revoke_token": _NOTIFICATION,
     "event": _NOTIFICATION,
-    "relay": Plan(waits=(5, 10, 20, 40, 60, 60, 60), lasts=5 * MINUTE, kept=DAY, kept_from_start=True),
-    "payment": Plan(waits=(5,), lasts=5 * MINUTE, kept=DAY, kept_from_start=True),
+    "relay": Plan(
+        lane="questions",
+        waits=(5, 10, 20, 40, 60, 60, 60),
+        put_off=MINUTE,
+        lasts=5 * MINUTE,
+        kept=DAY,
+        kept_from_start=True,
+    ),
+    "payment": Plan(
+        lane="payments",
+        waits=(5,),
+        put_off=MINUTE,
+        lasts=5 * MINUTE,
+        kept=DAY,
+        kept_from_start=True,
+    ),
 }
 
 
@@ -57,10 +77,10 @@ def wait_after(plan: Plan, attempts: int, retry_after: int | None) -> int | None
     return max(_jittered(slot), asked, 1)
 
 
-def put_off(age: int, retry_after: int | None) -> int:
+def put_off(plan: Plan, age: int, retry_after: int | None) -> int:
     """Seconds until a delivery is looked at again that was not attempted; the longer it has waited, the longer."""
-    shortest, longest = _PUT_OFF
-    return max(_jittered(min(max(age // 4, shortest), longest)), min(retry_after or 0, longest), 1)
+    wait = min(max(age // 4, _SHORTEST_PUT_OFF), plan.put_off)
+    return max(_jittered(wait), min(retry_after or 0, plan.put_off), 1)
 
 
 def _jittered(seconds: float) -> int:

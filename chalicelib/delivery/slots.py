@@ -1,8 +1,8 @@
 """How many deliveries go to one receiver at the same time: so few that one which hangs cannot hold up all workers.
 
-A receiver has ``SLOTS`` items; an attempt holds one of them until it ends or, when its worker died, until the slot's
-time is over. After an attempt that got no answer the slot rests, so that receivers which hang, however many, have a
-worker wait for them a quarter of the time only.
+A receiver has ``SLOTS`` items for each lane: notices, questions, payments. An attempt holds one of them until it ends
+or, when its worker died, until the slot's time is over. After an attempt that was long and got no answer the slot
+rests, so that receivers which hang, however many, have a worker wait for them a quarter of the time only.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from chalicelib.delivery.deliveries import CLAIMED_SECONDS, TABLE
 from chalicelib.foundation.store import Item, Store, Update
 
 SLOTS = 4
+LONG_SECONDS = 1
 RESTING_SECONDS = 60
 _FORGOTTEN_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One of a receiver's slots."""
+    """One of the slots of a receiver's ``lane``."""
 
-    receiver: str
+    lane: str
     number: int
 
     @property
     def key(self) -> Item:
-        return {"delivery_id": f"receiver#{self.receiver}", "part": f"slot#{self.number}"}
+        return {"delivery_id": f"receiver#{self.lane}", "part": f"slot#{self.number}"}
 
     def taking(self, claim: str, now: int) -> Update:
         """The write by which an attempt takes the slot; it fails while another one holds it."""
@@ -50,14 +51,14 @@ class Slot:
         return Update(TABLE, self.key, set={"held_until": at, "expires_at": at + _FORGOTTEN_SECONDS})
 
 
-def any_slot(receiver: str) -> Slot:
+def any_slot(lane: str) -> Slot:
     """A slot to try without looking: mostly it is free."""
-    return Slot(receiver, random.randrange(SLOTS))
+    return Slot(lane, random.randrange(SLOTS))
 
 
-def free_slots(store: Store, receiver: str, now: int) -> Sequence[Slot]:
+def free_slots(store: Store, lane: str, now: int) -> Sequence[Slot]:
     """The slots that nobody holds, in any order."""
-    slots = [Slot(receiver, number) for number in range(SLOTS)]
+    slots = [Slot(lane, number) for number in range(SLOTS)]
     items = store.batch_get([(TABLE, slot.key) for slot in slots])
     free = [slot for slot, item in zip(slots, items, strict=True) if item is None or item["held_until"] <= now]
     random.shuffle(free)

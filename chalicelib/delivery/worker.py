@@ -28,7 +28,7 @@ from chalicelib.delivery.deliveries import (
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Answer, Arrived, Keep, Parcel, Sender, Undeliverable
 from chalicelib.delivery.schedule import PLANS, Kind, put_off, wait_after
-from chalicelib.delivery.slots import RESTING_SECONDS, Slot, any_slot, free_slots
+from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_slot, free_slots
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
@@ -104,7 +104,9 @@ class Worker:
                 if 0 in failure.failed:
                     return None
                 continue
-            except (StoreUnavailable, Conflict):
+            except Conflict:  # too many want the same slots, and nothing was written
+                break
+            except StoreUnavailable:
                 if not self._has_claimed(claimed):
                     raise
             return Attempt(claimed, slot, first, self._clock.monotonic())
@@ -139,8 +141,8 @@ class Worker:
         if now > delivery.give_up_at or delivery.attempts > len(PLANS[delivery.kind].waits):
             yield None
             return
-        yield any_slot(delivery.receiver)
-        yield from free_slots(self._store, delivery.receiver, now)
+        yield any_slot(delivery.lane)
+        yield from free_slots(self._store, delivery.lane, now)
 
     def _has_claimed(self, claimed: Delivery) -> bool:
         """Whether an attempt has begun although the storage did not say so."""
@@ -149,7 +151,7 @@ class Worker:
 
     def _put_off(self, delivery: Delivery, now: int) -> None:
         """All slots of the receiver are taken: the delivery waits a little."""
-        delay = put_off(now - delivery.created_at, None)
+        delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None)
         try:
             self._store.transact([putting_off(delivery, now + delay)])
         except ConditionFailed:
@@ -172,7 +174,7 @@ class Worker:
     def _after_failure(self, attempt: Attempt, failure: Undeliverable) -> None:
         delivery, now = attempt.delivery, self._clock.time()
         if failure.not_made:
-            delay: int | None = put_off(now - delivery.created_at, failure.retry_after)
+            delay: int | None = put_off(PLANS[delivery.kind], now - delivery.created_at, failure.retry_after)
         else:
             delay = wait_after(PLANS[delivery.kind], delivery.attempts, failure.retry_after)
         if failure.final or delay is None or now + delay > delivery.give_up_at:
@@ -183,13 +185,13 @@ class Worker:
             log.warning("delivery attempt failed", **_said(delivery), reason=str(failure))
             entry = self._entry(attempt, failure.status, str(failure))
             retry = [retrying(delivery, now + delay, entry)]
-            if self._write(attempt, retry, self._store.transact, resting=failure.unanswered):
+            if self._write(attempt, retry, self._store.transact, resting=self._hung(attempt, failure)):
                 self._outbox.queue_later(delivery.delivery_id, delay)
 
     def _return(self, attempt: Attempt, reason: str, delay: int | None = None) -> None:
         """Take an attempt back that was not made: it does not count, and the delivery waits a little."""
         delivery, now = attempt.delivery, self._clock.time()
-        delay = put_off(now - delivery.created_at, None) if delay is None else delay
+        delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None) if delay is None else delay
         log.info("delivery put off", **_said(delivery), reason=reason)
         if self._write(attempt, [returning(delivery, now + delay)], self._store.transact):
             self._outbox.queue_later(delivery.delivery_id, delay)
@@ -203,7 +205,7 @@ class Worker:
             return
         log.warning("delivery failed", **_said(attempt.delivery), reason=str(failure))
         entry = self._entry(attempt, failure.status, str(failure))
-        self._end(attempt, "failed", entry, last.answer, last.keep, resting=failure.unanswered)
+        self._end(attempt, "failed", entry, last.answer, last.keep, resting=self._hung(attempt, failure))
 
     def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
         """The failure that tells the caller of an asynchronous call how it ended, also where the last one does not.
@@ -246,7 +248,7 @@ class Worker:
     def _write(self, attempt: Attempt, operations: Sequence[Operation], keep: Keep, *, resting: bool = False) -> bool:
         """Write an outcome and free the slot, unless a later attempt has begun; answers whether it was written.
 
-        ``resting`` leaves the slot taken for a while: its receiver does not answer.
+        ``resting`` leaves the slot taken for a while: its receiver hangs.
         """
         at = self._clock.time() + (RESTING_SECONDS if resting else 0)
         freed = [attempt.slot.freeing(at)] if attempt.slot else []
@@ -256,6 +258,10 @@ class Worker:
             log.warning("delivery was taken over")
             return False
         return True
+
+    def _hung(self, attempt: Attempt, failure: Undeliverable) -> bool:
+        """Whether an attempt has cost a worker time without bringing an answer; a refused connection costs none."""
+        return failure.unanswered and self._clock.monotonic() - attempt.started >= LONG_SECONDS
 
     def _entry(self, attempt: Attempt, status: int | None, error: str | None = None) -> Mapping[str, Any]:
         """An attempt's line in the history."""

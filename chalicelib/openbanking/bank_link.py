@@ -48,6 +48,7 @@ class BankFailed(Refusal):
     Attributes:
         reach: how far the request came.
         authorize_again: whether the bank does not accept the PSU's token any more.
+        quoted: whether the detail is the bank's own text, which may speak of the PSU.
         status: the HTTP status of the bank's answer; ``None`` when there was none.
         retry_after: seconds for which the bank wants to be left alone; without a ``status`` those for which it is not
             asked because it keeps failing to answer.
@@ -59,15 +60,22 @@ class BankFailed(Refusal):
         reach: Reach = "unknown",
         *,
         authorize_again: bool = False,
+        quoted: bool = False,
         status: int | None = None,
         retry_after: int | None = None,
     ) -> None:
         self.reach: Reach = reach
         self.authorize_again = authorize_again
+        self.quoted = quoted
         self.status = status
         message = f"{_MESSAGE}: {AUTHORIZE_AGAIN}" if authorize_again else _MESSAGE
         details = [Detail(Fault.BANK_FAILED, _printable(detail))]
         super().__init__(Fault.BANK_FAILED, message, details, retry_after=retry_after)
+
+    @property
+    def reason(self) -> str:
+        """What went wrong, without the bank's own words: for records and logs."""
+        return f"the bank answered with status {self.status}" if self.quoted else self.detail
 
     @property
     def unanswered(self) -> bool:
@@ -177,6 +185,7 @@ class BankLink:
             text[:_TEXT],
             failure.reach,
             authorize_again=failure.authorize_again and token is not None,
+            quoted=failure.quoted,
             status=failure.status,
             retry_after=failure.retry_after,
         )
@@ -288,6 +297,7 @@ def _bank_error(answer: dict[str, Any], status: int, code_member: str, text_memb
         f"{code}: {said}" if code else said,
         "refused" if is_no else "unknown",
         authorize_again=str(code) in _TOKEN_REFUSED if code else status == 401,
+        quoted=True,
     )
 
 

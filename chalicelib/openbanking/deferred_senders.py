@@ -33,6 +33,7 @@ from chalicelib.openbanking.relay import Question, Relay
 
 _QUESTIONS = {call.path: call for call in RELAYED}
 _PAYMENTS = {call.path: call for call in PAYMENTS}
+_TOO_MANY_REQUESTS = 429
 _BUSY = "the bank was busy with other requests, or did not answer"
 
 
@@ -51,9 +52,10 @@ class QuestionSender:
         try:
             answer = self._ask(delivery, jsontext.loads(parcel.body))
         except BankFailed as failure:
+            asked_too_much = failure.status == _TOO_MANY_REQUESTS
             raise Undeliverable(
-                failure.detail,
-                final=failure.reach == "refused" or failure.authorize_again,
+                failure.reason,
+                final=failure.authorize_again or (failure.reach == "refused" and not asked_too_much),
                 status=failure.status,
                 retry_after=failure.retry_after,
                 unanswered=failure.unanswered,
@@ -114,7 +116,7 @@ class OrderSender:
         except BankFailed as failure:
             never = failure.reach == "never"
             raise Undeliverable(
-                failure.detail,
+                failure.reason,
                 final=not never,
                 status=failure.status,
                 retry_after=failure.retry_after,

@@ -147,7 +147,7 @@ def events_url(
       python -m infra.admin clients events-url 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --none
     """
     if (url is None) != none:
-        raise Refused("give either the address or --none")
+        raise typer.BadParameter("give either the address or --none")
     with _known(client_id):
         made = connection.connect().clients.set_events_url(client_id, url)
     where = f"go to {url}" if url else "are sent no more"

@@ -23,7 +23,7 @@ from chalice.local import LambdaContext
 from infra.local import logfile, schedules
 
 ACCOUNT = "123456789012"
-POLLERS = 8
+POLLERS = 16
 """How many batches of one queue are worked on at a time."""
 
 _WAIT_SECONDS = 20

@@ -45,6 +45,12 @@ class Engine:
         found: Any = sqs_backends[ACCOUNT][REGION].queues[queue]
         return min((max(each.visible_at, each.delayed_until) / 1000 for each in found._messages), default=None)
 
+    def backlog(self, queue: str) -> int:
+        """How many messages of a queue can be received now."""
+        from moto.sqs.models import sqs_backends
+
+        return len(sqs_backends[ACCOUNT][REGION].queues[queue].messages)
+
     def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()

@@ -23,10 +23,14 @@ from tests.world import START
 
 _MINUTE = 60
 _ACCEPTED = 202
-_OUTAGES = {1: (90, 200), 2: (240, 380)}
-"""When a bank cannot be reached at all, by version, in seconds from the start."""
+_OUTAGES = {1: (0.3, 0.4), 2: (0.6, 0.7)}
+"""When a bank cannot be reached at all, by version: while so many of the TPPs' calls have been made."""
+_BACKLOG = 40
+_CALLED, _CALLED_IN_BACKLOG = 0.4, 0.1
+"""How likely the next thing to happen is a call of a TPP, and so while the queue holds more than ``_BACKLOG``."""
 _RESENDS = 5
-_LONG = 10 * _MINUTE
+_OVER = 15 * _MINUTE
+"""So long after the last call all accepted ones are over; a bearer lasts an hour."""
 _GIVEN_UP = 40 * 24 * 60 * _MINUTE
 """What is still due then, in seconds from the start, is lost: no delivery is attempted for so long."""
 _END_OF_TIME = 2**40
@@ -108,8 +112,9 @@ class Run:
         self.hub = Hub(Settings.from_environment(self._engine.environment), self.clock)
         self._queue = f"{self.hub.settings.prefix}-deliveries"
         self._next_sweep = self.clock.monotonic() + _MINUTE
-        self._looked_up = False
+        self._look_up_at: float | None = None
         self._heard = 0
+        self._made = 0
         self._resends = 0
         self.story = Story()
 
@@ -122,7 +127,7 @@ class Run:
         for lane in self._lanes:
             lane.mortal = True
         while self._round(calls):
-            self.clock.advance(self._draw.uniform(0.05, 0.6))
+            self.clock.advance(self._draw.uniform(0.1, 1))
         self._bury()
         self.story.deaths = sum((lane.deaths for lane in self._lanes), Counter())
         self.story.simulated = self.clock.monotonic() - START.timestamp()
@@ -151,6 +156,10 @@ class Run:
 
     def _round(self, calls: deque[TppCall]) -> bool:
         """One order for every lane; answers whether there is anything left to do."""
+        if not calls and self._look_up_at is None:
+            self._look_up_at = self.clock.monotonic() + _OVER
+        if self._look_up_at is not None and self.clock.monotonic() >= self._look_up_at:
+            self._look_up()
         if not calls and self._is_idle():
             return self._skip()
         orders = [self._choose(calls) for _ in self._lanes]
@@ -170,12 +179,14 @@ class Run:
         if self.clock.monotonic() >= self._next_sweep:
             self._next_sweep = _minute_after(self.clock.monotonic())
             return self._order("sweep")
-        if calls and self._draw.random() < 0.4:
+        likely = _CALLED_IN_BACKLOG if self._engine.backlog(self._queue) > _BACKLOG else _CALLED
+        if calls and self._draw.random() < likely:
+            self._made += 1
             return self._order("call", calls.popleft())
         return self._order("consume")
 
     def _order(self, name: str, what: Any = None) -> Order:
-        passed = self.clock.monotonic() - START.timestamp()
+        passed = self._made / max(len(self.story.calls), 1)
         out = [version for version, (start, end) in _OUTAGES.items() if start < passed < end]
         return Order(name, self.clock.monotonic(), tuple(self._banks[version].server_port for version in out), what)
 
@@ -213,16 +224,14 @@ class Run:
             if not due:
                 return self._end()
             self._next_sweep = max(self._next_sweep, _minute_after(float(due[0][DUE.time]) - 1))
-        moment = self._next_sweep if message is None else min(message + 0.001, self._next_sweep)
-        if moment - now > _LONG and not self._looked_up:
-            self._look_up()
+        times = (self._next_sweep, self._look_up_at, None if message is None else message + 0.001)
+        moment = min(time for time in times if time is not None)
         self.clock.advance(max(moment - now, 0))
         return self.clock.monotonic() < START.timestamp() + _GIVEN_UP
 
     def _end(self) -> bool:
         """What is done when nothing is due any more; answers whether something has become due by that."""
-        if not self._looked_up:
-            self._look_up()
+        self._look_up()
         (resent,) = self._quietly([self._order("resend")])
         self.story.resent += resent
         self._resends += 1
@@ -230,7 +239,9 @@ class Run:
 
     def _look_up(self) -> None:
         """The TPPs fetch what came of their accepted calls."""
-        self._looked_up = True
+        if self._look_up_at == math.inf:
+            return
+        self._look_up_at = math.inf
         orders = []
         for each in self.story.accepted:
             path, client_id, bearer = f"/tpp/requests/{each.request_id}", each.call.client_id, each.call.bearer

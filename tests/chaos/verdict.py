@@ -131,7 +131,7 @@ class Verdict:
     def _nothing_left(self) -> Iterator[str]:
         """Nothing is due, and every receiver's slots are free."""
         yield from (f"{record.delivery_id} is still due" for record in self.records if record.state == "due")
-        for receiver in {record.receiver for record in self.records}:
+        for receiver in {record.lane for record in self.records}:
             free = len(free_slots(self._run.hub.store, receiver, self._run.clock.time() + 60))
             if free != SLOTS:
                 yield f"{receiver} has {free} free slots"

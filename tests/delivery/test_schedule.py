@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from chalicelib.delivery.schedule import DAY, HOUR, MINUTE, PLANS, Kind, put_off, wait_after
+from chalicelib.foundation.aws import Queue
 
 DECIDED = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR)
 DRAWN = 200
@@ -69,18 +70,27 @@ def test_retry_after_is_honoured_within_twice_the_slot(asked: int | None, waited
 
 
 def test_nothing_is_attempted_again_within_the_same_second() -> None:
-    assert min(put_off(0, None) for _ in range(DRAWN)) >= 1
+    assert min(put_off(PLANS["event"], 0, None) for _ in range(DRAWN)) >= 1
     assert min(wait_after(PLANS["relay"], 1, None) or 0 for _ in range(DRAWN)) >= 1
 
 
+@pytest.mark.parametrize(("kind", "longest"), [("relay", 60), ("payment", 60), ("event", 720), ("revoke_token", 720)])
 @pytest.mark.usefixtures("exact")
-def test_what_is_put_off_waits_the_longer_the_older_it_is_and_never_more_than_a_minute() -> None:
-    delays = [put_off(age, None) for age in (0, 1, 10, 20, 60, 100, 240, 241, 10 * DAY)]
+def test_what_is_put_off_waits_the_longer_the_older_it_is_up_to_what_its_plan_says(kind: Kind, longest: int) -> None:
+    delays = [put_off(PLANS[kind], age, None) for age in (0, 1, 10, 20, 60, 100, 240, 2880, 10 * DAY)]
 
-    assert delays == [2, 2, 2, 5, 15, 25, 60, 60, 60]
+    assert delays == [2, 2, 2, 5, 15, 25, 60, longest, longest]
     assert all(shorter <= longer for shorter, longer in pairwise(delays))
 
 
 @pytest.mark.usefixtures("exact")
-def test_what_is_put_off_waits_as_long_as_was_asked_up_to_a_minute() -> None:
-    assert [put_off(0, asked) for asked in (None, 0, 1, 30, 60, 3600)] == [2, 2, 2, 30, 60, 60]
+def test_what_is_put_off_waits_as_long_as_was_asked_up_to_what_its_plan_says() -> None:
+    asked = (None, 0, 1, 30, 60, 3600)
+
+    assert [put_off(PLANS["relay"], 0, seconds) for seconds in asked] == [2, 2, 2, 30, 60, 60]
+    assert put_off(PLANS["event"], 0, 3600) == 720
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_what_is_put_off_comes_back_by_the_queue(kind: Kind) -> None:
+    assert max(put_off(PLANS[kind], 10 * DAY, None) for _ in range(DRAWN)) <= Queue.LONGEST_DELAY

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS
-from chalicelib.delivery.slots import RESTING_SECONDS, SLOTS, free_slots
+from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, free_slots
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.identifiers import new_id
 from tests.conftest import DYNAMODB_ENDPOINT
@@ -28,7 +28,7 @@ def fill(world: World, worker: Worker, name: str) -> None:
 
 
 def free(world: World, name: str) -> int:
-    return len(free_slots(world.hub.store, name, world.clock.time()))
+    return len(free_slots(world.hub.store, f"{name}#notices", world.clock.time()))
 
 
 def test_a_receiver_gets_four_deliveries_at_a_time_and_no_fifth(world: World, worker: Worker, name: str) -> None:
@@ -73,9 +73,16 @@ def test_the_longer_a_delivery_waits_for_a_busy_receiver_the_more_seldom_it_trie
         fill(world, worker, name)
         worker.attempt(waiting)
         delays.append((world.delivery(waiting).due_at or 0) - world.clock.time())
-        world.clock.advance(CLAIMED_SECONDS)
+        world.clock.advance(max(CLAIMED_SECONDS, delays[-1]))
 
-    assert delays == [2, 15, 30, 45, 60, 60, 60]
+    assert delays == [2, 15, 30, 45, 60, 75, 93]
+
+
+def test_a_payment_waits_for_payments_only(world: World, worker: Worker, name: str) -> None:
+    fill(world, worker, name)
+    payment = record(world, receiver=name, kind="payment")
+
+    assert worker.begin(payment) is not None
 
 
 @pytest.mark.parametrize(
@@ -95,10 +102,11 @@ def test_every_outcome_frees_the_slot(
 
 
 @pytest.mark.parametrize("final", [False, True])
-def test_a_receiver_that_gives_no_answer_keeps_its_slot_for_another_minute(
+def test_a_receiver_that_hangs_keeps_its_slot_for_another_minute(
     world: World, worker: Worker, receiver: Receiver, name: str, final: bool
 ) -> None:
     receiver.failures = [fail("no answer came in time", unanswered=True, final=final)]
+    receiver.meanwhile = lambda: world.clock.advance(LONG_SECONDS)
     worker.attempt(record(world, receiver=name))
 
     assert free(world, name) == SLOTS - 1
@@ -108,12 +116,22 @@ def test_a_receiver_that_gives_no_answer_keeps_its_slot_for_another_minute(
     assert free(world, name) == SLOTS
 
 
+def test_a_refused_connection_costs_no_worker_time_and_leaves_the_slot_free(
+    world: World, worker: Worker, receiver: Receiver, name: str
+) -> None:
+    receiver.failures = [fail("no connection could be made", unanswered=True)]
+    worker.attempt(record(world, receiver=name))
+
+    assert free(world, name) == SLOTS
+
+
 def test_a_receiver_that_answers_again_has_its_pace_again(
     world: World, worker: Worker, receiver: Receiver, name: str
 ) -> None:
     receiver.failures = [fail(unanswered=True)] * SLOTS
     ids = [record(world, receiver=name) for _ in range(SLOTS)]
     for delivery_id in ids:
+        receiver.meanwhile = lambda: world.clock.advance(LONG_SECONDS)
         worker.attempt(delivery_id)
     assert free(world, name) == 0
     world.clock.advance(RESTING_SECONDS)

@@ -86,7 +86,7 @@ def test_a_request_is_followed_into_its_deliveries_and_records(world: World, bea
     assert ("api", "consent ended") in messages
     assert messages[-2:] == [("deliver", "bank asked"), ("deliver", "delivered")]
     (delivery,) = traced["deliveries"]
-    assert (delivery["kind"], delivery["state"], delivery["cause_id"]) == ("revoke_token", "delivered", request_id)
+    assert (delivery["kind"], delivery["state"], delivery["request_id"]) == ("revoke_token", "delivered", request_id)
     (consent,) = traced["consents"]
     assert (consent["status"], consent["ended_by"]) == ("revoked", "tpp")
     assert consent["ended_at"] == timestamp(world.clock.time())
@@ -270,9 +270,7 @@ def test_on_a_deployed_stage_the_lines_of_all_its_functions_are_read() -> None:
         "/aws/lambda/causeway-dev",
         "/aws/lambda/causeway-dev-deliver",
     }
-    assert logs.asked[0]["filterPattern"] == (
-        f'{{ ($.request_id = "{request_id}") || ($.sent_as = "{request_id}") }}'
-    )
+    assert logs.asked[0]["filterPattern"] == (f'{{ ($.request_id = "{request_id}") || ($.sent_as = "{request_id}") }}')
     assert logs.asked[0]["startTime"] == 1_772_442_000_000
 
 

@@ -28,7 +28,7 @@ Scene = Callable[[World], Run]
 _ROUNDS = 8
 _PART_BYTES = 400
 """So short that an order is kept in parts."""
-_REPAIRS = 3
+_REPAIRS = 2
 """In so many scenes a call meets a fault that does not last: the store repairs it, and its caller does not notice."""
 
 
@@ -75,6 +75,7 @@ class Scenes:
         """Play a scene without a fault, and then with every fault of every call."""
         monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
         monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other, and here
+        monkeypatch.setattr("chalicelib.foundation.sharded.SHARDS", 2)  # each is one more call like the others
         monkeypatch.setattr("chalicelib.delivery.bodies.PART_BYTES", _PART_BYTES)
         monkeypatch.setattr("chalicelib.delivery.worker.any_slot", lambda receiver: Slot(receiver, 0))
         world.hub.__dict__["deliveries_queue"] = InMemory()

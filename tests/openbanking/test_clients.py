@@ -157,7 +157,7 @@ def test_a_client_without_an_events_url_has_no_secret_to_rotate(world: World, cl
     clients.set_events_url(client_id, None)
 
     for untold in (client_id, world.client.client_id):
-        with pytest.raises(InvalidClient, match="has no events_url"):
+        with pytest.raises(InvalidClient, match="has no Events URL"):
             clients.rotate_events_secret(untold, DAY)
 
 
