@@ -81,8 +81,8 @@ def named(template: dict[str, Any], stage: str) -> dict[str, Any]:
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
             handler = resource["Properties"]["Handler"]
-            name = "api_handler" if handler == "app.app" else handler.rpartition(".")[2]
-            resource["Properties"]["FunctionName"] = f"causeway-{stage}-{name}"
+            name = "" if handler == "app.app" else f"-{handler.rpartition('.')[2]}"
+            resource["Properties"]["FunctionName"] = f"causeway-{stage}{name}"
     return template
 
 

@@ -173,10 +173,11 @@ def test_every_table_is_documented_and_no_other() -> None:
 def test_every_function_is_documented_and_no_other() -> None:
     config = json.loads((ROOT / ".chalice/config.json").read_text("utf-8"))
     stages = [config, *config["stages"].values()]
-    names = {"api_handler", *(name for stage in stages for name in stage.get("lambda_functions", {}))}
-    found = {row[0] for row in rows(section(OPERATIONS, "## Deployment")) if row[0].startswith("causeway-{stage}-")}
+    names = {name for stage in stages for name in stage.get("lambda_functions", {})}
+    functions = {"causeway-{stage}", *(f"causeway-{{stage}}-{name}" for name in names)}
+    found = {row[0] for row in rows(section(OPERATIONS, "## Deployment")) if row[0].startswith("causeway-{stage}")}
 
-    assert found == {f"causeway-{{stage}}-{name}" for name in names}
+    assert found == functions
 
 
 def test_the_test_references_are_the_demonstration_banks() -> None:

@@ -169,7 +169,7 @@ def ending(
 ) -> Update:
     """The write of a delivery's end. ``entry`` is the last attempt's, ``answer`` what a caller is answered with."""
     plan = PLANS[claimed.kind]
-    changes: Item = {"state": state, f"{state}_at": now, "history": _history(claimed, entry)}
+    changes: Item = {"state": state, f"{state}_at": now, "sending": False, "history": _history(claimed, entry)}
     changes |= {"answer": answer} if answer else {}
     changes |= FAILED.entry(claimed.delivery_id) if state == "failed" else {}
     changes |= {} if plan.kept_from_start else {"expires_at": now + plan.kept}

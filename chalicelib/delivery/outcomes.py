@@ -36,7 +36,6 @@ class Undeliverable(Exception):
         final: no other attempt will help.
         status: the receiver's HTTP status, if there was an answer.
         retry_after: seconds that the receiver asks to be left alone.
-        unanswered: the receiver could not be reached, or gave no whole answer in time.
         not_made: nothing was sent at all, so that it does not count as an attempt.
         answer: what the caller of an asynchronous call gets, should this have been the last attempt.
         keep: writes the outcome, should this have been the last attempt.
@@ -49,7 +48,6 @@ class Undeliverable(Exception):
         final: bool = False,
         status: int | None = None,
         retry_after: int | None = None,
-        unanswered: bool = False,
         not_made: bool = False,
         answer: Answer | None = None,
         keep: Keep | None = None,
@@ -57,7 +55,6 @@ class Undeliverable(Exception):
         self.final = final
         self.status = status
         self.retry_after = retry_after
-        self.unanswered = unanswered
         self.not_made = not_made
         self.answer = answer
         self.keep = keep

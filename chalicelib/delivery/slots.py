@@ -1,8 +1,8 @@
 """How many deliveries go to one receiver at the same time: so few that one which hangs cannot hold up all workers.
 
 A receiver has ``SLOTS`` items for each lane: notices, questions, payments. An attempt holds one of them until it ends
-or, when its worker died, until the slot's time is over. After an attempt that was long and got no answer the slot
-rests, so that receivers which hang, however many, have a worker wait for them a quarter of the time only.
+or, when its worker died, until the slot's time is over. After an attempt that failed and was long the slot rests,
+so that receivers which hang, however many, have a worker wait for them a quarter of the time only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chalicelib.delivery.deliveries import CLAIMED_SECONDS, TABLE
 from chalicelib.foundation.store import Item, Store, Update
 
 SLOTS = 4
-LONG_SECONDS = 1
+LONG_SECONDS = 3
 RESTING_SECONDS = 60
 _FORGOTTEN_SECONDS = 24 * 3600
 

@@ -136,12 +136,14 @@ class Worker:
     def _slots(self, delivery: Delivery, now: int) -> Iterator[Slot | None]:
         """The slots to try: first any, since mostly it is free, then those that were seen to be free.
 
-        When it is too late for another attempt, none is needed.
+        What had to wait before only takes what it has seen to be free: many would write to the same few items. When it
+        is too late for another attempt, none is needed.
         """
         if now > delivery.give_up_at or delivery.attempts > len(PLANS[delivery.kind].waits):
             yield None
             return
-        yield any_slot(delivery.lane)
+        if delivery.due_at == delivery.created_at:
+            yield any_slot(delivery.lane)
         yield from free_slots(self._store, delivery.lane, now)
 
     def _has_claimed(self, claimed: Delivery) -> bool:
@@ -154,7 +156,7 @@ class Worker:
         delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None)
         try:
             self._store.transact([putting_off(delivery, now + delay)])
-        except ConditionFailed:
+        except (ConditionFailed, Conflict):  # it is being looked after; if not, the sweeper finds it
             return
         log.info("delivery put off", **_said(delivery), reason="the receiver is busy")
         self._outbox.queue_later(delivery.delivery_id, delay)
@@ -185,7 +187,7 @@ class Worker:
             log.warning("delivery attempt failed", **_said(delivery), reason=str(failure))
             entry = self._entry(attempt, failure.status, str(failure))
             retry = [retrying(delivery, now + delay, entry)]
-            if self._write(attempt, retry, self._store.transact, resting=self._hung(attempt, failure)):
+            if self._write(attempt, retry, self._store.transact, resting=self._was_long(attempt)):
                 self._outbox.queue_later(delivery.delivery_id, delay)
 
     def _return(self, attempt: Attempt, reason: str, delay: int | None = None) -> None:
@@ -205,7 +207,7 @@ class Worker:
             return
         log.warning("delivery failed", **_said(attempt.delivery), reason=str(failure))
         entry = self._entry(attempt, failure.status, str(failure))
-        self._end(attempt, "failed", entry, last.answer, last.keep, resting=self._hung(attempt, failure))
+        self._end(attempt, "failed", entry, last.answer, last.keep, resting=self._was_long(attempt))
 
     def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
         """The failure that tells the caller of an asynchronous call how it ended, also where the last one does not.
@@ -253,15 +255,18 @@ class Worker:
         at = self._clock.time() + (RESTING_SECONDS if resting else 0)
         freed = [attempt.slot.freeing(at)] if attempt.slot else []
         try:
-            keep([*operations, *freed])
+            try:
+                keep([*operations, *freed])
+            except Conflict:  # over the slot, which others want: it becomes free by itself
+                keep(operations)
         except ConditionFailed:
             log.warning("delivery was taken over")
             return False
         return True
 
-    def _hung(self, attempt: Attempt, failure: Undeliverable) -> bool:
-        """Whether an attempt has cost a worker time without bringing an answer; a refused connection costs none."""
-        return failure.unanswered and self._clock.monotonic() - attempt.started >= LONG_SECONDS
+    def _was_long(self, attempt: Attempt) -> bool:
+        """Whether an attempt has cost a worker time; a refused connection, for example, costs none."""
+        return self._clock.monotonic() - attempt.started >= LONG_SECONDS
 
     def _entry(self, attempt: Attempt, status: int | None, error: str | None = None) -> Mapping[str, Any]:
         """An attempt's line in the history."""

@@ -25,11 +25,13 @@ _CONFIG = Config(
     parameter_validation=False,  # the store's own types are stricter, and DynamoDB checks again
     user_agent="causeway",  # botocore would assemble and clean a long one for every call
 )
+_HURRIED = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2))
+"""For queues: a caller waits for them, and what they do not take is sent by the sweeper."""
 
 
 def client(service: str) -> Any:
     """A boto3 client with time limits that fit a request."""
-    return boto3.client(service, config=_CONFIG)
+    return boto3.client(service, config=_HURRIED if service == "sqs" else _CONFIG)
 
 
 _PURPOSE = {"purpose": "causeway-data-key"}

@@ -1,11 +1,11 @@
 """Circuit breaker: a party that keeps failing is left alone for a while, and then asked by a single call first.
 
-Per process: nothing is shared, so that a party is asked once more by every process before all of them know better.
+Per process: nothing is shared, so that a party is asked once more by every process before all of them know better. It
+goes by the clock's time, which runs on while an instance of a function is frozen.
 """
 
 from __future__ import annotations
 
-import math
 import threading
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class _Circuit:
     """A party that has failed; its circuit is open, or its probe under way, until ``until``."""
 
     failures: int = 0
-    until: float = 0
+    until: int = 0
     probing: bool = False
 
 
@@ -56,7 +56,7 @@ class Breaker:
         with self._lock:
             circuit = self._passable(key)
             if circuit is not None:
-                circuit.probing, circuit.until = True, self._clock.monotonic() + OPEN_SECONDS
+                circuit.probing, circuit.until = True, self._clock.time() + OPEN_SECONDS
 
     def require_closed(self, key: str) -> None:
         """Whether ``admit`` would let a call begin now; unlike it, this is not yet the probe. Raises: CircuitOpen."""
@@ -74,14 +74,14 @@ class Breaker:
             circuit = self._circuits.setdefault(key, _Circuit())
             circuit.failures += 1
             if circuit.probing or circuit.failures == FAILURES:
-                circuit.probing, circuit.until = False, self._clock.monotonic() + OPEN_SECONDS
+                circuit.probing, circuit.until = False, self._clock.time() + OPEN_SECONDS
 
     def _passable(self, key: str) -> _Circuit | None:
         """The open circuit that a probe may pass now; ``None`` when it is closed. Raises: CircuitOpen."""
         circuit = self._circuits.get(key)
         if circuit is None or circuit.failures < FAILURES:
             return None
-        left = circuit.until - self._clock.monotonic()
+        left = circuit.until - self._clock.time()
         if left > 0:
-            raise CircuitOpen(1 if circuit.probing else math.ceil(left))
+            raise CircuitOpen(1 if circuit.probing else left)
         return circuit

@@ -33,6 +33,9 @@ _SERVER_ERROR = 500
 _TOO_MANY_REQUESTS = 429
 _LONGEST_WAIT = 86_400
 """Seconds; a bank that wants to be left alone for longer is asked again after a day."""
+HANDED_ON_BYTES = 5_900_000
+_NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
+"""Escaped twice, a byte becomes seven at most."""
 _UNDECIDED = (408, 409, 425)
 """Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
 _TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
@@ -76,11 +79,6 @@ class BankFailed(Refusal):
     def reason(self) -> str:
         """What went wrong, without the bank's own words: for records and logs."""
         return f"the bank answered with status {self.status}" if self.quoted else self.detail
-
-    @property
-    def unanswered(self) -> bool:
-        """Whether the bank was asked and there was no whole answer."""
-        return self.status is None and not self.not_asked
 
     @property
     def not_asked(self) -> bool:
@@ -155,7 +153,9 @@ class BankLink:
         try:
             answer = webhook.shape(understand(version, reply))
             _check(webhook, answer)
-            return BankAnswer(webhook.conclude(request, answer), reply.seconds, reply.status)
+            concluded = webhook.conclude(request, answer)
+            _check_size(reply, concluded)
+            return BankAnswer(concluded, reply.seconds, reply.status)
         except Unusable as error:
             failure = BankFailed(str(error))
         except BankFailed as error:
@@ -320,6 +320,12 @@ def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
         if fatal:
             raise BankFailed(f"the bank's answer is not of its form: {'; '.join(map(str, fatal))}") from None
         log.warning("odd bank answer", webhook=webhook.path, problems=[str(problem) for problem in error.problems])
+
+
+def _check_size(reply: Reply, answer: dict[str, Any]) -> None:
+    """Refuse an answer that could not be handed on: a function's own answer has it as text in JSON."""
+    if len(reply.body) > _NEVER_TOO_LARGE and len(jsontext.dumps(jsontext.dumps(answer))) > HANDED_ON_BYTES:
+        raise BankFailed(f"the bank's answer takes more than the {HANDED_ON_BYTES} bytes that can be handed on")
 
 
 def _is_fatal(problem: Problem) -> bool:

@@ -18,7 +18,7 @@ from chalicelib.foundation.store import Item, Operation, Store
 from chalicelib.openbanking.admission import permitted, reachable
 from chalicelib.openbanking.bank_link import BankAnswer, BankFailed
 from chalicelib.openbanking.banks import Banks
-from chalicelib.openbanking.callers import Caller, active_client, invalid_bearer
+from chalicelib.openbanking.callers import Caller, invalid_bearer, unknown_client
 from chalicelib.openbanking.clients import Client, client_key
 from chalicelib.openbanking.consents import TABLE as CONSENTS
 from chalicelib.openbanking.consents import Consent, consent_key
@@ -58,7 +58,6 @@ class QuestionSender:
                 final=failure.authorize_again or (failure.reach == "refused" and not asked_too_much),
                 status=failure.status,
                 retry_after=failure.retry_after,
-                unanswered=failure.unanswered,
                 not_made=failure.not_asked,
                 answer=self._refused(delivery, failure),
             ) from None
@@ -76,11 +75,15 @@ class QuestionSender:
         travelling = {"request_id": delivery.request_id, "psu_address": asked["psu_address"]}
         if delivery.topic == STATUS_PATH:
             key = payment_key(delivery.bic, asked["payment_id"])
-            _, consent, (item,) = _parties(self.store, self.clock, delivery, [key], or_spent=True)
+            client, consent, (item,) = _parties(self.store, self.clock, delivery, [key], or_spent=True)
+            if not client.active:
+                raise unknown_client()
             if item is None:
                 raise Refusal(Fault.UNKNOWN_RESOURCE, "the payment is gone")
             return self.payment_status.answer(Payment.from_item(item), consent, **travelling)
-        _, consent, _ = _parties(self.store, self.clock, delivery, [])
+        client, consent, _ = _parties(self.store, self.clock, delivery, [])
+        if not client.active:
+            raise unknown_client()
         assert consent is not None, "a question about a PSU's data has a consent"
         webhook = permitted(_QUESTIONS[delivery.topic].webhooks, consent)
         bank = reachable(self.relay.banks, consent)
@@ -120,7 +123,6 @@ class OrderSender:
                 final=not never,
                 status=failure.status,
                 retry_after=failure.retry_after,
-                unanswered=failure.unanswered,
                 not_made=failure.not_asked,
                 answer=_refused(delivery, explained(failure), self.clock.time()),
                 keep=self._giving_back(order.caller, order.attempt) if never else None,
@@ -154,13 +156,16 @@ class OrderSender:
 
     def _caller(self, delivery: Delivery, members: dict[str, Any]) -> tuple[Client, Caller | None]:
         """Who ordered, if the consent is still in force. Raises: Undeliverable."""
-        part = members.get("bearer")
+        part, attempt = members.get("bearer"), members["attempt"]
         keys = [(CONSENTS, {"consent_id": delivery.consent_id, "part": part})] if part else []
         try:
-            client, consent, found = _parties(self.store, self.clock, delivery, keys, spent_by=members["attempt"])
+            client, consent, found = _parties(self.store, self.clock, delivery, keys, spent_by=attempt)
         except Refusal as refusal:
             raise self._over(delivery, refusal) from None
-        return client, Caller(client, consent, found[0] or {}, []) if consent else None
+        caller = Caller(client, consent, found[0] or {}, []) if consent else None
+        if not client.active:
+            raise self._over(delivery, unknown_client(), self._giving_back(caller, attempt))
+        return client, caller
 
     def _giving_back(self, caller: Caller | None, attempt: str) -> Keep:
         return lambda operations: self.execution.give_back(caller, attempt, operations)
@@ -179,7 +184,7 @@ def _parties(
     or_spent: bool = False,
     spent_by: str = "",
 ) -> tuple[Client, Consent | None, list[Item | None]]:
-    """The client and the consent of an accepted call, still in force, and the items under ``keys``.
+    """The client, perhaps switched off, and the consent of an accepted call, in force, and the items under ``keys``.
 
     A one-time consent may have been spent: by anything, with ``or_spent``, or by the attempt ``spent_by``.
 
@@ -188,7 +193,9 @@ def _parties(
     """
     consents = [consent_key(delivery.consent_id)] if delivery.consent_id else []
     found = store.batch_get([client_key(delivery.client_id), *consents, *keys])
-    client, rest = active_client(found[0]), found[1:]
+    if found[0] is None:
+        raise unknown_client()
+    client, rest = Client.from_item(found[0]), found[1:]
     if not consents:
         return client, None, rest
     item, now = rest[0], clock.time()

@@ -99,7 +99,7 @@ class EventSender:
                 client.events_url or "", body, {"Content-Type": "application/json", **headers}, repeat=True
             )
         except OutboundError as error:
-            raise Undeliverable(str(error), unanswered=True) from None
+            raise Undeliverable(str(error)) from None
         if not 200 <= reply.status < 300:
             raise Undeliverable(
                 f"the receiver answered with status {reply.status}",

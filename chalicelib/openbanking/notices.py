@@ -63,7 +63,6 @@ class Notices:
                 final=gone,
                 status=failure.status,
                 retry_after=failure.retry_after,
-                unanswered=failure.unanswered,
                 not_made=failure.not_asked,
             ) from None
         return Arrived(answer.status)

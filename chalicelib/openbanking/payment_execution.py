@@ -59,9 +59,11 @@ class PaymentExecution:
         """Have the bank take the payment; it is asked once. Raises: BankFailed."""
         answer = self.link.exchange(outgoing, order.version, order.webhook, request, once=True)
         if not answer.body["confirmation_url"] or not is_payment_id(answer.body["payment_id"]):
-            raise BankFailed("the bank's answer has no usable payment_id and confirmation_url")
+            text = "the bank's answer has no usable payment_id and confirmation_url"
+            raise BankFailed(text, status=answer.status)
         if len(jsontext.dumps(answer.body)) > KEPT_BYTES:
-            raise BankFailed(f"the bank's answer to a payment is larger than {KEPT_BYTES} bytes")
+            text = f"the bank's answer to a payment is larger than {KEPT_BYTES} bytes"
+            raise BankFailed(text, status=answer.status)
         return answer
 
     def record(self, order: Order, answer: dict[str, Any], request_id: str, kept: Sequence[Operation]) -> None:

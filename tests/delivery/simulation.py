@@ -138,7 +138,7 @@ class Simulation:
     def _send(self, parcel: Parcel) -> Arrived:
         name = parcel.delivery.receiver
         if name.startswith(DEAD):
-            raise Undeliverable("no answer came in time", unanswered=True)
+            raise Undeliverable("no answer came in time")
         self.arrived[name][int(self.now)] += 1
         return Arrived(204)
 

@@ -105,7 +105,7 @@ def test_every_outcome_frees_the_slot(
 def test_a_receiver_that_hangs_keeps_its_slot_for_another_minute(
     world: World, worker: Worker, receiver: Receiver, name: str, final: bool
 ) -> None:
-    receiver.failures = [fail("no answer came in time", unanswered=True, final=final)]
+    receiver.failures = [fail("no answer came in time", final=final)]
     receiver.meanwhile = lambda: world.clock.advance(LONG_SECONDS)
     worker.attempt(record(world, receiver=name))
 
@@ -119,7 +119,7 @@ def test_a_receiver_that_hangs_keeps_its_slot_for_another_minute(
 def test_a_refused_connection_costs_no_worker_time_and_leaves_the_slot_free(
     world: World, worker: Worker, receiver: Receiver, name: str
 ) -> None:
-    receiver.failures = [fail("no connection could be made", unanswered=True)]
+    receiver.failures = [fail("no connection could be made")]
     worker.attempt(record(world, receiver=name))
 
     assert free(world, name) == SLOTS
@@ -128,7 +128,7 @@ def test_a_refused_connection_costs_no_worker_time_and_leaves_the_slot_free(
 def test_a_receiver_that_answers_again_has_its_pace_again(
     world: World, worker: Worker, receiver: Receiver, name: str
 ) -> None:
-    receiver.failures = [fail(unanswered=True)] * SLOTS
+    receiver.failures = [fail()] * SLOTS
     ids = [record(world, receiver=name) for _ in range(SLOTS)]
     for delivery_id in ids:
         receiver.meanwhile = lambda: world.clock.advance(LONG_SECONDS)

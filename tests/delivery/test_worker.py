@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
+from chalicelib.delivery import worker as module
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS
 from chalicelib.delivery.outcomes import Answer, Arrived
 from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, Kind
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
-from chalicelib.foundation.store import Operation, StoreUnavailable
+from chalicelib.foundation.store import Conflict, Operation, StoreUnavailable
 from tests.conftest import Lines
 from tests.delivery.conftest import Receiver, begun, buried, fail, record
 from tests.delivery.test_schedule import DECIDED
@@ -644,3 +645,52 @@ def test_a_dead_letter_queue_that_fails_does_not_keep_the_outcome_from_being_wri
         worker.attempt(recorded)
 
     assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("due", 1)
+
+
+def test_an_outcome_is_written_without_the_slot_when_too_many_others_want_that(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = world.hub.store.transact
+
+    def transact(operations: Sequence[Operation]) -> None:
+        if receiver.got and any(getattr(each, "key", {}).get("part", "").startswith("slot#") for each in operations):
+            raise Conflict("TransactionConflict")
+        real(operations)
+
+    monkeypatch.setattr(world.hub.store, "transact", transact)
+    worker.attempt(recorded)
+
+    assert world.delivery(recorded).state == "delivered"
+
+
+def test_a_delivery_whose_slots_too_many_want_is_put_off_and_no_error_of_the_queue(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = world.hub.store.transact
+
+    def transact(operations: Sequence[Operation]) -> None:
+        if len(operations) > 1:
+            raise Conflict("TransactionConflict")
+        real(operations)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.hub.store, "transact", transact)
+        worker.attempt(recorded)
+    assert receiver.got == []
+    assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("due", 0)
+
+    wait(world, recorded)
+    worker.attempt(recorded)
+    assert world.delivery(recorded).state == "delivered"
+
+
+def test_what_had_to_wait_looks_for_a_free_slot_before_it_takes_one(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver.failures = [fail()]
+    worker.attempt(recorded)
+    wait(world, recorded)
+    monkeypatch.setattr(module, "any_slot", lambda lane: pytest.fail("many would write to the same few items"))
+
+    worker.attempt(recorded)
+    assert world.delivery(recorded).state == "delivered"

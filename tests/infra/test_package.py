@@ -52,7 +52,7 @@ def test_the_package_is_written_with_functions_named_for_their_policies(
 
     assert [file.name for file in written] == ["deployment.zip", "sam.json"]
     resources = json.loads((tmp_path / "build" / "sam.json").read_text())["Resources"]
-    assert resources["APIHandler"]["Properties"]["FunctionName"] == "causeway-dev-api_handler"
+    assert resources["APIHandler"]["Properties"]["FunctionName"] == "causeway-dev"
     assert resources["Deliver"]["Properties"]["FunctionName"] == "causeway-dev-deliver"
     assert "policy-dev.json" in chalice["copied"]
     assert not chalice["copied"] & {"__pycache__", "tests", "infra"}

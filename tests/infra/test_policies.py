@@ -84,7 +84,8 @@ def test_resources_are_named_and_belong_to_the_stage(file: Path) -> None:
                 key = statement["Condition"]["ForAnyValue:StringEquals"]["kms:ResourceAliases"]
                 assert key == f"alias/causeway-{stage_of(file)}"
             else:
-                assert own in name
+                logs = name.removesuffix(":log-stream:*")
+                assert own in name or logs == f"log-group:/aws/lambda/{own[:-1]}"
                 assert "*" not in name.removesuffix(":log-stream:*")
 
 
