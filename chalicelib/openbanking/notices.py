@@ -57,10 +57,9 @@ class Notices:
         try:
             answer = self.link.exchange(outgoing, 1, REVOKE_TOKEN, request)
         except BankFailed as failure:
-            gone = failure.status in _GONE
             raise Undeliverable(
-                f"the bank answered with status {failure.status}" if gone else failure.detail,
-                final=gone,
+                failure.detail,
+                final=failure.status in _GONE,
                 status=failure.status,
                 retry_after=failure.retry_after,
                 not_made=failure.not_asked,

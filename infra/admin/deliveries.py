@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from chalicelib.bootstrap import Hub
 from chalicelib.delivery.deliveries import Delivery, State
 from chalicelib.delivery.journal import LATEST
 from chalicelib.foundation.clock import timestamp
@@ -53,7 +54,9 @@ def list_deliveries(
     """
     hub = connection.connect()
     after = times.moment(since, hub.clock.time()) if since else 0
-    found = hub.journal.list(_bic(bank), _client_id(client), state, after, limit)
+    found = hub.journal.list(_bic(hub, bank), _client_id(hub, client), state, after, limit)
+    if bank is None and client is None:
+        found = sorted(found, key=_urgency)
     rows = [members(delivery, hub.clock.time()) for delivery in found]
     return Report({"deliveries": rows}, table(rows, _COLUMNS) if rows else "There are no such deliveries.")
 
@@ -109,7 +112,7 @@ def resend_failed(
     """
     hub = connection.connect()
     after = times.moment(since, hub.clock.time())
-    count = hub.journal.resend_failed(after, _bic(bank), _client_id(client))
+    count = hub.journal.resend_failed(after, _bic(hub, bank), _client_id(hub, client))
     said = "1 delivery is" if count == 1 else f"{count} deliveries are"
     return Report({"resent": count, "since": timestamp(after)}, f"{said} sent again.")
 
@@ -154,11 +157,27 @@ def _time(seconds: int | None) -> str | None:
     return None if seconds is None else timestamp(seconds)
 
 
-def _bic(text: str | None) -> str | None:
-    return None if text is None else valid_bic(text)
+def _urgency(delivery: Delivery) -> tuple[bool, int]:
+    """What is due before what has failed: the next attempt first, and the latest failure."""
+    is_due = delivery.state == "due"
+    return not is_due, (delivery.due_at or 0) if is_due else -(delivery.failed_at or 0)
 
 
-def _client_id(text: str | None) -> str | None:
-    if text is not None and not is_uuid(text):
-        raise Refused(f"{text} is no Client ID: `clients list` shows them")
+def _bic(hub: Hub, text: str | None) -> str | None:
+    """The BIC as the bank is registered, in whatever spelling it was given. Raises: Refused, InvalidBank."""
+    if text is None:
+        return None
+    bic = valid_bic(text.upper())
+    bank = hub.banks.find(bic, active=False)
+    if bank is None and not hub.journal.list(bic=bic, limit=1):  # deliveries may outlive their bank
+        raise Refused(f"no bank has the BIC {bic}: `banks list` shows them")
+    return bank.bic if bank else bic
+
+
+def _client_id(hub: Hub, text: str | None) -> str | None:
+    """Raises: Refused."""
+    if text is None:
+        return None
+    if not is_uuid(text) or (hub.events.client(text) is None and not hub.journal.list(client_id=text, limit=1)):
+        raise Refused(f"no client has the id {text}: `clients list` shows them")
     return text

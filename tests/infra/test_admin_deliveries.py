@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.delivery.outcomes import Undeliverable
 from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.identifiers import new_uuid
 from infra.admin import connection, times
 from infra.admin.output import Refused
 from tests.infra.test_admin import done, refused, run
@@ -131,7 +132,7 @@ def test_everything_that_failed_since_a_time_is_sent_again(world: World, monkeyp
     ("arguments", "sentence"),
     [
         (("list", "--bank", "nonsense!"), "bic"),
-        (("list", "--client", "nobody"), "nobody is no Client ID: `clients list` shows them"),
+        (("list", "--client", "nobody"), "no client has the id nobody: `clients list` shows them"),
         (("list", "--state", "delivered"), "what was delivered is found for a bank or for a client only"),
         (("list", "--since", "yesterday"), "'yesterday' is no time: give a timestamp like"),
         (("resend-failed", "--since", "2999-01-01"), "2999-01-01 lies in the future"),
@@ -173,3 +174,15 @@ def test_a_time_is_a_timestamp_or_how_long_ago(text: str, seconds: int) -> None:
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(Refused, match="is no time"):
         times.moment(text, NOW)
+
+
+def test_a_bank_is_found_by_any_spelling_of_its_bic(world: World) -> None:
+    bic = world.banks[1].bank.bic
+
+    assert done("deliveries", "list", "--bank", f"{bic.lower()}xxx") == done("deliveries", "list", "--bank", bic)
+
+
+def test_an_unknown_bank_or_client_is_not_taken_for_one_without_deliveries() -> None:
+    for command in (("list",), ("resend-failed", "--since", "1d")):
+        assert refused("deliveries", *command, "--bank", "NOSUGB21").startswith("no bank has the BIC NOSUGB21")
+        assert refused("deliveries", *command, "--client", new_uuid()).startswith("no client has the id")
