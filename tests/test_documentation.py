@@ -123,6 +123,7 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Request body of a bulk payment", max(call.body_bytes for call in PAYMENTS)),
         ("Payments of a bulk payment", BULK_ITEMS),
         ("Bank's answer to a payment", payment_execution.KEPT_BYTES),
+        ("Answer that is handed on to a TPP", bank_link.HANDED_ON_BYTES),
         ("Idempotency-Key", tpp_api._KEY_LENGTH),
         ("Outcome of a key", idempotency.KEPT // 3600),
         ("Payment that never ended", idempotency.RUNNING_SECONDS),

@@ -19,6 +19,7 @@ from chalicelib.foundation.store import Item, Store, Update
 SLOTS = 4
 LONG_SECONDS = 3
 RESTING_SECONDS = 60
+_MOMENT = 1
 _FORGOTTEN_SECONDS = 24 * 3600
 
 
@@ -56,10 +57,22 @@ def any_slot(lane: str) -> Slot:
     return Slot(lane, random.randrange(SLOTS))
 
 
-def free_slots(store: Store, lane: str, now: int) -> Sequence[Slot]:
-    """The slots that nobody holds, in any order."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The slots of a lane as they were read: those that nobody holds, in any order.
+
+    ``brisk`` says that all others were taken a moment ago, so that one may well be free in another moment.
+    """
+
+    free: Sequence[Slot]
+    brisk: bool
+
+
+def look(store: Store, lane: str, now: int) -> Seen:
+    """Read the slots of a lane."""
     slots = [Slot(lane, number) for number in range(SLOTS)]
     items = store.batch_get([(TABLE, slot.key) for slot in slots])
     free = [slot for slot, item in zip(slots, items, strict=True) if item is None or item["held_until"] <= now]
+    taken_at = [item["held_until"] - CLAIMED_SECONDS for item in items if item and item["held_until"] > now]
     random.shuffle(free)
-    return free
+    return Seen(free, all(now - _MOMENT <= at <= now for at in taken_at))

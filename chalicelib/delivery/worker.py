@@ -28,7 +28,7 @@ from chalicelib.delivery.deliveries import (
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Answer, Arrived, Keep, Parcel, Sender, Undeliverable
 from chalicelib.delivery.schedule import PLANS, Kind, put_off, wait_after
-from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_slot, free_slots
+from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_slot, look
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
@@ -43,6 +43,9 @@ from chalicelib.foundation.store import (
     StoreError,
     StoreUnavailable,
 )
+
+_TURNS = (2, 3, 3, 3, 3)
+"""How long to wait for a slot of a receiver that is quick, as ``Store.wait`` counts: half a second in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +139,19 @@ class Worker:
     def _slots(self, delivery: Delivery, now: int) -> Iterator[Slot | None]:
         """The slots to try: first any, since mostly it is free, then those that were seen to be free.
 
-        What had to wait before only takes what it has seen to be free: many would write to the same few items. When it
-        is too late for another attempt, none is needed.
+        What had to wait before only takes what it has seen to be free: many would write to the same few items. Where
+        slots come and go quickly it is worth waiting a moment. When it is too late for another attempt, none is needed.
         """
         if now > delivery.give_up_at or delivery.attempts > len(PLANS[delivery.kind].waits):
             yield None
             return
         if delivery.due_at == delivery.created_at:
             yield any_slot(delivery.lane)
-        yield from free_slots(self._store, delivery.lane, now)
+        seen = look(self._store, delivery.lane, now)
+        yield from seen.free
+        for turn in _TURNS if seen.brisk else ():
+            self._store.wait(turn)
+            yield from look(self._store, delivery.lane, now).free
 
     def _has_claimed(self, claimed: Delivery) -> bool:
         """Whether an attempt has begun although the storage did not say so."""

@@ -58,9 +58,17 @@ def loads(text: str | bytes) -> Any:
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON; ``Decimal`` keeps its digits."""
-    text: str = simplejson.dumps(value, separators=(",", ":"), use_decimal=True)
-    return text
+    """Compact JSON, which can be written in UTF-8; ``Decimal`` keeps its digits."""
+    text: str = simplejson.dumps(value, separators=(",", ":"), use_decimal=True, ensure_ascii=False)
+    return text if _is_utf_8(text) else simplejson.dumps(value, separators=(",", ":"), use_decimal=True)
+
+
+def _is_utf_8(text: str) -> bool:
+    """Whether ``text`` has a form in UTF-8: JSON may have half a character, escaped, which has none."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _is_deeper(value: Any, depth: int) -> bool:

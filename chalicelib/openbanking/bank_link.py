@@ -6,6 +6,7 @@ failing to answer is not asked for a while.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ class BankFailed(Refusal):
     @property
     def reason(self) -> str:
         """What went wrong, without the bank's own words: for records and logs."""
-        return f"the bank answered with status {self.status}" if self.quoted else self.detail
+        return f"the bank answered with an error and status {self.status}" if self.quoted else self.detail
 
     @property
     def not_asked(self) -> bool:
@@ -323,8 +324,8 @@ def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
 
 
 def _check_size(reply: Reply, answer: dict[str, Any]) -> None:
-    """Refuse an answer that could not be handed on: a function's own answer has it as text in JSON."""
-    if len(reply.body) > _NEVER_TOO_LARGE and len(jsontext.dumps(jsontext.dumps(answer))) > HANDED_ON_BYTES:
+    """Refuse an answer that could not be handed on: a function's own answer has it as text in JSON, in ASCII."""
+    if len(reply.body) > _NEVER_TOO_LARGE and len(json.dumps(jsontext.dumps(answer))) > HANDED_ON_BYTES:
         raise BankFailed(f"the bank's answer takes more than the {HANDED_ON_BYTES} bytes that can be handed on")
 
 

@@ -261,7 +261,7 @@ class Consents:
 def _first_notice(consent_id: str, now: int, valid_until: int) -> Item:
     """The event that a new consent has first: one too short for an announcement just expires."""
     announced_at = valid_until - EXPIRING_SECONDS
-    event, at = ("consent.expiring", announced_at) if announced_at > now else ("consent.expired", valid_until)
+    event, at = ("consent.expiring", announced_at) if announced_at >= now else ("consent.expired", valid_until)
     return {"notify": event, NOTIFY.time: at, **NOTIFY.entry(consent_id)}
 
 

@@ -58,7 +58,7 @@ class Notices:
             answer = self.link.exchange(outgoing, 1, REVOKE_TOKEN, request)
         except BankFailed as failure:
             raise Undeliverable(
-                failure.detail,
+                failure.reason,
                 final=failure.status in _GONE,
                 status=failure.status,
                 retry_after=failure.retry_after,

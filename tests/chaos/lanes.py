@@ -7,12 +7,12 @@ import multiprocessing
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from tests.chaos.life import AFTER, BEFORE, Death, Fate, Order, live
+from tests.chaos.life import AFTER, BEFORE, Death, Fate, Order, Surroundings, live
 
 _ONCE, _SELDOM, _OFTEN = 1, 4, 16
 _BOUNDARIES = {
@@ -40,8 +40,9 @@ _START = multiprocessing.get_context("forkserver")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an order: its result, or the boundary at which the worker died."""
+    """What came of an order, and when: its result, or the boundary at which the worker died."""
 
+    now: float
     result: Any = None
     died_at: str | None = None
 
@@ -53,11 +54,10 @@ class Lane:
     ``deaths`` counts where they died.
     """
 
-    def __init__(self, name: str, environment: Mapping[str, str], log: str, patience: int = 1) -> None:
+    def __init__(self, name: str, surroundings: Surroundings, patience: int = 1) -> None:
         self._name = name
         self._patience = patience
-        self._environment = environment
-        self.log = log
+        self._surroundings = surroundings
         self._draw = random.Random(name)
         self._process: BaseProcess | None = None
         self._born = 0
@@ -83,9 +83,9 @@ class Lane:
             self._process = None
 
     def _outcome(self) -> Outcome:
-        said, what = self._connection.recv()
+        said, what, now = self._connection.recv()
         if said == "done":
-            return Outcome(what)
+            return Outcome(now, what)
         assert self._process is not None
         with contextlib.suppress(EOFError):
             self._connection.recv()
@@ -93,11 +93,11 @@ class Lane:
         self._process.join()
         self.bury()
         self.deaths[what] += 1
-        return Outcome(died_at=what)
+        return Outcome(now, died_at=what)
 
     def _birth(self, now: float) -> tuple[BaseProcess, Any]:
         self._born += 1
-        fate = Fate(f"{self._name}/{self._born}", self._environment, self.log, now, self._death())
+        fate = Fate(f"{self._name}/{self._born}", self._surroundings, now, self._death())
         ours, theirs = _START.Pipe()
         process = _START.Process(target=live, args=(theirs, fate), daemon=True)
         process.start()

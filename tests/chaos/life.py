@@ -27,10 +27,11 @@ from botocore.httpsession import URLLib3Session
 import app
 from chalicelib import bootstrap
 from chalicelib.delivery.journal import Journal
-from chalicelib.foundation import outbound, parallel
+from chalicelib.foundation import aws, outbound, parallel
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.outbound import Outbound, Reply
 from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.store import Store
 from infra.local.events import EventRunner, queue_name
 from tests.chaos.receivers import PROCESS
 from tests.chaos.traffic import Preparation, TppCall
@@ -38,6 +39,8 @@ from tests.world import World
 
 _SERVICES = {"DynamoDB_20120810": "DynamoDB", "AmazonSQS": "SQS", "TrentService": "KMS", "secretsmanager": "Secrets"}
 BEFORE, AFTER = "before", "after"
+_HANGING_SECONDS = 4
+"""How long a receiver that does not answer keeps its worker, in simulated time: longer than one that is just slow."""
 
 for _service in ("dynamodb", "sqs", "kms", "secretsmanager"):
     boto3.client(_service, region_name="eu-west-1")  # whoever forks this process finds the services' models read
@@ -54,12 +57,20 @@ class Death:
 
 
 @dataclass(frozen=True)
+class Surroundings:
+    """What all workers of a run have in common; ``alone`` says that there is one at a time, so that none waits."""
+
+    environment: Mapping[str, str]
+    log: str
+    alone: bool
+
+
+@dataclass(frozen=True)
 class Fate:
     """What a worker process is given; ``death`` is ``None`` for one that is left alone."""
 
     seed: str
-    environment: Mapping[str, str]
-    log: str
+    surroundings: Surroundings
     now: float
     death: Death | None
 
@@ -77,8 +88,9 @@ class Order:
 class Boundaries:
     """Counts boundaries, and kills the process at its last one, after telling at which."""
 
-    def __init__(self, connection: Connection, death: Death | None) -> None:
+    def __init__(self, connection: Connection, clock: ManualClock, death: Death | None) -> None:
         self._connection = connection
+        self._clock = clock
         self._death = death
         self._seen: Counter[tuple[str, str]] = Counter()
 
@@ -89,16 +101,18 @@ class Boundaries:
             return
         drawn = (where, side) == (death.where, death.side) and self._seen[where, side] == death.nth
         if drawn or self._seen.total() == death.latest:
-            self._connection.send(("died", f"{side} {where}"))
+            self._connection.send(("died", f"{side} {where}", self._clock.monotonic()))
             os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Life:
     """The process's hub and its runner."""
 
-    def __init__(self, fate: Fate) -> None:
-        self._clock = ManualClock(datetime.fromtimestamp(fate.now, UTC))
-        self._hub = bootstrap.Hub(Settings.from_environment(os.environ), self._clock)
+    def __init__(self, clock: ManualClock, *, alone: bool) -> None:
+        self._clock = clock
+        self._hub = bootstrap.Hub(Settings.from_environment(os.environ), clock)
+        if alone:
+            self._hub.__dict__["store"] = Store(aws.client("dynamodb"), self._hub.settings.prefix, lambda _: None)
         bootstrap.use(self._hub)
         self._closed: tuple[int, ...] = ()
         self._attempted: list[str] = []
@@ -169,21 +183,23 @@ class Life:
 
 def live(connection: Connection, fate: Fate) -> None:
     """The process: obeys until it dies or its connection is closed."""
-    os.environ.update(fate.environment)
-    log = os.open(fate.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.environ.update(fate.surroundings.environment)
+    log = os.open(fate.surroundings.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.dup2(log, 1)
     os.dup2(log, 2)
     _draw_from(fate.seed)
     parallel.WIDTH = 1
-    signal.signal(signal.SIGUSR1, _time_out)
-    _mark_boundaries(Boundaries(connection, fate.death))
-    life = Life(fate)
+    clock = ManualClock(datetime.fromtimestamp(fate.now, UTC))
+    signal.signal(signal.SIGUSR1, lambda *_: _time_out(clock))
+    _mark_boundaries(Boundaries(connection, clock, fate.death))
+    life = Life(clock, alone=fate.surroundings.alone)
     while True:
         try:
             order = connection.recv()
         except EOFError:
             os._exit(0)
-        connection.send(("done", life.obey(order)))
+        result = life.obey(order)
+        connection.send(("done", result, clock.monotonic()))
 
 
 def _draw_from(seed: str) -> None:
@@ -198,8 +214,9 @@ def _draw_from(seed: str) -> None:
     uuid.uuid4 = lambda: uuid.UUID(bytes=source.randbytes(16), version=4)
 
 
-def _time_out(*_: Any) -> None:
+def _time_out(clock: ManualClock) -> None:
     """A receiver that does not answer says so by a signal: nobody has to wait for the end of the time."""
+    clock.advance(_HANGING_SECONDS)
     raise TimeoutError("timed out")
 
 

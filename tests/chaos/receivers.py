@@ -83,7 +83,8 @@ class Ledger:
             drawn = random.Random(f"{self.seed}/{call_id}/{self._times[call_id]}")
             said, act, status, more, done = _TAKEN
             if drawn.random() < FAILING:
-                said, act, status, more, done = drawn.choice(_FAULTS)
+                (manner,) = drawn.choices(_FAULTS, [2 if fault[1] == "answer" else 1 for fault in _FAULTS])
+                said, act, status, more, done = manner
             elif "payment" in path and drawn.random() < 0.05:
                 said, act, status, more, done = _REFUSED
             self.calls.append(Call(path, call_id, subject, body, said, status, done))

@@ -14,9 +14,10 @@ from chalicelib.bootstrap import Hub
 from chalicelib.delivery.deliveries import DUE, Delivery
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.store import Item
 from tests.chaos.engine import Engine
 from tests.chaos.lanes import Lane, Outcome, preload
-from tests.chaos.life import Order
+from tests.chaos.life import Order, Surroundings
 from tests.chaos.receivers import Ledger, Receivers, verify_in
 from tests.chaos.traffic import Preparation, Scene, TppCall
 from tests.world import START
@@ -25,9 +26,11 @@ _MINUTE = 60
 _ACCEPTED = 202
 _OUTAGES = {1: (0.3, 0.4), 2: (0.6, 0.7)}
 """When a bank cannot be reached at all, by version: while so many of the TPPs' calls have been made."""
+_CALLED = 0.1
+"""How likely the next thing to happen is a call of a TPP; none is made while more than ``_BACKLOG`` messages wait."""
 _BACKLOG = 40
-_CALLED, _CALLED_IN_BACKLOG = 0.4, 0.1
-"""How likely the next thing to happen is a call of a TPP, and so while the queue holds more than ``_BACKLOG``."""
+_STEP = (0.05, 0.5)
+"""How long a thing takes, in seconds. With ``_CALLED`` that is a pace at which receivers that fail so often keep up."""
 _RESENDS = 5
 _OVER = 15 * _MINUTE
 """So long after the last call all accepted ones are over; a bearer lasts an hour."""
@@ -106,9 +109,8 @@ class Run:
         self.ledger = Ledger(seed)
         self._banks = {version: Receivers(self.ledger) for version in (1, 2)}
         self._tpp = Receivers(self.ledger)
-        self._lanes = [
-            Lane(f"{seed}/{number}", self._engine.environment, str(log), size.patience) for number in range(size.lanes)
-        ]
+        self._surroundings = Surroundings(self._engine.environment, str(log), alone=size.lanes == 1)
+        self._lanes = [Lane(f"{seed}/{number}", self._surroundings, size.patience) for number in range(size.lanes)]
         self.hub = Hub(Settings.from_environment(self._engine.environment), self.clock)
         self._queue = f"{self.hub.settings.prefix}-deliveries"
         self._next_sweep = self.clock.monotonic() + _MINUTE
@@ -127,7 +129,7 @@ class Run:
         for lane in self._lanes:
             lane.mortal = True
         while self._round(calls):
-            self.clock.advance(self._draw.uniform(0.1, 1))
+            self.clock.advance(self._draw.uniform(*_STEP))
         self._bury()
         self.story.deaths = sum((lane.deaths for lane in self._lanes), Counter())
         self.story.simulated = self.clock.monotonic() - START.timestamp()
@@ -141,8 +143,11 @@ class Run:
 
     def records(self) -> list[Delivery]:
         """All deliveries as they stand."""
-        items = self.hub.store.scan("deliveries")
-        return [Delivery.from_item(item) for item in items if item["part"] == "record"]
+        return [Delivery.from_item(item) for item in self.items("record")]
+
+    def items(self, kind: str) -> list[Item]:
+        """The items of the deliveries' table whose part begins with ``kind``."""
+        return [item for item in self.hub.store.scan("deliveries") if item["part"].startswith(kind)]
 
     # -- inside
 
@@ -160,11 +165,13 @@ class Run:
             self._look_up_at = self.clock.monotonic() + _OVER
         if self._look_up_at is not None and self.clock.monotonic() >= self._look_up_at:
             self._look_up()
-        if not calls and self._is_idle():
+        idle = self._is_idle()
+        if idle and not calls:
             return self._skip()
-        orders = [self._choose(calls) for _ in self._lanes]
-        waiting = [lane.begin(order) for lane, order in zip(self._lanes, orders, strict=True)]
-        for order, outcome in zip(orders, [wait() for wait in waiting], strict=True):
+        chosen = [(lane, order) for lane in self._lanes if (order := self._choose(calls, idle=idle)) is not None]
+        waiting = [(order, lane.begin(order)) for lane, order in chosen]
+        for order, outcome in [(order, wait()) for order, wait in waiting]:
+            self.clock.advance(max(outcome.now - self.clock.monotonic(), 0))
             self._note(order, outcome)
             if order.name == "call" and self._answered(order.what, outcome):
                 calls.append(order.what)
@@ -175,15 +182,14 @@ class Run:
         now, message = self.clock.monotonic(), self._engine.next_message(self._queue)
         return now < self._next_sweep and (message is None or message >= now)
 
-    def _choose(self, calls: deque[TppCall]) -> Order:
+    def _choose(self, calls: deque[TppCall], *, idle: bool) -> Order | None:
         if self.clock.monotonic() >= self._next_sweep:
             self._next_sweep = _minute_after(self.clock.monotonic())
             return self._order("sweep")
-        likely = _CALLED_IN_BACKLOG if self._engine.backlog(self._queue) > _BACKLOG else _CALLED
-        if calls and self._draw.random() < likely:
+        if calls and self._draw.random() < _CALLED and self._engine.backlog(self._queue) <= _BACKLOG:
             self._made += 1
             return self._order("call", calls.popleft())
-        return self._order("consume")
+        return None if idle else self._order("consume")
 
     def _order(self, name: str, what: Any = None) -> Order:
         passed = self._made / max(len(self.story.calls), 1)
@@ -252,7 +258,7 @@ class Run:
 
     def _quietly(self, orders: list[Order]) -> list[Any]:
         """The results of orders that nobody dies of."""
-        lane = Lane(f"{self._seed}/quiet/{self.clock.monotonic()}", self._engine.environment, self._lanes[0].log)
+        lane = Lane(f"{self._seed}/quiet/{self.clock.monotonic()}", self._surroundings)
         try:
             return [lane.carry_out(order) for order in orders]
         finally:

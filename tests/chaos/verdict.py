@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from chalicelib.delivery.deliveries import Delivery
-from chalicelib.delivery.slots import SLOTS, free_slots
+from chalicelib.delivery.deliveries import CLAIMED_SECONDS, Delivery
 from chalicelib.openbanking.consents import consent_key
 from chalicelib.openbanking.protocol.payments import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
 from tests.chaos.life import kind_of
@@ -129,12 +128,12 @@ class Verdict:
         return next((name for text, name in names.items() if title.startswith(text)), title)
 
     def _nothing_left(self) -> Iterator[str]:
-        """Nothing is due, and every receiver's slots are free."""
+        """Nothing is due, and every slot is free as soon as the time of an attempt is over."""
         yield from (f"{record.delivery_id} is still due" for record in self.records if record.state == "due")
-        for receiver in {record.lane for record in self.records}:
-            free = len(free_slots(self._run.hub.store, receiver, self._run.clock.time() + 60))
-            if free != SLOTS:
-                yield f"{receiver} has {free} free slots"
+        until = self._run.clock.time() + CLAIMED_SECONDS
+        for slot in self._run.items("slot#"):
+            if slot["held_until"] > until:
+                yield f"{slot['part']} of {slot['delivery_id']} is held"
 
     def _defects(self) -> Iterator[str]:
         """The service has logged no defect: receivers that fail and processes that die are data."""

@@ -19,6 +19,9 @@ class MemoryStore(Store):
         self.calls = 0
         self._items: dict[tuple[Any, ...], Item] = {}
 
+    def wait(self, attempt: int) -> None:
+        """Simulated workers do not wait inside of an attempt."""
+
     def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
         self.calls += 1
         return [self._items.get(_place(key)) for _, key in keys]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS
-from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, free_slots
+from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, look
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.identifiers import new_id
 from tests.conftest import DYNAMODB_ENDPOINT
@@ -28,7 +28,7 @@ def fill(world: World, worker: Worker, name: str) -> None:
 
 
 def free(world: World, name: str) -> int:
-    return len(free_slots(world.hub.store, f"{name}#notices", world.clock.time()))
+    return len(look(world.hub.store, f"{name}#notices", world.clock.time()).free)
 
 
 def test_a_receiver_gets_four_deliveries_at_a_time_and_no_fifth(world: World, worker: Worker, name: str) -> None:
@@ -188,3 +188,26 @@ def test_many_workers_never_take_more_slots_than_there_are(world: World, worker:
     assert 1 <= len(taken) <= SLOTS
     assert len({claim.slot for claim in taken}) == len(taken) == SLOTS - free(world, name)
     assert all(world.delivery(each).state == "due" for each in ids)
+
+
+def test_where_slots_come_and_go_quickly_a_worker_waits_a_moment_for_one(
+    world: World, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = [begun(worker, record(world, receiver=name)) for _ in range(SLOTS)]
+    waiting = record(world, receiver=name)
+    monkeypatch.setattr(world.hub.store, "wait", lambda turn: worker.carry_out(held.pop()))
+
+    worker.attempt(waiting)
+    assert (world.delivery(waiting).state, len(held)) == ("delivered", SLOTS - 1)
+
+
+def test_for_a_receiver_that_is_slow_no_worker_waits(
+    world: World, worker: Worker, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(world, worker, name)
+    waiting = record(world, receiver=name)
+    monkeypatch.setattr(world.hub.store, "wait", lambda turn: pytest.fail("others want this worker"))
+    world.clock.advance(LONG_SECONDS)
+
+    worker.attempt(waiting)
+    assert world.delivery(waiting).attempts == 0

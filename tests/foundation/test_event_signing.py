@@ -68,10 +68,10 @@ def test_an_altered_body_is_found_out(body: bytes) -> None:
     assert refused("new", headers("new"), body) == "No matching signature found"
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("webhook-id", "another"), ("webhook-timestamp", str(int(time.time()) + 9))]
-)
-def test_an_altered_header_is_found_out(name: str, value: str) -> None:
+@pytest.mark.parametrize("name", ["webhook-id", "webhook-timestamp"])
+def test_an_altered_header_is_found_out(name: str) -> None:
+    value = {"webhook-id": "another", "webhook-timestamp": str(int(time.time()) + 9)}[name]
+
     assert refused("new", headers("new") | {name: value}) == "No matching signature found"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from chalicelib.foundation.outbound import NotReached, Reply
 from chalicelib.openbanking.bank_link import BankFailed, Outgoing
 from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN
 from tests.conftest import Lines
-from tests.world import Answer, World
+from tests.world import IBAN, Answer, World
 
 PATH = {1: "/accounts", 2: "/v2_accounts"}
 
@@ -196,3 +197,15 @@ def test_every_question_to_a_bank_is_a_line(world: World, version: int, failing:
     common = {"bic": world.banks[version].bank.bic, "webhook": PATH[version]}
     assert asked(lines) == [common | {"status": 404}, common | {"status": 500}, common | {"failure": "NotReached"}]
     assert world.banks[version].bank.domain not in lines.text
+
+
+@pytest.mark.parametrize(("letter", "fits"), [("a", True), ("ж", False), ('"', False)])
+def test_an_answer_that_a_function_could_not_hand_on_is_a_banks_failure(world: World, letter: str, fits: bool) -> None:
+    bearer = world.tokens(1)["access_token"]
+    name = letter * (4_500_000 if fits else 1_500_000)
+    accounts = [{"id": "1", "name": name, "iban": IBAN, "currency": "GBP"}]
+    world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": accounts}
+
+    answer = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+    assert answer.status == (200 if fits else 502)
+    assert len(json.dumps(answer.text)) < 6_000_000

@@ -179,7 +179,7 @@ def test_what_has_been_missed_is_written_in_order(listening: World) -> None:
     assert written == ["consent.expiring", "consent.expired"]
 
 
-@pytest.mark.parametrize(("days", "expected"), [(1, []), (7, []), (8, ["consent.expiring"])])
+@pytest.mark.parametrize(("days", "expected"), [(1, []), (6, []), (7, ["consent.expiring"]), (8, ["consent.expiring"])])
 def test_a_consent_too_short_to_be_announced_just_ends(listening: World, days: int, expected: list[str]) -> None:
     with consents_of(listening, 1, days):
         consented = listening.approve(1)

@@ -62,18 +62,19 @@ def test_a_bank_that_answers_success_knows(world: World, version: int, body: byt
     assert told(world, version, Reply(200, body, {}, 0)).state == "delivered"
 
 
+ERROR = "the bank answered with an error and status"
 NOT_SUCCESS: dict[str, tuple[Any, str]] = {
     "an error in version 1": (
         Reply(200, b'{"status":"error","error_code":4202,"message":"No such token"}', {}, 0),
-        "4202: No such token",
+        f"{ERROR} 200",
     ),
     "no status": (Reply(200, b"{}", {}, 0), "the bank's answer has not the status success"),
     "another status": (Reply(200, b'{"status":"ok"}', {}, 0), "the bank's answer has not the status success"),
     "nothing": (Reply(204, b"", {}, 0), "the bank answered with status 204 and no valid JSON"),
     "a page": (Reply(200, b"<html>", {}, 0), "the bank answered with status 200 and no valid JSON"),
-    "success with an error's status": (Reply(500, b'{"status":"success"}', {}, 0), "the bank answered with status 500"),
+    "success with an error's status": (Reply(500, b'{"status":"success"}', {}, 0), f"{ERROR} 500"),
     "a redirect": (Reply(307, b"", {"Location": "/x"}, 0), "the bank answered with status 307 and no valid JSON"),
-    "too many requests": (Reply(429, b"{}", {}, 0), "the bank answered with status 429"),
+    "too many requests": (Reply(429, b"{}", {}, 0), f"{ERROR} 429"),
     "not reached": (NotReached("no connection could be made"), "no connection could be made"),
 }
 
@@ -94,7 +95,7 @@ def test_a_bank_that_does_not_know_the_token_is_not_asked_again(
     item = told(world, version, Reply(status, body, {}, 0))
 
     assert (item.state, item.last["status"]) == ("failed", status)
-    assert item.last["error"].startswith(f"the bank answered with status {status}")
+    assert str(status) in item.last["error"]
 
 
 @VERSIONS
@@ -146,7 +147,8 @@ def test_a_bank_that_repeats_what_it_was_sent_does_not_get_it_into_records_or_lo
         world.hub.worker.attempt(delivery_id)
 
         kept = world.delivery(delivery_id).last["error"]
-        assert "x" * padding in kept
+        assert kept == f"{ERROR} 200"
+        assert "x" * 20 not in lines.text
         for secret in secrets:
             for place in (kept, lines.text):
                 assert secret[:20] not in place
