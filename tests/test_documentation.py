@@ -135,7 +135,7 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Wait that a bank may ask for", bank_link._LONGEST_WAIT),
         ("Outcome of an accepted call", PLANS["relay"].kept // 3600),
         ("Outcome of an accepted call", PLANS["payment"].kept // 3600),
-        ("Deliveries to one receiver at the same time", slots.SLOTS),
+        ("Deliveries in one lane of a receiver at the same time", slots.SLOTS),
         ("An attempt at a delivery", deliveries.CLAIMED_SECONDS),
         ("Attempts in a delivery's record", deliveries.HISTORY),
         ("Wait in the queue", Queue.LONGEST_DELAY),

@@ -59,7 +59,9 @@ def test_receivers_are_told_the_waits_of_their_plan() -> None:
 def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
     text, (wait,) = flowing(section(OPERATIONS, "## Deliveries")), PLANS["payment"].waits
 
-    assert f"one of {slots.SLOTS} slots of its receiver, each for {deliveries.CLAIMED_SECONDS} s" in text
+    assert f"one of the {slots.SLOTS} slots of its lane, each for {deliveries.CLAIMED_SECONDS} s" in text
+    assert f"failed and took {slots.LONG_SECONDS} s or longer its slot rests for {slots.RESTING_SECONDS} s" in text
+    assert all(plan.lane in text for plan in PLANS.values())
     assert f"Waits of up to {Queue.LONGEST_DELAY} s" in text
     assert f"stops at {sweeper.BACKLOG} waiting messages" in text
     assert f"the last {deliveries.HISTORY} attempts are kept" in text
@@ -68,7 +70,7 @@ def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
     assert f"spread over {sharded.SHARDS} shards" in flowing(section(OPERATIONS, "## Tables"))
     assert f"parts of at most {bodies.PART_BYTES} bytes" in section(OPERATIONS, "## Tables")
     assert f"At most {slots.SLOTS} events are on their way to one client" in TPP
-    assert f"are {slots.SLOTS} at a time to one bank" in flowing(BANK)
+    assert f"are {slots.SLOTS} at a time to one bank, at most, of each" in flowing(BANK)
     assert f"Once more, about {wait} s later" in section(TPP, "## Answered later")
     assert {plan.lasts for plan in (PLANS["relay"], PLANS["payment"])} == {5 * 60}
     assert "| 5 minutes after the 202 |" in section(TPP, "## Answered later")

@@ -12,7 +12,7 @@ from chalicelib.foundation import log
 job_routes = Blueprint(__name__)
 
 
-@job_routes.on_sqs_message(queue=f"{hub().settings.prefix}-deliveries", batch_size=1, name="deliver")
+@job_routes.on_sqs_message(queue=hub().deliveries_queue.name, batch_size=1, name="deliver")
 def deliver(event: SQSEvent) -> None:
     """One delivery per invocation; a failing receiver is data, and raises nothing."""
     for record in event:

@@ -6,11 +6,10 @@ knows the id. A question or a payment may not: its caller was told an outcome.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 from chalicelib.delivery.deliveries import (
@@ -66,6 +65,7 @@ class _Search:
     bic: str | None
     client_id: str | None
     state: State | None
+    newest_first: bool = True
 
     def wants(self, delivery: Delivery) -> bool:
         pairs = ((self.bic, delivery.bic), (self.client_id, delivery.client_id), (self.state, delivery.state))
@@ -88,17 +88,17 @@ class Journal:
         since: int = 0,
         limit: int = LATEST,
     ) -> Sequence[Delivery]:
-        """The latest deliveries of a bank or of a client, newest first; with neither, what is due or has failed.
+        """The latest deliveries of a bank or of a client; with neither, what has failed, and then what is due.
 
-        ``since``, in Unix seconds, and the order bear on one time: that of the failure for what has ``failed``, that of
-        the next attempt for what is ``due`` and, for all deliveries of a bank or client, that of their recording.
+        ``since``, in Unix seconds, and the order bear on one time. For what has ``failed`` it is that of the failure,
+        the latest first; for what is ``due`` that of the next attempt, the next one first; for all deliveries of a bank
+        or client that of their recording, the latest first.
 
         Raises:
             TooWide: for what was delivered, of neither a bank nor a client.
         """
         searches = _searches(bic, client_id, state)
-        found = heapq.merge(*(self._found(search, since) for search in searches), key=_time, reverse=True)
-        return [delivery for _, delivery in islice(found, limit)]
+        return [*islice(chain.from_iterable(self._found(search, since) for search in searches), limit)]
 
     def show(self, delivery_id: str) -> Delivery:
         """One delivery. Raises: UnknownDelivery."""
@@ -147,28 +147,34 @@ class Journal:
 
     # -- inside
 
-    def _found(self, search: _Search, since: int) -> Iterator[tuple[int, Delivery]]:
-        """What a search finds, with the time that its index goes by, newest first; read as far as it is asked for."""
+    def _found(self, search: _Search, since: int) -> Iterator[Delivery]:
+        """What a search finds, in the order of its index's time; read as far as it is asked for."""
         until, size = _END_OF_TIME, _BATCH
         while True:
             rows = self._rows(search, since, until, size)
             if len(rows) < size:
                 yield from self._wanted(search, rows)
                 return
-            oldest = int(rows[-1][search.index.time])  # there may be more of this second
-            yield from self._wanted(search, [row for row in rows if row[search.index.time] > oldest])
-            yield from self._wanted(search, self._rows(search, oldest, oldest, None))
-            until, size = oldest - 1, 2 * size
+            last = int(rows[-1][search.index.time])  # there may be more of this second
+            yield from self._wanted(search, [row for row in rows if row[search.index.time] != last])
+            yield from self._wanted(search, self._rows(search, last, last, None))
+            since, until = (since, last - 1) if search.newest_first else (last + 1, until)
+            size *= 2
 
     def _rows(self, search: _Search, since: int, until: int, limit: int | None) -> Sequence[Item]:
-        owner = search.owner
-        return search.index.rows(self._store, owner=owner, since=since, until=until, limit=limit, newest_first=True)
+        return search.index.rows(
+            self._store,
+            owner=search.owner,
+            since=since,
+            until=until,
+            limit=limit,
+            newest_first=search.newest_first,
+        )
 
-    def _wanted(self, search: _Search, rows: Sequence[Item]) -> Iterator[tuple[int, Delivery]]:
+    def _wanted(self, search: _Search, rows: Sequence[Item]) -> Iterator[Delivery]:
         for piece in _pieces(rows, _READ_AHEAD):
-            times = {row["delivery_id"]: int(row[search.index.time]) for row in piece}
-            read = self._read([*times])
-            yield from ((times[key], delivery) for key, delivery in read.items() if search.wants(delivery))
+            read = self._read([row["delivery_id"] for row in piece])
+            yield from (delivery for delivery in read.values() if search.wants(delivery))
 
     def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:
         """Deliveries by their ids, in the order asked for, without those that are gone."""
@@ -190,7 +196,7 @@ class Journal:
 def _searches(bic: str | None, client_id: str | None, state: State | None) -> Sequence[_Search]:
     """The indexes that lead to deliveries: what is due or has failed is rare, so a state goes before an owner."""
     if state == "due":
-        return [_Search(DUE, "", bic, client_id, state)]
+        return [_Search(DUE, "", bic, client_id, state, newest_first=False)]
     if state == "failed":
         return [_Search(FAILED, "", bic, client_id, state)]
     if client_id is not None:
@@ -198,13 +204,9 @@ def _searches(bic: str | None, client_id: str | None, state: State | None) -> Se
     if bic is not None:
         return [_Search(OF_BANK, bic, bic, client_id, state)]
     if state is None:
-        return [_Search(DUE, "", None, None, "due"), _Search(FAILED, "", None, None, "failed")]
+        return [*_searches(None, None, "failed"), *_searches(None, None, "due")]
     raise TooWide("what was delivered is found for a bank or for a client only")
 
 
 def _pieces(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (whole[start : start + size] for start in range(0, len(whole), size))
-
-
-def _time(entry: tuple[int, Delivery]) -> int:
-    return entry[0]

@@ -2,7 +2,7 @@
 
 A receiver has ``SLOTS`` items for each lane: notices, questions, payments. An attempt holds one of them until it ends
 or, when its worker died, until the slot's time is over. After an attempt that failed and was long the slot rests,
-so that receivers which hang, however many, have a worker wait for them a quarter of the time only.
+so that a slot of a receiver that hangs costs a worker a quarter of the time only.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Slot:
     def key(self) -> Item:
         return {"delivery_id": f"receiver#{self.lane}", "part": f"slot#{self.number}"}
 
-    def taking(self, claim: str, now: int) -> Update:
+    def taking(self, now: int) -> Update:
         """The write by which an attempt takes the slot; it fails while another one holds it."""
         return Update(
             TABLE,
             self.key,
-            set={"held_by": claim, "held_until": now + CLAIMED_SECONDS, "expires_at": now + _FORGOTTEN_SECONDS},
+            set={"taken_at": now, "held_until": now + CLAIMED_SECONDS, "expires_at": now + _FORGOTTEN_SECONDS},
             condition=Attr("held_until").not_exists() | Attr("held_until").lte(now),
         )
 
@@ -49,7 +49,8 @@ class Slot:
         It has no condition: when the holder's time was over and another attempt has the slot, then for a moment the
         receiver gets one delivery more than it should, and that is better than an outcome that cannot be written.
         """
-        return Update(TABLE, self.key, set={"held_until": at, "expires_at": at + _FORGOTTEN_SECONDS})
+        changes = {"held_until": at, "expires_at": at + _FORGOTTEN_SECONDS}
+        return Update(TABLE, self.key, set=changes, remove=("taken_at",))
 
 
 def any_slot(lane: str) -> Slot:
@@ -73,6 +74,6 @@ def look(store: Store, lane: str, now: int) -> Seen:
     slots = [Slot(lane, number) for number in range(SLOTS)]
     items = store.batch_get([(TABLE, slot.key) for slot in slots])
     free = [slot for slot, item in zip(slots, items, strict=True) if item is None or item["held_until"] <= now]
-    taken_at = [item["held_until"] - CLAIMED_SECONDS for item in items if item and item["held_until"] > now]
+    taken_at = [item.get("taken_at", 0) for item in items if item and item["held_until"] > now]
     random.shuffle(free)
     return Seen(free, all(now - _MOMENT <= at <= now for at in taken_at))

@@ -1,8 +1,8 @@
 """The delivery worker: one attempt at one delivery, and what comes after it.
 
-An attempt begins with one transaction, that the delivery and a slot of its receiver are taken, and ends with one, that
-its outcome is written and the slot is free. What a worker leaves behind that dies in between is due again when its time
-is over; the receiver then gets the same id once more.
+An attempt begins with one transaction, that the delivery and a slot of its lane are taken, and ends with one, that its
+outcome is written and the slot is free. What a worker leaves behind that dies in between is due again when its time is
+over; the receiver then gets the same id once more.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Worker:
         for slot in self._slots(delivery, now):
             claimed, taking = claiming(delivery, claim, now, sending=slot is not None)
             try:
-                self._store.transact([taking, slot.taking(claim, now)] if slot else [taking])
+                self._store.transact([taking, slot.taking(now)] if slot else [taking])
             except ConditionFailed as failure:
                 if 0 in failure.failed:
                     return None

@@ -82,6 +82,11 @@ class BankFailed(Refusal):
         return f"the bank answered with an error and status {self.status}" if self.quoted else self.detail
 
     @property
+    def asked_too_much(self) -> bool:
+        """Whether the bank said no only because it has too much to do."""
+        return self.status == _TOO_MANY_REQUESTS
+
+    @property
     def not_asked(self) -> bool:
         """Whether the bank was left alone because it has failed to answer lately."""
         return self.status is None and self.retry_after is not None

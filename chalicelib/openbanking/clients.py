@@ -204,7 +204,7 @@ class Clients:
 
         def changed(client: Client) -> Registered:
             if client.events_url is None:
-                raise InvalidClient("the client has no Events URL: give it one with `clients events-url`")
+                raise InvalidClient("the client has no Events URL")
             until = self._clock.time() + overlap
             kept = [replace(newest, valid_until=until) for newest in client.event_secrets[-1:] if overlap]
             plain, entry = self._new_events_secret(client_id)

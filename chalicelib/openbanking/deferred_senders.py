@@ -33,7 +33,6 @@ from chalicelib.openbanking.relay import Question, Relay
 
 _QUESTIONS = {call.path: call for call in RELAYED}
 _PAYMENTS = {call.path: call for call in PAYMENTS}
-_TOO_MANY_REQUESTS = 429
 _BUSY = "the bank was busy with other requests, or did not answer"
 
 
@@ -52,10 +51,9 @@ class QuestionSender:
         try:
             answer = self._ask(delivery, jsontext.loads(parcel.body))
         except BankFailed as failure:
-            asked_too_much = failure.status == _TOO_MANY_REQUESTS
             raise Undeliverable(
                 failure.reason,
-                final=failure.authorize_again or (failure.reach == "refused" and not asked_too_much),
+                final=failure.authorize_again or (failure.reach == "refused" and not failure.asked_too_much),
                 status=failure.status,
                 retry_after=failure.retry_after,
                 not_made=failure.not_asked,
@@ -106,8 +104,9 @@ class OrderSender:
         """Have the bank take the payment.
 
         Raises:
-            Undeliverable: for good, unless the bank was provably never reached. So it is when an earlier attempt never
-                ended, or this one met a defect: whether the bank has the order is unknown, and it is not sent again.
+            Undeliverable: for good, unless the bank was provably never reached. When an earlier attempt never ended, or
+                this one met a defect while it was sending, whether the bank has the order is unknown: it is not sent
+                again.
         """
         delivery, members = parcel.delivery, jsontext.loads(parcel.body)
         if parcel.delivery.abandoned:

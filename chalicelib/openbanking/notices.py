@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
-from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.store import Store
 from chalicelib.openbanking.bank_link import BankFailed, BankLink
 from chalicelib.openbanking.banks import Banks
@@ -25,13 +24,12 @@ def revocation(outbox: Outbox, consent: Consent) -> Recorded:
         bic=consent.bic,
         client_id=consent.client_id,
         consent_id=consent.consent_id,
-        request_id=new_uuid(),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """Sends what a delivery record asks for."""
+    """Tells banks that consents have ended."""
 
     store: Store
     banks: Banks
@@ -42,7 +40,7 @@ class Notices:
         """Tell a bank that a consent has ended; only status success counts, and a bank that does not know it ends it.
 
         Raises:
-            Undeliverable: with the bank's reason.
+            Undeliverable: without the bank's own words.
         """
         delivery = parcel.delivery
         item = self.store.get(*consent_key(delivery.consent_id or ""))

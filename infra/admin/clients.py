@@ -10,6 +10,7 @@ import typer
 
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.clients import Client, Clients, Registered, UnknownClient
+from chalicelib.openbanking.events import NoEventsUrl
 from infra.admin import connection
 from infra.admin.keys import LONGEST_OVERLAP, OVERLAP
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
@@ -205,9 +206,10 @@ def send_test_event(client_id: ClientArgument, as_json: AsJson = False) -> Repor
     hub = connection.connect()
     with _known(client_id):
         client = hub.clients.get(client_id)
-    if client.events_url is None:
-        raise Refused("the client has no Events URL: give it one with `clients events-url`")
-    delivery_id = hub.events.test(client)
+    try:
+        delivery_id = hub.events.test(client)
+    except NoEventsUrl:
+        raise Refused("the client has no Events URL: give it one with `clients events-url`") from None
     text = (
         f"A test event is on its way to {client.events_url}: {delivery_id}\n"
         f"How it went: python -m infra.admin deliveries show {delivery_id}"

@@ -42,10 +42,10 @@ def list_deliveries(
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many at most.")] = LATEST,
     as_json: AsJson = False,
 ) -> Report:
-    """List deliveries, the latest first.
+    """List deliveries of a bank or a client; with neither, what has failed, and then what is due.
 
-    With neither a bank nor a client it shows what is due or has failed. The time that --since means is that of the
-    failure for what has failed, that of the next attempt for what is due, and otherwise that of the recording.
+    What has failed is listed by the time of the failure, the latest first; with --state due by that of the next
+    attempt, the next one first; otherwise by that of the recording, the latest first. --since means the same time.
 
     \b
     Examples:
@@ -55,8 +55,6 @@ def list_deliveries(
     hub = connection.connect()
     after = times.moment(since, hub.clock.time()) if since else 0
     found = hub.journal.list(_bic(hub, bank), _client_id(hub, client), state, after, limit)
-    if bank is None and client is None:
-        found = sorted(found, key=_urgency)
     rows = [members(delivery, hub.clock.time()) for delivery in found]
     return Report({"deliveries": rows}, table(rows, _COLUMNS) if rows else "There are no such deliveries.")
 
@@ -155,12 +153,6 @@ def _attempt(entry: Mapping[str, Any]) -> str:
 
 def _time(seconds: int | None) -> str | None:
     return None if seconds is None else timestamp(seconds)
-
-
-def _urgency(delivery: Delivery) -> tuple[bool, int]:
-    """What is due before what has failed: the next attempt first, and the latest failure."""
-    is_due = delivery.state == "due"
-    return not is_due, (delivery.due_at or 0) if is_due else -(delivery.failed_at or 0)
 
 
 def _bic(hub: Hub, text: str | None) -> str | None:

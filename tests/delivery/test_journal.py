@@ -43,15 +43,20 @@ def ids(found: Any) -> list[str]:
     return [delivery.delivery_id for delivery in found]
 
 
-def test_without_a_bank_or_a_client_it_shows_what_is_due_or_has_failed(world: World, journal: Journal) -> None:
+def test_without_a_bank_or_a_client_it_shows_what_has_failed_and_what_comes_next(
+    world: World, journal: Journal
+) -> None:
     failed = ended(world, "failed")
     world.clock.advance(1)
     ended(world, "delivered")
     world.clock.advance(1)
     due = record(world)
 
-    assert ids(journal.list()) == [due, failed]
-    assert ids(journal.list(state="due")) == [due]
+    world.clock.advance(1)
+    later = record(world)
+
+    assert ids(journal.list()) == [failed, due, later]
+    assert ids(journal.list(state="due", limit=1)) == [due]
     assert ids(journal.list(state="failed")) == [failed]
     with pytest.raises(TooWide, match="for a bank or for a client only"):
         journal.list(state="delivered")

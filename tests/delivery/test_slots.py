@@ -211,3 +211,17 @@ def test_for_a_receiver_that_is_slow_no_worker_waits(
 
     worker.attempt(waiting)
     assert world.delivery(waiting).attempts == 0
+
+
+def test_for_slots_that_rest_no_worker_waits(
+    world: World, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver.failures = [fail() for _ in range(SLOTS)]
+    for _ in range(SLOTS):
+        receiver.meanwhile = lambda: world.clock.advance(LONG_SECONDS)
+        worker.attempt(record(world, receiver=name))
+    waiting = record(world, receiver=name)
+    monkeypatch.setattr(world.hub.store, "wait", lambda turn: pytest.fail("others want this worker"))
+
+    worker.attempt(waiting)
+    assert world.delivery(waiting).attempts == 0

@@ -68,7 +68,7 @@ def test_deliveries_are_listed_by_bank_client_state_and_time(world: World, monke
     def listed(*options: str) -> list[str]:
         return [row["delivery_id"] for row in done("deliveries", "list", *options)["deliveries"]]
 
-    assert listed() == [due, lost]
+    assert listed() == [lost, due]
     assert listed("--bank", ALPHA.lower()) == [lost]
     assert listed("--client", world.client.client_id, "--limit", "1") == [due]
     assert listed("--state", "failed") == [lost]

@@ -105,7 +105,7 @@ def tell_a_bank_while_others_have(world: World, which: str) -> Run:
     side.answers["/revoke_token"] = lambda sent: {"status": "success"}
     for number in range(1 if which == "one slot" else SLOTS):
         key = Slot("bank#ALPHGB21#notices", number).key
-        world.hub.store.put("deliveries", key | {"held_by": "another", "held_until": until, "expires_at": until})
+        world.hub.store.put("deliveries", key | {"held_until": until, "expires_at": until})
 
     def run(fault: Fault) -> None:
         (record,) = records(world)
