@@ -42,8 +42,8 @@ test-dynamodb: environment ## Run the tests of storage, contention and the whole
 test-openapi: environment ## Hold a stack against the OpenAPI documents, with generated requests: EXAMPLES=300 SEED=2026
 	@exec $(PYTHON) -m tests.conformance --examples $(EXAMPLES) --seed $(SEED)
 
-chaos: environment ## Kill workers at random while receivers fail, and see that nothing is lost: SEED=2026 PARALLEL=4
-	@exec $(PYTHON) -m tests.chaos --seed $(SEED) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
+chaos: environment ## Kill workers at random while receivers fail, and see that nothing is lost: SEED=… PARALLEL=4
+	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
 
 openapi: environment ## Write the OpenAPI documents from the protocol's tables
 	@exec $(PYTHON) -m infra.openapi

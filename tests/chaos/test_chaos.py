@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_SEED, _DELIVERIES, _KILLS = "2026", 15, 8
+_SEED, _DELIVERIES, _KILLS = "2026", 8, 4
 
 
 def _begin(folder: Path) -> subprocess.Popen[str]:
