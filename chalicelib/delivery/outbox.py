@@ -53,7 +53,7 @@ class Outbox:
         body: str | None = None,
         request_id: str | None = None,
     ) -> Recorded:
-        """A delivery of ``kind``, due at once; see ``Delivery`` for the members.
+        """A delivery of ``kind``, due at once; see ``Delivery``. Its cause is the request of the log lines.
 
         ``request_id`` is what the receiver will know it by, one of its own when left out. Of a long ``body`` all parts
         but one are written at once.

@@ -247,7 +247,7 @@ class Worker:
         kept: Item | None = None
         parts: list[Put] = []
         if answer is not None:
-            name = f"answer-{claim_of(delivery)}"
+            name = f"answer-{_claim_of(delivery)}"
             parts = self._bodies.sealed(delivery.delivery_id, name, answer.text, delivery.expires_at)
             kept = {"status": answer.status, "name": name, "parts": len(parts)}
         first = [self._bodies.ahead(parts)] if parts else []
@@ -290,7 +290,7 @@ class Worker:
             log.warning("defect not reported", error=type(error).__name__)
 
 
-def claim_of(claimed: Delivery) -> str:
+def _claim_of(claimed: Delivery) -> str:
     """The name of the attempt that has a delivery."""
     assert claimed.claimed_by is not None, "it was claimed"
     return claimed.claimed_by

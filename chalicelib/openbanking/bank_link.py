@@ -54,8 +54,8 @@ class BankFailed(Refusal):
         authorize_again: whether the bank does not accept the PSU's token any more.
         quoted: whether the detail is the bank's own text, which may speak of the PSU.
         status: the HTTP status of the bank's answer; ``None`` when there was none.
-        retry_after: seconds for which the bank wants to be left alone; without a ``status`` those for which it is not
-            asked because it keeps failing to answer.
+        retry_after: seconds for which the bank wants to be left alone, or is because it keeps failing to answer.
+        not_asked: whether the latter is the reason: nothing was sent.
     """
 
     def __init__(
@@ -67,7 +67,9 @@ class BankFailed(Refusal):
         quoted: bool = False,
         status: int | None = None,
         retry_after: int | None = None,
+        not_asked: bool = False,
     ) -> None:
+        self.not_asked = not_asked
         self.reach: Reach = reach
         self.authorize_again = authorize_again
         self.quoted = quoted
@@ -85,11 +87,6 @@ class BankFailed(Refusal):
     def asked_too_much(self) -> bool:
         """Whether the bank said no only because it has too much to do."""
         return self.status == _TOO_MANY_REQUESTS
-
-    @property
-    def not_asked(self) -> bool:
-        """Whether the bank was left alone because it has failed to answer lately."""
-        return self.status is None and self.retry_after is not None
 
     @property
     def detail(self) -> str:
@@ -194,6 +191,7 @@ class BankLink:
             quoted=failure.quoted,
             status=failure.status,
             retry_after=failure.retry_after,
+            not_asked=failure.not_asked,
         )
 
     def prepare(
@@ -256,7 +254,7 @@ class BankLink:
 
 def _not_asked(error: CircuitOpen) -> BankFailed:
     text = f"the bank does not answer at the moment and is not asked again for {error.retry_after} s"
-    return BankFailed(text, "never", retry_after=error.retry_after)
+    return BankFailed(text, "never", retry_after=error.retry_after, not_asked=True)
 
 
 def _log_asked(outgoing: Outgoing, seconds: float, **outcome: Any) -> None:

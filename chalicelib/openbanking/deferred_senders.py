@@ -109,7 +109,7 @@ class OrderSender:
                 again.
         """
         delivery, members = parcel.delivery, jsontext.loads(parcel.body)
-        if parcel.delivery.abandoned:
+        if delivery.abandoned:
             raise self._over(delivery, _unknown_outcome())
         order = self._order(delivery, members)
         outgoing = self.execution.outgoing(order, members["request"], delivery.request_id, members["psu_address"])
@@ -137,7 +137,7 @@ class OrderSender:
     def given_up(self, parcel: Parcel) -> Undeliverable:
         """The end of a payment that could not be sent in time."""
         delivery = parcel.delivery
-        if parcel.delivery.abandoned:
+        if delivery.abandoned:
             return self._over(delivery, _unknown_outcome())
         members = jsontext.loads(parcel.body)
         _, caller = self._caller(delivery, members)

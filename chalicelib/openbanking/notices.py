@@ -53,7 +53,7 @@ class Notices:
         request = {"access_token": token}
         outgoing = self.link.prepare(bank, REVOKE_TOKEN.path, request, request_id=delivery.request_id, token=token)
         try:
-            answer = self.link.exchange(outgoing, 1, REVOKE_TOKEN, request)
+            answer = self.link.exchange(outgoing, 1, REVOKE_TOKEN, request)  # it has one form in both versions
         except BankFailed as failure:
             raise Undeliverable(
                 failure.reason,

@@ -19,7 +19,7 @@ from infra.admin.output import AsJson, Refused, Report, listing, reporting, tabl
 from infra.admin.records import follow
 from infra.local import stackfile
 
-DAY = 24 * 3600
+_DAY = 24 * 3600
 _BEFORE = 60
 """How long before its first delivery a request may have begun, in seconds."""
 _OUTCOMES = ("status", "failure", "reason", "error", "code", "exception_name")
@@ -97,7 +97,7 @@ def _start(hub: Hub, since: str | None, delivery: Delivery | None) -> int:
     now = hub.clock.time()
     if since is not None:
         return times.moment(since, now)
-    return min(now - DAY, delivery.created_at - _BEFORE if delivery else now)
+    return min(now - _DAY, delivery.created_at - _BEFORE if delivery else now)
 
 
 def _log(hub: Hub) -> Log:

@@ -19,6 +19,9 @@ _NOTICES = ("event", "revoke_token")
 _STORIES = ("consent.authorised", "consent.revoked", "/revoke_token")
 
 
+_UNLUCKY = 3
+
+
 class Verdict:
     """Looks at a run that is over; ``broken`` names every promise that was not kept, and by what."""
 
@@ -36,6 +39,7 @@ class Verdict:
             *run.ledger.complaints,
             *self._story.contradictions,
             *self._arrived(),
+            *self._unaided(),
             *self._complete(),
             *self._repeats(),
             *self._paid_once(),
@@ -61,6 +65,11 @@ class Verdict:
                 yield f"{record.topic} {record.delivery_id} has not arrived: {record.state}, {record.last}"
             elif not taken:
                 yield f"{record.topic} {record.delivery_id} is called delivered, and no receiver has it"
+
+    def _unaided(self) -> Iterator[str]:
+        """By hand is sent again only what bad luck has kept from its receiver ten times: one in many thousands."""
+        if self._story.resent > _UNLUCKY:
+            yield f"{self._story.resent} notices failed and had to be sent again by hand"
 
     def _complete(self) -> Iterator[str]:
         """What happened was told once, each to whom it concerns."""

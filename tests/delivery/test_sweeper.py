@@ -180,7 +180,7 @@ def write(world: World, batches: Sequence[Sequence[Item]]) -> None:
         client.batch_write_item(RequestItems={table: batch})
 
 
-def test_ten_thousand_due_deliveries_are_queued_in_fewer_than_60_round_trips(
+def test_many_due_deliveries_are_queued_in_fewer_than_60_round_trips(
     sweeper: Sweeper, taken: list[str], many: int
 ) -> None:
     with RoundTrips().counted() as trips:

@@ -274,7 +274,7 @@ def test_a_test_event_arrives_like_any_other(listening: World) -> None:
     assert listening.receiver.received[0].headers["webhook-id"] == delivery_id
 
 
-def test_a_client_without_an_events_url_cannot_be_trial(world: World) -> None:
+def test_a_client_without_an_events_url_cannot_be_tried(world: World) -> None:
     with pytest.raises(NoEventsUrl, match=world.client.client_id):
         world.hub.events.test(world.client)
 
