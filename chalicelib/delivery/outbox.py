@@ -55,8 +55,8 @@ class Outbox:
     ) -> Recorded:
         """A delivery of ``kind``, due at once; see ``Delivery``. Its cause is the request of the log lines.
 
-        ``request_id`` is what the receiver will know it by, one of its own when left out. Of a long ``body`` all parts
-        but one are written at once.
+        ``request_id`` is what the receiver will know it by: when left out a UUID for a bank, else the delivery's own
+        id. Of a long ``body`` all parts but one are written at once.
         """
         delivery_id, now, plan = new_id(), self._clock.time(), PLANS[kind]
         expires_at = now + (0 if plan.kept_from_start else plan.lasts) + plan.kept
@@ -69,7 +69,7 @@ class Outbox:
             bic=bic,
             client_id=client_id,
             consent_id=consent_id,
-            request_id=request_id or new_uuid(),
+            request_id=request_id or (new_uuid() if receiver.startswith("bank#") else delivery_id),
             cause_id=log.request_id(),
             state="due",
             attempts=0,

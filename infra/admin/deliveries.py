@@ -78,8 +78,8 @@ def show(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
 def resend(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
     """Send an event, or the notice of a revoked token, once more.
 
-    It gets all its attempts again and keeps its id, so that the receiver recognises it. One that waits for its next
-    attempt is sent at once. A question or a payment to a bank is never sent again.
+    It keeps its id, so that the receiver recognises it, and its history. One that was over has its attempts counted
+    anew; one that waits for its next attempt is sent at once. A question or a payment to a bank is never sent again.
 
     \b
     Example:

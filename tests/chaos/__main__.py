@@ -1,4 +1,4 @@
-"""``python -m tests.chaos``: the kill test, in full; the same seed leads the same way again."""
+"""``python -m tests.chaos``: the kill test, in full; the same seed leads the same way again, on the same engine."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path("build"), help="where the log and the transcript go")
     options = parser.parse_args()
     seed = options.seed or secrets.token_hex(4)
-    print(f"SEED={seed}" + (", not replayable: workers run in parallel" if options.parallel > 1 else ""), flush=True)
+    engine = options.engine or ENGINES[options.parallel > 1]
+    note = ", not replayable: workers run in parallel" if options.parallel > 1 else ""
+    print(f"SEED={seed} ENGINE={engine}{note}", flush=True)
     begun = time.monotonic()
     options.folder.mkdir(parents=True, exist_ok=True)
     log = options.folder / "chaos.log"
     log.write_text("")
-    engine = options.engine or ENGINES[options.parallel > 1]
     run = Run(seed, Size(options.deliveries, options.parallel, engine == "dynamodb-local"), log)
     try:
         run.play()

@@ -30,6 +30,8 @@ _PART_BYTES = 400
 """So short that an order is kept in parts."""
 _REPAIRS = 2
 """In so many scenes a call meets a fault that does not last: the store repairs it, and its caller does not notice."""
+_LASTING = 4
+"""In so many it meets one that lasts, of each kind."""
 
 
 class InMemory(Queue):
@@ -57,7 +59,7 @@ class Scenes:
         self.all: dict[str, Scene] = {}
         self._hits: dict[str, set[Site]] = {fault: set() for fault in FAULTS}
         self._played: set[str] = set()
-        self._repaired: Counter[tuple[str, Hit]] = Counter()
+        self._hit: Counter[tuple[str, bool, Hit]] = Counter()
 
     def __call__(self, *variants: Any) -> Callable[[Callable[..., Run]], Callable[..., Run]]:
         """Have a scene played, once or for each of its variants: the arguments that follow the world."""
@@ -88,10 +90,9 @@ class Scenes:
             run(untouched)
         assert untouched.calls, "the scene calls the storage"
         for fault, call in _faults(world, untouched):
-            if not fault.lasting:
-                self._repaired[fault.kind, call] += 1
-                if self._repaired[fault.kind, call] > _REPAIRS:
-                    continue
+            self._hit[fault.kind, fault.lasting, call] += 1
+            if self._hit[fault.kind, fault.lasting, call] > (_LASTING if fault.lasting else _REPAIRS):
+                continue
             beginning.restore()
             with _explained(fault):
                 run(fault)

@@ -98,14 +98,15 @@ def tell_a_client_that(world: World, does: str) -> Run:
     return run
 
 
-@scene("one slot", "every slot")
+@scene("one slot", "every slot", "every slot for a moment")
 def tell_a_bank_while_others_have(world: World, which: str) -> Run:
     revoked(world)
     side, until = world.banks[1], world.clock.time() + CLAIMED_SECONDS
     side.answers["/revoke_token"] = lambda sent: {"status": "success"}
+    since = world.clock.time() if which.endswith("moment") else 0
     for number in range(1 if which == "one slot" else SLOTS):
         key = Slot("bank#ALPHGB21#notices", number).key
-        world.hub.store.put("deliveries", key | {"held_until": until, "expires_at": until})
+        world.hub.store.put("deliveries", key | {"taken_at": since, "held_until": until, "expires_at": until})
 
     def run(fault: Fault) -> None:
         (record,) = records(world)
