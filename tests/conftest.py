@@ -25,6 +25,7 @@ for variable in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "PORT", "PUBLI
     os.environ.pop(variable, None)
 
 from chalicelib.foundation import log  # noqa: E402
+from tests import lean_emulator  # noqa: E402
 from tests.world import World  # noqa: E402
 
 
@@ -61,6 +62,7 @@ def resources() -> Iterator[None]:
 
     from infra.local.resources import lay
 
+    lean_emulator.install()
     with mock_aws():
         if DYNAMODB_ENDPOINT:
             os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = DYNAMODB_ENDPOINT

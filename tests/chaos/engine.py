@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import threading
 from typing import Any
@@ -11,6 +10,7 @@ from chalicelib.foundation.clock import ManualClock
 from infra.local.dynamodb_local import DynamoDBLocal
 from infra.local.emulator import Emulator, Server, application
 from infra.local.resources import lay
+from tests import lean_emulator
 
 ACCOUNT, REGION = "123456789012", "eu-west-1"
 
@@ -22,8 +22,7 @@ class Engine:
         self._dynamodb = DynamoDBLocal() if dynamodb_local else None
         self._server = Server(Emulator(application()))
         _simulate_time(clock)
-        _copy_less()
-        _remember_less()
+        lean_emulator.install()
         threading.Thread(target=self._server.serve_forever, daemon=True, name="emulator").start()
         self.environment = {
             "AWS_ACCESS_KEY_ID": "test",
@@ -64,46 +63,3 @@ def _simulate_time(clock: ManualClock) -> None:
 
     queues.unix_time = clock.monotonic
     queues.unix_time_millis = lambda: clock.monotonic() * 1000
-
-
-def _copy_less() -> None:
-    """Have the emulator keep the items that a transaction may have to restore, instead of copies of whole tables.
-
-    So that the kept ones stay as they are, an update works on a copy of its item.
-    """
-    import moto.dynamodb.models as tables
-    from moto.dynamodb.models.dynamo_type import DynamoType
-
-    real_update = tables.DynamoDBBackend.update_item
-
-    class Copying:
-        @staticmethod
-        def deepcopy(value: Any) -> Any:
-            if not isinstance(value, tables.Table):
-                return copy.deepcopy(value)
-            kept = copy.copy(value)
-            kept.items = copy.copy(value.items)
-            if value.has_range_key:
-                kept.items.update({partition: dict(items) for partition, items in value.items.items()})
-            return kept
-
-    def update_item(backend: Any, table_name: str, key: dict[str, Any], *arguments: Any, **options: Any) -> Any:
-        table = backend.get_table(table_name)
-        hash_value = DynamoType(key[table.hash_key_attr])
-        range_value = DynamoType(key[table.range_key_attr]) if table.range_key_attr else None
-        item = table.get_item(hash_value, range_value)
-        if item is not None and range_value is not None:
-            table.items[hash_value][range_value] = copy.deepcopy(item)
-        elif item is not None:
-            table.items[hash_value] = copy.deepcopy(item)
-        return real_update(backend, table_name, key, *arguments, **options)
-
-    tables.copy = Copying
-    tables.DynamoDBBackend.update_item = update_item
-
-
-def _remember_less() -> None:
-    """Have the emulator forget what it made: it keeps a list of all its objects, every table's copies included."""
-    from moto.core.common_models import BaseModel
-
-    BaseModel.__new__ = lambda cls, *arguments, **options: object.__new__(cls)  # type: ignore[method-assign]

@@ -11,6 +11,7 @@ from chalicelib.delivery.deliveries import record_key
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.foundation.store import Check, ConditionFailed, absent
 from tests.conftest import Lines
 from tests.delivery.conftest import intended, record
@@ -42,10 +43,11 @@ def test_a_delivery_knows_what_it_was_recorded_for(world: World) -> None:
     assert (delivery.request_id, delivery.cause_id, delivery.consent_id) == ("a-request", "the-cause", None)
 
 
-def test_a_delivery_that_is_not_given_an_id_has_one_of_its_own(world: World) -> None:
-    first, second = world.delivery(record(world)), world.delivery(record(world))
+def test_a_delivery_that_is_not_given_an_id_has_one_that_its_receiver_understands(world: World) -> None:
+    told = [world.delivery(record(world, receiver=receiver)) for receiver in ("bank#ALPHGB21", "client#one")]
 
-    assert len({first.request_id, second.request_id, first.delivery_id, second.delivery_id}) == 4
+    assert [is_uuid(delivery.request_id) for delivery in told] == [True, False]
+    assert told[1].request_id == told[1].delivery_id
 
 
 def test_a_delivery_is_recorded_with_its_cause_or_not_at_all(world: World, recorded: str) -> None:
