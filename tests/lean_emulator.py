@@ -1,0 +1,57 @@
+"""The emulator, made to do and to keep less: it copies whole tables for every transaction, and frees nothing."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from typing import Any
+
+
+@cache
+def install() -> None:
+    """Change the emulator of this process, once."""
+    _copy_less()
+    _remember_less()
+
+
+def _copy_less() -> None:
+    """Have the emulator keep the items that a transaction may have to restore, instead of copies of whole tables.
+
+    So that the kept ones stay as they are, an update works on a copy of its item.
+    """
+    import moto.dynamodb.models as tables
+    from moto.dynamodb.models.dynamo_type import DynamoType
+
+    real_update = tables.DynamoDBBackend.update_item
+
+    class Copying:
+        @staticmethod
+        def deepcopy(value: Any) -> Any:
+            if not isinstance(value, tables.Table):
+                return copy.deepcopy(value)
+            kept = copy.copy(value)
+            kept.items = copy.copy(value.items)
+            if value.has_range_key:
+                kept.items.update({partition: dict(items) for partition, items in value.items.items()})
+            return kept
+
+    def update_item(backend: Any, table_name: str, key: dict[str, Any], *arguments: Any, **options: Any) -> Any:
+        table = backend.get_table(table_name)
+        hash_value = DynamoType(key[table.hash_key_attr])
+        range_value = DynamoType(key[table.range_key_attr]) if table.range_key_attr else None
+        item = table.get_item(hash_value, range_value)
+        if item is not None and range_value is not None:
+            table.items[hash_value][range_value] = copy.deepcopy(item)
+        elif item is not None:
+            table.items[hash_value] = copy.deepcopy(item)
+        return real_update(backend, table_name, key, *arguments, **options)
+
+    tables.copy = Copying
+    tables.DynamoDBBackend.update_item = update_item
+
+
+def _remember_less() -> None:
+    """Have the emulator forget what it made: it keeps a list of all its objects, every table's copies included."""
+    from moto.core.common_models import BaseModel
+
+    BaseModel.__new__ = lambda cls, *arguments, **options: object.__new__(cls)  # type: ignore[method-assign]
