@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.faults
+
 ROOT = Path(__file__).parents[2]
 _SEED, _DELIVERIES, _KILLS = "2026", 8, 4
 

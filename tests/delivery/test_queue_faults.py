@@ -21,6 +21,8 @@ from tests.openbanking.faults import came_by, items
 from tests.openbanking.scenes import LATER, carry_on, outcome
 from tests.world import World
 
+pytestmark = pytest.mark.faults
+
 KINDS = ("before", "after", "refused")
 ALL = pytest.mark.parametrize("kind", KINDS)
 HITS: dict[str, set[Site]] = {kind: set() for kind in KINDS}

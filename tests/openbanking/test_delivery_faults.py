@@ -39,6 +39,8 @@ from tests.openbanking.scenes import (
 from tests.openbanking.test_payments import REFUSAL, WEBHOOKS, taken
 from tests.world import Sent, World
 
+pytestmark = pytest.mark.faults
+
 scene = Scenes()
 FAILS, GONE = Reply(503, b"", {}, 0.01), Reply(410, b"", {}, 0.01)
 

@@ -26,6 +26,8 @@ from tests.openbanking.spelling import TOKEN, URL
 from tests.openbanking.test_payments import Payer
 from tests.world import IBAN, Answer, World
 
+pytestmark = pytest.mark.faults
+
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
 def test_a_payment_whose_answer_cannot_be_kept_has_an_unknown_outcome_and_is_not_made_again(
