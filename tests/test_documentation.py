@@ -32,7 +32,7 @@ from chalicelib.openbanking.protocol.v1 import BULK_ITEMS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.statistics.daily_reports import OLDEST_DAYS
 from infra.admin.commands import program
-from infra.admin.keys import LONGEST_OVERLAP
+from infra.admin.times import LONGEST_OVERLAP
 from infra.tour.browser import Browser, approve
 from tests.documents import (
     BANK,

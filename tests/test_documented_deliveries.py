@@ -42,7 +42,7 @@ def test_every_kind_of_delivery_is_documented_with_its_plan_and_no_other() -> No
         for plan in (PLANS[name] for name in PLANS if name in names.split(", ")):
             assert seconds(waits) == list(plan.waits)
             assert (seconds(lasts), seconds(kept)) == ([plan.lasts], [plan.kept])
-            assert ("beginning" in kept, "end" in kept) == (plan.kept_from_start, not plan.kept_from_start)
+            assert ("beginning" in kept, "end" in kept) == (plan.has_caller, not plan.has_caller)
 
 
 def test_receivers_are_told_the_waits_of_their_plan() -> None:

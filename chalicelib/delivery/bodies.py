@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from chalicelib.delivery.deliveries import TABLE, part_key
-from chalicelib.foundation.parallel import together
+from chalicelib.foundation.parallel import pieces, together
 from chalicelib.foundation.store import Item, Put, Store
 from chalicelib.foundation.vault import Vault
 
@@ -23,10 +23,9 @@ class Bodies:
     def sealed(self, delivery_id: str, name: str, text: str, expires_at: int) -> list[Put]:
         """The writes that keep ``text`` under ``name``: all but the first may be made ahead (see ``ahead``)."""
         whole = self._vault.seal(text, _context(delivery_id, name))
-        pieces = [whole[start : start + PART_BYTES] for start in range(0, len(whole), PART_BYTES)]
         return [
             Put(TABLE, part_key(delivery_id, name, number)[1] | {"sealed": piece, "expires_at": expires_at})
-            for number, piece in enumerate(pieces)
+            for number, piece in enumerate(pieces(whole, PART_BYTES))
         ]
 
     def ahead(self, parts: Sequence[Put]) -> Put:

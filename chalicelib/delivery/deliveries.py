@@ -172,7 +172,7 @@ def ending(
     changes: Item = {"state": state, f"{state}_at": now, "sending": False, "history": _history(claimed, entry)}
     changes |= {"answer": answer} if answer else {}
     changes |= FAILED.entry(claimed.delivery_id) if state == "failed" else {}
-    changes |= {} if plan.kept_from_start else {"expires_at": now + plan.kept}
+    changes |= {} if plan.has_caller else {"expires_at": now + plan.kept}
     return Update(
         *record_key(claimed.delivery_id),
         set=changes,

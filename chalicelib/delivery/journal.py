@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from typing import TypeVar
 
 from chalicelib.delivery.deliveries import (
     DUE,
@@ -24,16 +23,13 @@ from chalicelib.delivery.deliveries import (
     reviving,
 )
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.schedule import Kind
+from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.sweeper import BACKLOG
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.parallel import WIDTH, together
+from chalicelib.foundation.parallel import WIDTH, pieces, together
 from chalicelib.foundation.sharded import ShardedIndex
 from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
 
-T = TypeVar("T")
-
-RESENDABLE: frozenset[Kind] = frozenset({"revoke_token", "event"})
 LATEST = 50
 _BATCH = 100
 """So many records are read by one call; as many rows of an index are looked at first."""
@@ -115,7 +111,7 @@ class Journal:
             NotResendable: it is a question or a payment, or an attempt is under way.
         """
         delivery, now = self.show(delivery_id), self._clock.time()
-        if delivery.kind not in RESENDABLE:
+        if PLANS[delivery.kind].has_caller:
             raise NotResendable("a question or a payment is never sent again: its caller was told an outcome")
         if delivery.is_running(now):
             raise NotResendable("an attempt is under way, and others follow if it fails")
@@ -135,10 +131,10 @@ class Journal:
         search, now = _Search(FAILED, "", bic, client_id, "failed"), self._clock.time()
         ids = [row["delivery_id"] for row in FAILED.rows(self._store, since=since, until=now)]
         count = 0
-        for piece in _pieces(ids, _BATCH * WIDTH):
+        for piece in pieces(ids, _BATCH * WIDTH):
             read = self._read(piece).values()
-            wanted = [delivery for delivery in read if delivery.kind in RESENDABLE and search.wants(delivery)]
-            groups = _pieces(wanted, _REVIVED_TOGETHER)
+            wanted = [delivery for delivery in read if not PLANS[delivery.kind].has_caller and search.wants(delivery)]
+            groups = pieces(wanted, _REVIVED_TOGETHER)
             revived = together([partial(self._revive, group, now) for group in groups])
             due = [delivery_id for group in revived for delivery_id in group]
             self._outbox.queue(due[: max(BACKLOG - count, 0)])
@@ -172,14 +168,14 @@ class Journal:
         )
 
     def _wanted(self, search: _Search, rows: Sequence[Item]) -> Iterator[Delivery]:
-        for piece in _pieces(rows, _READ_AHEAD):
+        for piece in pieces(rows, _READ_AHEAD):
             read = self._read([row["delivery_id"] for row in piece])
             yield from (delivery for delivery in read.values() if search.wants(delivery))
 
     def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:
         """Deliveries by their ids, in the order asked for, without those that are gone."""
         keys = [record_key(delivery_id) for delivery_id in ids]
-        read = together([partial(self._store.batch_get, batch) for batch in _pieces(keys, _BATCH)])
+        read = together([partial(self._store.batch_get, batch) for batch in pieces(keys, _BATCH)])
         return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
 
     def _revive(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
@@ -206,7 +202,3 @@ def _searches(bic: str | None, client_id: str | None, state: State | None) -> Se
     if state is None:
         return [*_searches(None, None, "failed"), *_searches(None, None, "due")]
     raise TooWide("what was delivered is found for a bank or for a client only")
-
-
-def _pieces(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    return (whole[start : start + size] for start in range(0, len(whole), size))

@@ -18,7 +18,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import new_id, new_uuid
-from chalicelib.foundation.parallel import WIDTH, together
+from chalicelib.foundation.parallel import WIDTH, pieces, together
 from chalicelib.foundation.store import Put
 
 
@@ -59,7 +59,7 @@ class Outbox:
         id. Of a long ``body`` all parts but one are written at once.
         """
         delivery_id, now, plan = new_id(), self._clock.time(), PLANS[kind]
-        expires_at = now + (0 if plan.kept_from_start else plan.lasts) + plan.kept
+        expires_at = now + (0 if plan.has_caller else plan.lasts) + plan.kept
         parts = self._bodies.sealed(delivery_id, BODY, body, expires_at) if body is not None else []
         delivery = Delivery(
             delivery_id=delivery_id,
@@ -97,12 +97,8 @@ class Outbox:
 
     def queue(self, delivery_ids: Sequence[str]) -> int:
         """Queue deliveries, many at the same time; answers how many the queue took."""
-        batches = [delivery_ids[start : start + Queue.BATCH] for start in range(0, len(delivery_ids), Queue.BATCH)]
-        taken = 0
-        for start in range(0, len(batches), WIDTH):
-            wave = batches[start : start + WIDTH]
-            taken += sum(together([partial(self._send, batch) for batch in wave]))
-        return taken
+        batches = [partial(self._send, batch) for batch in pieces(delivery_ids, Queue.BATCH)]
+        return sum(sum(together(wave)) for wave in pieces(batches, WIDTH))
 
     def queue_later(self, delivery_id: str, delay: int) -> None:
         """Queue a delivery that is due in ``delay`` seconds; one that is due much later is left to the sweeper."""

@@ -24,8 +24,8 @@ class Plan:
         put_off: how long it waits, at most, when its receiver is busy or left alone; what waits for a receiver that is
             down costs the workers of all others something every time that it is looked at.
         lasts: no attempt begins later than so long after the delivery was recorded, or sent again by hand.
-        kept: how long the record stays after its end or, with ``kept_from_start``, after its beginning.
-        kept_from_start: whether the caller was promised the record for a time.
+        kept: how long the record stays after its end or, with ``has_caller``, after its beginning.
+        has_caller: whether somebody was promised an outcome: it is told once, so that nothing is sent again by hand.
     """
 
     lane: Literal["notices", "questions", "payments"]
@@ -33,7 +33,7 @@ class Plan:
     put_off: int
     lasts: int
     kept: int
-    kept_from_start: bool = False
+    has_caller: bool = False
 
 
 _NOTIFICATION = Plan(
@@ -52,7 +52,7 @@ PLANS: Mapping[Kind, Plan] = {
         put_off=MINUTE,
         lasts=5 * MINUTE,
         kept=DAY,
-        kept_from_start=True,
+        has_caller=True,
     ),
     "payment": Plan(
         lane="payments",
@@ -60,7 +60,7 @@ PLANS: Mapping[Kind, Plan] = {
         put_off=MINUTE,
         lasts=5 * MINUTE,
         kept=DAY,
-        kept_from_start=True,
+        has_caller=True,
     ),
 }
 

@@ -221,7 +221,7 @@ class Worker:
 
         Raises: StoreError.
         """
-        if failure.answer is not None:
+        if failure.answer is not None or not PLANS[attempt.delivery.kind].has_caller:
             return failure
         try:
             return self._senders[attempt.delivery.kind].given_up(self._parcel(attempt))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
@@ -26,6 +26,11 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
     if failures:
         raise failures[0]
     return [each.result() for each in made]
+
+
+def pieces(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """``whole`` in pieces of ``size``, the last one perhaps shorter: what one call, or one wave of them, can take."""
+    return (whole[start : start + size] for start in range(0, len(whole), size))
 
 
 @cache

@@ -12,7 +12,7 @@ from functools import partial
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
-from chalicelib.foundation.parallel import together
+from chalicelib.foundation.parallel import pieces, together
 from chalicelib.foundation.store import ConditionFailed, Item, Store, StoreError
 from chalicelib.openbanking.clients import Client, client_key
 from chalicelib.openbanking.consents import NOTIFY, Consent, Consents, consent_key, notice_due
@@ -38,10 +38,10 @@ class ConsentExpiry:
         """Record every event whose time has come; answers how many consents have moved on."""
         until, moved = self.clock.monotonic() + _RUN_SECONDS, 0
         rows = NOTIFY.rows(self.store, until=self.clock.time())
-        for start in range(0, len(rows), _AT_ONCE):
+        for piece in pieces(rows, _AT_ONCE):
             if self.clock.monotonic() > until:
                 break
-            moved += self._tell([row["consent_id"] for row in rows[start : start + _AT_ONCE]])
+            moved += self._tell([row["consent_id"] for row in piece])
         return moved
 
     def _tell(self, consent_ids: list[str]) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 from chalicelib.delivery.bodies import Bodies
 from chalicelib.delivery.deliveries import Delivery, record_key
 from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.store import Store
@@ -21,10 +22,9 @@ from chalicelib.openbanking.consents import Consent
 from chalicelib.openbanking.idempotency import Accepted
 from chalicelib.openbanking.payments import Payment
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, version_2_body, version_2_status
+from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
 from chalicelib.openbanking.protocol.webhooks import STATUS_PATH
 from chalicelib.openbanking.relay import Question
-
-_ID_LENGTH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Deferred:
         Raises:
             Refusal: there is no such request of this caller's, or it is more than a day old.
         """
-        keys = [record_key(request_id)] if 0 < len(request_id) <= _ID_LENGTH else []
+        keys = [record_key(request_id)] if 0 < len(request_id) <= REQUEST_ID else []
         if credentials.bearer is None:
             client, found = self.callers.client_and(credentials, keys)
             consent = None
@@ -68,7 +68,7 @@ class Deferred:
             client, consent, found = caller.client, caller.consent, caller.found
         item = found[0] if found else None
         delivery = Delivery.from_item(item) if item and item["expires_at"] > self.clock.time() else None
-        if delivery is None or delivery.kind not in ("relay", "payment") or delivery.client_id != client.client_id:
+        if delivery is None or not PLANS[delivery.kind].has_caller or delivery.client_id != client.client_id:
             raise _unknown()
         if delivery.consent_id is not None and consent is None:
             raise no_bearer("what was asked with a bearer token is fetched with one of the same consent")

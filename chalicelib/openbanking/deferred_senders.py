@@ -71,17 +71,15 @@ class QuestionSender:
     def _ask(self, delivery: Delivery, asked: dict[str, Any]) -> BankAnswer:
         """Raises: Refusal."""
         travelling = {"request_id": delivery.request_id, "psu_address": asked["psu_address"]}
-        if delivery.topic == STATUS_PATH:
-            key = payment_key(delivery.bic, asked["payment_id"])
-            client, consent, (item,) = _parties(self.store, self.clock, delivery, [key], or_spent=True)
-            if not client.active:
-                raise unknown_client()
-            if item is None:
-                raise Refusal(Fault.UNKNOWN_RESOURCE, "the payment is gone")
-            return self.payment_status.answer(Payment.from_item(item), consent, **travelling)
-        client, consent, _ = _parties(self.store, self.clock, delivery, [])
+        of_payment = delivery.topic == STATUS_PATH
+        keys = [payment_key(delivery.bic, asked["payment_id"])] if of_payment else []
+        client, consent, found = _parties(self.store, self.clock, delivery, keys, or_spent=of_payment)
         if not client.active:
             raise unknown_client()
+        if of_payment:
+            if found[0] is None:
+                raise Refusal(Fault.UNKNOWN_RESOURCE, "the payment is gone")
+            return self.payment_status.answer(Payment.from_item(found[0]), consent, **travelling)
         assert consent is not None, "a question about a PSU's data has a consent"
         webhook = permitted(_QUESTIONS[delivery.topic].webhooks, consent)
         bank = reachable(self.relay.banks, consent)

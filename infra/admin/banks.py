@@ -11,12 +11,9 @@ from chalicelib.demo_bank.setup import install
 from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.bank_record import CONSENT_DAYS, LONGEST_CONSENT_DAYS, Bank, NewBank
-from infra.admin import connection
+from infra.admin import connection, times
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
 from infra.admin.probe import probe
-
-OVERLAP = 24 * 3600
-LONGEST_OVERLAP = 30 * OVERLAP
 
 _COLUMNS = ("bic", "name", "country", "api_version", "active", "domain")
 _DAYS = f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}."
@@ -218,14 +215,8 @@ def probe_bank(bic: BicArgument, as_json: AsJson = False) -> Report:
 def rotate_key(
     bic: BicArgument,
     overlap: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=LONGEST_OVERLAP,
-            metavar="SECONDS",
-            help="How long the bank gets to accept the new key before the service shows it.",
-        ),
-    ] = OVERLAP,
+        int, times.overlap("How long the bank gets to accept the new key before the service shows it.")
+    ] = times.OVERLAP,
     as_json: AsJson = False,
 ) -> Report:
     """Make a new API key and print it, once.

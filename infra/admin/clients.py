@@ -11,8 +11,7 @@ import typer
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.clients import Client, Clients, Registered, UnknownClient
 from chalicelib.openbanking.events import NoEventsUrl
-from infra.admin import connection
-from infra.admin.keys import LONGEST_OVERLAP, OVERLAP
+from infra.admin import connection, times
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
 
 group = typer.Typer(
@@ -161,14 +160,8 @@ def events_url(
 def rotate_events_secret(
     client_id: ClientArgument,
     overlap: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=LONGEST_OVERLAP,
-            metavar="SECONDS",
-            help="How long events are signed with the old secret as well; 0 ends it at once.",
-        ),
-    ] = OVERLAP,
+        int, times.overlap("How long events are signed with the old secret as well; 0 ends it at once.")
+    ] = times.OVERLAP,
     as_json: AsJson = False,
 ) -> Report:
     """Make a new secret for a client's events and print it, once.

@@ -9,13 +9,10 @@ import typer
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import timestamp
-from infra.admin import connection
+from infra.admin import connection, times
 from infra.admin.output import AsJson, Report, listing, reporting
 
 group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The service's own keys: make, rotate, show.")
-
-OVERLAP = 24 * 3600
-LONGEST_OVERLAP = 30 * OVERLAP
 
 
 @group.command("init")
@@ -37,14 +34,8 @@ def init(as_json: AsJson = False) -> Report:
 @reporting
 def rotate_signing(
     overlap: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=LONGEST_OVERLAP,
-            metavar="SECONDS",
-            help="How long banks get to fetch the new key before it signs; 0 drops the old key at once.",
-        ),
-    ] = OVERLAP,
+        int, times.overlap("How long banks get to fetch the new key before it signs; 0 drops the old key at once.")
+    ] = times.OVERLAP,
     as_json: AsJson = False,
 ) -> Report:
     """Publish a new signing key now, and sign with it when the overlap is over.

@@ -8,6 +8,7 @@ from typing import Any
 
 from chalicelib.delivery.deliveries import Delivery, record_key
 from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.store import Item, Store
 from chalicelib.openbanking.authorizations import authorization_key
 from chalicelib.openbanking.consents import consent_key
@@ -66,7 +67,7 @@ def _named(said: Iterable[Mapping[str, Any]], name: str) -> list[str]:
 def _read(store: Store, keys: Iterable[tuple[str, Item]]) -> list[Item]:
     """The items that are there, each once."""
     different = list({repr(key): key for key in keys}.values())
-    batches = [different[start : start + _TOGETHER] for start in range(0, len(different), _TOGETHER)]
+    batches = pieces(different, _TOGETHER)
     return [item for batch in batches for item in store.batch_get(batch) if item is not None]
 
 

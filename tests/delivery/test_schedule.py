@@ -19,7 +19,7 @@ def test_notifications_have_ten_attempts_at_the_decided_times_and_are_kept_30_da
     plan = PLANS[kind]
 
     assert plan.waits == DECIDED
-    assert (plan.kept, plan.kept_from_start) == (30 * DAY, False)
+    assert (plan.kept, plan.has_caller) == (30 * DAY, False)
     assert plan.lasts > 2 * sum(DECIDED), "a receiver that asks for time at every attempt loses none"
 
 
@@ -30,7 +30,7 @@ def test_questions_stop_after_five_minutes_and_payments_have_one_attempt_more_at
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
 def test_what_a_tpp_fetches_itself_is_kept_for_the_day_that_it_was_promised(kind: Kind) -> None:
-    assert (PLANS[kind].kept, PLANS[kind].kept_from_start) == (DAY, True)
+    assert (PLANS[kind].kept, PLANS[kind].has_caller) == (DAY, True)
 
 
 @pytest.mark.parametrize(("kind", "slot"), [(kind, slot) for kind in PLANS for slot in range(len(PLANS[kind].waits))])

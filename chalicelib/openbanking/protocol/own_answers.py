@@ -14,10 +14,7 @@ from chalicelib.foundation.fields import AN, Message, OpenMessage, WebAddress
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
 from chalicelib.openbanking.protocol.payments import PAYMENT_ID, STATUSES
 from chalicelib.openbanking.protocol.scopes import SCOPES, Service
-from chalicelib.openbanking.protocol.tpp_calls import ConsentType
-
-REQUEST_ID = 64
-"""The longest identifier of a call that is carried out later."""
+from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID, ConsentType
 
 Count = Annotated[int, Field(ge=0)]
 HttpStatus = Annotated[int, Field(ge=200, le=599)]

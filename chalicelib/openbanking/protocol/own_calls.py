@@ -14,6 +14,7 @@ from chalicelib.foundation.fields import AN, Bic, Message
 from chalicelib.openbanking.protocol import own_answers
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.tpp_calls import (
+    REQUEST_ID,
     AuthorizeRequest,
     BanksQuery,
     ConsentType,
@@ -29,7 +30,7 @@ Caller = Literal["client", "consent", "consent or client", "token client", "anyb
 class RequestPlace(Message):
     """``GET /tpp/requests/{request_id}``: which request."""
 
-    request_id: AN[own_answers.REQUEST_ID]
+    request_id: AN[REQUEST_ID]
 
 
 @dataclass(frozen=True, slots=True)

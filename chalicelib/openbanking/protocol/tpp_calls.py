@@ -14,6 +14,8 @@ from chalicelib.openbanking.protocol.payments import PAYMENT_ID
 
 ConsentType = Literal["reusable", "one_time"]
 
+REQUEST_ID = 64
+"""The longest identifier of a call that is carried out later."""
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
