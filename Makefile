@@ -16,7 +16,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK
 
-.PHONY: help environment run tour test test-faults test-dynamodb test-openapi chaos openapi postman bench volume lint format package deploy clean
+.PHONY: help environment run tour test test-faults test-dynamodb test-openapi chaos openapi postman screenshots bench volume lint format package deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,9 @@ openapi: environment ## Write the OpenAPI documents from the protocol's tables
 
 postman: environment ## Write a Postman collection for the running stack, with its credentials, to build/
 	@exec $(PYTHON) -m infra.postman
+
+screenshots: environment ## Write pictures of every page to build/screenshots, wide and narrow, light and dark: ONLY=website
+	@exec $(PYTHON) -m tests.browser $(if $(ONLY),--only $(ONLY))
 
 bench: environment ## Measure processor time per request, cold starts and latency
 	@exec $(PYTHON) -m tests.bench

@@ -44,6 +44,10 @@ from chalicelib.openbanking.relay import Relay
 from chalicelib.openbanking.replays import Replays
 from chalicelib.openbanking.token_flow import TokenFlow
 from chalicelib.statistics.daily_reports import DailyReports
+from chalicelib.website.attempts import Attempts
+from chalicelib.website.journeys import Journeys
+from chalicelib.website.sandbox import Sandbox
+from chalicelib.website.sessions import Sessions
 from chalicelib.website.users import Users
 
 
@@ -97,6 +101,24 @@ class Hub:
     @cached_property
     def users(self) -> Users:
         return Users(self.store, self.clock)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        return Sessions(self.store, self.keyring, self.clock)
+
+    @cached_property
+    def attempts(self) -> Attempts:
+        return Attempts(self.store, self.clock)
+
+    @cached_property
+    def journeys(self) -> Journeys:
+        return Journeys(self.store, self.vault, self.clock)
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        return Sandbox(
+            self.settings, self.keyring, self.clients, self.journeys, self.authorization_flow, self.token_flow
+        )
 
     @cached_property
     def clients(self) -> Clients:

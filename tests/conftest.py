@@ -28,13 +28,17 @@ from chalicelib.foundation import log  # noqa: E402
 from tests import lean_emulator  # noqa: E402
 from tests.world import World  # noqa: E402
 
+pytest_plugins = ["tests.stack"]
+
+STACK_ROOMS = ("tests/e2e/", "tests/browser/")
+
 
 class ByFile(LoadScopeScheduling):
-    """Where tests run in several processes, a file stays in one of them, and all end-to-end tests have one stack."""
+    """Where tests run in several processes, a file stays in one of them, and all that need the stack share one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = nodeid.partition("::")[0]
-        return "stack" if file.startswith("tests/e2e/") else file
+        return "stack" if file.startswith(STACK_ROOMS) else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:

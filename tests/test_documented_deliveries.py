@@ -7,7 +7,7 @@ import re
 import time
 from typing import Any, get_args
 
-from chalicelib.delivery import bodies, deliveries, schedule, slots, sweeper
+from chalicelib.delivery import bodies, deliveries, headers, journal, schedule, slots, sweeper
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import breaker, event_signing, jsontext, outbound, sharded
 from chalicelib.foundation.aws import Queue
@@ -74,6 +74,17 @@ def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
     assert f"Once more, about {wait} s later" in section(TPP, "## Answered later")
     assert {plan.lasts for plan in (PLANS["relay"], PLANS["payment"])} == {5 * 60}
     assert "| 5 minutes after the 202 |" in section(TPP, "## Answered later")
+
+
+def test_the_headers_whose_values_are_kept_are_documented_and_no_other() -> None:
+    text = section(OPERATIONS, "### Headers of an attempt")
+    ((first, *_),) = [table[2:] for table in tables(text)]
+
+    assert first[0].split(", ") == sorted(headers.HARMLESS)
+    assert f"`{headers.MASK}`" in text
+    assert f"{headers.MOST} headers of a message are kept at most" in text
+    assert f"names up to {headers.NAME_LENGTH} characters and values up to {headers.VALUE_LENGTH}" in flowing(text)
+    assert f"| {journal.LOOKED_THROUGH}, the latest |" in OPERATIONS
 
 
 def test_every_document_has_the_numbers_of_the_circuit_breaker() -> None:

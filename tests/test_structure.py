@@ -33,9 +33,14 @@ RECORD_NAMES = (
     "payments",
     "replays",
 )
-RECORDS = [*(f"{OPEN_BANKING}.{name}" for name in RECORD_NAMES), f"{PACKAGE}.statistics.daily_reports"]
-HTTP_NAMES = ("answers", "routes", "pages", "jobs")
-"""Modules that speak HTTP or are started by it, besides those that end in ``_api``."""
+WEBSITE_RECORDS = ("users", "sessions", "attempts", "journeys")
+RECORDS = [
+    *(f"{OPEN_BANKING}.{name}" for name in RECORD_NAMES),
+    *(f"{PACKAGE}.website.{name}" for name in WEBSITE_RECORDS),
+    f"{PACKAGE}.statistics.daily_reports",
+]
+HTTP_NAMES = ("answers", "routes", "pages", "site", "statics", "jobs")
+"""Modules that speak HTTP or are started by it, besides those that end in ``_api`` or ``_views``."""
 FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "aws_lambda_powertools", "jinja2")
 
 
@@ -94,7 +99,7 @@ def modules_of(*packages: str) -> list[str]:
 
 def speaks_http(module: str) -> bool:
     last = module.rpartition(".")[2]
-    return last.endswith("_api") or last in HTTP_NAMES
+    return last.endswith(("_api", "_views")) or last in HTTP_NAMES
 
 
 DOMAIN = [

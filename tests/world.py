@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib import bootstrap
 from chalicelib.delivery.deliveries import RECORD, Delivery, record_key
-from chalicelib.foundation import jsontext, signatures
+from chalicelib.foundation import exchange, jsontext, signatures
 from chalicelib.foundation.clock import ManualClock
-from chalicelib.foundation.outbound import Outbound, Reply
+from chalicelib.foundation.outbound import NotReached, Outbound, Reply
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import StoreUnavailable
 from chalicelib.openbanking.bank_record import Bank, NewBank
@@ -101,6 +101,18 @@ class ScriptedOutbound(Outbound):
         self._receiver = receiver
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
+        try:
+            reply = self._answer(url, body, headers)
+        except NotReached:
+            raise
+        except Exception:
+            exchange.sent(headers)
+            raise
+        exchange.sent(headers)
+        exchange.received(reply.headers)
+        return reply
+
+    def _answer(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
         if url == self._receiver.url:
             return self._receiver.answer(Sent(url, dict(headers), body))
         for side in self._banks.values():
@@ -163,7 +175,7 @@ class World:
 
         client = self.hub.store._client
         tables = dynamodb_backends["123456789012"][client.meta.region_name].tables
-        for name in ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries"):
+        for name in ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries", "website"):
             if found := tables.get(f"{self.hub.settings.prefix}-{name}"):
                 found.items.clear()
         for queue in sqs_backends["123456789012"][client.meta.region_name].queues.values():

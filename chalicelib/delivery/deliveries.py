@@ -15,6 +15,7 @@ from typing import Any, Literal
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.delivery.schedule import PLANS, Kind
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.sharded import ShardedIndex
 from chalicelib.foundation.store import Item, Put, Update, absent
 
@@ -24,6 +25,8 @@ CLAIMED_SECONDS = 60
 """How long an attempt may last, twice as long as a function runs; afterwards its worker is taken for dead."""
 HISTORY = 20
 """So many attempts are kept in a record, the latest."""
+
+_HEADERS = ("sent", "received")
 
 State = Literal["due", "delivered", "failed"]
 
@@ -51,8 +54,8 @@ class Delivery:
         abandoned: whether one that may have sent something never ended, so that nobody knows how far it came.
         body_parts: in how many parts its body is kept.
         answer: the status of what an asynchronous call was answered with, and where its body is kept.
-        history: the attempts that have ended, oldest first: ``at``, ``milliseconds``, and ``status`` and ``error``
-            where there were any.
+        history: the attempts that have ended, oldest first: ``at``, ``milliseconds``, ``status`` and ``error`` where
+            there were any, and the headers ``sent`` and ``received`` (see ``headers``), where anything was.
     """
 
     delivery_id: str
@@ -82,12 +85,17 @@ class Delivery:
     @classmethod
     def from_item(cls, item: Item) -> Delivery:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
-        return cls(**members | {"history": tuple(item["history"])})
+        return cls(**members | {"history": tuple(_unfolded(entry) for entry in item["history"])})
 
     @property
     def last(self) -> Mapping[str, Any]:
         """The latest attempt that has ended; empty before there is one."""
         return self.history[-1] if self.history else {}
+
+    @property
+    def latency(self) -> int | None:
+        """How long the latest attempt took that has ended, in milliseconds; ``None`` before there is one."""
+        return self.last.get("milliseconds")
 
     @property
     def lane(self) -> str:
@@ -218,4 +226,13 @@ def _still_claimed(claimed: Delivery) -> ConditionBase:
 
 
 def _history(claimed: Delivery, entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return [*claimed.history, entry][-HISTORY:]
+    return [_folded(each) for each in [*claimed.history, entry][-HISTORY:]]
+
+
+def _folded(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An entry of a history as it is stored: headers as one text, for a page of records has thousands of them."""
+    return {**entry, **{name: jsontext.dumps(entry[name]) for name in _HEADERS if name in entry}}
+
+
+def _unfolded(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**entry, **{name: jsontext.loads(entry[name]) for name in _HEADERS if name in entry}}

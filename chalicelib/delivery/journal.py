@@ -6,10 +6,11 @@ knows the id. A question or a payment may not: its caller was told an outcome.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
+from typing import Literal, get_args
 
 from chalicelib.delivery.deliveries import (
     DUE,
@@ -23,14 +24,22 @@ from chalicelib.delivery.deliveries import (
     reviving,
 )
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.schedule import PLANS
+from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.delivery.sweeper import BACKLOG
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 from chalicelib.foundation.sharded import ShardedIndex
 from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
 
+ClientKind = Literal["event", "relay", "payment"]
+"""What a client's owner may see of deliveries; the revocation of a token is between this service and the bank."""
+
 LATEST = 50
+CLIENT_KINDS: Collection[ClientKind] = get_args(ClientKind)
+PAGE = 25
+"""So many deliveries stand on a page of a client's."""
+LOOKED_THROUGH = 1000
+"""So many deliveries of a client are looked through at most, the latest, however few of them are asked for."""
 _BATCH = 100
 """So many records are read by one call; as many rows of an index are looked at first."""
 _READ_AHEAD = 4 * _BATCH
@@ -62,10 +71,26 @@ class _Search:
     client_id: str | None
     state: State | None
     newest_first: bool = True
+    kinds: Collection[Kind] = tuple(PLANS)
 
     def wants(self, delivery: Delivery) -> bool:
         pairs = ((self.bic, delivery.bic), (self.client_id, delivery.client_id), (self.state, delivery.state))
-        return all(wanted is None or wanted == found for wanted, found in pairs)
+        return delivery.kind in self.kinds and all(wanted is None or wanted == found for wanted, found in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPage:
+    """A page of a client's deliveries, the latest first.
+
+    Attributes:
+        deliveries: ``PAGE`` at most.
+        more: whether there is a page after it.
+        incomplete: whether there may be older ones on no page, since so many have been looked through.
+    """
+
+    deliveries: Sequence[Delivery]
+    more: bool
+    incomplete: bool
 
 
 class Journal:
@@ -95,6 +120,29 @@ class Journal:
         """
         searches = _searches(bic, client_id, state)
         return [*islice(chain.from_iterable(self._found(search, since) for search in searches), limit)]
+
+    def of_client(
+        self,
+        client_id: str,
+        *,
+        kinds: Collection[ClientKind] = CLIENT_KINDS,
+        state: State | None = None,
+        page: int = 1,
+    ) -> ClientPage:
+        """A page of what a client's owner may see of its deliveries; ``page`` counts from 1.
+
+        Only the index of the client's own deliveries is read: the others, though shorter, have those of all clients.
+        """
+        search = _Search(OF_CLIENT, client_id, None, client_id, state, kinds=kinds)
+        first, end = (page - 1) * PAGE, page * PAGE + 1
+        size = min(end + _BATCH, LOOKED_THROUGH)
+        while True:
+            rows = self._rows(search, 0, _END_OF_TIME, size)
+            found = [*islice(self._wanted(search, rows, end), first, end)]
+            more = len(found) > PAGE
+            if more or len(rows) < size or size == LOOKED_THROUGH:
+                return ClientPage(found[:PAGE], more, incomplete=not more and len(rows) == LOOKED_THROUGH)
+            size = LOOKED_THROUGH
 
     def show(self, delivery_id: str) -> Delivery:
         """One delivery. Raises: UnknownDelivery."""
@@ -167,10 +215,12 @@ class Journal:
             newest_first=search.newest_first,
         )
 
-    def _wanted(self, search: _Search, rows: Sequence[Item]) -> Iterator[Delivery]:
-        for piece in pieces(rows, _READ_AHEAD):
-            read = self._read([row["delivery_id"] for row in piece])
+    def _wanted(self, search: _Search, rows: Sequence[Item], ahead: int = _READ_AHEAD) -> Iterator[Delivery]:
+        """Those that a search wants; ``ahead`` records are read at first, and more and more together later."""
+        while rows:
+            read = self._read([row["delivery_id"] for row in rows[:ahead]])
             yield from (delivery for delivery in read.values() if search.wants(delivery))
+            rows, ahead = rows[ahead:], min(2 * ahead, _READ_AHEAD)
 
     def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:
         """Deliveries by their ids, in the order asked for, without those that are gone."""

@@ -8,11 +8,12 @@ over; the receiver then gets the same id once more.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from chalicelib.delivery import headers
 from chalicelib.delivery.bodies import Bodies
 from chalicelib.delivery.deliveries import (
     BODY,
@@ -32,6 +33,7 @@ from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_s
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.exchange import Exchange, noting
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.store import (
     ConditionFailed,
@@ -57,12 +59,14 @@ class Attempt:
         slot: what it holds of its receiver; ``None`` when it is too late to send anything.
         first: the first part of the body, if there is one.
         started: the clock's monotonic seconds.
+        exchange: the headers of the call that was made, if one was.
     """
 
     delivery: Delivery
     slot: Slot | None
     first: Item | None
     started: float
+    exchange: Exchange = field(default_factory=Exchange)
 
 
 class Worker:
@@ -173,7 +177,8 @@ class Worker:
         sender, parcel = self._senders[delivery.kind], self._parcel(attempt)
         if attempt.slot is None:
             raise sender.given_up(parcel)
-        return sender.send(parcel)
+        with noting(attempt.exchange):
+            return sender.send(parcel)
 
     def _parcel(self, attempt: Attempt) -> Parcel:
         delivery, parts = attempt.delivery, attempt.delivery.body_parts
@@ -279,7 +284,7 @@ class Worker:
         """An attempt's line in the history."""
         milliseconds = round((self._clock.monotonic() - attempt.started) * 1000)
         entry = {"at": self._clock.time(), "milliseconds": milliseconds, "status": status, "error": error}
-        return {name: value for name, value in entry.items() if value is not None}
+        return {name: value for name, value in entry.items() if value is not None} | headers.kept(attempt.exchange)
 
     def _report(self, delivery: Delivery, defect: BaseException) -> None:
         """Put an id into the dead-letter queue, whose alarm calls a person: an attempt met a defect of ours."""

@@ -15,10 +15,11 @@ from chalicelib.demo_bank.customers import Customer
 from chalicelib.demo_bank.execution import book
 from chalicelib.demo_bank.hub_client import HubRefused
 from chalicelib.demo_bank.journeys import Journey, Moved, UnknownJourney
-from chalicelib.demo_bank.pages import Visit, message, page, safe_origin, see_other, set_cookie
+from chalicelib.demo_bank.pages import NO_REFERRER, Visit, message, page, set_cookie
 from chalicelib.demo_bank.runtime import HubUnreachable
 from chalicelib.foundation import log
 from chalicelib.foundation.identifiers import SECRET_LENGTH, new_secret
+from chalicelib.foundation.pages import safe_origin, see_other
 from chalicelib.foundation.store import ConditionFailed
 
 COOKIE = "demo_bank_browser"
@@ -244,7 +245,7 @@ def _finished(visit: Visit, journey: Journey) -> Response:
         return _hub_refused(visit, *journey.error, link=journey.cancel_url, label=f"Back to {journey.tpp_name}")
     if visit.is_post or visit.field("waiting"):
         return see_other(journey.result)
-    return page(visit, "finished.html", journey=journey)
+    return page(visit, "finished.html", referrer=NO_REFERRER, journey=journey)
 
 
 def _hub_refused(visit: Visit, code: str, reason: str, *, link: str, label: str) -> Response:

@@ -7,11 +7,12 @@ from chalice.app import Response
 from chalicelib.demo_bank import consents, customers, hub_client
 from chalicelib.demo_bank.area import in_session, session_of, sign_in_page
 from chalicelib.demo_bank.hub_client import HubRefused
-from chalicelib.demo_bank.pages import Visit, page, see_other
+from chalicelib.demo_bank.pages import Visit, page
 from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.demo_bank.runtime import HubUnreachable
 from chalicelib.demo_bank.sessions import Session
 from chalicelib.foundation import log
+from chalicelib.foundation.pages import see_other
 
 PLACE = "/consents"
 _NOT_THERE = {"4202", "RESOURCE_UNKNOWN"}

@@ -20,8 +20,9 @@ from chalicelib.demo_bank.customers import Account, Customer
 from chalicelib.demo_bank.execution import Moved
 from chalicelib.demo_bank.initiation import can_pay
 from chalicelib.demo_bank.orders import Order
-from chalicelib.demo_bank.pages import Visit, message, page, safe_origin, see_other
+from chalicelib.demo_bank.pages import NO_REFERRER, Visit, message, page
 from chalicelib.demo_bank.sessions import Session
+from chalicelib.foundation.pages import safe_origin, see_other
 
 PLACE = "/payment/"
 KEY_CODES = 3
@@ -41,7 +42,7 @@ def show(visit: Visit, secret: str) -> Response:
     order = execution.refresh(visit.bank, order)
     session = _of_payer(order, area.session_of(visit))
     if order.state != "open":
-        return page(visit, "payment_outcome.html", order=order, is_own=session is not None)
+        return page(visit, "payment_outcome.html", referrer=NO_REFERRER, order=order, is_own=session is not None)
     if session is None:
         return _sign_in_page(visit, order)
     if not order.account_id or (visit.field("change") and not order.is_fixed):

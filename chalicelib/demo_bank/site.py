@@ -54,7 +54,7 @@ def serve(name: BankName, incoming: Incoming) -> Response:
     page = PAGES.get((incoming.method, place))
     if page is None and incoming.method == "POST":
         return _webhook(name, place, incoming)
-    visit = Visit(bank(name), incoming)
+    visit = Visit(incoming, bank(name))
     if visit.is_post and visit.is_foreign:
         return pages.message(visit, "This form came from elsewhere", _FOREIGN, status=403)
     if page is not None:
@@ -62,7 +62,7 @@ def serve(name: BankName, incoming: Incoming) -> Response:
     for beginning, family in FAMILIES.items():
         if place.startswith(beginning):
             return family(visit, place.removeprefix(beginning))
-    return pages.message(visit, "Not found", "There is nothing at this address.", status=404)
+    return pages.not_found(visit)
 
 
 def failed(incoming: Incoming, error: Exception) -> Response:
@@ -70,7 +70,7 @@ def failed(incoming: Incoming, error: Exception) -> Response:
     name = BY_NAME[incoming.route.split("/")[2]].name
     if incoming.method == "POST" and ("POST", _place(incoming)) not in PAGES:
         return webhooks.failure(bank(name), incoming, error)
-    return _failed_page(Visit(bank(name), incoming), error)
+    return _failed_page(Visit(incoming, bank(name)), error)
 
 
 def _place(incoming: Incoming) -> str:

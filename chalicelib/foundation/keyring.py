@@ -10,13 +10,16 @@ from __future__ import annotations
 import base64
 from typing import Any, Protocol
 
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from chalicelib.foundation import log, signatures
 from chalicelib.foundation.clock import Clock
 
 CACHED_SECONDS = 60
+_KEYS_DERIVED_FROM = 2
 
 
 class KeyManagement(Protocol):
@@ -57,6 +60,7 @@ class Keyring:
         self._clock = clock
         self._state: dict[str, Any] = {}
         self._loaded_at = 0
+        self._plain: dict[int, bytes] = {}
         self._ciphers: dict[int, AESGCM] = {}
         self._private: dict[str, RSAPrivateKey] = {}
 
@@ -118,14 +122,29 @@ class Keyring:
 
     def data_key(self, number: int) -> AESGCM:
         if number not in self._ciphers:
+            self._ciphers[number] = AESGCM(self._unwrapped(number))
+        return self._ciphers[number]
+
+    def derived_keys(self, purpose: str) -> list[bytes]:
+        """256-bit keys for one purpose, oldest first: sign with the last, verify with all.
+
+        They come of the newest two data keys (HKDF, RFC 5869), so that what was signed before a rotation holds on until
+        the next one.
+        """
+        numbers = [int(entry["id"]) for entry in self._load()["data_keys"][-_KEYS_DERIVED_FROM:]]
+        return [_derived(self._unwrapped(number), purpose) for number in numbers]
+
+    def _unwrapped(self, number: int) -> bytes:
+        """A data key in clear, unwrapped once. Raises: KeyError."""
+        if number not in self._plain:
             wrapped = self._wrapped(number)
             if wrapped is None:  # sealed by a process that has seen a rotation which this one has not
                 self._state = {}
                 wrapped = self._wrapped(number)
             if wrapped is None:
                 raise KeyError(number)
-            self._ciphers[number] = AESGCM(self._kms.unwrap(base64.b64decode(wrapped)))
-        return self._ciphers[number]
+            self._plain[number] = self._kms.unwrap(base64.b64decode(wrapped))
+        return self._plain[number]
 
     def _wrapped(self, number: int) -> str | None:
         return next((entry["wrapped"] for entry in self._load()["data_keys"] if int(entry["id"]) == number), None)
@@ -158,3 +177,7 @@ class Keyring:
     def _save(self, state: dict[str, Any], replacing: dict[str, Any]) -> None:
         self._secrets.put(self._name, state, replacing)
         self._state, self._loaded_at = state, self._clock.time()
+
+
+def _derived(key: bytes, purpose: str) -> bytes:
+    return HKDF(hashes.SHA256(), length=32, salt=None, info=purpose.encode()).derive(key)

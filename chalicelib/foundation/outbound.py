@@ -40,6 +40,7 @@ from urllib3.exceptions import (
 from urllib3.util.connection import create_connection
 from urllib3.util.ssl_ import create_urllib3_context
 
+from chalicelib.foundation import exchange
 from chalicelib.foundation.addresses import is_public
 
 CONNECT_SECONDS = 3.0
@@ -150,6 +151,7 @@ class Outbound:
                 redirect=False,
                 preload_content=False,
             )
+            exchange.received(answer.headers)
             try:
                 content = _read(answer)
             except BaseException:
@@ -161,6 +163,12 @@ class Outbound:
         except (HTTPError, OSError, ValueError, http.client.HTTPException) as error:
             raise _translate(error, handled) from error
         return Reply(answer.status, content, answer.headers, time.monotonic() - started)
+
+
+def _headers_in(head: bytes) -> dict[str, str]:
+    """The headers of a request, from the bytes that it begins with."""
+    lines = head.decode("latin-1").split("\r\n")[1:]
+    return {name: value for name, _, value in (line.partition(": ") for line in lines) if name}
 
 
 def _read(raw: Any) -> bytes:
@@ -296,6 +304,8 @@ class _Connecting:
         if self.sock is None:
             self.connect()  # type: ignore[attr-defined]
         self.sock.settimeout(_remaining())
+        if not _call.sent:
+            exchange.sent(_headers_in(data))
         _call.sent = True
         super().send(data)  # type: ignore[misc]
 

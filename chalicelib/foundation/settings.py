@@ -72,8 +72,13 @@ class Settings:
         return urlsplit(self.public_url).path
 
     @property
-    def has_demo_banks(self) -> bool:
+    def is_sandbox(self) -> bool:
+        """Whether TPPs may do everything by themselves, and nothing that is paid is real."""
         return self.stage != "prod"
+
+    @property
+    def has_demo_banks(self) -> bool:
+        return self.is_sandbox
 
     @property
     def code_lifetime(self) -> int:

@@ -17,14 +17,23 @@ from chalicelib.foundation.vault import Vault
 
 TABLE = "clients"
 TITLE_LENGTH = 128
+_ID_LENGTH = 64
 
 
 class InvalidClient(ValueError):
-    """A client's member that cannot be accepted; the message says which and why."""
+    """A client's member that cannot be accepted: ``member`` names it, the message says why."""
+
+    def __init__(self, member: str, message: str) -> None:
+        self.member = member
+        super().__init__(message)
 
 
 class UnknownClient(LookupError):
-    """There is no client of that id."""
+    """There is no client of that id, or it is not this owner's."""
+
+
+class ClientExists(Exception):
+    """A client of that id is registered already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +126,17 @@ class Clients:
         registration_number: str | None = None,
         events_url: str | None = None,
         active: bool = True,
+        client_id: str | None = None,
     ) -> Registered:
         """Register a TPP, with a secret when it is to have one, and with an events secret when it has an Events URL.
 
+        ``client_id`` is for forms that may be sent twice: a UUID that was made for this one registration.
+
         Raises:
             InvalidClient: naming the member.
+            ClientExists: what was made for ``client_id`` stands there already.
         """
-        client_id = new_uuid()
+        client_id = client_id or new_uuid()
         plain = new_secret() if secret or self._settings.stage == "prod" else None
         client = Client(
             client_id=client_id,
@@ -142,13 +155,16 @@ class Clients:
         if client.events_url:
             events_secret, entry = self._new_events_secret(client_id)
             client = replace(client, event_secrets=(entry,))
-        self._store.put(TABLE, _item(client), absent("client_id"))
+        try:
+            self._store.put(TABLE, _item(client), absent("client_id"))
+        except ConditionFailed:
+            raise ClientExists(client_id) from None
         return Registered(client, plain, events_secret)
 
-    def get(self, client_id: str) -> Client:
-        """Raises: UnknownClient."""
-        item = self._store.get(*client_key(client_id))
-        if item is None:
+    def get(self, client_id: str, owner: str | None = None) -> Client:
+        """A client, of ``owner`` if one is named. Raises: UnknownClient."""
+        item = self._store.get(*client_key(client_id)) if 0 < len(client_id) <= _ID_LENGTH else None
+        if item is None or owner not in (None, item["owner"]):
             raise UnknownClient(client_id)
         return Client.from_item(item)
 
@@ -165,12 +181,13 @@ class Clients:
             if after is None:
                 return clients
 
-    def activate(self, client_id: str) -> Client:
-        return self._set_active(client_id, True)
+    def activate(self, client_id: str, owner: str | None = None) -> Client:
+        """Raises: UnknownClient."""
+        return self._set_active(client_id, True, owner)
 
-    def deactivate(self, client_id: str) -> Client:
-        """Every call of the client is refused from now on."""
-        return self._set_active(client_id, False)
+    def deactivate(self, client_id: str, owner: str | None = None) -> Client:
+        """Every call of the client is refused from now on. Raises: UnknownClient."""
+        return self._set_active(client_id, False, owner)
 
     def set_events_url(self, client_id: str, url: str | None) -> Registered:
         """Say where a client's events go, with an events secret if it never had one; ``None`` ends them.
@@ -204,7 +221,7 @@ class Clients:
 
         def changed(client: Client) -> Registered:
             if client.events_url is None:
-                raise InvalidClient("the client has no Events URL")
+                raise InvalidClient("events_url", "the client has no Events URL")
             until = self._clock.time() + overlap
             kept = [replace(newest, valid_until=until) for newest in client.event_secrets[-1:] if overlap]
             plain, entry = self._new_events_secret(client_id)
@@ -249,11 +266,10 @@ class Clients:
                 self._store.wait(attempt)
         raise Conflict("other operators changed the client at every attempt")
 
-    def _set_active(self, client_id: str, active: bool) -> Client:
+    def _set_active(self, client_id: str, active: bool, owner: str | None) -> Client:
+        condition = Attr("client_id").exists() if owner is None else Attr("owner").eq(owner)
         try:
-            item = self._store.update(
-                TABLE, {"client_id": client_id}, set={"active": active}, condition=Attr("client_id").exists()
-            )
+            item = self._store.update(TABLE, {"client_id": client_id}, set={"active": active}, condition=condition)
         except ConditionFailed:
             raise UnknownClient(client_id) from None
         return Client.from_item(item)
@@ -262,7 +278,7 @@ class Clients:
         try:
             return check_address(url, local=self._settings.is_local)
         except InvalidAddress as error:
-            raise InvalidClient(f"{member} {error}") from None
+            raise InvalidClient(member, f"{member} {error}") from None
 
 
 def _item(client: Client) -> Item:
@@ -302,5 +318,5 @@ def _context(client_id: str) -> str:
 def _text(member: str, value: str, length: int) -> str:
     text = value.strip()
     if not 1 <= len(text) <= length or not text.isprintable():
-        raise InvalidClient(f"{member} must be 1 to {length} printable characters")
+        raise InvalidClient(member, f"{member} must be 1 to {length} printable characters")
     return text

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from chalicelib.foundation.identifiers import digest
 
-DOCUMENTS = ("tpp", "bank-v1", "bank-v2")
 _ROOM = Path(__file__).parent / "openapi"
+DOCUMENTS = tuple(sorted(file.stem for file in _ROOM.glob("*.json")))
+"""The names of the documents that exist."""
 _WRITTEN_WITH = "http://127.0.0.1:8000"
 
 

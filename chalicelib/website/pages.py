@@ -1,50 +1,170 @@
-"""Pages: templates under a Content-Security-Policy that allows no inline script and no inline style."""
+"""The frame of the web interface: visits with their session, templates, and what browsers are told to forbid."""
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, cached_property
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import urlencode
 
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation.web import text_answer
+from chalicelib.foundation import pages
+from chalicelib.foundation.statics import Statics
+from chalicelib.foundation.templates import Templates
+from chalicelib.website import wording
+from chalicelib.website.navigation import entries
+from chalicelib.website.sessions import LIFETIME, Session
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
+COOKIE = "causeway_session"
+NO_REFERRER = "no-referrer"
 _ROOM = Path(__file__).parent
-_SECURITY = {
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-        "frame-ancestors 'none'; base-uri 'none'"
-    ),
-    "Referrer-Policy": "no-referrer",
-    "X-Frame-Options": "DENY",
-}
+_SHARED = Path(pages.__file__).parent
+_SWAGGER_UI = ("swagger-ui.css", "swagger-ui-bundle.js")
 
 
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # only pages need it
+class Visit(pages.Visit):
+    """One request of a browser, with the session that it belongs to."""
 
-    return Environment(
-        loader=FileSystemLoader(_ROOM / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    @cached_property
+    def session(self) -> Session:
+        """The session of the browser's cookie, or a new one that nobody is signed in to."""
+        cookie = self.cookie(COOKIE)
+        return (hub().sessions.find(cookie) if cookie else None) or hub().sessions.visitor()
+
+    @property
+    def email(self) -> str | None:
+        """The user who is signed in."""
+        return self.session.email if self.cookie(COOKIE) else None
+
+    @property
+    def user(self) -> str:
+        """The user who is signed in, where somebody has to be."""
+        assert self.email is not None, "only users get to this page"
+        return self.email
+
+    @property
+    def address(self) -> str:
+        """The IP address that the request came from."""
+        return str((self.incoming.context.get("identity") or {}).get("sourceIp") or "")
+
+    @property
+    def form_token(self) -> str:
+        """What every form of the page carries."""
+        return self.session.form_token
+
+    @property
+    def is_genuine(self) -> bool:
+        """Whether the form that was sent stood on a page of this session."""
+        return not self.is_foreign and hub().sessions.accepts(self.session, self.field("form_token"))
+
+    @property
+    def cookie_to_set(self) -> str:
+        """The Set-Cookie value of a session that the browser does not have yet; nothing if none was needed."""
+        known = "session" not in self.__dict__ or self.session.cookie == self.cookie(COOKIE)
+        return "" if known else cookie_of(self.session)
+
+
+def page(
+    visit: Visit | None,
+    template: str,
+    *,
+    status: int = 200,
+    leads_to: Iterable[str] = (),
+    referrer: str = "same-origin",
+    **values: Any,
+) -> Response:
+    """A page made from a template.
+
+    Args:
+        visit: whose page it is; ``None`` for one that has neither a menu nor forms.
+        template: its name.
+        status: of the answer.
+        leads_to: the addresses that its forms, or the redirects that answer them, may end at.
+        referrer: ``NO_REFERRER`` where codes or tokens pass.
+        values: what the template needs.
+    """
+    text = _render(visit, template, values)
+    security = pages.security_headers(leads_to, referrer=referrer, script_src="'self'", connect_src="'self'")
+    return pages.html_answer(text, status, security, visit.cookie_to_set if visit else "")
+
+
+def specification_page(visit: Visit, template: str, **values: Any) -> Response:
+    """A page with Swagger UI on it, which styles its elements one by one."""
+    text = _render(visit, template, values)
+    security = pages.security_headers(
+        referrer=NO_REFERRER,
+        script_src="'self'",
+        connect_src="'self'",
+        style_src="'self' 'unsafe-inline'",
+        img_src="'self' data:",
     )
+    return pages.html_answer(text, 200, security, visit.cookie_to_set)
 
 
-def page(template: str, status: int = 200, **values: Any) -> Response:
-    """A page made from a template."""
-    text = _environment().get_template(template).render(path=hub().settings.public_path, **values)
-    return text_answer(text, "text/html; charset=utf-8", status, _SECURITY)
+def message(visit: Visit | None, title: str, what: str, next_step: str, *, status: int, **values: str) -> Response:
+    """A page that says what happened and what to do; ``link`` and ``label`` lead on, ``request_id`` is to quote."""
+    shown = {"link": "", "label": "", "request_id": ""} | values
+    return page(visit, "message.html", status=status, title=title, what=what, next_step=next_step, **shown)
 
 
 def error_page(title: str, what: str, next_step: str, *, status: int) -> Response:
-    """A page for a person whom something went wrong for: what happened, and what to do."""
-    return page("error.html", status, title=title, what=what, next_step=next_step)
+    """A page for a person whom something went wrong for, and who need not be a user."""
+    return message(None, title, what, next_step, status=status)
+
+
+def link(place: str, **query: str) -> str:
+    """A link inside the web interface."""
+    return f"{hub().settings.public_path}{place}" + (f"?{urlencode(query)}" if query else "")
+
+
+def go(place: str, **query: str) -> Response:
+    """The browser goes on to another page of the web interface."""
+    return pages.see_other(link(place, **query))
+
+
+def cookie_of(session: Session | None) -> str:
+    """The Set-Cookie value that keeps a session in the browser; that removes it, for none."""
+    settings = hub().settings
+    return pages.cookie(
+        COOKIE,
+        session.cookie if session else "",
+        LIFETIME if session else 0,
+        path=settings.public_path or "/",
+        secure=not settings.is_local,
+    )
 
 
 @cache
-def stylesheet() -> str:
-    return (_ROOM / "static" / "style.css").read_text(encoding="utf-8")
+def statics() -> Statics:
+    """The style sheets, scripts and pictures of the web interface, and what it needs of Swagger UI."""
+    swagger_ui = find_spec("flask_swagger_ui")  # carries the files; its code, and Flask, are never loaded
+    assert swagger_ui is not None and swagger_ui.origin is not None, "the package is one of the requirements"
+    files = [Path(swagger_ui.origin).parent / "dist" / name for name in _SWAGGER_UI]
+    return Statics((_ROOM / "static", _SHARED / "static"), files)
+
+
+def _render(visit: Visit | None, template: str, values: dict[str, Any]) -> str:
+    email = visit.email if visit else None
+    place = visit.incoming.route if visit else ""
+    settings = hub().settings
+    return _templates().render(
+        template,
+        visit=visit,
+        email=email,
+        menu=entries(place) if visit else (),
+        path=settings.public_path,
+        base=settings.public_url,
+        stage=settings.stage,
+        sandbox=settings.is_sandbox,
+        static=lambda name: f"{settings.public_path}/static/{statics().name(name)}",
+        **values,
+    )
+
+
+@cache
+def _templates() -> Templates:
+    return Templates((_ROOM / "templates",), wording.FILTERS)

@@ -1,86 +1,48 @@
-"""The web interface's addresses: the first page, the shared callback, and the service's health."""
+"""The routes of the web interface, its static files, the OpenAPI documents, and the service's health.
+
+The pages are loaded when somebody first goes there.
+"""
 
 from __future__ import annotations
 
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation import log
-from chalicelib.foundation.identifiers import Credential
 from chalicelib.foundation.web import JSON, Incoming, Routes, View, json_answer, text_answer
-from chalicelib.openbanking.protocol.payments import STATUSES
 from chalicelib.website.descriptions import DOCUMENTS, description
-from chalicelib.website.pages import error_page, page, stylesheet
+from chalicelib.website.destinations import PLACES
 
 
 def _failed(incoming: Incoming, error: Exception) -> Response:
-    log.exception("failed", error=type(error).__name__)
-    return error_page("Something went wrong here", "The service failed.", "Please try again.", status=500)
+    from chalicelib.website import site
+
+    return site.failed(incoming, error)
+
+
+def _page(place: str) -> View:
+    def served(incoming: Incoming) -> Response:
+        from chalicelib.website import site
+
+        return site.serve(place, incoming)
+
+    return served
 
 
 website_routes = Routes(__name__, _failed)
 
-
-@website_routes.get("/")
-def home(incoming: Incoming) -> Response:
-    settings = hub().settings
-    return page(
-        "home.html",
-        base=settings.public_url,
-        bank_base=settings.bank_api_url,
-        stage=settings.stage,
-        sandbox=settings.has_demo_banks,
-        banks=hub().banks.directory(),
-    )
+for _place, _methods in PLACES.items():
+    website_routes.serve(_place, _methods, _page(_place))
 
 
-@website_routes.get("/authorize/callback")
-def callback(incoming: Incoming) -> Response:
-    """Where PSUs of clients without a Callback URL of their own come back to: shows what came, exchanges nothing."""
-    query = dict(incoming.query)
-    code = query.get("authorization_code") or query.get("code") or ""
-    return page(
-        "callback.html",
-        base=hub().settings.public_url,
-        code=code if Credential.parse(code, parts=1) else None,  # anybody can make an address; no quotes get in here
-        state=query.get("state"),
-        error=query.get("error"),
-        description=query.get("error_description"),
-        lifetime=hub().settings.code_lifetime,
-    )
+@website_routes.get("/static/{name}")
+def static(incoming: Incoming) -> Response:
+    """A style sheet, script or picture under its hashed name."""
+    from chalicelib.website.pages import error_page, statics
 
-
-@website_routes.get("/payments/callback")
-def payment_callback(incoming: Incoming) -> Response:
-    """Where PSUs come back to after a payment: what the address says and, since it can be forged, what the bank says.
-
-    The bank is asked when the payment's callback_url had its ``bic`` in the query.
-    """
-    query = dict(incoming.query)
-    bic, payment_id = query.get("bic", ""), query.get("payment_id", "")
-    known = hub().callback_status.look(bic, payment_id, hub().clients.default_callback) if bic and payment_id else None
-    return page(
-        "payment.html",
-        base=hub().settings.public_url,
-        payment_id=payment_id,
-        told=query.get("status"),
-        told_meaning=_meaning(query.get("status")),
-        message=query.get("message"),
-        bic=bic,
-        known=known,
-        known_meaning=_meaning(known.status) if known else "",
-    )
-
-
-def _meaning(status: object) -> str:
-    """A payment status of either version in words."""
-    names = {str(code): meaning for version in STATUSES.values() for code, meaning in version.items()}
-    return names.get(str(status), "")
-
-
-@website_routes.get("/static/style.css")
-def style(incoming: Incoming) -> Response:
-    return text_answer(stylesheet(), "text/css; charset=utf-8", headers={"Cache-Control": "public, max-age=3600"})
+    found = statics().answer(incoming.uri["name"])
+    if found is None:
+        return error_page("Not found", "There is no such file.", "Load the page again that led here.", status=404)
+    return found
 
 
 @website_routes.get("/health")

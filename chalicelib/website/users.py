@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.store import ConditionFailed, Item, Store, absent
 
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
 TABLE = "users"
 PASSWORD_LENGTH = (10, 256)
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")
+_ESTIMATED = 72
+"""So many characters of a password are judged; the rest only makes it better."""
+_GUESSABLE = 2
+"""zxcvbn's score from which on a password takes more than a million guesses."""
 
 
 class InvalidUser(ValueError):
-    """A member of a registration that cannot be accepted; the message says which and why."""
+    """A member of a registration that cannot be accepted: ``member`` names it, the message says why."""
+
+    def __init__(self, member: str, reason: str) -> None:
+        self.member = member
+        super().__init__(reason)
 
 
 class UserExists(Exception):
@@ -43,18 +57,13 @@ class Users:
             InvalidUser: naming the member.
             UserExists: the email is taken.
         """
-        from argon2 import PasswordHasher  # few requests need it
-
         name = normalise(email)
-        if not PASSWORD_LENGTH[0] <= len(password) <= PASSWORD_LENGTH[1]:
-            raise InvalidUser(f"password must have {PASSWORD_LENGTH[0]} to {PASSWORD_LENGTH[1]} characters")
-        if password.lower() == name:
-            raise InvalidUser("password must not be the email")
+        _check_password(name, password)
         if not terms_accepted:
-            raise InvalidUser("the terms must be accepted")
+            raise InvalidUser("terms", "the terms must be accepted")
         item = {
             "email": name,
-            "password_hash": PasswordHasher().hash(password),
+            "password_hash": _hasher().hash(_spelled(password)),
             "terms_accepted_at": self._clock.time(),
             "created_at": self._clock.time(),
         }
@@ -68,14 +77,67 @@ class Users:
         item = self._store.get(TABLE, {"email": normalise(email)})
         return _user(item) if item else None
 
+    def authenticate(self, email: str, password: str) -> User | None:
+        """The user of an email and a password; ``None``, after as long a time, when there is none or it is another."""
+        try:
+            item = self._store.get(TABLE, {"email": normalise(email)})
+        except InvalidUser:
+            item = None
+        known = item["password_hash"] if item else _nobodys_hash()
+        is_right = _verifies(known, password)
+        return _user(item) if item and is_right else None
+
 
 def normalise(email: str) -> str:
     """An email address in the form it is stored in. Raises: InvalidUser."""
     name = email.strip().lower()
     if len(name) > 254 or not name.isprintable() or not _EMAIL.fullmatch(name):
-        raise InvalidUser("email must be an email address")
+        raise InvalidUser("email", "email must be an email address, like name@example.com")
     return name
 
 
 def _user(item: Item) -> User:
     return User(email=item["email"], created_at=item["created_at"])
+
+
+def _check_password(name: str, password: str) -> None:
+    """Raises: InvalidUser, for a password that is too short, too long, the email, or one of those tried first."""
+    from zxcvbn import zxcvbn  # few requests need it
+
+    if not PASSWORD_LENGTH[0] <= len(password) <= PASSWORD_LENGTH[1]:
+        shortest, longest = PASSWORD_LENGTH
+        raise InvalidUser("password", f"password must have {shortest} to {longest} characters")
+    if password.lower() == name:
+        raise InvalidUser("password", "password must not be the email")
+    estimate = zxcvbn(password[:_ESTIMATED], user_inputs=[name, *name.split("@")])
+    if estimate["score"] < _GUESSABLE:
+        reason = estimate["feedback"]["warning"] or "It would be guessed within a million attempts."
+        raise InvalidUser("password", f"password is too common: {reason[:1].lower()}{reason[1:].removesuffix('.')}")
+
+
+@cache
+def _hasher() -> PasswordHasher:
+    from argon2 import PasswordHasher, profiles  # few requests need it
+
+    return PasswordHasher.from_parameters(profiles.RFC_9106_LOW_MEMORY)
+
+
+@cache
+def _nobodys_hash() -> str:
+    """What an unknown user's password is compared with, so that the answer takes as long as for a known one."""
+    return _hasher().hash("nobody has this password")
+
+
+def _verifies(known: str, password: str) -> bool:
+    from argon2.exceptions import VerifyMismatchError
+
+    _nobodys_hash()  # made by whoever comes first, so that its making tells nothing
+    try:
+        return len(password) <= PASSWORD_LENGTH[1] and _hasher().verify(known, _spelled(password))
+    except VerifyMismatchError:
+        return False
+
+
+def _spelled(password: str) -> str:
+    """A password in one spelling, however a keyboard composes its letters (NFKC, NIST SP 800-63B)."""
+    return unicodedata.normalize("NFKC", password)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -63,6 +63,8 @@ def list_deliveries(
 @reporting
 def show(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
     """Show one delivery and its attempts; never what it carries.
+
+    Of an attempt's headers, sent (>) and received (<), those are shown that hold nothing to be kept from others.
 
     \b
     Example:
@@ -143,12 +145,16 @@ def members(delivery: Delivery, now: int) -> dict[str, Any]:
 
 def described(shown: Mapping[str, Any]) -> str:
     """The ``members`` of a delivery for people."""
-    return listing({**shown, "history": [_attempt(entry) for entry in shown["history"]]})
+    return listing({**shown, "history": [line for entry in shown["history"] for line in _attempt(entry)]})
 
 
-def _attempt(entry: Mapping[str, Any]) -> str:
+def _attempt(entry: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of an attempt: how it went, and its headers, if it has any."""
     outcome = ": ".join(str(entry[name]) for name in ("status", "error") if name in entry) or "arrived"
-    return f"{entry['at']}  {entry['milliseconds']} ms  {outcome}"
+    yield f"{entry['at']}  {entry['milliseconds']} ms  {outcome}"
+    for mark, side in ((">", "sent"), ("<", "received")):
+        for name, value in entry.get(side, {}).items():
+            yield f"  {mark} {name}: {value}"
 
 
 def _time(seconds: int | None) -> str | None:

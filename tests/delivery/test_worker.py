@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
@@ -12,7 +12,7 @@ from chalicelib.delivery.deliveries import CLAIMED_SECONDS
 from chalicelib.delivery.outcomes import Answer, Arrived
 from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, Kind
 from chalicelib.delivery.worker import Worker
-from chalicelib.foundation import log
+from chalicelib.foundation import exchange, log
 from chalicelib.foundation.store import Conflict, Operation, StoreUnavailable
 from tests.conftest import Lines
 from tests.delivery.conftest import Receiver, begun, buried, fail, record
@@ -27,6 +27,13 @@ def wait(world: World, delivery_id: str) -> None:
     due_at = world.delivery(delivery_id).due_at
     assert due_at is not None
     world.clock.advance(max(0, due_at - world.clock.time()))
+
+
+def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None) -> None:
+    """What goes over the wire during an attempt."""
+    exchange.sent(sent)
+    if received is not None:
+        exchange.received(received)
 
 
 # -- one attempt
@@ -56,6 +63,67 @@ def test_an_attempt_is_timed(world: World, worker: Worker, receiver: Receiver, r
     worker.attempt(recorded)
 
     assert world.delivery(recorded).last["milliseconds"] == 1250
+
+
+# -- headers
+
+
+def test_an_attempt_is_kept_with_the_headers_that_it_sent_and_received(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    receiver.meanwhile = lambda: exchanged({"X-Api-Key": "a secret", "Accept": "*/*"}, {"Retry-After": "7"})
+    receiver.failures = [fail(status=503)]
+    worker.attempt(recorded)
+    wait(world, recorded)
+    worker.attempt(recorded)
+
+    first, second = world.delivery(recorded).history
+    assert first["sent"] == {"x-api-key": "***", "accept": "*/*"}
+    assert first["received"] == {"retry-after": "7"}
+    assert second.keys() == {"at", "milliseconds", "status"}  # nothing was sent
+    assert world.delivery(recorded).latency == second["milliseconds"]
+
+
+@pytest.mark.parametrize("failure", [fail(), fail(final=True), RuntimeError("a defect")])
+def test_an_attempt_that_failed_without_an_answer_is_kept_with_what_it_sent(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, failure: Exception
+) -> None:
+    receiver.meanwhile = lambda: exchanged({"Accept": "*/*"})
+    receiver.failures = [failure]
+    worker.attempt(recorded)
+
+    last = world.delivery(recorded).last
+    assert last["sent"] == {"accept": "*/*"}
+    assert "received" not in last
+
+
+def test_an_attempt_that_was_put_off_keeps_nothing(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    receiver.failures = [fail(not_made=True)]
+    worker.attempt(recorded)
+
+    delivery = world.delivery(recorded)
+    assert (delivery.history, delivery.latency) == ((), None)
+
+
+def test_what_was_recorded_before_headers_were_kept_goes_on(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    key = {"delivery_id": recorded, "part": "record"}
+    before = {"at": 1, "milliseconds": 250, "status": 503, "error": "it answered with status 503"}
+    world.hub.store.update("deliveries", key, set={"history": [before], "attempts": 1})
+    assert (world.delivery(recorded).last, world.delivery(recorded).latency) == (before, 250)
+
+    receiver.meanwhile = lambda: exchanged({"Accept": "*/*"}, {})
+    worker.attempt(recorded)
+
+    first, second = world.delivery(recorded).history
+    assert first == before
+    assert (second["sent"], second["received"]) == ({"accept": "*/*"}, {})
+
+
+# -- logs
 
 
 def test_an_attempt_logs_under_the_request_that_caused_it(world: World, worker: Worker, lines: Lines) -> None:

@@ -9,6 +9,7 @@ import pytest
 from chalicelib.delivery.outcomes import Undeliverable
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.outbound import Reply
 from infra.admin import connection, times
 from infra.admin.output import Refused
 from tests.infra.test_admin import done, refused, run
@@ -93,6 +94,28 @@ def test_a_delivery_is_shown_with_its_attempts_and_without_what_it_carries(
     assert "410: gone [2J for good\n" in text
     assert SECRET not in text + str(shown)
     assert "claimed_by" not in shown
+
+
+def test_a_delivery_is_shown_with_the_headers_of_its_attempts(world: World) -> None:
+    world.wants_events()
+    world.receiver.answers = [Reply(503, b"", {"Server": "nginx", "Set-Cookie": SECRET}, 0.01)]
+    delivery_id = world.hub.events.test(world.client)
+    world.hub.worker.attempt(delivery_id)
+
+    (attempt,) = done("deliveries", "show", delivery_id)["delivery"]["history"]
+    lines = run("deliveries", "show", delivery_id).stdout.splitlines()
+
+    assert attempt["sent"]["webhook-id"] == delivery_id
+    assert attempt["received"] == {"server": "nginx", "set-cookie": "***"}
+    shown = [line.strip() for line in lines if line.strip().startswith((">", "<"))]
+    assert shown == [
+        "> content-type: application/json",
+        f"> webhook-id: {delivery_id}",
+        f"> webhook-timestamp: {world.clock.time()}",
+        "> webhook-signature: ***",
+        "< server: nginx",
+        "< set-cookie: ***",
+    ]
 
 
 def test_a_delivery_under_way_has_no_next_attempt_yet(world: World) -> None:

@@ -144,7 +144,7 @@ def test_who_tells_of_expiries_uses_what_it_may_and_may_what_it_uses(
     assert all(told == policy(stage, "-expire") for stage in STAGES)
 
 
-def test_the_interface_may_record_and_queue_what_it_tells_and_accepts(
+def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     world.wants_events()
@@ -157,6 +157,7 @@ def test_the_interface_may_record_and_queue_what_it_tells_and_accepts(
         direct.pay_at_once()
         direct.report(4)
         world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        world.hub.journal.of_client(world.client.client_id)
 
     taken_up = working(work)
 

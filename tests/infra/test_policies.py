@@ -17,7 +17,7 @@ STAGES = ("dev", "prod")
 POLICIES = sorted(FOLDER.glob("policy-*.json"))
 OF_DEMO_BANKS = {"settle"}
 """The functions that are registered together with the demonstration banks, and so never in production."""
-OF_OPERATOR = {"failed", "bank", "client"}
+OF_OPERATOR = {"failed", "bank"}
 """The indexes of the deliveries that nobody but the operator's command line looks through."""
 TAKING = {"ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
 """What Lambda itself does with the consumer's rights."""
@@ -96,6 +96,14 @@ def test_nobody_reads_whole_tables_or_changes_keys_and_secrets(file: Path) -> No
     assert "dynamodb:Scan" not in actions
     assert {action for action in actions if action.startswith("kms:")} <= {"kms:Decrypt"}
     assert {action for action in actions if action.startswith("secretsmanager:")} <= {"secretsmanager:GetSecretValue"}
+
+
+@each_stage
+def test_the_interface_looks_through_the_deliveries_of_one_client_only(stage: str) -> None:
+    deliveries = f"arn:aws:dynamodb:*:*:table/causeway-{stage}-deliveries"
+    rights = granted(FOLDER / f"policy-{stage}.json", "dynamodb:Query")
+
+    assert {place for _, place in rights if place.startswith(deliveries)} == {f"{deliveries}/index/client"}
 
 
 @each_stage

@@ -111,6 +111,7 @@ TABLES = [
     "payments",
     "statistics",
     "users",
+    "website",
 ]
 
 
@@ -149,6 +150,7 @@ def test_records_that_expire_do_so_by_one_attribute() -> None:
         "deliveries",
         "idempotency",
         "payments",
+        "website",
     }
 
 

@@ -9,81 +9,152 @@ from urllib.parse import quote
 import pytest
 
 from chalicelib.foundation.outbound import TimedOut
+from chalicelib.foundation.store import StoreUnavailable
+from chalicelib.website import site
+from chalicelib.website.destinations import PLACES
 from tests.openbanking.test_payments import Payer
+from tests.website.person import Person
 from tests.world import World
 
 CODE = f"{'0' * 22}.{'A' * 43}"
+FORMS = ["/register", "/sign-in", "/clients/new"]
+PASSING = [
+    "/authorize/callback",
+    f"/authorize/callback?code={CODE}&state=s",
+    "/payments/callback",
+    "/payments/callback?payment_id=P-1&status=4",
+]
+"""Pages that codes or tokens pass through."""
+OTHERS = ["/", "/terms", "/clients", "/clients/nobody", "/authorize", "/deliveries", "/deliveries/nothing", "/sign-out"]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/",
-        "/authorize/callback",
-        f"/authorize/callback?code={CODE}&state=s",
-        "/bank/cancel/x",
-        "/payments/callback",
-        "/payments/callback?payment_id=P-1&status=4",
-    ],
-)
-def test_a_page_allows_neither_inline_scripts_nor_inline_styles(world: World, path: str) -> None:
-    answer = world.call("GET", path)
+def test_every_address_has_its_page_and_every_page_its_address() -> None:
+    views = site.FOR_EVERYBODY.keys() | site.FOR_USERS.keys()
+
+    assert views == {(method, place) for place, methods in PLACES.items() for method in methods}
+    assert not site.FOR_EVERYBODY.keys() & site.FOR_USERS.keys()
+
+
+@pytest.mark.parametrize("path", [*FORMS, *PASSING, *OTHERS, "/bank/cancel/x", "/static/nothing"])
+def test_a_page_allows_neither_inline_scripts_nor_inline_styles(user: Person, path: str) -> None:
+    if path in ("/register", "/sign-in"):
+        user.cookies = {}
+    answer = user.get(path)
 
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
-    assert "unsafe-inline" not in policy
-    assert not re.search(r"<script|<style|\sstyle=|\son\w+=", answer.text)
-    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert "frame-ancestors 'none'" in policy
+    assert "base-uri 'none'" in policy
+    assert "form-action 'self'" in policy
+    assert "unsafe" not in policy
+    assert not re.search(r"<script(?! src=)|<style|\sstyle=|\son\w+=", answer.text)
     assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["referrer-policy"] == ("no-referrer" if path in PASSING else "same-origin")
 
 
-def test_the_first_page_lists_the_banks(world: World) -> None:
-    text = world.call("GET", "/").text
+@pytest.mark.parametrize("path", [*FORMS, *PASSING, *OTHERS, "/specifications/account"])
+def test_a_page_is_small_and_asks_nobody_else_for_anything(user: Person, path: str) -> None:
+    text = user.get(path).text
 
-    assert "ALPHGB21" in text
-    assert "Bank of version 2" in text
-
-
-def test_the_callback_page_shows_code_and_state_and_how_to_go_on(world: World) -> None:
-    text = world.call("GET", f"/authorize/callback?authorization_code={CODE}&state=my%20state").text
-
-    assert CODE in text
-    assert "my state" in text
-    assert "curl -s http://127.0.0.1:8000/tpp/token" in text
+    assert len(text.encode()) < 50_000
+    assert not re.search(r'(?:src|href|action)="(?:https?:)?//(?!127\.0\.0\.1)', text)
 
 
-@pytest.mark.parametrize("code", ["'; rm -rf ~ #", "\"}'", "$(id)", "<script>", "short"])
-def test_a_forged_code_never_gets_into_the_command_to_copy(world: World, code: str) -> None:
-    text = world.call("GET", f"/authorize/callback?code={quote(code)}").text
+@pytest.mark.parametrize("screen", ["authorization", "account", "payments"])
+def test_only_the_specification_screens_allow_inline_styles(user: Person, screen: str) -> None:
+    policy = user.get(f"/specifications/{screen}").headers["content-security-policy"]
 
-    assert "curl" not in text
-    assert code not in text
-
-
-def test_the_callback_page_says_why_there_is_no_consent(world: World) -> None:
-    text = world.call("GET", "/authorize/callback?error=access_denied&error_description=%3Cb%3ENo").text
-
-    assert "without a consent" in text
-    assert "&lt;b&gt;No" in text
+    assert "style-src 'self' 'unsafe-inline';" in policy
+    assert "script-src 'self';" in policy
 
 
-def test_the_style_sheet_is_served(world: World) -> None:
-    answer = world.call("GET", "/static/style.css")
+def test_static_files_are_kept_for_good_under_names_that_change_with_them(visitor: Person) -> None:
+    text = visitor.get("/").text
+    addresses = re.findall(r'(?:src|href)="(/static/[^"]+)"', text)
 
-    assert answer.headers["content-type"].startswith("text/css")
+    assert len(addresses) >= 4
+    for address in addresses:
+        assert re.fullmatch(r"/static/[a-z.-]+\.[0-9a-f]{12}\.(css|js|svg)", address)
+        answer = visitor.get(address)
+        assert answer.status == 200
+        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("name", ["site.css", "site.000000000000.css", "..%2fpages.py", "base.html"])
+def test_a_static_file_has_no_other_name(visitor: Person, name: str) -> None:
+    assert visitor.get(f"/static/{name}").status == 404
+
+
+@pytest.mark.parametrize("place", [place for method, place in site.FOR_USERS if method == "GET"])
+def test_a_page_of_users_asks_a_visitor_to_sign_in_first(visitor: Person, place: str) -> None:
+    path = re.sub(r"{\w+}", "some-id", place)
+    answer = visitor.get(f"{path}?page=2")
+
+    assert answer.status == 303
+    assert answer.headers["location"] == f"/sign-in?next={quote(path, safe='')}%3Fpage%3D2"
+
+
+def test_the_first_page_leads_a_visitor_in_and_a_user_on(world: World, visitor: Person, user: Person) -> None:
+    visitor.get("/")
+    assert "Bank of version 2" in visitor.text
+    for place in ("/register", "/sign-in"):
+        assert f'href="{place}"' in visitor.last.text
+    user.get("/")
+    assert "Create a client" in user.text
+    user.create_client()
+    user.get("/")
+    assert "You have 1" in user.text
 
 
 def test_health_tells_the_stage_and_asks_nobody(world: World) -> None:
     assert world.call("GET", "/health").body == {"status": "ok", "stage": "local"}
 
 
-def test_links_keep_the_path_that_the_service_stands_under(world: World) -> None:
+def test_links_keep_the_path_that_the_service_stands_under(world: World, visitor: Person) -> None:
     world.hub.settings = replace(world.hub.settings, public_url="https://api.example.com/stage")
+    text = visitor.get("/").text
 
-    text = world.call("GET", "/").text
+    assert not re.findall(r'(?:src|href|action)="/(?!stage)[^"]*"', text)
+    assert visitor.get("/clients").headers["location"] == "/stage/sign-in?next=%2Fclients"
 
-    assert 'href="/stage/static/style.css"' in text
-    assert 'href="/stage/health"' in text
+
+def test_a_failure_tells_a_person_what_to_do_and_nothing_else(world: World, user: Person) -> None:
+    with world.storage_gone("query"):
+        answer = user.get("/clients", headers={"x-request-id": "00000000-0000-4000-8000-000000000001"})
+    assert answer.status == 503
+    assert "storage did not answer" in user.text
+    assert "00000000-0000-4000-8000-000000000001" in user.text
+    assert StoreUnavailable.__name__ not in answer.text
+
+
+# -- back from the bank, as a stranger
+
+
+def test_the_callback_page_shows_code_and_state_and_how_to_go_on(visitor: Person) -> None:
+    visitor.get(f"/authorize/callback?authorization_code={CODE}&state=my%20state")
+
+    assert CODE in visitor.text
+    assert "my state" in visitor.text
+    assert "curl -s http://127.0.0.1:8000/tpp/token" in visitor.text
+
+
+@pytest.mark.parametrize("code", ["'; rm -rf ~ #", "\"}'", "$(id)", "<script>", "short"])
+def test_a_forged_code_never_gets_into_the_command_to_copy(visitor: Person, code: str) -> None:
+    text = visitor.get(f"/authorize/callback?code={quote(code)}").text
+
+    assert "curl" not in text
+    assert code not in text
+
+
+def test_the_callback_page_says_why_there_is_no_consent_and_what_to_do(visitor: Person) -> None:
+    visitor.get("/authorize/callback?error=access_denied&error_description=%3Cb%3ENo")
+
+    assert "without a consent" in visitor.text
+    assert "<b>No." in visitor.text
+    assert "approve every permission" in visitor.text
+    assert "<b>" not in visitor.last.text
 
 
 # -- back from the bank after a payment

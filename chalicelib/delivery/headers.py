@@ -1,0 +1,73 @@
+"""Headers as a delivery keeps them: those known to be harmless with their values, of all others the names.
+
+What is kept is bounded: a message takes 4 KB at most, and the 20 attempts of a record, with two messages each, 160 KB
+of the 400 KB that an item may have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from chalicelib.foundation.exchange import Exchange
+
+MASK = "***"
+HARMLESS = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "age",
+        "allow",
+        "cache-control",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "date",
+        "expires",
+        "keep-alive",
+        "pragma",
+        "retry-after",
+        "server",
+        "transfer-encoding",
+        "user-agent",
+        "vary",
+        "webhook-id",
+        "webhook-timestamp",
+        "x-request-id",
+    }
+)
+"""The headers whose values are shown: they say how a message was carried, never on whose behalf or by what right."""
+MOST, NAME_LENGTH, VALUE_LENGTH = 32, 64, 128
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
+_SEPARATORS = re.compile(r"[ .,]+")
+_PART_LENGTH = 16
+"""So long is whatever between the separators in a credential is worth something by itself."""
+
+
+def kept(exchange: Exchange) -> dict[str, dict[str, str]]:
+    """The headers that an attempt ``sent`` and ``received``, by lower-case names; neither member if there were none."""
+    secrets = _secrets(exchange.sent or {})
+    messages = {"sent": exchange.sent, "received": exchange.received}
+    return {name: dict(_shown(headers, secrets)) for name, headers in messages.items() if headers is not None}
+
+
+def _shown(headers: Mapping[str, str], secrets: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The first headers of a message. Those that say back a secret, as a receiver may do anywhere, are not told."""
+    for name in [*headers][:MOST]:
+        lower, value = name.lower(), headers[name]
+        if not _NAME.fullmatch(lower) or _tells(lower, secrets):
+            continue
+        harmless = lower in HARMLESS and value.isascii() and value.isprintable() and not _tells(value, secrets)
+        yield lower[:NAME_LENGTH], value[:VALUE_LENGTH] if harmless else MASK
+
+
+def _secrets(sent: Mapping[str, str]) -> Collection[str]:
+    """The values that are masked in what was sent, whole and in parts, in lower case."""
+    values = [value.lower() for name, value in sent.items() if name.lower() not in HARMLESS]
+    parts = [part for value in values for part in _SEPARATORS.split(value) if len(part) >= _PART_LENGTH]
+    return {*filter(None, values), *parts}
+
+
+def _tells(text: str, secrets: Collection[str]) -> bool:
+    return any(secret in text.lower() for secret in secrets)

@@ -1,0 +1,99 @@
+"""How often somebody may try to sign in or to register: counters per account and per address.
+
+An attempt is counted before it is judged, by a conditional write: of many at the same time no more than allowed go
+through. A success is taken off again; so are the failures before it that it proves to be the owner's own. Counters begin
+anew with every window of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.store import ConditionFailed, Conflict, Delete, Item, Store, Update
+from chalicelib.website.sessions import TABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """So many attempts in each window of so many seconds; whether a success clears the attempts before it."""
+
+    attempts: int
+    seconds: int
+    cleared_by_success: bool = False
+
+
+LIMITS: Mapping[str, Limit] = {
+    "account": Limit(10, 15 * 60, cleared_by_success=True),
+    "address": Limit(50, 15 * 60),
+    "registrations": Limit(300, 3600),
+}
+"""Failed sign-ins to an account, failed sign-ins from an address, and registrations from an address."""
+
+Subjects = Sequence[tuple[str, str]]
+"""Rows of ``LIMITS``, each with whom the attempt is counted for."""
+
+
+class TooManyAttempts(Exception):
+    """Nothing was tried. ``retry_after`` is in seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__("too many attempts")
+
+
+class Attempts:
+    """The counters. Neither an address nor an account can be read from them."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def count(self, subjects: Subjects) -> None:
+        """Count one attempt for each of ``subjects``, or, when one of them has none left, for none.
+
+        Raises:
+            TooManyAttempts.
+        """
+        now = self._clock.time()
+        try:
+            self._store.transact([_counting(name, whom, now) for name, whom in subjects])
+        except ConditionFailed as failure:
+            windows = [LIMITS[subjects[position][0]].seconds for position in failure.failed]
+            raise TooManyAttempts(max(seconds - now % seconds for seconds in windows)) from None
+        except Conflict:  # as many at the same time as only somebody who guesses sends
+            raise TooManyAttempts(1) from None
+
+    def forgive(self, subjects: Subjects) -> None:
+        """Take an attempt off again that was successful."""
+        now = self._clock.time()
+        try:
+            self._store.transact([_forgiving(name, whom, now) for name, whom in subjects])
+        except (ConditionFailed, Conflict):  # the next window has begun, or the counter is too busy to matter
+            return
+
+
+def _counting(name: str, whom: str, now: int) -> Update:
+    limit = LIMITS[name]
+    return Update(
+        TABLE,
+        _key(name, whom, now),
+        set={"expires_at": now + 2 * limit.seconds},
+        add={"attempts": 1},
+        condition=Attr("attempts").not_exists() | Attr("attempts").lt(limit.attempts),
+    )
+
+
+def _forgiving(name: str, whom: str, now: int) -> Delete | Update:
+    key = _key(name, whom, now)
+    if LIMITS[name].cleared_by_success:
+        return Delete(TABLE, key)
+    return Update(TABLE, key, add={"attempts": -1}, condition=Attr("attempts").gt(0))
+
+
+def _key(name: str, whom: str, now: int) -> Item:
+    return {"owner": f"{name}#{digest(whom)}", "part": f"attempts#{now // LIMITS[name].seconds}"}

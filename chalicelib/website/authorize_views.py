@@ -1,0 +1,117 @@
+"""The Authorize screen: choose client and bank, then permissions; see the request; run it."""
+
+from __future__ import annotations
+
+import json
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation import pages
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.openbanking.bank_record import Bank
+from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.website.journeys import Moved
+from chalicelib.website.listing import cut
+from chalicelib.website.pages import Visit, page
+from chalicelib.website.sandbox import Choice
+from chalicelib.website.wording import refusal_advice
+
+_TWICE = "This request ran already. Below is a new one, with a state of its own: run it again."
+
+
+def choose(visit: Visit) -> Response:
+    """``GET /authorize``: first client and bank; once both are known, the request."""
+    choice = _choice(visit)
+    return _first_page(visit) if choice is None else _request_page(visit, choice)
+
+
+def run(visit: Visit) -> Response:
+    """``POST /authorize``: on to the bank."""
+    choice = _choice(visit)
+    if choice is None:
+        return _first_page(visit)
+    try:
+        return pages.see_other(hub().sandbox.begin(choice))
+    except Refusal as refusal:
+        return _request_page(visit, choice, refusal_advice(refusal), 400)
+    except Moved:
+        return _request_page(visit, _choice(visit, new_id()) or choice, _TWICE, 409)
+
+
+def _choice(visit: Visit, draft: str = "") -> Choice | None:
+    """What the page's fields say; ``None`` before a client and a bank are chosen.
+
+    Without a draft the page was just opened: all that the bank provides is asked for, with a code challenge.
+    """
+    client, bank = _client(visit), hub().banks.find(visit.field("bic"))
+    if client is None or bank is None:
+        return None
+    is_new = not visit.field("draft")
+    return Choice(
+        owner=visit.user,
+        client=client,
+        bank=bank,
+        scopes=tuple(bank.scope_names) if is_new else tuple(visit.chosen("scope")),
+        consent_type=visit.field("consent_type") or "reusable",
+        with_challenge=is_new or visit.field("pkce") == "yes",
+        draft=draft or visit.field("draft")[:64] or new_id(),
+    )
+
+
+def _client(visit: Visit) -> Client | None:
+    """The client that was chosen, of the user's own active ones."""
+    return next((client for client in _clients(visit) if client.client_id == visit.field("client_id")), None)
+
+
+def _clients(visit: Visit) -> list[Client]:
+    active = [client for client in hub().clients.all(visit.user) if client.active]
+    return sorted(active, key=lambda client: client.created_at, reverse=True)
+
+
+def _first_page(visit: Visit) -> Response:
+    wanted = visit.field("bank").strip().casefold()
+    banks = [bank for bank in hub().banks.directory() if wanted in f"{bank['name']} {bank['bic']}".casefold()]
+    return page(
+        visit,
+        "authorize.html",
+        clients=_clients(visit),
+        chosen=visit.field("client_id"),
+        part=cut(banks, visit.field("page")),
+        wanted=visit.field("bank"),
+        journeys=hub().journeys.latest(visit.user),
+    )
+
+
+def _request_page(visit: Visit, choice: Choice, problem: str = "", status: int = 200) -> Response:
+    body, client = hub().sandbox.request(choice), choice.client
+    return page(
+        visit,
+        "authorize_request.html",
+        status=status,
+        leads_to=(choice.bank.authorization_url, client.callback_url),
+        choice=choice,
+        is_shared_callback=client.callback_url == hub().clients.default_callback,
+        body=json.dumps(body, indent=2),
+        curl=_curl(client, body),
+        problem=problem,
+        services=_services(choice.bank),
+    )
+
+
+def _services(bank: Bank) -> list[tuple[str, list[object]]]:
+    """The bank's scopes by the role that they belong to."""
+    names = dict.fromkeys(scope.service for scope in bank.scopes)
+    return [(name, [scope for scope in bank.scopes if scope.service == name]) for name in names]
+
+
+def _curl(client: Client, body: object) -> str:
+    """The same request for a shell; what was entered is quoted so that the shell takes it for text."""
+    quoted = json.dumps(body, indent=2).replace("'", "'\\''")
+    return (
+        f"curl -s {hub().settings.public_url}/tpp/authorize \\\n"
+        f"  -H 'X-Api-Key: {client.client_id}' \\\n"
+        f"  -H 'Content-Type: application/json' \\\n"
+        f"  -d '{quoted}'"
+    )

@@ -1,0 +1,142 @@
+"""Where PSUs come back to from the bank: after an authorization, with its journey, and after a payment."""
+
+from __future__ import annotations
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation.identifiers import Credential
+from chalicelib.openbanking.clients import Client, UnknownClient
+from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.website.journeys import Journey, Moved
+from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
+from chalicelib.website.wording import payment_status, refusal_advice, return_advice
+
+_STUCK_SECONDS = 30
+"""After so long an exchange that is not over never will be."""
+
+
+def callback(visit: Visit) -> Response:
+    """``GET /authorize/callback``: a user's own journey goes on; what belongs to nobody here is only shown."""
+    query = dict(visit.incoming.query)
+    if visit.email is not None:
+        try:
+            journey = hub().sandbox.come_back(visit.user, query)
+        except Refusal as refusal:
+            return _journey_page(
+                visit, hub().journeys.find(visit.user, query.get("state", "")), refusal_advice(refusal)
+            )
+        if journey is not None:
+            arrived = query.keys() & {"code", "authorization_code", "error"}
+            return _to_journey(journey) if arrived else _journey_page(visit, journey)
+    return _stranger_page(visit, query)
+
+
+def go_on(visit: Visit) -> Response:
+    """``POST /authorize/callback``: ``action`` is ``exchange``, ``refresh`` or ``end``."""
+    journey = hub().journeys.find(visit.user, visit.field("state"))
+    steps = {"exchange": hub().sandbox.exchange, "refresh": hub().sandbox.refresh, "end": hub().sandbox.end}
+    step = steps.get(visit.field("action"))
+    if journey is None or step is None:
+        return _journey_page(visit, journey)
+    try:
+        return _to_journey(step(journey, visit.field("client_secret") or None))
+    except Refusal as refusal:
+        return _journey_page(visit, hub().journeys.find(visit.user, journey.state), refusal_advice(refusal), 400)
+    except Moved:  # by the same form, sent twice
+        return _to_journey(journey)
+
+
+def payment_callback(visit: Visit) -> Response:
+    """``GET /payments/callback``: what the address says and, since it can be forged, what the bank says.
+
+    The bank is asked when the payment's callback_url had its ``bic`` in the query.
+    """
+    query = dict(visit.incoming.query)
+    bic, payment_id = query.get("bic", ""), query.get("payment_id", "")
+    known = hub().callback_status.look(bic, payment_id, hub().clients.default_callback) if bic and payment_id else None
+    return page(
+        visit,
+        "payment.html",
+        referrer=NO_REFERRER,
+        payment_id=payment_id,
+        told=query.get("status"),
+        told_meaning=payment_status(query.get("status")),
+        message=query.get("message"),
+        bic=bic,
+        known=known,
+        known_meaning=payment_status(known.status) if known else "",
+    )
+
+
+def _to_journey(journey: Journey) -> Response:
+    """The journey's page at an address without a code: it can be loaded again."""
+    return go("/authorize/callback", state=journey.state)
+
+
+def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", status: int = 200) -> Response:
+    if journey is None:
+        return message(
+            visit,
+            "No such journey",
+            "You have begun no authorization with this state, or it is more than 30 days ago.",
+            "Begin a new one.",
+            status=404,
+            link=link("/authorize"),
+            label="Authorize",
+        )
+    now = hub().clock.time()
+    since = journey.exchanging_since
+    client = _client(journey)
+    return page(
+        visit,
+        "journey.html",
+        status=status,
+        referrer=NO_REFERRER,
+        journey=journey,
+        steps=_steps(journey),
+        secrets=hub().journeys.secrets(journey),
+        client=client,
+        has_secret=client is not None and client.secret_digest is not None,
+        stuck=journey.exchanged_at is None and since is not None and now - since >= _STUCK_SECONDS,
+        left=max((journey.access_valid_until or 0) - now, 0),
+        advice=return_advice(journey.error) if journey.error else "",
+        problem=problem,
+    )
+
+
+def _steps(journey: Journey) -> list[tuple[str, int | None]]:
+    """The steps of a journey in their order, each with its time; those without a time are still to come."""
+    times = "once" if journey.refreshes == 1 else f"{journey.refreshes} times"
+    returned = "without a consent" if journey.error else "with a code"
+    steps = [
+        ("POST /tpp/authorize gave the way to the bank", journey.begun_at),
+        (f"The bank sent the browser back {returned}", journey.returned_at),
+        ("POST /tpp/token exchanged the code for tokens", journey.exchanged_at),
+        (f"POST /tpp/token refreshed them {times}", journey.refreshed_at),
+        ("POST /tpp/token/revoke ended the consent", journey.ended_at),
+    ]
+    expected = 2 if journey.error else 3
+    return [(label, at) for number, (label, at) in enumerate(steps) if at or number < expected]
+
+
+def _client(journey: Journey) -> Client | None:
+    try:
+        return hub().clients.get(journey.client_id, journey.owner)
+    except UnknownClient:
+        return None
+
+
+def _stranger_page(visit: Visit, query: dict[str, str]) -> Response:
+    code = query.get("authorization_code") or query.get("code") or ""
+    return page(
+        visit,
+        "callback.html",
+        referrer=NO_REFERRER,
+        code=code if Credential.parse(code, parts=1) else None,  # anybody can make an address; no quotes get in here
+        state=query.get("state"),
+        error=query.get("error"),
+        description=query.get("error_description"),
+        advice=return_advice(query.get("error", "")),
+        lifetime=hub().settings.code_lifetime,
+    )

@@ -1,0 +1,155 @@
+"""Clients: the list, the form for a new one, and the view of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation.identifiers import is_uuid, new_uuid
+from chalicelib.openbanking.clients import TITLE_LENGTH, Client, ClientExists, InvalidClient, UnknownClient
+from chalicelib.openbanking.events import NoEventsUrl
+from chalicelib.website.listing import cut
+from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
+from chalicelib.website.wording import sentence
+
+_DONE = {
+    "created": "This client was created already: the form was sent twice.",
+    "activated": "The client is active again.",
+    "deactivated": "The client is not active any more: every call of it is refused.",
+}
+
+
+def listed(visit: Visit) -> Response:
+    """``GET /clients``: a user's own, the newest first, by ``title``, ``client_id`` and ``active``."""
+    clients = hub().clients.all(visit.user)
+    found = sorted(filter(partial(_fits, visit), clients), key=lambda client: client.created_at, reverse=True)
+    wanted = {name: visit.field(name) for name in ("title", "client_id", "active") if visit.field(name)}
+    part = cut(found, visit.field("page"))
+    return page(visit, "clients.html", part=part, total=len(clients), wanted=wanted)
+
+
+def new(visit: Visit) -> Response:
+    """``GET /clients/new``."""
+    return _form(visit, {})
+
+
+def create(visit: Visit) -> Response:
+    """``POST /clients/new``: shows the client and, once, its secrets. A form sent twice makes one client."""
+    settings, client_id = hub().settings, visit.field("client_id")
+    try:
+        made = hub().clients.create(
+            owner=visit.user,
+            title=visit.field("title"),
+            callback_url=visit.field("callback_url").strip() or None,
+            secret=visit.field("secret") == "yes",
+            registration_number=(visit.field("registration_number").strip() or None) if settings.is_sandbox else None,
+            events_url=visit.field("events_url").strip() or None,
+            active=visit.field("active") == "yes" and settings.is_sandbox,
+            client_id=client_id if is_uuid(client_id) else None,
+        )
+    except InvalidClient as error:
+        return _form(visit, {error.member: sentence(str(error))}, 400)
+    except ClientExists:
+        return go(f"/clients/{client_id}", done="created")
+    return _shown(visit, made.client, status=201, secret=made.secret, events_secret=made.events_secret)
+
+
+def single(visit: Visit) -> Response:
+    """``GET /clients/{client_id}``."""
+    try:
+        client = _own(visit)
+    except UnknownClient:
+        return _not_found(visit)
+    return _shown(visit, client, done=_DONE.get(visit.field("done"), ""))
+
+
+def change(visit: Visit) -> Response:
+    """``POST /clients/{client_id}``: ``action`` is ``activate``, ``deactivate`` or ``test-event``."""
+    client_id, action, clients = visit.incoming.uri["client_id"], visit.field("action"), hub().clients
+    try:
+        if action == "deactivate":
+            clients.deactivate(client_id, visit.user)
+            return go(f"/clients/{client_id}", done="deactivated")
+        if action == "activate" and hub().settings.is_sandbox:
+            clients.activate(client_id, visit.user)
+            return go(f"/clients/{client_id}", done="activated")
+        client = _own(visit)
+        if action == "test-event":
+            return go(f"/deliveries/{hub().events.test(client)}", done="sent")
+    except UnknownClient:
+        return _not_found(visit)
+    except NoEventsUrl:
+        return _shown(visit, client, status=400, problem="The client has no Events URL: there is nowhere to send to.")
+    return _shown(visit, client, status=400, problem="Only the operator does this here. Nothing was changed.")
+
+
+def _own(visit: Visit) -> Client:
+    """The client that the address names, if it is the user's. Raises: UnknownClient."""
+    return hub().clients.get(visit.incoming.uri["client_id"], visit.user)
+
+
+def _fits(visit: Visit, client: Client) -> bool:
+    """Whether a client is one that the filter asks for."""
+    active = {"yes": True, "no": False}.get(visit.field("active"))
+    return (
+        visit.field("title").strip().casefold() in client.title.casefold()
+        and visit.field("client_id").strip().lower() in client.client_id
+        and active in (None, client.active)
+    )
+
+
+def _form(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
+    names: Sequence[str] = ("title", "callback_url", "registration_number", "events_url")
+    given = {name: visit.field(name) for name in names} if visit.is_post else dict.fromkeys(names, "")
+    given["callback_url"] = given["callback_url"] or hub().clients.default_callback
+    return page(
+        visit,
+        "client_new.html",
+        status=status,
+        errors=errors,
+        given=given,
+        active=visit.field("active") == "yes" or not visit.is_post,
+        secret=visit.field("secret") == "yes",
+        client_id=visit.field("client_id") if visit.is_post else new_uuid(),
+        default_callback=hub().clients.default_callback,
+        title_length=TITLE_LENGTH,
+    )
+
+
+def _shown(
+    visit: Visit,
+    client: Client,
+    *,
+    status: int = 200,
+    done: str = "",
+    problem: str = "",
+    secret: str | None = None,
+    events_secret: str | None = None,
+) -> Response:
+    return page(
+        visit,
+        "client.html",
+        status=status,
+        referrer=NO_REFERRER if secret or events_secret else "same-origin",
+        client=client,
+        done=done,
+        problem=problem,
+        secret=secret,
+        events_secret=events_secret,
+        default_callback=hub().clients.default_callback,
+    )
+
+
+def _not_found(visit: Visit) -> Response:
+    return message(
+        visit,
+        "No such client",
+        "None of your clients has this Client ID.",
+        "Choose one of the list.",
+        status=404,
+        link=link("/clients"),
+        label="To the clients",
+    )

@@ -1,0 +1,111 @@
+"""Deliveries: the events and asynchronous calls of a user's clients, how far they have come, and sending again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.delivery.deliveries import Delivery, State
+from chalicelib.delivery.journal import CLIENT_KINDS, LOOKED_THROUGH, NotResendable, UnknownDelivery
+from chalicelib.delivery.schedule import PLANS
+from chalicelib.openbanking.clients import Client, UnknownClient
+from chalicelib.website.pages import Visit, go, link, message, page
+
+_DONE = {
+    "resent": "It is being sent again, with all its attempts before it.",
+    "sent": "A test event is on its way. Load the page again to see how far it has come.",
+}
+_STATES: Sequence[State] = get_args(State)
+
+
+def listed(visit: Visit) -> Response:
+    """``GET /deliveries``: the latest of one client, by ``client_id`` (the newest if absent) and ``state``."""
+    clients = sorted(hub().clients.all(visit.user), key=lambda client: client.created_at, reverse=True)
+    wanted = visit.field("client_id")
+    client = next((client for client in clients if wanted in ("", client.client_id)), None)
+    if client is None and clients:
+        return _not_found(visit, "None of your clients has this Client ID.")
+    state = next((state for state in _STATES if state == visit.field("state")), None)
+    number = _number(visit.field("page"))
+    part = hub().journal.of_client(client.client_id, state=state, page=number) if client else None
+    return page(
+        visit,
+        "deliveries.html",
+        clients=clients,
+        client=client,
+        state=state,
+        states=_STATES,
+        part=part,
+        number=number,
+        now=hub().clock.time(),
+        looked_through=LOOKED_THROUGH,
+    )
+
+
+def single(visit: Visit) -> Response:
+    """``GET /deliveries/{delivery_id}``: every attempt with the headers of its request and answer."""
+    try:
+        delivery, client = _own(visit)
+    except (UnknownDelivery, UnknownClient):
+        return _not_found(visit, "None of your clients' deliveries has this id, or it is not kept any more.")
+    return _shown(visit, delivery, client, done=_DONE.get(visit.field("done"), ""))
+
+
+def resend(visit: Visit) -> Response:
+    """``POST /deliveries/{delivery_id}``: send an event once more, now."""
+    try:
+        delivery, client = _own(visit)
+        hub().journal.resend(delivery.delivery_id)
+    except (UnknownDelivery, UnknownClient):
+        return _not_found(visit, "None of your clients' deliveries has this id, or it is not kept any more.")
+    except NotResendable as refused:
+        return _shown(visit, delivery, client, problem=f"It was not sent again: {refused}.", status=409)
+    return go(f"/deliveries/{delivery.delivery_id}", done="resent")
+
+
+def _own(visit: Visit) -> tuple[Delivery, Client]:
+    """The delivery that the address names, if it is one that its client's owner may see, and the user is that owner.
+
+    Raises:
+        UnknownDelivery, UnknownClient.
+    """
+    delivery = hub().journal.show(visit.incoming.uri["delivery_id"])
+    if delivery.kind not in CLIENT_KINDS:
+        raise UnknownDelivery(delivery.delivery_id)
+    return delivery, hub().clients.get(delivery.client_id, visit.user)
+
+
+def _shown(
+    visit: Visit, delivery: Delivery, client: Client, *, done: str = "", problem: str = "", status: int = 200
+) -> Response:
+    return page(
+        visit,
+        "delivery.html",
+        status=status,
+        delivery=delivery,
+        client=client,
+        now=hub().clock.time(),
+        may_resend=not PLANS[delivery.kind].has_caller,
+        done=done,
+        problem=problem,
+    )
+
+
+def _number(asked: str) -> int:
+    """The number of a page that was asked for; the first for what is none."""
+    return max(int(asked), 1) if asked.isascii() and asked.isdigit() and len(asked) < 4 else 1
+
+
+def _not_found(visit: Visit, what: str) -> Response:
+    return message(
+        visit,
+        "No such delivery",
+        what,
+        "Choose a client of yours, and one of its deliveries.",
+        status=404,
+        link=link("/deliveries"),
+        label="To the deliveries",
+    )

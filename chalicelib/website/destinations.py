@@ -1,0 +1,33 @@
+"""The addresses of the web interface, and where a form may send the browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+PLACES: Mapping[str, Sequence[str]] = {
+    "/": ("GET",),
+    "/terms": ("GET",),
+    "/register": ("GET", "POST"),
+    "/sign-in": ("GET", "POST"),
+    "/sign-out": ("GET", "POST"),
+    "/clients": ("GET",),
+    "/clients/new": ("GET", "POST"),
+    "/clients/{client_id}": ("GET", "POST"),
+    "/authorize": ("GET", "POST"),
+    "/authorize/callback": ("GET", "POST"),
+    "/payments/callback": ("GET",),
+    "/specifications/{screen}": ("GET",),
+    "/deliveries": ("GET",),
+    "/deliveries/{delivery_id}": ("GET", "POST"),
+}
+"""Every page with its methods; what stands there is loaded when somebody first goes there (see ``site``)."""
+
+_PAGES = tuple(re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9-]+", re.escape(place))) for place in PLACES)
+_QUERY = re.compile(r"[\x21-\x7e]*")
+
+
+def is_own_page(address: str) -> bool:
+    """Whether an address is that of a page of the web interface: a path without a host, and perhaps a query."""
+    path, _, query = address.partition("?")
+    return any(page.fullmatch(path) for page in _PAGES) and _QUERY.fullmatch(query) is not None

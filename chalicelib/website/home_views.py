@@ -1,0 +1,27 @@
+"""The first page and the terms."""
+
+from __future__ import annotations
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.website.pages import Visit, page
+
+
+def home(visit: Visit) -> Response:
+    """``GET /``: what this is and, for a user, what to do next."""
+    clients = hub().clients.all(visit.email) if visit.email else []
+    journeys = hub().journeys.latest(visit.email) if visit.email else []
+    return page(
+        visit,
+        "home.html",
+        bank_base=hub().settings.bank_api_url,
+        banks=hub().banks.directory(),
+        clients=clients,
+        journeys=journeys,
+    )
+
+
+def terms(visit: Visit) -> Response:
+    """``GET /terms``."""
+    return page(visit, "terms.html")

@@ -1,0 +1,157 @@
+"""The web interface as a TPP: it authorizes for its users' clients, exchanges codes, refreshes tokens, ends consents.
+
+It goes the way of any TPP. What it shows before a request runs is what then runs: ``state`` and code verifier are
+worked out of the draft that the page carries.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.keyring import Keyring
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.authorization_flow import AuthorizationFlow
+from chalicelib.openbanking.bank_record import Bank
+from chalicelib.openbanking.clients import Client, Clients
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeRequest
+from chalicelib.openbanking.token_flow import TokenFlow
+from chalicelib.website.journeys import Journey, Journeys, Moved
+
+Step = Literal["exchange", "refresh", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a user chose to ask a bank for. ``draft`` is a secret of this one request."""
+
+    owner: str
+    client: Client
+    bank: Bank
+    scopes: tuple[str, ...]
+    consent_type: str
+    with_challenge: bool
+    draft: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """The steps of a user's journey, in the order in which they are taken."""
+
+    settings: Settings
+    keyring: Keyring
+    clients: Clients
+    journeys: Journeys
+    authorization_flow: AuthorizationFlow
+    token_flow: TokenFlow
+
+    def request(self, choice: Choice) -> dict[str, Any]:
+        """The body of ``POST /tpp/authorize`` for a choice."""
+        body: dict[str, Any] = {
+            "bic": choice.bank.bic,
+            "scopes": list(choice.scopes),
+            "consent_type": choice.consent_type,
+            "redirect_uri": choice.client.callback_url,
+            "state": self._worked_out(choice, "state"),
+        }
+        if choice.with_challenge:
+            hashed = hashlib.sha256(self._worked_out(choice, "verifier").encode()).digest()
+            body |= {"code_challenge": _base64url(hashed), "code_challenge_method": "S256"}
+        return body
+
+    def begin(self, choice: Choice) -> str:
+        """Run the request; answers the address at the bank.
+
+        Raises:
+            Refusal.
+            Moved: this draft was run before.
+        """
+        if not choice.client.active:
+            raise Refusal(Fault.TPP_GONE, "the client is not active")
+        body = self.request(choice)
+        try:
+            request = AuthorizeRequest.read(body)
+        except InvalidMessage as error:
+            raise refuse_fields(error, FIELD_FAULTS) from None
+        members = {
+            "client_id": choice.client.client_id,
+            "client_title": choice.client.title,
+            "bic": choice.bank.bic,
+            "bank_name": choice.bank.name,
+            "api_version": choice.bank.api_version,
+            "scopes": list(choice.scopes),
+            "consent_type": choice.consent_type,
+            "callback_url": choice.client.callback_url,
+        }
+        verifier = self._worked_out(choice, "verifier") if choice.with_challenge else None
+        journey = self.journeys.begin(choice.owner, body["state"], members, verifier)
+        try:
+            return self.authorization_flow.authorize(choice.client, request).request_url
+        except Refusal:
+            self.journeys.forget(journey)
+            raise
+
+    def come_back(self, owner: str, query: Mapping[str, str]) -> Journey | None:
+        """The browser is back from the bank; ``None`` when the state is not one of this user's journeys.
+
+        A code is exchanged at once, unless its client has a secret, which only the user knows; and once, however often
+        the page is loaded.
+
+        Raises:
+            Refusal: the code was not exchanged.
+        """
+        journey = self.journeys.find(owner, query.get("state", ""))
+        if journey is None or query.get("iss", self.settings.public_url) != self.settings.public_url:
+            return None
+        code = query.get("authorization_code") or query.get("code")
+        try:
+            if code and journey.exchanging_since is None:
+                journey = self.journeys.returned(journey, code)
+                if self.clients.get(journey.client_id).secret_digest is None:
+                    return self.exchange(journey, None)
+            elif query.get("error") and journey.exchanging_since is None:
+                description = query.get("error_description", "")
+                return self.journeys.refused(journey, query["error"][:64], description[:256])
+        except Moved:
+            return self.journeys.find(owner, journey.state)
+        return journey
+
+    def exchange(self, journey: Journey, secret: str | None) -> Journey:
+        """Exchange the journey's code for tokens. Raises: Refusal, Moved."""
+        marked = self.journeys.exchanging(journey)
+        known = self.journeys.secrets(marked)
+        try:
+            answer = self.token_flow.redeem(
+                marked.client_id, secret, known.get("code", ""), marked.callback_url, known.get("code_verifier")
+            )
+        except Refusal:
+            self.journeys.not_exchanged(marked)
+            raise
+        return self.journeys.exchanged(marked, answer)
+
+    def refresh(self, journey: Journey, secret: str | None) -> Journey:
+        """Exchange the journey's refresh token for the next tokens. Raises: Refusal, Moved."""
+        token = self.journeys.secrets(journey).get("refresh_token", "")
+        return self.journeys.refreshed(journey, self.token_flow.refresh(journey.client_id, secret, token))
+
+    def end(self, journey: Journey, secret: str | None) -> Journey:
+        """End the journey's consent; the bank is told. Raises: Refusal, Moved."""
+        token = self.journeys.secrets(journey).get("refresh_token", "")
+        self.token_flow.revoke_by_tpp(journey.client_id, secret, token)
+        return self.journeys.ended(journey)
+
+    def _worked_out(self, choice: Choice, purpose: str) -> str:
+        """256 bits of text that only the service can work out, the same for the same draft of the same user."""
+        key = self.keyring.derived_keys("website/drafts")[-1]
+        message = "\x1f".join((purpose, choice.owner, choice.client.client_id, choice.draft))
+        return _base64url(hmac.digest(key, message.encode(), "sha256"))
+
+
+def _base64url(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

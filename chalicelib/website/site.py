@@ -1,0 +1,96 @@
+"""What stands at the addresses of the web interface, and who may go there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from urllib.parse import urlencode
+
+from chalice.app import Response
+
+from chalicelib.foundation import log
+from chalicelib.foundation.store import StoreError
+from chalicelib.foundation.web import Incoming
+from chalicelib.website import (
+    account_views,
+    authorize_views,
+    callback_views,
+    client_views,
+    delivery_views,
+    home_views,
+    specification_views,
+)
+from chalicelib.website.pages import Visit, go, link, message
+
+View = Callable[[Visit], Response]
+
+FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
+    ("GET", "/"): home_views.home,
+    ("GET", "/terms"): home_views.terms,
+    ("GET", "/register"): account_views.registration,
+    ("POST", "/register"): account_views.register,
+    ("GET", "/sign-in"): account_views.sign_in_form,
+    ("POST", "/sign-in"): account_views.sign_in,
+    ("GET", "/sign-out"): account_views.sign_out_form,
+    ("POST", "/sign-out"): account_views.sign_out,
+    ("GET", "/authorize/callback"): callback_views.callback,
+    ("GET", "/payments/callback"): callback_views.payment_callback,
+    ("GET", "/specifications/{screen}"): specification_views.screen,
+}
+"""Method, address and view of the pages that need no user."""
+
+FOR_USERS: Mapping[tuple[str, str], View] = {
+    ("GET", "/clients"): client_views.listed,
+    ("GET", "/clients/new"): client_views.new,
+    ("POST", "/clients/new"): client_views.create,
+    ("GET", "/clients/{client_id}"): client_views.single,
+    ("POST", "/clients/{client_id}"): client_views.change,
+    ("GET", "/authorize"): authorize_views.choose,
+    ("POST", "/authorize"): authorize_views.run,
+    ("POST", "/authorize/callback"): callback_views.go_on,
+    ("GET", "/deliveries"): delivery_views.listed,
+    ("GET", "/deliveries/{delivery_id}"): delivery_views.single,
+    ("POST", "/deliveries/{delivery_id}"): delivery_views.resend,
+}
+"""Method, address and view of the pages of users who are signed in."""
+
+
+def serve(place: str, incoming: Incoming) -> Response:
+    """The answer at one address."""
+    visit, key = Visit(incoming), (incoming.method, place)
+    if visit.is_post and not visit.is_genuine:
+        return message(
+            visit,
+            "This form is out of date",
+            "You were signed out meanwhile, or another site's page sent this form. Nothing was changed.",
+            "Go back, load the page again, and send the form once more.",
+            status=403,
+            link=link("/sign-in" if visit.email is None else "/"),
+            label="Sign in" if visit.email is None else "To the start page",
+        )
+    if key in FOR_EVERYBODY:
+        return FOR_EVERYBODY[key](visit)
+    if visit.email is None:
+        return go("/sign-in", next=_address(incoming))
+    return FOR_USERS[key](visit)
+
+
+def failed(incoming: Incoming, error: Exception) -> Response:
+    """The page for what went wrong; nothing of the error itself is shown."""
+    log.exception("page failed", error=type(error).__name__)
+    if isinstance(error, StoreError):
+        what, status = "The service's storage did not answer. Your last step may or may not have been taken.", 503
+    else:
+        what, status = "The mistake is the service's, not yours.", 500
+    return message(
+        None,
+        "Something went wrong here",
+        what,
+        "Load the page again. If it fails again, tell the operator the number below.",
+        status=status,
+        request_id=incoming.request_id,
+    )
+
+
+def _address(incoming: Incoming) -> str:
+    """The page that somebody wanted to see, to come back to."""
+    return incoming.route.format(**incoming.uri) + (f"?{urlencode(incoming.query)}" if incoming.query else "")

@@ -1,0 +1,115 @@
+"""The API specification screens: an OpenAPI document to read and, with Swagger UI, to try out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.identifiers import digest
+from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.protocol.scopes import SCOPES
+from chalicelib.website.descriptions import description
+from chalicelib.website.journeys import Journey
+from chalicelib.website.navigation import SCREENS, Screen
+from chalicelib.website.pages import Visit, link, message, specification_page
+
+_METHODS = ("get", "post", "put", "patch", "delete")
+_SUGGESTED = 100
+"""How many clients are suggested at most: a page stays small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One call of a document."""
+
+    method: str
+    path: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A client that can be chosen; ``payment_callback`` is where its payments may send people back to."""
+
+    client_id: str
+    title: str
+    payment_callback: str
+
+
+def screen(visit: Visit) -> Response:
+    """``GET /specifications/{screen}``; ``state`` names a journey of the user's whose token is to be used."""
+    found = next((row for row in SCREENS if row.name == visit.incoming.uri["screen"]), None)
+    if found is None:
+        return message(
+            visit,
+            "No such specification",
+            "There is no screen of this name.",
+            "Choose one of the menu.",
+            status=404,
+            link=link(f"/specifications/{SCREENS[0].name}"),
+            label="To the API",
+        )
+    journey = hub().journeys.find(visit.email, visit.field("state")) if visit.email else None
+    about, operations = _contents(found)
+    return specification_page(
+        visit,
+        "specification.html",
+        screen=found,
+        screens=SCREENS,
+        about=about,
+        operations=operations,
+        user=digest(visit.email) if visit.email else "",
+        clients=_suggestions(visit.email) if visit.email else (),
+        payment_callback=_payment_page(),
+        first_scopes=" ".join(SCOPES[1]),
+        journey=journey,
+        access_token=_access_token(journey) if journey else "",
+    )
+
+
+@cache
+def _contents(shown: Screen) -> tuple[str, Sequence[Operation]]:
+    """What a screen is about, in a sentence, and its operations in the document's order."""
+    document = jsontext.loads(description(shown.document, hub().settings.public_url).text)
+    abouts = {tag["name"]: tag.get("description", "") for tag in document.get("tags", ())}
+    about = abouts.get(shown.tag) or document["info"].get("summary", "")
+    return about, [
+        Operation(method.upper(), path, operation.get("summary", ""))
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+        if method in _METHODS and _is_shown(shown, operation)
+    ]
+
+
+def _is_shown(shown: Screen, operation: dict[str, Any]) -> bool:
+    return shown.tag is None or shown.tag in operation.get("tags", ())
+
+
+def _suggestions(email: str) -> Sequence[Suggestion]:
+    """The user's active clients, the newest first."""
+    clients = [client for client in hub().clients.all(email) if client.active]
+    newest = sorted(clients, key=lambda client: client.created_at, reverse=True)[:_SUGGESTED]
+    return [Suggestion(client.client_id, client.title, _payment_callback(client)) for client in newest]
+
+
+def _payment_callback(client: Client) -> str:
+    """Where a client's payments may end: at its own Callback URL, or at this service's page for payments."""
+    own = client.callback_url
+    return _payment_page() if own == hub().clients.default_callback else own
+
+
+def _payment_page() -> str:
+    return f"{hub().settings.public_url}/payments/callback"
+
+
+def _access_token(journey: Journey) -> str:
+    """The token of a journey while it is worth something."""
+    if journey.stage != "tokens" or (journey.access_valid_until or 0) <= hub().clock.time():
+        return ""
+    return hub().journeys.secrets(journey).get("access_token", "")

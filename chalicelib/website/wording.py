@@ -1,0 +1,86 @@
+"""What the web interface says to people: times, states, and what to do about an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from chalicelib.foundation.clock import timestamp
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.payments import STATUSES
+
+BACK_WITHOUT_CODE: Mapping[str, str] = {
+    "access_denied": "Nothing was approved. Authorize again, and approve every permission at the bank.",
+    "invalid_scope": "Choose scopes that this bank provides, and authorize again.",
+    "server_error": "Something failed at the bank. Authorize again; if it fails again, ask the bank.",
+    "temporarily_unavailable": "The bank is busy or down. Wait a minute, and authorize again.",
+}
+"""What to do about an ``error`` that the browser came back with (RFC 6749 §4.1.2.1)."""
+_OTHERWISE = "Authorize again: a new request begins with a new state."
+
+REFUSED: Mapping[Fault, str] = {
+    Fault.NOT_AUTHENTICATED: "Check which client the request is made for.",
+    Fault.WRONG_CREDENTIALS: "Check that the client is active, and enter its secret if it has one.",
+    Fault.UNKNOWN_RESOURCE: "Choose a bank of the list.",
+    Fault.TPP_GONE: "Reactivate the client first.",
+    Fault.UNKNOWN: "Wait a moment, and try the same again.",
+    Fault.INTERNAL: "Try again; if it fails again, tell the operator.",
+}
+"""What to do about a refusal, by its fault."""
+
+JOURNEY: Mapping[str, str] = {
+    "begun": "at the bank",
+    "refused": "not approved",
+    "code": "back with a code",
+    "tokens": "tokens fetched",
+    "ended": "consent ended",
+}
+"""How far a journey has come."""
+
+
+def sentence(text: str) -> str:
+    """A message of the service as a sentence."""
+    capital = text[:1].upper() + text[1:]
+    return capital if capital.endswith((".", "!", "?")) else f"{capital}."
+
+
+def refusal_advice(refusal: Refusal) -> str:
+    """What went wrong, and what to do about it."""
+    details = [sentence(detail.details) for detail in refusal.details if detail.details != refusal.message]
+    advice = REFUSED.get(refusal.fault, "Change the request, and run it again.")
+    return " ".join((sentence(refusal.message), *details, advice))
+
+
+def return_advice(error: str) -> str:
+    """What to do about the error that the browser came back with."""
+    return BACK_WITHOUT_CODE.get(error, _OTHERWISE)
+
+
+def payment_status(status: object) -> str:
+    """A payment status of either version in words; nothing for an unknown one."""
+    names = {str(code): meaning for version in STATUSES.values() for code, meaning in version.items()}
+    return names.get(str(status), "")
+
+
+def moment(seconds: int) -> str:
+    """A point in time for people."""
+    return f"{datetime.fromtimestamp(int(seconds), UTC):%-d %b %Y, %H:%M:%S} UTC"
+
+
+def span(seconds: int) -> str:
+    """How long something takes or is away, in the largest unit that fits."""
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            count = seconds // length
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return f"{max(seconds, 0)} second{'' if seconds == 1 else 's'}"
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "moment": moment,
+    "timestamp": timestamp,
+    "span": span,
+    "sentence": sentence,
+    "journey_stage": JOURNEY.__getitem__,
+}

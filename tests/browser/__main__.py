@@ -1,0 +1,61 @@
+"""``python -m tests.browser``: pictures of every page, wide and narrow, light and dark, from a stack of its own."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page
+
+from infra.local.background import started
+from tests.browser import chromium
+from tests.browser.checks import SCHEMES, seen_at, shown_in
+from tests.browser.pages import WALKS
+from tests.browser.visitor import visiting
+from tests.browser.walks import Walk
+
+WIDTHS = (1280, 390)
+FOLDER = Path("build") / "screenshots"
+
+
+def main() -> int:
+    """The command; answers its exit code, which is 1 when a browser complained."""
+    parser = argparse.ArgumentParser(prog="python -m tests.browser", description=__doc__)
+    parser.add_argument("--only", default="", help="walks whose name begins so, for example website or bank-one")
+    walks = [walk for walk in WALKS if walk.name.startswith(parser.parse_args().only)]
+    if chromium.MISSING:
+        print(f"causeway: {chromium.MISSING}.", file=sys.stderr)
+        return 1
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    with started() as stack, chromium.launched() as browser:
+        complaints = [complaint for walk in walks for complaint in picture(browser, stack, walk, FOLDER)]
+    for complaint in complaints:
+        print(complaint)
+    print(f"{len(list(FOLDER.iterdir()))} pictures are in {FOLDER}")
+    return 1 if complaints else 0
+
+
+def picture(browser: Browser, stack: dict[str, object], walk: Walk, folder: Path) -> list[str]:
+    """Write the pictures of a walk's pages; answers what the browser complained of."""
+    try:
+        with visiting(browser, stack) as visitor:
+            for name in walk.pages(visitor):
+                for width in WIDTHS:
+                    _picture(visitor.page, width, folder / f"{name}-{width}")
+    except AssertionError as complaint:
+        return [f"{walk.name}: {complaint}"]
+    return []
+
+
+def _picture(page: Page, width: int, file: Path) -> None:
+    with seen_at(page, width):
+        for scheme in SCHEMES:
+            with shown_in(page, scheme):
+                page.screenshot(path=f"{file}-{scheme}.png", full_page=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""What holds of every page: axe-core finds nothing serious, it is dark if so wished, narrow, and keeps still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page
+
+from tests.browser.visitor import Colours
+
+SCHEMES: tuple[Colours, ...] = ("light", "dark")
+NARROW = 360
+_COUNTS = ("serious", "critical")
+_ALL_RULES = "{resultTypes: ['violations']}"
+_RULES_ON_COLOURS = "{resultTypes: ['violations'], runOnly: ['color-contrast', 'link-in-text-block']}"
+
+_SHIFTS = """() => new Promise(done => {
+  const shifts = []
+  const name = ({node}) => node ? node.nodeName.toLowerCase() + (node.className ? '.' + node.className : '') : 'removed'
+  new PerformanceObserver(list => shifts.push(
+    ...list.getEntries().filter(entry => !entry.hadRecentInput)
+      .map(entry => `${entry.value.toFixed(4)}: ${entry.sources.map(name).join(', ')}`)
+  )).observe({type: 'layout-shift', buffered: true})
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(shifts))))
+})"""
+_WIDE = """() => {
+  const width = document.documentElement.clientWidth
+  if (document.documentElement.scrollWidth <= width) return []
+  const wide = [...document.querySelectorAll('body, body *')].filter(element => {
+    const {left, right} = element.getBoundingClientRect()
+    return Math.max(right, left + element.scrollWidth) > width + 1
+  })
+  return wide.filter(element => !wide.some(other => other !== element && element.contains(other)))
+    .map(element => element.outerHTML.slice(0, 120))
+}"""
+
+_BACKGROUND = """() => {
+  const isPainted = colour => !/transparent|, 0\\)$/.test(colour)
+  const colours = [document.body, document.documentElement].map(element => getComputedStyle(element).backgroundColor)
+  const brush = new OffscreenCanvas(1, 1).getContext('2d')
+  brush.fillStyle = colours.find(isPainted) ?? 'white'
+  brush.fillRect(0, 0, 1, 1)
+  return Math.max(...brush.getImageData(0, 0, 1, 1).data.slice(0, 3))
+}"""
+_DARK = 100
+"""Of 255, what red, green and blue of a dark background stay below."""
+
+
+def check_page(page: Page) -> None:
+    """Raises: AssertionError, with everything that was found."""
+    found = findings(page)
+    assert not found, "\n".join(found)
+
+
+def check_accessibility(page: Page) -> None:
+    """Raises: AssertionError, with what axe-core finds, in light and in dark."""
+    found = inaccessible(page)
+    assert not found, "\n".join(found)
+
+
+def no_horizontal_scroll(page: Page, width: int = NARROW) -> None:
+    """Raises: AssertionError, with what is wider than a screen of ``width`` pixels."""
+    found = too_wide(page, width)
+    assert not found, "\n".join(found)
+
+
+def no_layout_shift(page: Page) -> None:
+    """Raises: AssertionError, with what has moved since the page began to load."""
+    found = shifted(page)
+    assert not found, "\n".join(found)
+
+
+def findings(page: Page) -> list[str]:
+    """Whatever is wrong with a page that has just loaded; the page stays where it is."""
+    return [*shifted(page), *inaccessible(page), *bright_in_the_dark(page), *too_wide(page)]
+
+
+def inaccessible(page: Page) -> list[str]:
+    """What axe-core finds of serious or critical impact, in light and in dark (which differ in their colours only)."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found = []
+    for scheme, rules in (("light", _ALL_RULES), ("dark", _RULES_ON_COLOURS)):
+        with shown_in(page, scheme):
+            answer = page.evaluate(f"() => axe.run({rules})")
+        found += [line for rule in answer["violations"] if rule["impact"] in _COUNTS for line in _lines(scheme, rule)]
+    return found
+
+
+def _lines(scheme: str, rule: Mapping[str, Any]) -> Iterator[str]:
+    for node in rule["nodes"]:
+        why = " ".join(node["failureSummary"].split())
+        yield f"{scheme}, {rule['id']} ({rule['impact']}): {rule['help']}: {node['html']}: {why}"
+
+
+def bright_in_the_dark(page: Page) -> list[str]:
+    """Whether somebody who wants it dark is shown a bright page."""
+    with shown_in(page, "dark"):
+        brightness = page.evaluate(_BACKGROUND)
+    return [f"dark: the background is bright, up to {brightness} of 255"] if brightness > _DARK else []
+
+
+def too_wide(page: Page, width: int = NARROW) -> list[str]:
+    """The elements that make a page scroll sideways on a screen of ``width`` pixels."""
+    with seen_at(page, width):
+        return [f"wider than {width} pixels: {element}" for element in page.evaluate(_WIDE)]
+
+
+def shifted(page: Page) -> list[str]:
+    """What has moved since the page began to load, other than for what the visitor did."""
+    return [f"layout shift of {shift}" for shift in page.evaluate(_SHIFTS)]
+
+
+@contextmanager
+def shown_in(page: Page, scheme: Colours) -> Iterator[None]:
+    """The page in light or dark, without loading it again."""
+    was_dark = page.evaluate("() => matchMedia('(prefers-color-scheme: dark)').matches")
+    page.emulate_media(color_scheme=scheme)
+    page.evaluate("() => document.getAnimations().forEach(animation => animation.finish())")
+    try:
+        yield
+    finally:
+        page.emulate_media(color_scheme="dark" if was_dark else "light")
+
+
+@contextmanager
+def seen_at(page: Page, width: int) -> Iterator[None]:
+    """The page on a screen of another width, without loading it again."""
+    size = page.viewport_size
+    assert size is not None
+    page.set_viewport_size({"width": width, "height": size["height"]})
+    try:
+        yield
+    finally:
+        page.set_viewport_size(size)

@@ -1,0 +1,8 @@
+"""The table of all pages: what is checked in every page, and what ``make screenshots`` shows."""
+
+from __future__ import annotations
+
+from tests.browser import bank_pages, website_pages
+from tests.browser.walks import Walk
+
+WALKS: tuple[Walk, ...] = (*website_pages.walks(), *bank_pages.walks())

@@ -1,0 +1,113 @@
+"""A PSU's ways through the demonstration banks, in a real browser."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from chalicelib import bootstrap
+from tests.browser import psu
+from tests.browser.conftest import Visitors
+from tests.browser.visitor import Visitor
+from tests.e2e.parties import Tpp
+
+both_banks = pytest.mark.parametrize("version", [1, 2], ids=["bank one", "bank two"])
+with_and_without_javascript = pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no scripts"])
+
+
+def query(visitor: Visitor) -> dict[str, str]:
+    """What the address that the browser is at says."""
+    return {name: values[0] for name, values in parse_qs(urlsplit(visitor.page.url).query).items()}
+
+
+@both_banks
+@with_and_without_javascript
+def test_a_psu_who_approves_comes_back_with_a_code(visitors: Visitors, version: int, javascript: bool) -> None:
+    visitor = visitors(javascript=javascript)
+    visitor.open(psu.authorization(visitor, version))
+
+    psu.approve(visitor, version)
+
+    assert visitor.page.url.startswith(f"{visitor.tpp.callback}?")
+    tokens = visitor.tpp.redeem(query(visitor)["authorization_code"]).json()
+    assert visitor.tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"]).json()["accounts"]
+
+
+@both_banks
+def test_a_psu_who_refuses_comes_back_without_a_code(visitor: Visitor, version: int) -> None:
+    psu.refuse(visitor, psu.authorization(visitor, version))
+
+    assert visitor.page.url.startswith(f"{visitor.tpp.callback}?")
+    assert query(visitor)["error"] == "access_denied"
+    assert "authorization_code" not in query(visitor)
+
+
+@both_banks
+@with_and_without_javascript
+def test_a_psu_who_confirms_a_payment_reads_what_the_bank_says_of_it(
+    visitors: Visitors, version: int, javascript: bool
+) -> None:
+    visitor = visitors(javascript=javascript)
+    visitor.open(psu.direct_payment(visitor, version))
+
+    psu.take_place(visitor, version)
+    visitor.press("Continue")
+    psu.give_key_code(visitor, "Confirm")
+
+    assert urlsplit(visitor.page.url).path == "/payments/callback"
+    assert visitor.page.get_by_text(query(visitor)["payment_id"]).first.is_visible()
+    assert visitor.page.get_by_text("The bank").first.is_visible()
+
+
+@both_banks
+def test_a_consent_that_the_psu_revokes_at_the_bank_is_over(visitor: Visitor, version: int) -> None:
+    visitor.open(psu.authorization(visitor, version))
+    psu.approve(visitor, version)
+    bearer = visitor.tpp.redeem(query(visitor)["authorization_code"]).json()["access_token"]
+
+    visitor.open(f"{visitor.bank(version)['domain']}/consents")
+    psu.take_place(visitor, version)
+    psu.revoke(visitor)
+
+    assert visitor.tpp.call("GET", "/tpp/consent", bearer=bearer).status_code == 401
+
+
+@both_banks
+def test_the_keyboard_is_enough_to_approve(visitor: Visitor, version: int) -> None:
+    page = visitor.page
+    visitor.open(psu.authorization(visitor, version))
+
+    for button, before in (
+        (f"Sign in as {psu.PERSON[version]}", None),
+        ("Continue", page.get_by_role("checkbox").first),
+        ("Approve", page.get_by_label("Key code", exact=True)),
+    ):
+        if before:
+            visitor.tab_to(before)
+            page.keyboard.type(" " if button == "Continue" else page.locator("#sent").inner_text())
+        visitor.tab_to(page.get_by_role("button", name=button, exact=True))
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+
+    assert query(visitor)["authorization_code"]
+
+
+@both_banks
+def test_the_way_back_leads_to_an_application_at_another_origin(
+    visitor: Visitor, operator: bootstrap.Hub, version: int
+) -> None:
+    """The pages' policies name it: Chromium holds ``form-action`` against the redirects after a form, too."""
+    callback = "http://application.example/back"
+    client = operator.clients.create(owner="browser@example.com", title="Elsewhere", callback_url=callback).client
+    visitor.tpp = Tpp(visitor.tpp.base, client.client_id, callback)
+    visitor.may_reach(callback)
+    visitor.forgive("ERR_NAME_NOT_RESOLVED")
+    visitor.open(psu.authorization(visitor, version))
+    psu.take_place(visitor, version)
+    psu.tick_accounts(visitor)
+    visitor.press("Continue")
+
+    visitor.fill("Key code", visitor.page.locator("#sent").inner_text())
+    with visitor.page.expect_request(lambda request: request.url.startswith(f"{callback}?authorization_code=")):
+        visitor.page.get_by_role("button", name="Approve").click()

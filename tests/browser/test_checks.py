@@ -1,0 +1,67 @@
+"""The checks of a page find what they are there to find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.checks import check_accessibility, check_page, no_horizontal_scroll, no_layout_shift
+from tests.browser.made_up import show
+from tests.browser.visitor import Visitor
+
+NO_SCRIPTS = "default-src 'none'; style-src 'unsafe-inline'"
+GOOD = (
+    "<style>@media (prefers-color-scheme: dark) { body { background: #111; color: #eee } }</style>"
+    "<main><h1>Good</h1><p>Nothing is wrong here.</p></main>"
+)
+PALE_IN_THE_DARK = (
+    "<style>@media (prefers-color-scheme: dark) { body { background: #111 } p { color: #333 } }</style>"
+    "<main><p>Who can read this?</p></main>"
+)
+
+
+def test_nothing_is_found_in_a_good_page(visitor: Visitor) -> None:
+    show(visitor, GOOD, policy=NO_SCRIPTS)
+
+    check_page(visitor.page)
+
+
+@pytest.mark.parametrize(
+    ("check", "body", "finding"),
+    [
+        (check_accessibility, "<main><input></main>", r"^light, label \(critical\).*<input>"),
+        (check_accessibility, PALE_IN_THE_DARK, r"^dark, color-contrast \(serious\).*Who can read this"),
+        (check_page, "<main><h1>Bright</h1></main>", "^dark: the background is bright, up to 255 of 255"),
+        (no_horizontal_scroll, "<main><pre>" + "wide " * 50 + "</pre></main>", "wider than 360 pixels: <pre>wide"),
+    ],
+    ids=["an input without a label", "text that is too pale in the dark", "a bright page", "a line that is too long"],
+)
+def test_what_is_wrong_is_found(visitor: Visitor, check: Callable[[Page], None], body: str, finding: str) -> None:
+    show(visitor, body)
+
+    with pytest.raises(AssertionError, match=finding):
+        check(visitor.page)
+    with pytest.raises(AssertionError, match=finding.lstrip("^")):
+        check_page(visitor.page)
+
+
+def test_what_jumps_is_found(visitor: Visitor) -> None:
+    show(visitor, GOOD)
+    no_layout_shift(visitor.page)
+
+    visitor.page.evaluate("() => document.body.prepend('A late line', document.createElement('hr'))")
+
+    with pytest.raises(AssertionError, match=r"layout shift of 0\.\d+: \w"):
+        no_layout_shift(visitor.page)
+
+
+def test_a_check_leaves_the_page_as_it_was(visitor: Visitor) -> None:
+    show(visitor, GOOD)
+    seen = "() => [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]"
+    visitor.page.emulate_media(color_scheme="dark")
+
+    check_page(visitor.page)
+
+    assert visitor.page.evaluate(seen) == [1280, True]

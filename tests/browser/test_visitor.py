@@ -1,0 +1,69 @@
+"""What a visitor's browser complains of fails the test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.conftest import Visitors
+from tests.browser.made_up import STRICT, show
+from tests.browser.visitor import Visitor, visiting
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "complaint"),
+    [
+        ("<script>1</script>", {"policy": STRICT}, "Content Security Policy"),
+        ('<p style="color: red">Red</p>', {"policy": STRICT}, "Content Security Policy"),
+        ("<script>console.error('It broke')</script>", {}, "console: It broke"),
+        ("<script>throw new Error('It broke')</script>", {}, "exception: .*It broke"),
+        ('<img alt="" src="http://elsewhere.example/x">', {}, "request to elsewhere: GET http://elsewhere.example/x"),
+        ('<img alt="" src="/nowhere.png">', {}, "status of 403 .*/nowhere.png"),
+        ("Failed", {"status": 500}, "status of 500"),
+    ],
+    ids=["a script", "a style", "an error", "an exception", "a request to elsewhere", "a missing picture", "a failure"],
+)
+def test_what_breaks_in_a_page_fails_the_test(
+    browser: Browser, stack: dict[str, Any], body: str, options: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(AssertionError, match=complaint), visiting(browser, stack) as visitor:
+        show(visitor, body, **options)
+
+
+def test_a_page_that_says_no_is_no_complaint(visitor: Visitor) -> None:
+    show(visitor, "Not found", status=404)
+
+
+def test_a_test_may_forgive_what_it_causes_itself(visitor: Visitor) -> None:
+    visitor.forgive("status of 401")
+
+    show(visitor, "<script>fetch('/tpp/consent').then(answer => document.title = answer.status)</script>")
+
+    visitor.page.wait_for_function("document.title === '401'")
+
+
+def test_an_application_may_have_an_origin_of_its_own(visitor: Visitor) -> None:
+    address = "http://application.example/back"
+    visitor.may_reach(address)
+    visitor.page.route(address, lambda route: route.fulfill(body="Back"))
+
+    show(visitor, f'<a href="{address}">Go back</a>')
+    visitor.follow("Go back")
+
+
+def test_without_javascript_no_script_runs(visitors: Visitors) -> None:
+    visitor = visitors(javascript=False)
+
+    show(visitor, "<p>Nothing runs</p><script>console.error('It ran'); document.body.textContent = ''</script>")
+
+    assert visitor.page.get_by_text("Nothing runs").is_visible()
+
+
+def test_the_keyboard_leads_to_what_can_be_used_and_to_nothing_else(visitor: Visitor) -> None:
+    show(visitor, '<a href="/">A link</a> <button>A button</button> <a>No link</a>')
+
+    visitor.tab_to(visitor.page.get_by_role("button"))
+    with pytest.raises(AssertionError, match="the keyboard does not lead to"):
+        visitor.tab_to(visitor.page.get_by_text("No link"))

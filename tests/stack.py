@@ -1,0 +1,45 @@
+"""The one running stack of all tests that meet the service from outside, started as ``make run`` starts it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib import bootstrap
+from chalicelib.foundation.settings import Settings
+from tests.conftest import DYNAMODB_ENDPOINT
+from tests.e2e.parties import Tpp
+
+
+@pytest.fixture(scope="session")
+def stack_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("stack") / "log"
+
+
+@pytest.fixture(scope="session")
+def stack(stack_log: Path) -> Iterator[dict[str, Any]]:
+    """What the running stack's file says."""
+    from infra.local.background import started
+
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    if DYNAMODB_ENDPOINT:
+        environ["AWS_ENDPOINT_URL_DYNAMODB"] = DYNAMODB_ENDPOINT
+    with stack_log.open("wb") as log, started(environ=environ, output=log) as content:
+        yield content
+
+
+@pytest.fixture
+def operator(stack: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
+    """The service's parts on the running stack's resources, as the operator's command line has them."""
+    for name, value in stack["environment"].items():
+        monkeypatch.setenv(name, value)
+    return bootstrap.Hub(Settings.from_environment(stack["environment"]))
+
+
+@pytest.fixture
+def tpp(stack: dict[str, Any]) -> Tpp:
+    return Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])

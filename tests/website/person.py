@@ -1,0 +1,95 @@
+"""A person with a browser that keeps cookies and fills in forms, in this process."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.world import Answer, World
+
+PASSWORD = "correct horse battery"
+_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
+
+
+@dataclass
+class Person:
+    """Visits pages; ``cookies`` are those of the browser, ``last`` is the page that it shows."""
+
+    world: World
+    cookies: dict[str, str] = field(default_factory=dict)
+    last: Answer = None  # type: ignore[assignment]
+    set_cookies: list[str] = field(default_factory=list)
+
+    def get(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
+        return self._call("GET", path, None, headers)
+
+    def post(
+        self, path: str, token: str | None = None, headers: Mapping[str, str] | None = None, **fields: Any
+    ) -> Answer:
+        """Send a form with the token of the page that is shown, unless another one is given."""
+        sent = {"form_token": self.token if token is None else token, **fields}
+        sent = {name: value for name, value in sent.items() if value is not None}
+        typed = {"content-type": "application/x-www-form-urlencoded", **(headers or {})}
+        return self._call("POST", path, urlencode(sent, doseq=True).encode(), typed)
+
+    def follow(self) -> Answer:
+        """Go where the answer leads to, in this service."""
+        return self.get(self.last.headers["location"].removeprefix(self.world.hub.settings.public_url))
+
+    @property
+    def token(self) -> str:
+        """The form token of the page that is shown; of the first page with a form, if it has none."""
+        found = _TOKEN.search(self.last.text) if self.last else None
+        if found is None:
+            found = _TOKEN.search(self.get("/sign-out").text) or _TOKEN.search(self.get("/sign-in").text)
+        assert found is not None
+        return found[1]
+
+    @property
+    def text(self) -> str:
+        """What the page says, without markup."""
+        return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", self.last.text)).split())
+
+    def hidden(self, name: str) -> str:
+        """The value of a hidden field."""
+        found = re.search(rf'<input type="hidden" name="{name}" value="([^"]*)">', self.last.text)
+        assert found is not None, f"the page has no field {name}"
+        return html.unescape(found[1])
+
+    def checked(self, name: str) -> Sequence[str]:
+        """The values of the ticked boxes or chosen buttons of a name."""
+        return re.findall(rf'name="{name}" value="([^"]*)"[^>]* checked', self.last.text)
+
+    # -- what people do
+
+    def register(self, email: str, password: str = PASSWORD, terms: str | None = "yes") -> Answer:
+        self.get("/register")
+        return self.post("/register", email=email, password=password, terms=terms)
+
+    def sign_in(self, email: str, password: str = PASSWORD, **fields: Any) -> Answer:
+        self.get("/sign-in")
+        return self.post("/sign-in", email=email, password=password, **fields)
+
+    def create_client(self, title: str = "Budget Friend", **fields: Any) -> str:
+        """Answers the Client ID."""
+        self.get("/clients/new")
+        self.post("/clients/new", **({"client_id": self.hidden("client_id"), "title": title, "active": "yes"} | fields))
+        assert self.last.status == 201, self.text
+        found = re.search(r'<code id="client-id">([^<]+)</code>', self.last.text)
+        assert found is not None
+        return found[1]
+
+    def _call(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str] | None) -> Answer:
+        sent = dict(headers or {})
+        if self.cookies:
+            sent["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        self.last = self.world.call(method, path, body, sent)
+        if cookie := self.last.headers.get("set-cookie"):
+            self.set_cookies.append(cookie)
+            name, _, value = cookie.partition(";")[0].partition("=")
+            self.cookies = {**self.cookies, name: value} if value else {}
+        return self.last

@@ -1,0 +1,294 @@
+"""Accounts: who registers and signs in, what a session is worth, and what nobody learns or takes over."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib import website
+from chalicelib.website.attempts import LIMITS
+from chalicelib.website.pages import COOKIE
+from chalicelib.website.sessions import LIFETIME
+from tests.website.person import PASSWORD, Person
+from tests.world import World
+
+TEMPLATES = Path(str(website.__file__)).parent / "templates"
+
+
+@pytest.fixture
+def registered(world: World, email: str) -> str:
+    """The email of a user."""
+    world.hub.users.register(email, PASSWORD, terms_accepted=True)
+    return email
+
+
+def test_who_registers_is_signed_in(visitor: Person, email: str) -> None:
+    answer = visitor.register(email)
+
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    visitor.follow()
+    assert email in visitor.text
+    assert visitor.get("/clients").status == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"email": ""}, "Email must be an email address"),
+        ({"email": "ada"}, "Email must be an email address"),
+        ({"password": ""}, "Password must have 10 to 256 characters"),
+        ({"password": "too short"}, "Password must have 10 to 256 characters"),
+        ({"password": "password123"}, "Password is too common"),
+        ({"password": "1234567890"}, "Password is too common"),
+        ({"terms": None}, "The terms must be accepted"),
+        ({"terms": "no"}, "The terms must be accepted"),
+    ],
+)
+def test_a_registration_that_is_not_complete_says_what_is_missing(
+    world: World, visitor: Person, email: str, fields: dict[str, Any], said: str
+) -> None:
+    answer = visitor.register(**{"email": email, **fields})
+
+    assert answer.status == 400
+    assert said in visitor.text
+    assert world.hub.users.find(email) is None
+    assert "password123" not in answer.text
+
+
+def test_the_email_is_no_password(visitor: Person, email: str) -> None:
+    visitor.register(email, password=email.upper())
+
+    assert "Password must not be the email" in visitor.text
+
+
+def test_an_email_that_is_taken_keeps_its_password(visitor: Person, registered: str) -> None:
+    answer = visitor.register(registered, password="another good password")
+
+    assert answer.status == 409
+    assert "registered already" in visitor.text
+    assert visitor.sign_in(registered).status == 303
+
+
+def test_who_signs_in_gets_to_the_page_that_was_asked_for(visitor: Person, registered: str) -> None:
+    asked = visitor.get("/clients?title=a%20b&active=yes")
+    visitor.follow()
+    visitor.post("/sign-in", email=f" {registered.upper()}", password=PASSWORD, next=visitor.hidden("next"))
+
+    assert asked.status == 303
+    assert visitor.last.headers["location"] == "/clients?title=a+b&active=yes"
+    assert visitor.follow().status == 200
+
+
+@pytest.mark.parametrize(
+    "destination",
+    [
+        "https://evil.example",
+        "//evil.example",
+        "/\\evil.example",
+        "/clients/../../evil",
+        "/clients\r\nSet-Cookie: a=b",
+        "/clients?x=\r\nSet-Cookie: a=b",
+        "javascript:alert(1)",
+        "/nowhere",
+        "",
+    ],
+)
+def test_nobody_is_sent_to_another_site_after_signing_in(visitor: Person, registered: str, destination: str) -> None:
+    answer = visitor.sign_in(registered, next=destination)
+
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+
+
+def test_an_unknown_email_and_a_wrong_password_are_answered_alike(visitor: Person, registered: str) -> None:
+    wrong = visitor.sign_in(registered, "another good password")
+    said = visitor.text
+    unknown = visitor.sign_in(f"x{registered}")
+
+    assert (wrong.status, unknown.status) == (401, 401)
+    assert visitor.text == said
+    assert "do not match" in said
+
+
+def test_an_unknown_email_costs_a_hash_as_well(world: World, registered: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import argon2
+
+    compared: list[str] = []
+    real = argon2.PasswordHasher.verify
+
+    def verify(self: argon2.PasswordHasher, known: str, given: str) -> bool:
+        compared.append(known)
+        return bool(real(self, known, given))
+
+    monkeypatch.setattr(argon2.PasswordHasher, "verify", verify)
+    for email in (registered, f"x{registered}", "no email at all"):
+        world.hub.users.authenticate(email, "another good password")
+
+    assert len(compared) == 3
+    assert {known.split("$")[3] for known in compared} == {compared[0].split("$")[3]}
+
+
+def test_an_account_allows_a_few_wrong_passwords_in_a_row(world: World, visitor: Person, registered: str) -> None:
+    allowed = LIMITS["account"].attempts
+    answers = [visitor.sign_in(registered, "another good password").status for _ in range(allowed)]
+    stopped = visitor.sign_in(registered)
+
+    assert answers == [401] * allowed
+    assert (stopped.status, "wait 15 minutes" in visitor.text) == (429, True)
+    assert int(stopped.headers["retry-after"]) <= 15 * 60
+    world.clock.advance(int(stopped.headers["retry-after"]))
+    assert visitor.sign_in(registered).status == 303
+
+
+def test_an_unknown_account_is_throttled_like_a_known_one(visitor: Person, email: str) -> None:
+    answers = [visitor.sign_in(email, "another good password").status for _ in range(LIMITS["account"].attempts + 1)]
+
+    assert answers[-2:] == [401, 429]
+
+
+def test_who_signs_in_in_the_end_begins_anew(visitor: Person, registered: str) -> None:
+    for _ in range(3):
+        for _ in range(4):
+            visitor.sign_in(registered, "another good password")
+        assert visitor.sign_in(registered).status == 303
+        visitor.cookies = {}
+
+
+def test_an_address_that_tries_many_accounts_is_stopped(
+    world: World, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(world.hub.users), "authenticate", lambda *_: None)
+    answers = [visitor.sign_in(f"{number}{registered}").status for number in range(LIMITS["address"].attempts + 1)]
+
+    assert answers[-2:] == [401, 429]
+
+
+# -- sessions
+
+
+def test_the_cookie_is_kept_from_scripts_and_other_sites(world: World, visitor: Person, registered: str) -> None:
+    visitor.sign_in(registered)
+    assert visitor.set_cookies[-1].endswith(f"; Path=/; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax")
+
+    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
+    visitor.cookies = {}
+    visitor.sign_in(registered)
+    assert visitor.set_cookies[-1].endswith(f"; Path=/stage; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax; Secure")
+
+
+def test_a_session_put_into_the_browser_before_is_worth_nothing_afterwards(visitor: Person, registered: str) -> None:
+    visitor.get("/sign-in")
+    planted = dict(visitor.cookies)
+    visitor.sign_in(registered)
+    thief = Person(visitor.world, planted)
+
+    assert visitor.cookies[COOKIE] != planted[COOKIE]
+    assert thief.get("/clients").status == 303
+
+
+def test_signing_in_again_ends_the_session_before(user: Person, registered: str) -> None:
+    before = Person(user.world, dict(user.cookies))
+    user.post("/sign-in", email=registered, password=PASSWORD)
+
+    assert user.get("/clients").status == 200
+    assert before.get("/clients").status == 303
+
+
+def test_a_session_ends_on_the_server(world: World, user: Person) -> None:
+    world.clock.advance(LIFETIME - 1)
+    assert user.get("/clients").status == 200
+    world.clock.advance(1)
+    assert user.get("/clients").status == 303
+
+
+def test_after_signing_out_the_cookie_is_worth_nothing_wherever_it_is(user: Person) -> None:
+    copied = Person(user.world, dict(user.cookies))
+    user.get("/sign-out")
+    answer = user.post("/sign-out")
+
+    assert (answer.status, user.cookies) == (303, {})
+    assert "Max-Age=0" in user.set_cookies[-1]
+    assert copied.get("/clients").status == 303
+
+
+def test_a_mere_link_signs_nobody_out(user: Person) -> None:
+    user.get("/sign-out")
+
+    assert user.get("/clients").status == 200
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "x.y", "uAAAA.AAAA", "a=b", "\u00ff", '"', "u" * 5000])
+def test_a_cookie_that_is_not_ours_is_nobody(visitor: Person, cookie: str) -> None:
+    visitor.cookies = {COOKIE: cookie}
+
+    assert visitor.get("/clients").status == 303
+
+
+def test_a_cookie_whose_signature_was_altered_is_nobody(user: Person) -> None:
+    value = user.cookies[COOKIE]
+    user.cookies = {COOKIE: value[:-1] + ("A" if value[-1] != "A" else "B")}
+
+    assert user.get("/clients").status == 303
+
+
+def test_sessions_outlive_one_rotation_of_the_keys(world: World, user: Person) -> None:
+    world.hub.keyring.rotate_data_key()
+    assert user.get("/clients").status == 200
+
+
+def test_what_is_stored_signs_nobody_in(world: World, user: Person, registered: str, email: str) -> None:
+    user.get("/clients/new")
+    stored = json.dumps([*world.hub.store.scan("website"), *world.hub.store.scan("users")], default=str)
+
+    secret = user.cookies[COOKIE].partition(".")[0]
+    assert email in stored
+    for credential in (secret, secret[1:], user.token, PASSWORD):
+        assert credential not in stored
+
+
+# -- forms
+
+FORMS = [
+    ("/register", {"email": "new@example.com", "password": PASSWORD, "terms": "yes"}),
+    ("/sign-in", {"email": "new@example.com", "password": PASSWORD}),
+    ("/sign-out", {}),
+    ("/clients/new", {"title": "Forged"}),
+    ("/clients/x", {"action": "deactivate"}),
+    ("/authorize", {"bic": "ALPHGB21"}),
+    ("/authorize/callback", {"action": "exchange", "state": "x"}),
+    ("/deliveries/x", {}),
+]
+
+
+@pytest.mark.parametrize(("path", "fields"), FORMS)
+@pytest.mark.parametrize("token", ["", "x", "of another session"])
+def test_no_form_is_taken_without_the_token_of_its_session(
+    world: World, user: Person, path: str, fields: dict[str, str], token: str
+) -> None:
+    given = Person(world).token if token == "of another session" else token
+    answer = user.post(path, token=given, **fields)
+
+    assert answer.status == 403
+    assert "out of date" in user.text
+    assert world.hub.users.find("new@example.com") is None
+    assert user.get("/clients").status == 200
+    assert "Forged" not in user.text
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_no_form_is_taken_that_another_sites_page_sent(user: Person, site: str) -> None:
+    user.get("/clients/new")
+    answer = user.post("/clients/new", headers={"sec-fetch-site": site}, title="Forged")
+
+    assert answer.status == 403
+
+
+@pytest.mark.parametrize("template", sorted(TEMPLATES.glob("*.html")), ids=lambda template: template.stem)
+def test_every_form_of_a_page_carries_the_token(template: Path) -> None:
+    text = template.read_text(encoding="utf-8")
+
+    forms = [form for form in text.split("<form")[1:] if 'method="post"' in form.partition("</form>")[0]]
+    assert [form[:80] for form in forms if "token(visit)" not in form and 'name="form_token"' not in form] == []

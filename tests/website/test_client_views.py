@@ -1,0 +1,237 @@
+"""Clients: found by filter and page, made once, shown to nobody else, switched off and on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.website.person import Person
+from tests.world import World
+
+CALLBACK = "http://127.0.0.1:8000/authorize/callback"
+
+
+@pytest.fixture
+def other(world: World) -> Person:
+    """Another user."""
+    person = Person(world)
+    person.cookies = {"causeway_session": world.hub.sessions.begin("somebody@example.com").cookie}
+    return person
+
+
+def test_a_new_client_has_what_the_form_said(world: World, user: Person, email: str) -> None:
+    client_id = user.create_client(
+        "Budget Friend",
+        callback_url="https://tpp.example/back?x=1",
+        secret="yes",
+        registration_number="PSDGB-FCA-1",
+        events_url="https://tpp.example/events",
+    )
+
+    client = world.hub.clients.get(client_id)
+    assert (client.owner, client.title, client.active) == (email, "Budget Friend", True)
+    assert (client.callback_url, client.events_url) == ("https://tpp.example/back?x=1", "https://tpp.example/events")
+    assert client.registration_number == "PSDGB-FCA-1"
+    shown = re.findall(r'<code id="(client-secret|events-secret)">([^<]+)</code>', user.last.text)
+    assert [name for name, _ in shown] == ["client-secret", "events-secret"]
+    assert client.accepts_secret(shown[0][1])
+    assert world.hub.clients.events_secrets(client) == [shown[1][1]]
+    assert user.last.headers["referrer-policy"] == "no-referrer"
+
+
+def test_secrets_are_shown_once(user: Person) -> None:
+    client_id = user.create_client(secret="yes", events_url="https://tpp.example/events")
+    shown = re.findall(r'<code id="(?:client-secret|events-secret)">([^<]+)</code>', user.last.text)
+    again = user.get(f"/clients/{client_id}").text
+
+    assert len(shown) == 2
+    assert not [secret for secret in shown if secret in again]
+
+
+def test_a_title_is_all_it_takes(world: World, user: Person) -> None:
+    client = world.hub.clients.get(user.create_client())
+
+    assert client.callback_url == CALLBACK
+    assert client.registration_number == f"SANDBOX-{client.client_id[:8]}"
+    assert (client.events_url, client.secret_digest) == (None, None)
+
+
+def test_a_client_whose_box_is_not_ticked_is_inactive(world: World, user: Person) -> None:
+    assert not world.hub.clients.get(user.create_client(active=None)).active
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"title": ""}, "Title must be 1 to 128 printable characters"),
+        ({"title": "x" * 129}, "Title must be 1 to 128 printable characters"),
+        ({"title": "a\r\nSet-Cookie: x=y"}, "Title must be 1 to 128 printable characters"),
+        ({"callback_url": "ftp://x"}, "must begin with https://"),
+        ({"callback_url": "javascript:alert(1)"}, "must begin with https://"),
+        ({"callback_url": "https://tpp.example/\r\nLocation: https://evil.example"}, "printable ASCII"),
+        ({"callback_url": "https://user:pass@tpp.example/"}, "neither user information"),
+        ({"events_url": "//tpp.example"}, "must begin with https://"),
+        ({"registration_number": "x" * 129}, "must be 1 to 128"),
+    ],
+)
+def test_what_cannot_be_accepted_is_said_beside_its_field(
+    world: World, user: Person, email: str, fields: dict[str, Any], said: str
+) -> None:
+    user.get("/clients/new")
+    answer = user.post("/clients/new", **({"client_id": user.hidden("client_id"), "title": "Fine"} | fields))
+
+    assert answer.status == 400
+    assert said in user.text
+    assert f'id="{next(iter(fields))}-error"' in answer.text
+    assert world.hub.clients.all(email) == []
+    assert "location" not in answer.headers
+
+
+def test_a_form_that_is_sent_twice_makes_one_client(world: World, user: Person, email: str) -> None:
+    user.get("/clients/new")
+    fields = {"client_id": user.hidden("client_id"), "title": "Once", "token": user.token}
+    first = user.post("/clients/new", **fields)
+    world.clock.advance(1)
+    second = user.post("/clients/new", **fields)
+
+    assert (first.status, second.status) == (201, 303)
+    assert len(world.hub.clients.all(email)) == 1
+    user.follow()
+    assert "created already" in user.text
+
+
+def test_markup_and_template_text_in_a_title_stay_text(user: Person) -> None:
+    for title in ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}{% raw %}"):
+        client_id = user.create_client(title)
+        for page in (
+            f"/clients/{client_id}",
+            "/clients",
+            "/authorize",
+            f"/authorize?client_id={client_id}&bic=ALPHGB21",
+        ):
+            answer = user.get(page)
+            assert answer.status == 200
+            assert not re.search(r"<script>|<img src=x|49\{%", answer.text)
+            assert title in user.text or page.startswith("/authorize") or title in answer.text
+
+
+def test_another_users_client_does_not_exist(world: World, user: Person, other: Person) -> None:
+    client_id = user.create_client("Mine")
+    other.create_client("Theirs")
+
+    answers = [
+        other.get(f"/clients/{client_id}"),
+        *(other.post(f"/clients/{client_id}", action=action) for action in ("deactivate", "activate", "test-event")),
+        other.get(f"/deliveries?client_id={client_id}"),
+    ]
+    assert [answer.status for answer in answers] == [404] * 5
+    assert world.hub.clients.get(client_id).active
+    assert "Mine" not in other.get("/clients").text
+    assert "Mine" not in other.get(f"/authorize?client_id={client_id}&bic=ALPHGB21").text
+
+
+@pytest.mark.parametrize("client_id", ["x", "00000000-0000-0000-0000-000000000000", "%00", "x" * 500])
+def test_an_unknown_client_is_not_found(user: Person, client_id: str) -> None:
+    assert user.get(f"/clients/{client_id}").status == 404
+    assert user.post(f"/clients/{client_id}", action="deactivate").status == 404
+
+
+def test_a_client_is_switched_off_and_on(world: World, user: Person) -> None:
+    world.client = world.hub.clients.get(user.create_client())
+    path = f"/clients/{world.client.client_id}"
+
+    user.post(path, action="deactivate")
+    user.follow()
+    assert "not active any more" in user.text
+    assert world.tpp("GET", "/tpp/banks").status == 401
+    user.post(path, action="activate")
+    user.follow()
+    assert "active again" in user.text
+    assert world.tpp("GET", "/tpp/banks").status == 200
+
+
+def test_in_production_only_the_operator_activates_and_numbers_clients(world: World, user: Person) -> None:
+    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
+    client_id = user.create_client(
+        registration_number="PSDGB-FCA-1", callback_url="https://tpp.example/back", active="yes"
+    )
+
+    client = world.hub.clients.get(client_id)
+    assert not client.active
+    assert client.registration_number != "PSDGB-FCA-1"
+    assert user.post(f"/clients/{client_id}", action="activate").status == 400
+    assert not world.hub.clients.get(client_id).active
+    assert 'name="registration_number"' not in user.get("/clients/new").text
+
+
+# -- the list
+
+
+@pytest.fixture
+def many(world: World, user: Person, email: str) -> list[str]:
+    """45 clients of the user, every third of them inactive."""
+    made = []
+    for number in range(45):
+        client = world.hub.clients.create(owner=email, title=f"Client {number:02}", active=number % 3 != 0).client
+        made.append(client.client_id)
+        world.clock.advance(1)
+    return made
+
+
+def titles(user: Person) -> list[str]:
+    return re.findall(r">(Client \d\d)</a>", user.last.text)
+
+
+def test_45_clients_stand_on_three_pages_the_newest_first(user: Person, many: list[str]) -> None:
+    found = []
+    for page in (1, 2, 3):
+        user.get(f"/clients?page={page}")
+        found.append(titles(user))
+
+    assert [len(page) for page in found] == [20, 20, 5]
+    assert [title for page in found for title in page] == [f"Client {number:02}" for number in reversed(range(45))]
+    assert "45 clients, page 3 of 3" in user.text
+
+
+@pytest.mark.parametrize(("page", "shown"), [("0", 1), ("99", 3), ("x", 1), ("-1", 1), ("9" * 400, 1), ("²", 1)])
+def test_a_page_that_does_not_exist_is_the_nearest(user: Person, many: list[str], page: str, shown: int) -> None:
+    user.get(f"/clients?page={page}")
+
+    assert f"page {shown} of 3" in user.text
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("title=client%204", 5), ("title=CLIENT", 45), ("active=yes", 30), ("active=no", 15), ("title=zzz", 0)],
+)
+def test_clients_are_found_by_title_and_state(user: Person, many: list[str], query: str, count: int) -> None:
+    user.get(f"/clients?{query}")
+
+    assert f"{count} client" in user.text
+    if count > 20:
+        assert f"{query.lower().split('=')[1]}" in user.last.text.lower()
+
+
+def test_a_filter_is_kept_from_page_to_page(user: Person, many: list[str]) -> None:
+    user.get("/clients?active=yes&title=client")
+    links = re.findall(r'href="(/clients\?[^"]*page=2)"', user.last.text)
+    user.get(links[0].replace("&amp;", "&"))
+
+    assert len(titles(user)) == 10
+    assert "30 clients, page 2 of 2" in user.text
+
+
+def test_a_client_is_found_by_a_part_of_its_id(user: Person, many: list[str]) -> None:
+    user.get(f"/clients?client_id={many[7][:13].upper()}")
+
+    assert titles(user) == ["Client 07"]
+
+
+def test_who_has_no_client_is_told_how_to_get_one(user: Person) -> None:
+    user.get("/clients")
+
+    assert "You have no client yet" in user.text
+    assert 'href="/clients/new"' in user.last.text

@@ -1,0 +1,164 @@
+"""Deliveries: what users see of their own clients' events and calls, and how they have an event sent again."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chalicelib.delivery.deliveries import Delivery
+from chalicelib.foundation.outbound import Reply
+from tests.website.person import Person
+from tests.world import World
+
+
+@pytest.fixture
+def client_id(world: World, user: Person) -> str:
+    """The world's client, owned by the user, with its events going to the world's receiver."""
+    client_id = user.create_client("Eventful", events_url=world.receiver.url)
+    world.client = world.hub.clients.get(client_id)
+    return client_id
+
+
+def send(world: World) -> None:
+    """Carry out what is due."""
+    for row in world.hub.store.scan("deliveries"):
+        if row["part"] == "record" and row["state"] == "due":
+            world.hub.worker.carry_out(row["delivery_id"])
+
+
+def test_event(user: Person, client_id: str) -> str:
+    """Send a test event; answers the address of its delivery."""
+    user.post(f"/clients/{client_id}", action="test-event")
+    assert user.last.status == 303
+    return user.last.headers["location"].partition("?")[0]
+
+
+test_event.__test__ = False  # type: ignore[attr-defined]
+
+
+def delivery(world: World, path: str) -> Delivery:
+    return world.hub.journal.show(path.rpartition("/")[2])
+
+
+def test_who_has_no_client_is_told_what_belongs_here(user: Person) -> None:
+    assert "You have no client yet" in (user.get("/deliveries") and user.text)
+
+
+def test_a_test_event_is_sent_and_seen(world: World, user: Person, client_id: str) -> None:
+    path = test_event(user, client_id)
+    user.get(f"/deliveries?client_id={client_id}")
+    assert "due" in user.text
+    send(world)
+    user.get("/deliveries")
+
+    assert [event["type"] for event in world.receiver.events] == ["test"]
+    assert re.search(r"test Event delivered 1 \d+ ms 204", user.text)
+    user.get(path)
+    assert "status 204" in user.text
+    assert "This is a test" not in user.last.text
+
+
+def test_a_failed_attempt_shows_its_status_and_when_the_next_is_made(
+    world: World, user: Person, client_id: str
+) -> None:
+    world.receiver.answers = [Reply(503, b"words of the receiver", {"Set-Cookie": "secret=cookie", "Server": "nginx"}, 0.2)]
+    path = test_event(user, client_id)
+    send(world)
+    user.get("/deliveries")
+
+    assert re.search(r"due 1 \d+ ms 503 in \d seconds?", user.text)
+    user.get(path)
+    assert "The receiver answered with status 503." in user.text
+    assert "server nginx" in user.text
+    assert "set-cookie ***" in user.text
+    assert "webhook-signature ***" in user.text
+    assert f"webhook-id {delivery(world, path).delivery_id}" in user.text
+    for secret in ("secret=cookie", "words of the receiver", "v1,"):
+        assert secret not in user.last.text
+
+
+def test_an_event_is_sent_again(world: World, user: Person, client_id: str) -> None:
+    path = test_event(user, client_id)
+    send(world)
+    user.get(path)
+    user.post(path)
+    user.follow()
+    assert "being sent again" in user.text
+    send(world)
+
+    assert len(world.receiver.received) == 2
+    assert len({sent.headers["webhook-id"] for sent in world.receiver.received}) == 1
+
+
+def test_an_asynchronous_call_is_seen_and_not_sent_again(world: World, user: Person, client_id: str) -> None:
+    world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
+    bearer = world.authorized(1, ["account.list"])
+    accepted = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
+    send(world)
+    user.get("/deliveries")
+    path = f"/deliveries/{accepted.body['request_id']}"
+
+    assert accepted.status == 202
+    assert re.search(r"/tpp/accounts Asynchronous call · ALPHGB21 delivered", user.text)
+    user.get(path)
+    assert "x-api-key ***" in user.text
+    assert "never sent again by hand" in user.text
+    assert user.post(path).status == 409
+    assert "its caller was told an outcome" in user.text
+
+
+def test_deliveries_are_shown_by_state(world: World, user: Person, client_id: str) -> None:
+    test_event(user, client_id)
+    send(world)
+    user.get(f"/deliveries?client_id={client_id}&state=delivered")
+    assert "delivered 1" in user.text
+    user.get(f"/deliveries?client_id={client_id}&state=failed")
+    assert "There is nothing here" in user.text
+
+
+def test_26_deliveries_stand_on_two_pages(world: World, user: Person, client_id: str) -> None:
+    for _ in range(26):
+        world.hub.events.test(world.client)
+    user.get("/deliveries")
+    older = re.search(r'href="([^"]+)" rel="next"', user.last.text)
+    assert (user.last.text.count('<td class="day">'), older is not None) == (25, True)
+    user.get(older[1].replace("&amp;", "&") if older else "")
+
+    assert user.last.text.count('<td class="day">') == 1
+    assert 'rel="prev"' in user.last.text
+    assert user.get("/deliveries?page=x").status == 200
+
+
+def test_deliveries_of_somebody_elses_client_do_not_exist(world: World, user: Person, client_id: str) -> None:
+    path = test_event(user, client_id)
+    other = Person(world)
+    other.cookies = {"causeway_session": world.hub.sessions.begin("other@example.com").cookie}
+    other.create_client()
+
+    assert other.get(f"/deliveries?client_id={client_id}").status == 404
+    assert other.get(path).status == 404
+    assert other.post(path).status == 404
+    assert delivery(world, path).attempts == 0
+
+
+def test_what_is_between_the_service_and_the_bank_is_not_the_clients_owners(
+    world: World, user: Person, client_id: str
+) -> None:
+    bearer = world.authorized(1, ["account.list"])
+    world.tpp("POST", "/tpp/token/revoke", {"token": bearer})
+    (row,) = [row for row in world.hub.store.scan("deliveries") if row.get("kind") == "revoke_token"]
+    user.get("/deliveries")
+
+    assert "consent.revoked" in user.text
+    assert "revoke_token" not in user.text
+    assert user.get(f"/deliveries/{row['delivery_id']}").status == 404
+    assert user.post(f"/deliveries/{row['delivery_id']}").status == 404
+
+
+def test_without_an_events_url_nothing_is_sent(user: Person) -> None:
+    client_id = user.create_client("Deaf")
+    answer = user.post(f"/clients/{client_id}", action="test-event")
+
+    assert (answer.status, "no Events URL" in user.text) == (400, True)
+    assert "It has no Events URL" in (user.get("/deliveries") and user.text)
