@@ -1,7 +1,8 @@
-"""The emulator, made to do and to keep less: it copies whole tables for every transaction, and frees nothing."""
+"""The emulator, made to do and to keep less: it copies whole tables, frees nothing, and looks up everything anew."""
 
 from __future__ import annotations
 
+import base64
 import copy
 from functools import cache
 from typing import Any
@@ -12,6 +13,8 @@ def install() -> None:
     """Change the emulator of this process, once."""
     _copy_less()
     _remember_less()
+    _look_up_less()
+    _try_fewer_names()
 
 
 def _copy_less() -> None:
@@ -55,3 +58,44 @@ def _remember_less() -> None:
     from moto.core.common_models import BaseModel
 
     BaseModel.__new__ = lambda cls, *arguments, **options: object.__new__(cls)  # type: ignore[method-assign]
+
+
+def _look_up_less() -> None:
+    """Have the emulator find its own methods once, and the services that are in use before all others."""
+    from moto import backend_index
+    from moto.core import responses, utils
+
+    responses.method_names_from_class = cache(utils.method_names_from_class)
+    backend_index.backend_url_patterns.sort(key=lambda entry: entry[0] not in _IN_USE)
+
+
+_IN_USE = ("dynamodb", "sqs", "kms", "secretsmanager")
+
+
+def _try_fewer_names() -> None:
+    """Have attribute values leave as they are: the emulator looks in each for all ten types, by a dozen spellings."""
+    from moto.core.serialize import BaseJSONSerializer
+
+    real_structure = BaseJSONSerializer._serialize_type_structure
+
+    def structure(serializer: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:
+        if shape.name == "AttributeValue" and isinstance(value, dict):
+            serializer._default_serialize(serialized, _attribute_value(value), shape, key)
+        else:
+            real_structure(serializer, serialized, value, shape, key)
+
+    BaseJSONSerializer._serialize_type_structure = structure
+
+
+def _attribute_value(value: Any) -> dict[str, Any]:
+    """An attribute value in the form of the wire, from the emulator's own or from one that has that form already."""
+    if not isinstance(value, dict):
+        return _attribute_value({value.type: value.value})
+    ((kind, content),) = value.items()
+    if kind == "M":
+        return {kind: {name: _attribute_value(inner) for name, inner in content.items()}}
+    if kind == "L":
+        return {kind: [_attribute_value(inner) for inner in content]}
+    if isinstance(content, bytes):
+        return {kind: base64.b64encode(content).decode()}
+    return value

@@ -16,11 +16,8 @@ def lines(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
     """Labels and values, in the order of reading."""
     user, client = content["user"], content["client"]
     rows = [
-        ("Service", content["base_url"]),
-        (
-            "Owner",
-            f"{user['email']}  password {user['password']}  (owns the client; the web pages have no sign-in yet)",
-        ),
+        ("Open", f"{content['base_url']}  in a browser: register, or sign in as the user below"),
+        ("User", f"{user['email']} / {user['password']}  (owns the client)"),
         ("Client", f"{client['client_id']}  {client['title']}"),
     ]
     if client["client_secret"]:
@@ -29,7 +26,7 @@ def lines(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
         ("Bank", f"{bank['bic']}  {bank['name']}, version {bank['api_version']}  {bank['domain']}")
         for bank in content["banks"]
     ]
-    rows += _psus(content)
+    rows += _customers(content)
     environment = content["environment"]
     aws = ENGINES[0] if content["engine"] in ENGINES else content["engine"]
     rows.append(("AWS", f"{environment.get('AWS_ENDPOINT_URL', '')}  {aws}"))
@@ -39,14 +36,14 @@ def lines(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
     return rows
 
 
-def _psus(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Who can sign in at the demonstration banks; the passwords are public, the banks' own pages show them."""
     from chalicelib.demo_bank.customers import customers
     from chalicelib.demo_bank.profiles import PROFILES
 
     there = {bank["bic"] for bank in content["banks"]}
     return [
-        ("PSUs", f"{profile.bic}  {', '.join(f'{one.username} / {one.password}' for one in people.values())}")
+        ("Customers", f"{profile.bic}  {', '.join(f'{one.username} / {one.password}' for one in people.values())}")
         for profile in PROFILES
         if profile.bic in there and (people := customers(profile.name))
     ]

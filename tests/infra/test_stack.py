@@ -164,9 +164,9 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
     }
     summary.show(content, tmp_path / "stack.json", 2.5, quiet=False)
     said = capsys.readouterr().out
+    assert "http://127.0.0.1:8000  in a browser: register, or sign in" in said.partition("tpp@example.com")[0]
     for part in (
-        "tpp@example.com",
-        "pass-word",
+        "tpp@example.com / pass-word",
         "the-id",
         "hush",
         "DEMOGB21",

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from chalicelib.delivery.deliveries import Delivery
 from chalicelib.foundation.outbound import Reply
 from tests.website.person import Person
 from tests.world import World
@@ -21,24 +20,17 @@ def client_id(world: World, user: Person) -> str:
 
 
 def send(world: World) -> None:
-    """Carry out what is due."""
-    for row in world.hub.store.scan("deliveries"):
-        if row["part"] == "record" and row["state"] == "due":
-            world.hub.worker.carry_out(row["delivery_id"])
+    """Make the next attempt at everything that is due."""
+    for delivery in world.recorded():
+        if delivery.state == "due":
+            world.hub.worker.attempt(delivery.delivery_id)
 
 
-def test_event(user: Person, client_id: str) -> str:
+def send_test_event(user: Person, client_id: str) -> str:
     """Send a test event; answers the address of its delivery."""
     user.post(f"/clients/{client_id}", action="test-event")
     assert user.last.status == 303
     return user.last.headers["location"].partition("?")[0]
-
-
-test_event.__test__ = False  # type: ignore[attr-defined]
-
-
-def delivery(world: World, path: str) -> Delivery:
-    return world.hub.journal.show(path.rpartition("/")[2])
 
 
 def test_who_has_no_client_is_told_what_belongs_here(user: Person) -> None:
@@ -46,7 +38,7 @@ def test_who_has_no_client_is_told_what_belongs_here(user: Person) -> None:
 
 
 def test_a_test_event_is_sent_and_seen(world: World, user: Person, client_id: str) -> None:
-    path = test_event(user, client_id)
+    path = send_test_event(user, client_id)
     user.get(f"/deliveries?client_id={client_id}")
     assert "due" in user.text
     send(world)
@@ -62,8 +54,10 @@ def test_a_test_event_is_sent_and_seen(world: World, user: Person, client_id: st
 def test_a_failed_attempt_shows_its_status_and_when_the_next_is_made(
     world: World, user: Person, client_id: str
 ) -> None:
-    world.receiver.answers = [Reply(503, b"words of the receiver", {"Set-Cookie": "secret=cookie", "Server": "nginx"}, 0.2)]
-    path = test_event(user, client_id)
+    world.receiver.answers = [
+        Reply(503, b"words of the receiver", {"Set-Cookie": "secret=cookie", "Server": "nginx"}, 0.2)
+    ]
+    path = send_test_event(user, client_id)
     send(world)
     user.get("/deliveries")
 
@@ -73,13 +67,13 @@ def test_a_failed_attempt_shows_its_status_and_when_the_next_is_made(
     assert "server nginx" in user.text
     assert "set-cookie ***" in user.text
     assert "webhook-signature ***" in user.text
-    assert f"webhook-id {delivery(world, path).delivery_id}" in user.text
+    assert f"webhook-id {path.rpartition('/')[2]}" in user.text
     for secret in ("secret=cookie", "words of the receiver", "v1,"):
         assert secret not in user.last.text
 
 
 def test_an_event_is_sent_again(world: World, user: Person, client_id: str) -> None:
-    path = test_event(user, client_id)
+    path = send_test_event(user, client_id)
     send(world)
     user.get(path)
     user.post(path)
@@ -93,7 +87,7 @@ def test_an_event_is_sent_again(world: World, user: Person, client_id: str) -> N
 
 def test_an_asynchronous_call_is_seen_and_not_sent_again(world: World, user: Person, client_id: str) -> None:
     world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
-    bearer = world.authorized(1, ["account.list"])
+    bearer = world.tokens(1)["access_token"]
     accepted = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
     send(world)
     user.get("/deliveries")
@@ -109,7 +103,7 @@ def test_an_asynchronous_call_is_seen_and_not_sent_again(world: World, user: Per
 
 
 def test_deliveries_are_shown_by_state(world: World, user: Person, client_id: str) -> None:
-    test_event(user, client_id)
+    send_test_event(user, client_id)
     send(world)
     user.get(f"/deliveries?client_id={client_id}&state=delivered")
     assert "delivered 1" in user.text
@@ -131,7 +125,7 @@ def test_26_deliveries_stand_on_two_pages(world: World, user: Person, client_id:
 
 
 def test_deliveries_of_somebody_elses_client_do_not_exist(world: World, user: Person, client_id: str) -> None:
-    path = test_event(user, client_id)
+    path = send_test_event(user, client_id)
     other = Person(world)
     other.cookies = {"causeway_session": world.hub.sessions.begin("other@example.com").cookie}
     other.create_client()
@@ -139,21 +133,21 @@ def test_deliveries_of_somebody_elses_client_do_not_exist(world: World, user: Pe
     assert other.get(f"/deliveries?client_id={client_id}").status == 404
     assert other.get(path).status == 404
     assert other.post(path).status == 404
-    assert delivery(world, path).attempts == 0
+    assert world.delivery(path.rpartition("/")[2]).attempts == 0
 
 
 def test_what_is_between_the_service_and_the_bank_is_not_the_clients_owners(
     world: World, user: Person, client_id: str
 ) -> None:
-    bearer = world.authorized(1, ["account.list"])
+    bearer = world.tokens(1)["access_token"]
     world.tpp("POST", "/tpp/token/revoke", {"token": bearer})
-    (row,) = [row for row in world.hub.store.scan("deliveries") if row.get("kind") == "revoke_token"]
+    (notice,) = world.recorded("revoke_token")
     user.get("/deliveries")
 
     assert "consent.revoked" in user.text
     assert "revoke_token" not in user.text
-    assert user.get(f"/deliveries/{row['delivery_id']}").status == 404
-    assert user.post(f"/deliveries/{row['delivery_id']}").status == 404
+    assert user.get(f"/deliveries/{notice.delivery_id}").status == 404
+    assert user.post(f"/deliveries/{notice.delivery_id}").status == 404
 
 
 def test_without_an_events_url_nothing_is_sent(user: Person) -> None:

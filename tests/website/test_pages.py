@@ -231,4 +231,4 @@ def test_an_address_that_cannot_be_confirmed_says_so(world: World, query: str, s
 
     assert answer.status == 200
     assert said in answer.text
-    assert "<script" not in answer.text
+    assert "<script>" not in answer.text

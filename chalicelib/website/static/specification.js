@@ -113,6 +113,7 @@ function prepared(whole, facts) {
   made.tags = (made.tags ?? []).filter(({ name }) => !tag || name === tag);
   for (const parameter of Object.values(made.components.parameters ?? {})) {
     parameter.example = parameter.name === "Idempotency-Key" ? suggestKey() : undefined;
+    if (parameter.schema.anyOf) parameter.schema = { type: "string" }; // which Swagger UI would show as a riddle
   }
   return made;
 }
@@ -183,6 +184,7 @@ const plugin = ({ React }) => ({
   },
   wrapComponents: {
     authorizeOperationBtn: () => () => null,
+    DeepLink: () => ({ text }) => React.createElement("span", null, text), // a link inside a button is neither
     OperationTag: (Tag) => (props) => place.dataset.tag ? props.children : React.createElement(Tag, props),
     liveResponse: (LiveResponse) => (props) => React.createElement(
       React.Fragment,
@@ -201,7 +203,7 @@ const plugin = ({ React }) => ({
       return React.createElement(
         React.Fragment,
         null,
-        React.createElement("div", { className: "execute", onClickCapture: check }, React.createElement(Execute, props)),
+        React.createElement("div", { className: "execute-place", onClickCapture: check }, React.createElement(Execute, props)),
         wasPressed && missing && React.createElement("p", { className: "alert", role: "alert" }, missing),
       );
     },
@@ -226,6 +228,16 @@ const plugin = ({ React }) => ({
   },
 });
 
+// What Swagger UI leaves out for those who do not see the page, or have no mouse.
+const UNNAMED = { "select.examples-select-element": "Example", "textarea.body-param__text": "Request body" };
+
+function complete(root) {
+  for (const [selector, name] of Object.entries(UNNAMED)) {
+    for (const control of root.querySelectorAll(`${selector}:not([aria-label])`)) control.ariaLabel = name;
+  }
+  for (const text of root.querySelectorAll("pre:not([tabindex])")) text.tabIndex = 0;
+}
+
 let whole = null;
 let shown = null;
 let ui = null;
@@ -233,6 +245,7 @@ let ui = null;
 // Swagger UI from the beginning: what was answered to other credentials is gone.
 function show() {
   const root = document.createElement("div");
+  new MutationObserver(() => complete(root)).observe(root, { childList: true, subtree: true });
   ui = SwaggerUIBundle({
     domNode: root,
     spec: shown,
