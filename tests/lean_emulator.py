@@ -14,7 +14,9 @@ def install() -> None:
     _copy_less()
     _remember_less()
     _look_up_less()
+    _read_conditions_once()
     _try_fewer_names()
+    _sign_nothing()
 
 
 def _copy_less() -> None:
@@ -72,6 +74,21 @@ def _look_up_less() -> None:
 _IN_USE = ("dynamodb", "sqs", "kms", "secretsmanager")
 
 
+def _read_conditions_once() -> None:
+    """Have the emulator remember the words of conditions: each is read several times in every transaction."""
+    from collections import deque
+
+    from moto.dynamodb.comparisons import ConditionExpressionParser
+
+    real_words = ConditionExpressionParser._lex_condition_expression
+
+    @cache
+    def words(expression: str | None) -> tuple[Any, ...]:
+        return tuple(real_words(ConditionExpressionParser(expression, None, None)))
+
+    ConditionExpressionParser._lex_condition_expression = lambda parser: deque(words(parser.condition_expression))
+
+
 def _try_fewer_names() -> None:
     """Have attribute values leave as they are: the emulator looks in each for all ten types, by a dozen spellings."""
     from moto.core.serialize import BaseJSONSerializer
@@ -99,3 +116,10 @@ def _attribute_value(value: Any) -> dict[str, Any]:
     if isinstance(content, bytes):
         return {kind: base64.b64encode(content).decode()}
     return value
+
+
+def _sign_nothing() -> None:
+    """Have requests leave unsigned: within this process nobody looks at signatures."""
+    from botocore.signers import RequestSigner
+
+    RequestSigner.sign = lambda *arguments, **options: None  # type: ignore[method-assign]

@@ -6,6 +6,7 @@ import hmac
 import re
 from collections.abc import Callable, Mapping
 from functools import wraps
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from chalice.app import Response
@@ -198,7 +199,7 @@ def _again(visit: Visit, journey: Journey, place: str) -> Response:
 
 
 def _journey_page(
-    visit: Visit, journey: Journey, template: str, step: int, error: str = "", status: int = 200, **context: object
+    visit: Visit, journey: Journey, template: str, step: int, error: str = "", status: int = 200, **context: Any
 ) -> Response:
     return page(
         visit,

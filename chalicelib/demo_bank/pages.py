@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -93,7 +93,7 @@ def _statics() -> Statics:
 
 @cache
 def _templates() -> Templates:
-    filters = {
+    filters: Mapping[str, Callable[..., Any]] = {
         "money": wording.money,
         "grouped": wording.grouped,
         "sort_code": wording.sort_code,

@@ -10,7 +10,7 @@ from chalicelib.website.attempts import TooManyAttempts
 from chalicelib.website.destinations import is_own_page
 from chalicelib.website.pages import Visit, cookie_of, go, link, page
 from chalicelib.website.users import PASSWORD_LENGTH, InvalidUser, UserExists, normalise
-from chalicelib.website.wording import sentence, span
+from chalicelib.website.wording import about_field, span
 
 _WRONG = "Email and password do not match. Check both, or register if you have no account yet."
 
@@ -31,7 +31,7 @@ def register(visit: Visit) -> Response:
     except TooManyAttempts as stopped:
         return _registration_page(visit, {"": _patience(stopped)}, 429, stopped.retry_after)
     except InvalidUser as error:
-        return _registration_page(visit, {error.member: sentence(str(error))}, 400)
+        return _registration_page(visit, {error.member: about_field(error.member, str(error))}, 400)
     except UserExists:
         text = "This email is registered already. Sign in with it, or take another one."
         return _registration_page(visit, {"email": text}, 409)

@@ -1,8 +1,8 @@
 """How often somebody may try to sign in or to register: counters per account and per address.
 
 An attempt is counted before it is judged, by a conditional write: of many at the same time no more than allowed go
-through. A success is taken off again; so are the failures before it that it proves to be the owner's own. Counters begin
-anew with every window of time.
+through. A success is taken off again, and so are the failures before it that it proves to be the owner's own. Counters
+begin anew with every window of time.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from chalicelib.openbanking.clients import TITLE_LENGTH, Client, ClientExists, I
 from chalicelib.openbanking.events import NoEventsUrl
 from chalicelib.website.listing import cut
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
-from chalicelib.website.wording import sentence
+from chalicelib.website.wording import about_field
 
 _DONE = {
     "created": "This client was created already: the form was sent twice.",
@@ -51,7 +51,7 @@ def create(visit: Visit) -> Response:
             client_id=client_id if is_uuid(client_id) else None,
         )
     except InvalidClient as error:
-        return _form(visit, {error.member: sentence(str(error))}, 400)
+        return _form(visit, {error.member: about_field(error.member, str(error))}, 400)
     except ClientExists:
         return go(f"/clients/{client_id}", done="created")
     return _shown(visit, made.client, status=201, secret=made.secret, events_secret=made.events_secret)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
@@ -36,7 +37,7 @@ class Journey:
         returned_at: when the browser came back from the bank.
         exchanging_since: when the exchange of the code began, ``exchanged_at`` when it was over.
         refreshes: how many times the tokens were replaced, ``refreshed_at`` when last.
-        access_valid_until: of the access token, ``valid_until`` of the consent (a timestamp).
+        access_valid_until: of the access token, ``valid_until`` of the consent.
         ended_at: when the user ended the consent here.
         sealed: its secrets (see ``Journeys.secrets``).
     """
@@ -60,7 +61,7 @@ class Journey:
     refreshes: int
     refreshed_at: int | None
     access_valid_until: int | None
-    valid_until: str | None
+    valid_until: int | None
     consent_id: str | None
     ended_at: int | None
     sealed: bytes = field(repr=False)
@@ -176,7 +177,7 @@ class Journeys:
     def _keep_tokens(self, journey: Journey, answer: Mapping[str, Any], changes: Item) -> Journey:
         changes |= {
             "access_valid_until": self._clock.time() + answer["expires_in"],
-            "valid_until": answer["valid_until"],
+            "valid_until": int(datetime.fromisoformat(answer["valid_until"]).timestamp()),
         }
         tokens = {name: answer[name] for name in ("access_token", "refresh_token")}
         return self._change(journey, changes, tokens, Attr("refreshes").eq(journey.refreshes))

@@ -34,6 +34,16 @@ for _place, _methods in PLACES.items():
     website_routes.serve(_place, _methods, _page(_place))
 
 
+def _unknown(incoming: Incoming) -> Response:
+    from chalicelib.website import site
+
+    return site.not_found(incoming)
+
+
+for _place in ("/{first}", "/{first}/{second}"):
+    website_routes.serve(_place, ["GET"], _unknown)
+
+
 @website_routes.get("/static/{name}")
 def static(incoming: Incoming) -> Response:
     """A style sheet, script or picture under its hashed name."""

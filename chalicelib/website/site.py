@@ -74,6 +74,19 @@ def serve(place: str, incoming: Incoming) -> Response:
     return FOR_USERS[key](visit)
 
 
+def not_found(incoming: Incoming) -> Response:
+    """The page for an address that leads nowhere."""
+    return message(
+        Visit(incoming),
+        "Not found",
+        "There is nothing at this address.",
+        "Check how it is written, or begin at the start page.",
+        status=404,
+        link=link("/"),
+        label="To the start page",
+    )
+
+
 def failed(incoming: Incoming, error: Exception) -> Response:
     """The page for what went wrong; nothing of the error itself is shown."""
     log.exception("page failed", error=type(error).__name__)

@@ -29,6 +29,16 @@ REFUSED: Mapping[Fault, str] = {
 }
 """What to do about a refusal, by its fault."""
 
+LABELS: Mapping[str, str] = {
+    "email": "Email",
+    "password": "Password",
+    "title": "Title",
+    "callback_url": "Callback URL",
+    "registration_number": "Registration number",
+    "events_url": "Events URL",
+}
+"""The labels of members of records, where people fill them in."""
+
 JOURNEY: Mapping[str, str] = {
     "begun": "at the bank",
     "refused": "not approved",
@@ -43,6 +53,12 @@ def sentence(text: str) -> str:
     """A message of the service as a sentence."""
     capital = text[:1].upper() + text[1:]
     return capital if capital.endswith((".", "!", "?")) else f"{capital}."
+
+
+def about_field(member: str, message: str) -> str:
+    """What is wrong with a member, as a sentence beside its field: with the field's label for the member's name."""
+    told = LABELS.get(member, member) + message.removeprefix(member) if message.startswith(member) else message
+    return sentence(told)
 
 
 def refusal_advice(refusal: Refusal) -> str:

@@ -4,23 +4,179 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from tests.browser.walks import Walk, opens
+from tests.browser import user
+from tests.browser.visitor import Visitor
+from tests.browser.walks import Step, Stops, Walk, follows, opens, presses
 
 _REFUSED = {"error": "access_denied", "error_description": "The customer refused", "state": "a-state"}
+_CODE = {"authorization_code": f"{'0' * 22}.{'A' * 43}", "state": "a-state"}
 _FORGED = {"payment_id": "5f6c1f0e", "status": "4", "message": "Paid", "bic": "DEMOGB21"}
+_WRONG = {"email": "nobody@example.com", "password": "not a password of anybody"}
+_DEAF = "http://127.0.0.1:9/events"
+"""An Events URL where nobody listens."""
 
 
 def walks() -> tuple[Walk, ...]:
-    """Every page that needs no bank; those that a PSU comes back to are met again on the way through a bank."""
+    """Every page of the web interface, without the API screens' tried calls."""
     return (
-        Walk(
-            "website",
-            (
-                ("home", opens("/")),
-                ("callback-empty", opens("/authorize/callback")),
-                ("callback-refused", opens(f"/authorize/callback?{urlencode(_REFUSED)}")),
-                ("payment-empty", opens("/payments/callback")),
-                ("payment-forged", opens(f"/payments/callback?{urlencode(_FORGED)}")),
-            ),
-        ),
+        Walk("visitor", _visitor()),
+        Walk("returned", _returned()),
+        Walk("user-without-clients", _newcomer()),
+        Walk("user", _user()),
+        Walk("journey", _journey()),
+        Walk("deliveries", _deliveries()),
     )
+
+
+def _visitor() -> Stops:
+    return (
+        ("home", opens("/")),
+        ("terms", opens("/terms")),
+        ("register", opens("/register")),
+        ("register-refused", _registers_badly),
+        ("sign-in", opens("/sign-in?next=/clients")),
+        ("sign-in-refused", presses("Sign in", **_WRONG)),
+        ("not-found", opens("/nowhere")),
+        ("form-out-of-date", _sends_an_old_form),
+        ("specification-authorization", opens("/specifications/authorization")),
+        ("specification-account", opens("/specifications/account")),
+        ("specification-payments", opens("/specifications/payments")),
+    )
+
+
+def _returned() -> Stops:
+    return (
+        ("callback-empty", opens("/authorize/callback")),
+        ("callback-refused", opens(f"/authorize/callback?{urlencode(_REFUSED)}")),
+        ("callback-code", opens(f"/authorize/callback?{urlencode(_CODE)}")),
+        ("payment-empty", opens("/payments/callback")),
+        ("payment-forged", opens(f"/payments/callback?{urlencode(_FORGED)}")),
+    )
+
+
+def _newcomer() -> Stops:
+    return (
+        ("home", _registers),
+        ("clients", _goes_to("Clients")),
+        ("authorize", _goes_to("Authorize")),
+        ("deliveries", _goes_to("Deliveries")),
+    )
+
+
+def _user() -> Stops:
+    return (
+        ("client-form", _begins_a_client),
+        ("client-form-refused", presses("Create", title="Refused", callback_url="https://user:secret@tpp.example/")),
+        ("client-secrets", _creates_a_client_with_secrets),
+        ("client", lambda visitor: visitor.open(visitor.page.url.replace("/new", ""))),
+        ("clients", opens("/clients")),
+        ("clients-none-fits", opens("/clients?title=nothing")),
+        ("client-inactive", _deactivates),
+        ("client-not-found", opens("/clients/nothing")),
+        ("home", opens("/")),
+        ("sign-out", opens("/sign-out")),
+    )
+
+
+def _journey() -> Stops:
+    return (
+        ("authorize", _opens_authorize),
+        ("no-bank", opens("/authorize?bank=nothing")),
+        ("request", _chooses_a_bank),
+        ("request-refused", _asks_for_nothing),
+        ("refused", _is_refused),
+        ("tokens", lambda visitor: user.authorize(visitor, 1)),
+        ("specification", follows("Use the token in the API screens")),
+        ("authorize-again", opens("/authorize")),
+        ("ended", _ends_the_consent),
+        ("journey-not-found", opens("/authorize/callback?state=")),
+    )
+
+
+def _deliveries() -> Stops:
+    return (
+        ("none", _opens_no_deliveries),
+        ("event", _sends_a_test_event),
+        ("list", opens("/deliveries")),
+        ("not-found", opens("/deliveries/nothing")),
+    )
+
+
+def _goes_to(entry: str) -> Step:
+    return lambda visitor: user.go_to(visitor, entry)
+
+
+def _registers(visitor: Visitor) -> None:
+    user.register(visitor)
+
+
+def _registers_badly(visitor: Visitor) -> None:
+    visitor.fill("Email", "ada@example.com")
+    visitor.fill("Password", "password123")
+    visitor.page.get_by_label("I agree to the terms").check()
+    visitor.press("Register")
+
+
+def _sends_an_old_form(visitor: Visitor) -> None:
+    visitor.open("/sign-in")
+    visitor.page.context.clear_cookies()
+    visitor.fill("Email", _WRONG["email"])
+    visitor.fill("Password", _WRONG["password"])
+    visitor.press("Sign in")
+
+
+def _begins_a_client(visitor: Visitor) -> None:
+    user.register(visitor)
+    visitor.open("/clients/new")
+
+
+def _creates_a_client_with_secrets(visitor: Visitor) -> None:
+    visitor.open("/clients/new")
+    visitor.fill("Title", "A client with a rather long title, which has to find its place on a small screen as well")
+    visitor.page.get_by_label("With a client secret").check()
+    visitor.fill("Events URL (optional)", _DEAF)
+    visitor.press("Create")
+
+
+def _deactivates(visitor: Visitor) -> None:
+    visitor.open("/clients")
+    visitor.page.locator("tbody a").first.click()
+    visitor.press("Deactivate")
+
+
+def _opens_authorize(visitor: Visitor) -> None:
+    user.register(visitor)
+    user.create_client(visitor)
+    user.go_to(visitor, "Authorize")
+
+
+def _chooses_a_bank(visitor: Visitor) -> None:
+    visitor.open("/authorize")
+    visitor.press(f"Choose {visitor.bank(2)['name']}")
+
+
+def _asks_for_nothing(visitor: Visitor) -> None:
+    for box in visitor.page.locator('input[name="scope"]').all():
+        box.uncheck()
+    visitor.press("Run, and go to the bank")
+
+
+def _is_refused(visitor: Visitor) -> None:
+    user.refuse(visitor, 2)
+
+
+def _ends_the_consent(visitor: Visitor) -> None:
+    visitor.page.locator("tbody a").first.click()
+    visitor.press("End the consent")
+
+
+def _opens_no_deliveries(visitor: Visitor) -> None:
+    user.register(visitor)
+    user.create_client(visitor, events_url=_DEAF)
+    user.go_to(visitor, "Deliveries")
+
+
+def _sends_a_test_event(visitor: Visitor) -> None:
+    visitor.press("Send a test event")
+    visitor.page.wait_for_timeout(500)
+    visitor.page.reload()

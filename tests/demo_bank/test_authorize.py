@@ -198,6 +198,7 @@ def test_no_page_allows_scripts_or_frames_and_forms_lead_only_where_the_journey_
     assert rules["form-action"] == f"'self' {stage.settings.bank_api_url} https://tpp.example"
     assert page.headers["cache-control"] == "no-store"
     assert page.headers["x-content-type-options"] == "nosniff"
+    assert page.headers["referrer-policy"] == "same-origin"
     assert "<script" not in page.text
     assert "style=" not in page.text
 

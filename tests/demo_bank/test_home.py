@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 
 import pytest
 import requests
@@ -40,15 +41,22 @@ def test_the_front_page_says_that_this_is_a_sandbox(stage: Stage) -> None:
         assert stage.profile.title in page.text
 
 
-def test_each_bank_has_its_own_colours_and_picture(stage: Stage) -> None:
-    for file, kind in ((f"{stage.profile.name}.css", "text/css"), (f"{stage.profile.name}.svg", "image/svg+xml")):
-        reply = stage.call("GET", f"{stage.domain}/static/{file}?v=1")
+def test_each_bank_has_its_own_colours_and_picture_on_what_both_share_and_browsers_keep_them_for_good(
+    stage: Stage,
+) -> None:
+    name, page = stage.profile.name, stage.call("GET", stage.domain).text
+    files = re.findall(r'(?:href|src)="([^"]+/static/([^."]+)\.[0-9a-f]{12}\.(css|svg))"', page)
+    assert {(stem, kind) for _, stem, kind in files} == {
+        ("family", "css"), ("bank", "css"), (name, "css"), (name, "svg")
+    }  # fmt: skip
+    for path, _, kind in files:
+        reply = stage.call("GET", urljoin(stage.domain, path))
         assert reply.status == 200
-        assert reply.headers["content-type"].startswith(kind)
-        assert "max-age" in reply.headers["cache-control"]
+        assert reply.headers["content-type"].startswith({"css": "text/css", "svg": "image/svg+xml"}[kind])
+        assert "immutable" in reply.headers["cache-control"]
 
 
-@pytest.mark.parametrize("file", ["none.css", "..", "%2e%2e%2fpages.py", "pages.py"])
+@pytest.mark.parametrize("file", ["one.css", "none.css", "..", "%2e%2e%2fpages.py", "pages.py"])
 def test_nothing_but_the_static_files_is_served(stage: Stage, file: str) -> None:
     assert stage.call("GET", f"{stage.domain}/static/{file}").status == 404
 

@@ -59,6 +59,7 @@ def test_looking_back_at_a_finished_journey_does_not_send_the_code_again(stage: 
         assert page.status == 200
         assert "You approved this request" in page.text
         assert location.replace("&", "&amp;") in page.text
+        assert page.headers["referrer-policy"] == "no-referrer"
 
 
 def test_when_the_service_gives_no_answer_the_very_same_consent_is_sent_again(stage: Stage) -> None:

@@ -199,6 +199,7 @@ def test_the_page_of_a_finished_payment_tells_how_it_ended(stage: Stage) -> None
     assert page.status == 200
     assert "This payment has been made" in page.text
     assert back.replace("&", "&amp;") in page.text
+    assert page.headers["referrer-policy"] == "no-referrer"
     assert "12.50" in page.text
     assert "12.50" not in stage.browser().open(answer["confirmation_url"]).text
 

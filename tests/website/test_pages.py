@@ -232,3 +232,11 @@ def test_an_address_that_cannot_be_confirmed_says_so(world: World, query: str, s
     assert answer.status == 200
     assert said in answer.text
     assert "<script>" not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/nothing/here", "/favicon.ico"])
+def test_a_person_at_an_address_that_leads_nowhere_gets_a_page(visitor: Person, path: str) -> None:
+    answer = visitor.get(path)
+
+    assert (answer.status, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "There is nothing at this address." in visitor.text

@@ -229,7 +229,11 @@ const plugin = ({ React }) => ({
 });
 
 // What Swagger UI leaves out for those who do not see the page, or have no mouse.
-const UNNAMED = { "select.examples-select-element": "Example", "textarea.body-param__text": "Request body" };
+const UNNAMED = {
+  "select.examples-select-element": "Example",
+  "textarea.body-param__text": "Request body",
+  "button.json-schema-2020-12-accordion:has(> .json-schema-2020-12-accordion__children:empty)": "Members",
+};
 
 function complete(root) {
   for (const [selector, name] of Object.entries(UNNAMED)) {

@@ -1,0 +1,196 @@
+"""A TPP developer who opens the web interface, reads nothing first, and gets everything done."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from chalicelib.bootstrap import Hub
+from tests.browser import psu, user
+from tests.browser.conftest import Visitors
+from tests.browser.visitor import Visitor
+from tests.e2e.parties import Tpp
+from tests.foundation.servers import Connection, serving
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
+def test_from_registering_to_tokens_that_work(visitors: Visitors, version: int, javascript: bool) -> None:
+    visitor = visitors(javascript=javascript, width=390 if version == 2 else 1280)
+    user.register(visitor)
+    visitor.follow("Create a client")
+    visitor.fill("Title", "First try")
+    visitor.press("Create")
+    client_id = visitor.page.locator("#client-id").inner_text()
+    user.authorize(visitor, version)
+
+    heading = visitor.page.get_by_role("heading", level=1)
+    assert heading.inner_text() == "You have tokens"
+    assert "authorization_code" not in visitor.page.url
+    bearer = visitor.page.locator("#access-token").inner_text()
+    asker = Tpp(visitor.stack["base_url"], client_id, visitor.tpp.callback)
+    assert asker.call("GET", "/tpp/accounts", bearer=bearer).status_code == 200
+    visitor.page.reload()
+    assert heading.inner_text() == "You have tokens"
+    visitor.press("Refresh the tokens")
+    refreshed = visitor.page.locator("#access-token").inner_text()
+    assert refreshed != bearer
+    assert asker.call("GET", "/tpp/accounts", bearer=refreshed).status_code == 200
+    visitor.press("End the consent")
+    assert asker.call("GET", "/tpp/accounts", bearer=refreshed).status_code == 401
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_who_refuses_at_the_bank_is_told_what_to_do(visitor: Visitor, version: int) -> None:
+    user.register(visitor)
+    user.create_client(visitor)
+    user.refuse(visitor, version)
+
+    text = visitor.page.get_by_role("main").inner_text()
+    assert "No consent came of it" in text
+    assert "approve every permission at the bank" in text
+    visitor.follow("Authorize again")
+    assert visitor.bank(version)["name"] in visitor.page.title()
+
+
+def test_the_request_is_built_before_ones_eyes(visitor: Visitor) -> None:
+    user.register(visitor)
+    client_id = user.create_client(visitor)
+    user.choose_bank(visitor, 1)
+    shown = visitor.page.locator("#request pre").first
+
+    def body() -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(shown.inner_text())
+        return found
+
+    before = body()
+    with visitor.page.expect_response(re.compile("/authorize")):
+        visitor.page.get_by_label("account.balance").uncheck()
+    visitor.page.wait_for_function(
+        "scope => !document.querySelector('#request pre').textContent.includes(scope)", arg="account.balance"
+    )
+    with visitor.page.expect_response(re.compile("/authorize")):
+        visitor.page.get_by_label("Send a code challenge").uncheck()
+    visitor.page.wait_for_function("() => !document.querySelector('#request pre').textContent.includes('challenge')")
+
+    assert "account.balance" in before["scopes"]
+    assert "account.balance" not in body()["scopes"]
+    assert body()["state"] == before["state"]
+    visitor.page.get_by_text("As curl").click()
+    assert client_id in visitor.page.locator("#curl").inner_text()
+    user.run_request(visitor)
+    assert "state=" + before["state"] in visitor.page.url or "demo-bank" in visitor.page.url
+
+
+def test_a_wrong_password_says_so_and_the_right_one_leads_on(visitor: Visitor) -> None:
+    email = user.register(visitor)
+    visitor.follow("Sign out")
+    visitor.press("Sign out")
+    visitor.open("/clients")
+    assert visitor.page.title().startswith("Sign in")
+    visitor.fill("Email", email)
+    visitor.fill("Password", "not this password")
+    visitor.press("Sign in")
+    assert "do not match" in visitor.page.get_by_role("alert").inner_text()
+    visitor.fill("Password", user.PASSWORD)
+    visitor.press("Sign in")
+
+    assert visitor.page.url.endswith("/clients")
+
+
+def test_45_clients_are_filtered_and_leafed_through(visitor: Visitor, operator: Hub) -> None:
+    email = user.register(visitor)
+    for number in range(45):
+        operator.clients.create(owner=email, title=f"Client {number:02}", active=number % 3 != 0)
+    user.go_to(visitor, "Clients")
+    rows = visitor.page.locator("tbody tr")
+    assert rows.count() == 20
+    visitor.follow("Page 3")
+    assert rows.count() == 5
+    visitor.fill("Title", "client 4")
+    visitor.press("Filter")
+    assert rows.count() == 5
+    visitor.page.get_by_label("Active").select_option("Inactive")
+    visitor.press("Filter")
+    assert {row.inner_text() for row in rows.locator(".tag").all()} == {"inactive"}
+    visitor.follow("Clear")
+    assert rows.count() == 20
+
+
+def test_a_client_is_created_switched_off_and_copied(visitor: Visitor) -> None:
+    visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    user.register(visitor)
+    client_id = user.create_client(visitor, "Copied")
+    visitor.page.get_by_role("button", name="Copy the Client ID").click()
+    visitor.page.get_by_text("Copied", exact=True).last.wait_for()
+    assert visitor.page.evaluate("navigator.clipboard.readText()") == client_id
+    visitor.press("Deactivate")
+    assert "not active any more" in visitor.page.get_by_role("status").inner_text()
+    visitor.press("Reactivate")
+    assert "active again" in visitor.page.get_by_role("status").inner_text()
+
+
+def test_deliveries_are_watched_and_sent_again(visitor: Visitor) -> None:
+    with serving(_takes_it) as receiver:
+        user.register(visitor)
+        user.create_client(visitor, "Eventful", receiver.url)
+        visitor.press("Send a test event")
+        delivered = visitor.page.locator(".tag.good", has_text="delivered")
+        _reload_until(visitor, delivered)
+        assert "webhook-signature" in visitor.page.content()
+        visitor.press("Send it again now")
+        _reload_until(visitor, delivered)
+        user.authorize(visitor, 1)
+        user.go_to(visitor, "Deliveries")
+        _reload_until(visitor, visitor.page.locator("tr", has_text="consent.authorised").locator(delivered))
+
+    assert len(receiver.served) >= 3
+
+
+def test_everything_is_done_without_a_mouse(visitor: Visitor) -> None:
+    user.register(visitor)
+    user.create_client(visitor)
+    page = visitor.page
+    visitor.tab_to(page.get_by_role("link", name="Authorize", exact=True).first)
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    visitor.tab_to(page.get_by_role("button", name=f"Choose {visitor.bank(1)['name']}"))
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    visitor.tab_to(page.get_by_role("button", name="Run, and go to the bank"))
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    psu.approve(visitor, 1)
+
+    assert page.get_by_role("heading", level=1).inner_text() == "You have tokens"
+
+
+def test_what_a_person_enters_never_becomes_markup(visitor: Visitor) -> None:
+    user.register(visitor)
+    title = "<script>alert(1)</script><img src=x onerror=alert(2)>{{ 7 * 7 }}"
+    user.create_client(visitor, title)
+    assert visitor.page.get_by_role("heading", level=1).inner_text() == title
+    user.go_to(visitor, "Clients")
+    visitor.follow(title)
+    user.choose_bank(visitor, 1)
+    user.run_request(visitor)
+
+    assert title in visitor.page.get_by_role("main").inner_text()
+    assert visitor.page.locator("img[src=x]").count() == 0
+
+
+def _takes_it(connection: Connection) -> None:
+    connection.request()
+    connection.answer(b"", "204 No Content")
+
+
+def _reload_until(visitor: Visitor, wanted: Any) -> None:
+    for _ in range(50):
+        if wanted.count():
+            return
+        visitor.page.wait_for_timeout(100)
+        visitor.page.reload()
+    raise AssertionError(f"{wanted} did not appear")

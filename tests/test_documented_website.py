@@ -1,0 +1,140 @@
+"""What the documents say of the web interface is what the code has."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chalicelib.delivery import headers, journal
+from chalicelib.foundation import keyring
+from chalicelib.foundation.pages import cookie
+from chalicelib.openbanking.clients import TITLE_LENGTH
+from chalicelib.website import attempts, callback_views, journeys, listing, sessions, users
+from chalicelib.website.destinations import PLACES
+from chalicelib.website.navigation import SCREENS
+from chalicelib.website.pages import COOKIE, statics
+from chalicelib.website.site import FOR_USERS
+from tests.documents import DOCUMENTS, OPERATIONS, blocks, rows, section, tables
+from tests.website.person import Person
+from tests.world import World
+
+WEBSITE = DOCUMENTS["docs/web-interface.md"]
+HOURS, DAYS = 3600, 24 * 3600
+
+
+def table(heading: str, first: str) -> dict[str, list[str]]:
+    """The first table below a heading whose first column is headed ``first``: other cells by the first one."""
+    found, *_ = [each[2:] for each in tables(section(WEBSITE, heading)) if each[0][0] == first]
+    return {row[0]: row[1:] for row in found}
+
+
+# -- Pages and accounts
+
+
+def test_every_page_is_documented_with_who_may_go_there_and_no_other() -> None:
+    found = table("## Pages", "Address")
+
+    assert {place: row[0] for place, row in found.items()} == {
+        place: "users" if ("GET", place) in FOR_USERS else "everybody" for place in PLACES
+    }
+    assert all(f"{screen.name}" in found["/specifications/{screen}"][1] for screen in SCREENS)
+
+
+def test_the_rules_for_passwords_and_sessions_are_the_codes() -> None:
+    shortest, longest = users.PASSWORD_LENGTH
+    said = table("### Sessions", "Subject")
+    flags = cookie(COOKIE, "", 1, path="/", secure=True).split("; ")
+
+    assert table("## Accounts", "Subject")["Password"][0].startswith(f"{shortest} to {longest} characters")
+    assert {COOKIE, *flags[3:]} <= set(re.findall(r"[\w=]+", said["Cookie"][0]))
+    assert said["Lifetime"][0].startswith(f"{sessions.LIFETIME // HOURS} hours from signing in")
+    assert f"a second rotation within {sessions.LIFETIME // HOURS} hours" in OPERATIONS
+    assert keyring._KEYS_DERIVED_FROM == 2, "the words on rotations say so"
+
+
+def test_the_limits_to_attempts_are_the_codes() -> None:
+    found = list(table("### Attempts", "What is counted").values())
+
+    assert [(int(allowed), window) for allowed, window, _ in found] == [
+        (limit.attempts, f"{limit.seconds // 60} min") for limit in attempts.LIMITS.values()
+    ]
+    assert [said.startswith("A success clears") for *_, said in found] == [
+        limit.cleared_by_success for limit in attempts.LIMITS.values()
+    ]
+
+
+# -- Clients, journeys and deliveries
+
+
+def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
+    clients, journey = section(WEBSITE, "## Clients"), table("### The journey", "Subject")
+    deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Deliveries"))
+
+    assert f"{listing.PAGE} a page" in clients
+    assert table("## Clients", "Field")["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
+    assert journey["An exchange that was interrupted"][0].startswith(f"After {callback_views._STUCK_SECONDS} s")
+    kept = f"{journeys.KEPT // DAYS} days, then forgotten; the latest {journeys.LATEST} are listed"
+    assert journey["Kept"][0].startswith(kept)
+    assert f"{journal.PAGE} a page" in deliveries
+    assert f"the latest {journal.LOOKED_THROUGH} are looked through" in deliveries
+    assert f"`{headers.MASK}` stands for it" in deliveries
+
+
+def test_what_the_table_of_the_website_holds_is_documented() -> None:
+    found = {row[0]: row for row in rows(section(OPERATIONS, "## Tables")) if row[0].startswith("website, ")}
+    counters = "website, " + ", ".join(f"{name}#…" for name in attempts.LIMITS)
+
+    assert list(found) == ["website, session#…", counters, "website, user#…"]
+    assert found["website, session#…"][-1] == f"{sessions.LIFETIME // HOURS} h"
+    assert found["website, user#…"][-1] == f"{journeys.KEPT // DAYS} days"
+
+
+# -- What browsers are told
+
+
+def exceptions() -> dict[str, str]:
+    return {where: said for where, (said,) in table("## What browsers are told", "Where").items()}
+
+
+def test_the_headers_of_every_page_are_documented_as_they_are_sent(world: World) -> None:
+    (block,) = blocks(section(WEBSITE, "## What browsers are told"), "text")
+    sent = world.call("GET", "/terms").headers
+
+    for name, _, value in (line.partition(": ") for line in block.splitlines()):
+        assert sent[name.lower()] == value
+
+
+def test_the_policy_of_the_screens_is_documented_as_it_is_sent(world: World) -> None:
+    policy = world.call("GET", "/specifications/account").headers["content-security-policy"]
+
+    for directive in re.findall("(?:style|img)-src [^,]+?(?= and|,)", exceptions()["/specifications/{screen}"]):
+        assert f"; {directive};" in policy
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_pages_without_a_referrer_are_documented(world: World, place: str) -> None:
+    person = Person(world, {COOKIE: world.hub.sessions.begin("ada@example.com").cookie})
+    answer = person.get(re.sub("{.*}", "account", place))
+    (where,) = [where for where, said in exceptions().items() if "since codes and tokens pass" in said]
+
+    expected = "no-referrer" if answer.status == 303 or place in where.split(", ") else "same-origin"
+    assert answer.headers["referrer-policy"] == expected
+
+
+def test_the_policy_of_a_request_names_bank_and_callback(world: World) -> None:
+    person = Person(world, {COOKIE: world.hub.sessions.begin("ada@example.com").cookie})
+    client = world.hub.clients.create(owner="ada@example.com", title="A", callback_url="https://tpp.example.com/back")
+    client_id = client.client.client_id
+    policy = person.get(f"/authorize?client_id={client_id}&bic=ALPHGB21").headers["content-security-policy"]
+
+    assert "https://tpp.example.com" in policy.partition("form-action ")[2].partition(";")[0]
+    assert "origins of the bank and of the client's Callback URL" in exceptions()["The request on /authorize"]
+
+
+def test_how_long_files_may_be_kept_is_documented(world: World) -> None:
+    files = world.call("GET", f"/static/{statics().name('site.css')}").headers["cache-control"]
+    documents = world.call("GET", "/openapi/tpp.json").headers["cache-control"]
+
+    assert exceptions()["/static/…"].startswith(f"Cache-Control: {files}: ")
+    assert exceptions()["/openapi/…"].startswith(f"Cache-Control: {documents} and an ETag")
