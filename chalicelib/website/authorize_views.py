@@ -10,7 +10,7 @@ from chalicelib.bootstrap import hub
 from chalicelib.foundation import pages
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.bank_record import Bank
-from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.clients import Client, UnknownClient
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.website.journeys import Moved
 from chalicelib.website.listing import cut
@@ -45,7 +45,8 @@ def _choice(visit: Visit, draft: str = "") -> Choice | None:
 
     Without a draft the page was just opened: all that the bank provides is asked for, with a code challenge.
     """
-    client, bank = _client(visit), hub().banks.find(visit.field("bic"))
+    bank = hub().banks.find(visit.field("bic"))
+    client = _client(visit) if bank else None
     if client is None or bank is None:
         return None
     is_new = not visit.field("draft")
@@ -61,8 +62,12 @@ def _choice(visit: Visit, draft: str = "") -> Choice | None:
 
 
 def _client(visit: Visit) -> Client | None:
-    """The client that was chosen, of the user's own active ones."""
-    return next((client for client in _clients(visit) if client.client_id == visit.field("client_id")), None)
+    """The client that was chosen, if it is the user's own and active."""
+    try:
+        client = hub().clients.get(visit.field("client_id"), visit.user)
+    except UnknownClient:
+        return None
+    return client if client.active else None
 
 
 def _clients(visit: Visit) -> list[Client]:

@@ -1,0 +1,101 @@
+"""Many requests of browsers at once on the running stack: what may happen once happens once."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Any
+
+import pytest
+import requests
+
+from chalicelib import bootstrap
+from chalicelib.website.attempts import LIMITS
+from infra.tour.browser import Browser, approve
+from tests.e2e.parties import at_once
+
+pytestmark = pytest.mark.e2e
+
+_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
+
+
+class Window:
+    """A browser window without a screen: it keeps cookies and sends forms."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+        self.session = requests.Session()
+        self.session.trust_env = False
+
+    def get(self, path: str) -> requests.Response:
+        return self.session.get(self.base + path, timeout=60)
+
+    def post(self, path: str, shown: requests.Response, **fields: Any) -> requests.Response:
+        found = _TOKEN.search(shown.text)
+        assert found is not None
+        data = {"form_token": found[1], **fields}
+        return self.session.post(self.base + path, data=data, timeout=60, allow_redirects=False)
+
+
+@pytest.fixture
+def window(stack: dict[str, Any]) -> Window:
+    return Window(stack["base_url"])
+
+
+@pytest.fixture
+def email() -> str:
+    return f"{secrets.token_hex(8)}@example.com"
+
+
+def test_of_30_parallel_guesses_no_more_than_allowed_are_judged(window: Window, email: str) -> None:
+    shown = window.get("/sign-in")
+    answers = at_once(30, lambda: window.post("/sign-in", shown, email=email, password="wrong password"))
+
+    statuses = [answer.status_code for answer in answers]
+    assert set(statuses) == {401, 429}
+    assert statuses.count(401) <= LIMITS["account"].attempts
+
+
+def test_of_10_parallel_registrations_of_an_email_one_succeeds(window: Window, email: str) -> None:
+    shown = window.get("/register")
+    fields = {"email": email, "password": "correct horse battery", "terms": "yes"}
+    answers = at_once(10, lambda: window.post("/register", shown, **fields))
+
+    assert sorted(answer.status_code for answer in answers) == [303] + [409] * 9
+
+
+def test_of_10_parallel_clicks_on_create_one_makes_a_client(
+    window: Window, email: str, operator: bootstrap.Hub
+) -> None:
+    window.session.cookies.set("causeway_session", operator.sessions.begin(email).cookie)
+    shown = window.get("/clients/new")
+    client_id = re.search(r'name="client_id" value="([^"]+)"', shown.text)
+    assert client_id is not None
+    fields = {"client_id": client_id[1], "title": "Once", "active": "yes", "secret": "yes"}
+    answers = at_once(10, lambda: window.post("/clients/new", shown, **fields))
+
+    assert sorted(answer.status_code for answer in answers) == [201] + [303] * 9
+    assert len(operator.clients.all(email)) == 1
+
+
+def test_a_callback_that_is_loaded_10_times_at_once_is_exchanged_once(
+    window: Window, email: str, operator: bootstrap.Hub, stack: dict[str, Any]
+) -> None:
+    window.session.cookies.set("causeway_session", operator.sessions.begin(email).cookie)
+    client = operator.clients.create(owner=email, title="Impatient").client
+    bic = stack["banks"][0]["bic"]
+    shown = window.get(f"/authorize?client_id={client.client_id}&bic={bic}")
+    draft = re.search(r'name="draft" value="([^"]+)"', shown.text)
+    assert draft is not None
+    fields = {"client_id": client.client_id, "bic": bic, "draft": draft[1], "scope": "account.list", "pkce": "yes"}
+    asked = window.post("/authorize", shown, consent_type="reusable", **fields)
+    callback = approve(Browser(client.callback_url, lambda *_: None), asked.headers["Location"])
+    path = callback.removeprefix(stack["base_url"])
+
+    answers = at_once(10, lambda: window.get(path))
+    assert {answer.status_code for answer in answers} == {200}
+    (journey,) = operator.journeys.latest(email)
+    assert journey.stage == "tokens"
+    bearer = operator.journeys.secrets(journey)["access_token"]
+    headers = {"X-Api-Key": client.client_id, "Authorization": f"Bearer {bearer}"}
+    assert requests.get(f"{stack['base_url']}/tpp/consent", headers=headers, timeout=60).status_code == 200

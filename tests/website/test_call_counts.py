@@ -1,0 +1,73 @@
+"""The number of DynamoDB calls of each page is part of its design."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.openbanking.test_call_counts import counted
+from tests.website.person import Person
+from tests.website.test_authorize import approve, open_request, run
+from tests.world import World
+
+SESSION = "BatchGetItem"
+
+
+@pytest.fixture
+def client_id(user: Person) -> str:
+    client_id = user.create_client()
+    open_request(user, client_id)  # the bank is known from now on
+    user.get("/")
+    return client_id
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/terms", "/register", "/sign-in", "/authorize/callback", "/specifications/account"]
+)
+def test_a_page_for_a_visitor_takes_no_call(world: World, visitor: Person, path: str) -> None:
+    world.hub.banks.directory()
+    with counted(world) as calls:
+        assert visitor.get(path).status == 200
+
+    assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("path", "calls"),
+    [
+        ("/", ["Query", "Query"]),
+        ("/clients", ["Query"]),
+        ("/clients/new", []),
+        ("/clients/{client_id}", ["BatchGetItem"]),
+        ("/authorize", ["Query", "Query"]),
+        ("/authorize?client_id={client_id}&bic=ALPHGB21", ["BatchGetItem"]),
+        ("/specifications/account", ["Query"]),
+    ],
+)
+def test_a_page_for_a_user_takes_the_session_and_what_it_shows(
+    world: World, user: Person, client_id: str, path: str, calls: list[str]
+) -> None:
+    with counted(world) as made:
+        assert user.get(path.format(client_id=client_id)).status == 200
+
+    assert made == [SESSION, *calls]
+
+
+def test_running_a_request_keeps_the_journey_and_opens_the_authorization(
+    world: World, user: Person, client_id: str
+) -> None:
+    open_request(user, client_id)
+    with counted(world) as calls:
+        run(user, client_id)
+
+    assert calls == [SESSION, "BatchGetItem", "PutItem", "PutItem"]
+
+
+def test_coming_back_exchanges_the_code(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    with counted(world) as calls:
+        user.get(back)
+    journey_and_client, redemption = ["BatchGetItem", "TransactWriteItems", "BatchGetItem"], ["BatchGetItem"]
+
+    writes = ["TransactWriteItems"]
+    assert calls == [SESSION, *journey_and_client, *writes, *redemption, *writes, *writes]

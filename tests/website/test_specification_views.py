@@ -1,0 +1,225 @@
+"""The API specification screens: what is on the page before any script runs, and whose credentials it carries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from chalicelib.bootstrap import Hub
+from chalicelib.foundation.identifiers import digest
+from chalicelib.openbanking.clients import Client
+from chalicelib.website import specification_views
+from chalicelib.website.descriptions import description
+from chalicelib.website.journeys import Journey
+from chalicelib.website.navigation import SCREENS, Screen
+from chalicelib.website.pages import COOKIE, statics
+from tests.world import Answer, World
+
+OWNER = "tpp@example.com"
+TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
+
+
+@pytest.fixture
+def cookie(world: World) -> str:
+    """The cookie of the world's user, who is signed in."""
+    return f"{COOKIE}={world.hub.sessions.begin(OWNER).cookie}"
+
+
+def shown(world: World, name: str, cookie: str = "", **query: str) -> Answer:
+    asked = "?" + "&".join(f"{key}={quote(value)}" for key, value in query.items()) if query else ""
+    return world.call("GET", f"/specifications/{name}{asked}", headers={"cookie": cookie} if cookie else None)
+
+
+def journey(hub: Hub, client: Client, *, owner: str = OWNER, expires_in: int = 3600) -> Journey:
+    """A journey that has come to its tokens."""
+    members = {
+        "client_id": client.client_id,
+        "client_title": client.title,
+        "bic": "ALPHGB21XXX",
+        "bank_name": "Bank of version 1",
+        "api_version": 1,
+        "scopes": ["account.list"],
+        "consent_type": "reusable",
+        "callback_url": client.callback_url,
+    }
+    answer = {
+        "access_token": TOKEN,
+        "refresh_token": "refresh",
+        "consent_id": "c",
+        "expires_in": expires_in,
+        "valid_until": "2026-08-29T09:00:00+00:00",
+    }
+    begun = hub.journeys.begin(owner, "a-state", members, None)
+    return hub.journeys.exchanged(hub.journeys.exchanging(begun), answer)
+
+
+# -- what everybody sees
+
+
+def test_each_screen_lists_the_operations_of_its_tag_and_no_others(world: World) -> None:
+    pages = {screen.name: shown(world, screen.name).text for screen in SCREENS}
+
+    assert {"authorization", "account", "payments"} <= pages.keys()
+    assert "List the PSU&#39;s accounts" in pages["account"]
+    assert "Initiate a payment" in pages["payments"]
+    assert "Begin an authorization" in pages["authorization"]
+    assert "Initiate a payment" not in pages["account"] + pages["authorization"]
+
+
+def test_every_operation_stands_on_exactly_one_screen(world: World) -> None:
+    document = description("tpp", world.hub.settings.public_url).text
+    count = len(re.findall(r'"operationId"', document.partition('"webhooks"')[0]))
+    pages = [shown(world, screen.name).text for screen in SCREENS if screen.document == "tpp"]
+
+    assert sum(page.count("opblock-summary-method") for page in pages) == count
+
+
+def test_a_document_without_a_tag_is_shown_whole(world: World) -> None:
+    _, operations = specification_views._contents(Screen("all", "All", "tpp", None))
+
+    assert {operation.path for operation in operations} >= {"/tpp/accounts", "/tpp/payment_initiation", "/tpp/token"}
+
+
+def test_a_screen_that_does_not_exist_is_told(world: World) -> None:
+    answer = shown(world, "nothing")
+
+    assert answer.status == 404
+    assert "/specifications/authorization" in answer.text
+
+
+@pytest.mark.parametrize("name", [screen.name for screen in SCREENS])
+def test_a_screen_is_small_and_allows_no_inline_script(world: World, name: str) -> None:
+    answer = shown(world, name)
+    policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
+
+    assert answer.status == 200
+    assert len(answer.text.encode()) < 50_000
+    assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son\w+=", answer.text)
+    assert policy["script-src"] == policy["connect-src"] == "'self'"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("file", ["swagger-ui.css", "swagger-ui-bundle.js", "specification.css", "specification.js"])
+def test_what_a_screen_needs_is_served_here_and_kept_for_good(world: World, file: str) -> None:
+    name = statics().name(file)
+    answer = world.call("GET", f"/static/{name}")
+
+    assert f"/static/{name}" in shown(world, "account").text
+    assert answer.status == 200
+    assert answer.headers["cache-control"].endswith("immutable")
+
+
+def test_of_swagger_ui_nothing_is_served_that_is_not_needed() -> None:
+    assert [file.name for file in statics().files] == ["swagger-ui.css", "swagger-ui-bundle.js"]
+    with pytest.raises(KeyError):
+        statics().name("swagger-ui.js")
+
+
+# -- whose credentials
+
+
+def test_a_visitor_is_suggested_nothing(world: World) -> None:
+    text = shown(world, "account").text
+
+    assert "<option" not in text
+    assert 'data-user=""' in text
+    assert world.client.client_id not in text
+
+
+def test_a_user_is_suggested_their_own_active_clients_the_newest_first(world: World, cookie: str) -> None:
+    clients = world.hub.clients
+    world.clock.advance(1)
+    newest = clients.create(owner=OWNER, title="Newest").client
+    inactive = clients.create(owner=OWNER, title="Inactive", active=False).client
+    foreign = clients.create(owner="other@example.com", title="Foreign").client
+
+    text = shown(world, "account", cookie).text
+
+    found = re.findall(r'<option value="([^"]+)"', text)
+    assert found[0] == newest.client_id
+    assert world.client.client_id in found
+    assert not {inactive.client_id, foreign.client_id} & set(found)
+
+
+def test_however_many_clients_a_user_has_the_page_stays_small(
+    world: World, cookie: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(specification_views, "_SUGGESTED", 2)
+    for number in range(3):
+        world.hub.clients.create(owner=OWNER, title=f"Client {number}")
+
+    assert shown(world, "account", cookie).text.count("<option") == 2
+
+
+def test_a_client_with_a_callback_of_its_own_pays_with_that(world: World, cookie: str) -> None:
+    own = world.hub.clients.create(owner=OWNER, title="Own", callback_url="https://tpp.example.com/back").client
+
+    options: Mapping[str, str] = dict(
+        re.findall(r'<option value="([^"]+)"([^>]*)>', shown(world, "payments", cookie).text)
+    )
+
+    assert 'data-payment-callback="https://tpp.example.com/back"' in options[own.client_id]
+    assert "data-payment-callback" not in options[world.client.client_id]
+
+
+def test_what_a_tab_keeps_is_bound_to_the_user_and_does_not_name_them(world: World, cookie: str) -> None:
+    text = shown(world, "account", cookie).text
+
+    assert f'data-user="{digest(OWNER)}"' in text
+    assert "data-client-id" not in text
+
+
+def test_a_title_never_becomes_markup(world: World, cookie: str) -> None:
+    world.hub.clients.create(owner=OWNER, title='"><script>alert(1)</script>')
+
+    assert "<script>alert" not in shown(world, "account", cookie).text
+
+
+# -- from a journey
+
+
+def test_a_journey_brings_its_client_and_token_and_says_so(world: World, cookie: str) -> None:
+    journey(world.hub, world.client)
+
+    text = shown(world, "account", cookie, state="a-state").text
+
+    assert f'data-client-id="{world.client.client_id}" data-access-token="{TOKEN}"' in text
+    assert "From your authorization at Bank of version 1" in text
+
+
+def test_the_journey_of_somebody_else_brings_nothing(world: World, cookie: str) -> None:
+    journey(world.hub, world.client, owner="other@example.com")
+
+    for text in (shown(world, "account", cookie, state="a-state").text, shown(world, "account", state="a-state").text):
+        assert TOKEN not in text
+        assert "data-client-id" not in text
+
+
+def test_a_token_that_has_expired_is_not_brought_but_the_way_to_a_new_one_is(world: World, cookie: str) -> None:
+    journey(world.hub, world.client, expires_in=60)
+    world.clock.advance(61)
+
+    text = shown(world, "account", cookie, state="a-state").text
+
+    assert TOKEN not in text
+    assert "no access token that is valid now" in text
+    assert "/authorize/callback?state=a-state" in text
+
+
+def test_the_token_of_a_consent_that_has_ended_is_not_brought(world: World, cookie: str) -> None:
+    world.hub.journeys.ended(journey(world.hub, world.client))
+
+    assert TOKEN not in shown(world, "account", cookie, state="a-state").text
+
+
+def test_the_page_names_no_address_of_another_site(world: World, cookie: str) -> None:
+    own = world.hub.settings.public_url
+    scripts = [Path(specification_views.__file__).parent / "static" / f"specification.{kind}" for kind in ("js", "css")]
+
+    for text in (shown(world, "payments", cookie).text, *(script.read_text("utf-8") for script in scripts)):
+        assert [url for url in re.findall(r"https?://[^\s\"'`$]+", text) if not url.startswith(own)] == []
