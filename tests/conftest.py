@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any
@@ -23,6 +24,8 @@ DYNAMODB_ENDPOINT = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB")
 """DynamoDB Local, when ``make test-dynamodb`` runs the tests."""
 for variable in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "PORT", "PUBLIC_URL", "BANK_API_URL", "AWS_PROFILE"):
     os.environ.pop(variable, None)
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # or every process that a test starts would compile everything anew
+    sys.dont_write_bytecode = False
 
 from chalicelib.foundation import log  # noqa: E402
 from tests import lean_emulator  # noqa: E402

@@ -217,9 +217,10 @@ def test_the_token_of_a_consent_that_has_ended_is_not_brought(world: World, cook
     assert TOKEN not in shown(world, "account", cookie, state="a-state").text
 
 
-def test_the_page_names_no_address_of_another_site(world: World, cookie: str) -> None:
+def test_neither_page_nor_script_names_the_address_of_another_site(world: World) -> None:
     own = world.hub.settings.public_url
-    scripts = [Path(specification_views.__file__).parent / "static" / f"specification.{kind}" for kind in ("js", "css")]
+    room = Path(specification_views.__file__).parent / "static"
+    files = [(room / f"specification.{kind}").read_text("utf-8") for kind in ("js", "css")]
 
-    for text in (shown(world, "payments", cookie).text, *(script.read_text("utf-8") for script in scripts)):
+    for text in (shown(world, "payments").text, *files):
         assert [url for url in re.findall(r"https?://[^\s\"'`$]+", text) if not url.startswith(own)] == []

@@ -1,0 +1,190 @@
+"""The API specification screens: every call is tried with credentials that are entered once, and nobody else sees."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+from tests.browser import checks, psu, user
+from tests.browser.visitor import Visitor
+
+KEPT = "() => sessionStorage.length"
+
+
+def screen(visitor: Visitor, name: str) -> None:
+    visitor.open(f"/specifications/{name}")
+    ready(visitor)
+
+
+def ready(visitor: Visitor) -> None:
+    """Wait for Swagger UI to have taken the place of the list."""
+    visitor.page.locator(".opblock-summary-control[aria-expanded]").first.wait_for()
+
+
+def lock(visitor: Visitor, client_id: str, token: str = "") -> None:
+    visitor.fill("Client ID", client_id)
+    visitor.fill("Access token", token)
+    visitor.page.get_by_role("button", name="Lock").click()
+    visitor.page.locator("#credentials-state", has_text="Locked.").wait_for()
+
+
+def opened(page: Page, path: str) -> Locator:
+    """An operation, ready to be executed."""
+    operation = page.locator(".opblock", has=page.locator(f'[data-path="{path}"]'))
+    operation.locator(".opblock-summary-control").click()
+    operation.get_by_role("button", name="Try it out").click()
+    return operation
+
+
+def executed(page: Page, path: str) -> tuple[str, Any, str]:
+    """Try an operation as it is offered: the status and the body of the answer, and the command for it."""
+    operation = opened(page, path)
+    operation.get_by_role("button", name="Execute").click()
+    answer = operation.locator(".live-responses-table tbody .response").first
+    answer.wait_for()
+    status = answer.locator(".response-col_status").inner_text().strip()
+    body = json.loads(answer.locator("pre.microlight").first.inner_text())
+    return status, body, operation.locator(".curl-command pre").inner_text()
+
+
+def authorized(visitor: Visitor, version: int) -> None:
+    """A new user with a token for everything, on the Account screen."""
+    user.register(visitor)
+    user.create_client(visitor)
+    user.choose_bank(visitor, version)
+    for box in visitor.page.locator("[name=scope]").all():
+        box.check()
+    user.run_request(visitor)
+    psu.approve(visitor, version)
+    visitor.follow("Use the token in the API screens")
+    ready(visitor)
+
+
+@pytest.mark.parametrize(
+    ("version", "paths"),
+    [
+        (1, ("accounts", "account", "account_balance", "account_payments", "funds_confirmations")),
+        (2, ("accounts", "account", "account_balance", "account_transactions", "funds_confirmations")),
+    ],
+)
+def test_with_the_token_of_a_journey_accounts_and_payments_are_tried_without_typing(
+    visitor: Visitor, version: int, paths: tuple[str, ...]
+) -> None:
+    authorized(visitor, version)
+    page = visitor.page
+    assert "access token are filled in and locked" in page.get_by_role("main").inner_text()
+    client_id, token = page.locator("#client-id").input_value(), page.locator("#access-token").input_value()
+    for path in paths:
+        status, _, command = executed(page, f"/tpp/{path}")
+        assert (path, status) == (path, "200")
+        assert f"X-Api-Key: {client_id}" in command
+        assert f"Authorization: Bearer {token}" in command
+    page.get_by_role("navigation", name="API specifications").get_by_role("link", name="Payments").click()
+    ready(visitor)
+    for path in ("payment_initiation", "bulk_payment_initiation", "direct_payment_initiation"):
+        status, body, command = executed(page, f"/tpp/{path}")
+        assert (path, status) == (path, "200")
+        assert f"/payments/callback?bic={visitor.bank(version)['bic']}" in command or path.startswith("direct")
+    with page.expect_popup() as bank:
+        page.get_by_role("link", name=re.compile("confirm the payment")).last.click()
+    assert bank.value.url == body["confirmation_url"]
+
+
+def test_a_second_payment_has_a_new_idempotency_key(visitor: Visitor) -> None:
+    screen(visitor, "payments")
+    lock(visitor, visitor.stack["client"]["client_id"])
+    key = visitor.page.get_by_placeholder("Idempotency-Key")
+    operation = opened(visitor.page, "/tpp/direct_payment_initiation")
+    first = key.input_value()
+    operation.get_by_role("button", name="Execute").click()
+    operation.locator(".live-responses-table").wait_for()
+
+    assert re.fullmatch("[0-9a-f-]{36}", first)
+    assert key.input_value() not in ("", first)
+
+
+def test_what_is_missing_is_said_and_nothing_is_sent(visitor: Visitor) -> None:
+    sent: list[str] = []
+    visitor.page.on("request", lambda request: sent.append(request.url))
+    screen(visitor, "account")
+    operation = opened(visitor.page, "/tpp/accounts")
+    execute, alert = operation.get_by_role("button", name="Execute"), operation.get_by_role("alert")
+    execute.click()
+    assert "enter a Client ID at the top of this page, and lock it" in alert.inner_text()
+    lock(visitor, visitor.stack["client"]["client_id"])
+    execute.click()
+    assert "enter an access token" in alert.inner_text()
+
+    assert not [url for url in sent if url.endswith("/tpp/accounts")]
+
+
+def test_credentials_that_will_be_refused_are_told_at_once(visitor: Visitor) -> None:
+    visitor.forgive("401 (Unauthorized)")
+    screen(visitor, "account")
+    visitor.fill("Client ID", "nobody")
+    visitor.page.get_by_role("button", name="Lock").click()
+
+    visitor.page.get_by_text("These credentials will be refused: no active client has this Client ID").wait_for()
+
+
+def test_credentials_hold_across_screens_and_reloads_until_logout(visitor: Visitor) -> None:
+    page, client_id = visitor.page, visitor.stack["client"]["client_id"]
+    screen(visitor, "payments")
+    lock(visitor, client_id)
+    page.reload()
+    ready(visitor)
+    screen(visitor, "authorization")
+    assert page.locator("#client-id").input_value() == client_id
+    assert not page.locator("#client-id").is_editable()
+    assert executed(page, "/tpp/banks")[0] == "200"
+    page.get_by_role("button", name="Logout").click()
+    page.get_by_role("button", name="Lock").wait_for()
+
+    assert page.locator("#client-id").input_value() == ""
+    assert page.locator("#client-id").is_editable()
+    page.locator(".live-responses-table").wait_for(state="detached")
+    assert page.evaluate(KEPT) == 0
+
+
+def test_what_a_user_locked_nobody_else_sees(visitor: Visitor) -> None:
+    user.register(visitor)
+    screen(visitor, "account")
+    lock(visitor, visitor.stack["client"]["client_id"])
+    visitor.page.context.clear_cookies()
+    screen(visitor, "account")
+    assert visitor.page.locator("#client-id").input_value() == ""
+    assert visitor.page.evaluate(KEPT) == 0
+
+
+def test_signing_out_forgets_what_was_locked(visitor: Visitor) -> None:
+    user.register(visitor)
+    screen(visitor, "account")
+    lock(visitor, visitor.stack["client"]["client_id"])
+    assert visitor.page.evaluate(KEPT) == 1
+    visitor.follow("Sign out")
+    visitor.press("Sign out")
+
+    assert visitor.page.evaluate(KEPT) == 0
+
+
+def test_a_tried_call_is_accessible_and_fits_a_small_screen(visitor: Visitor) -> None:
+    screen(visitor, "payments")
+    lock(visitor, visitor.stack["client"]["client_id"])
+    assert executed(visitor.page, "/tpp/direct_payment_initiation")[0] == "200"
+    visitor.page.get_by_role("tab", name="Schema").first.click()
+
+    checks.check_accessibility(visitor.page)
+    checks.no_horizontal_scroll(visitor.page)
+
+
+def test_an_address_for_browsers_is_not_tried_by_a_script(visitor: Visitor) -> None:
+    screen(visitor, "authorization")
+    operation = visitor.page.locator(".opblock", has=visitor.page.locator('[data-path="/oauth/authorize"]'))
+    operation.locator(".opblock-summary-control").click()
+    operation.get_by_text("Begin an authorization in the browser").wait_for()
+
+    assert operation.get_by_role("button", name="Try it out").count() == 0
