@@ -60,7 +60,7 @@ GETS = [
     "/health",
     "/",
     "/authorize/callback",
-    "/static/style.css",
+    "/terms",
     "/bank/public_key",
     "/bank/cancel/x",
     "/bank/v2/cancel/x",

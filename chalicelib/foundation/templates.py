@@ -19,9 +19,9 @@ class Templates:
     folders: Sequence[Path]
     filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
-    def render(self, name: str, **context: Any) -> str:
+    def render(self, template: str, /, **context: Any) -> str:
         """The text of a page. Raises: jinja2.UndefinedError, for a value that the template needs and was not given."""
-        return self._environment.get_template(name).render(**context)
+        return self._environment.get_template(template).render(**context)
 
     @cached_property
     def _environment(self) -> Environment:

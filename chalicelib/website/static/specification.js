@@ -86,6 +86,14 @@ function suggestKey() {
   return key;
 }
 
+// A payment that was executed with a suggested key gets another one, so that the next is a payment of its own.
+function renewKey({ specSelectors, specActions }, way) {
+  const parameters = specSelectors.specJsonWithResolvedSubtrees().getIn(["paths", ...way, "parameters"]);
+  const parameter = parameters?.find((each) => each.get("name") === "Idempotency-Key");
+  if (!parameter || !suggestedKeys.has(specSelectors.parameterWithMetaByIdentity(way, parameter).get("value"))) return;
+  specActions.changeParamByIdentity(way, parameter, suggestKey(), false);
+}
+
 // What examples can say of the PSU's bank and accounts.
 function known(consent) {
   const option = [...form.querySelectorAll("option")].find((each) => each.value === held?.client);
@@ -216,11 +224,7 @@ const plugin = ({ React }) => ({
       },
       wrapActions: {
         setResponse: (set, system) => (path, method, response) => {
-          const way = [path, method];
-          const parameter = system.specSelectors.parameterWithMeta(way, "Idempotency-Key", "header");
-          if (suggestedKeys.has(parameter.get("value"))) {
-            system.specActions.changeParamByIdentity(way, parameter, suggestKey(), false);
-          }
+          renewKey(system, [path, method]);
           return set(path, method, response);
         },
       },

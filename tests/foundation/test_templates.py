@@ -1,0 +1,25 @@
+"""Templates: what people enter stays text, and what is missing is a defect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jinja2
+import pytest
+
+from chalicelib.foundation.templates import Templates
+
+
+@pytest.fixture
+def templates(tmp_path: Path) -> Templates:
+    (tmp_path / "page.html").write_text("<p>{{ name | loud }}</p>", encoding="utf-8")
+    return Templates([tmp_path], {"loud": str.upper})
+
+
+def test_what_people_enter_stays_text(templates: Templates) -> None:
+    assert templates.render("page.html", name="<b>{{ x }}") == "<p>&lt;B&gt;{{ X }}</p>"
+
+
+def test_a_value_that_is_missing_is_a_defect(templates: Templates) -> None:
+    with pytest.raises((jinja2.UndefinedError, TypeError)):
+        templates.render("page.html")
