@@ -45,6 +45,7 @@ from chalicelib.openbanking.replays import Replays
 from chalicelib.openbanking.token_flow import TokenFlow
 from chalicelib.statistics.daily_reports import DailyReports
 from chalicelib.website.attempts import Attempts
+from chalicelib.website.drafts import Drafts
 from chalicelib.website.journeys import Journeys
 from chalicelib.website.sandbox import Sandbox
 from chalicelib.website.sessions import Sessions
@@ -111,13 +112,23 @@ class Hub:
         return Attempts(self.store, self.clock)
 
     @cached_property
+    def drafts(self) -> Drafts:
+        return Drafts(self.keyring)
+
+    @cached_property
     def journeys(self) -> Journeys:
         return Journeys(self.store, self.vault, self.clock)
 
     @cached_property
     def sandbox(self) -> Sandbox:
         return Sandbox(
-            self.settings, self.keyring, self.clients, self.journeys, self.authorization_flow, self.token_flow
+            self.settings,
+            self.clock,
+            self.drafts,
+            self.clients,
+            self.journeys,
+            self.authorization_flow,
+            self.token_flow,
         )
 
     @cached_property

@@ -13,7 +13,12 @@ _PREFIX = "whsec_"
 
 def new_secret() -> str:
     """A secret to sign with: ``whsec_`` and the base64 of 256 random bits."""
-    return _PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+    return secret_of(secrets.token_bytes(32))
+
+
+def secret_of(key: bytes) -> str:
+    """The secret of a key that was made elsewhere, 24 to 64 bytes."""
+    return _PREFIX + base64.b64encode(key).decode()
 
 
 def headers(keys: Sequence[str], message_id: str, timestamp: int, body: bytes) -> dict[str, str]:

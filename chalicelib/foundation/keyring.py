@@ -19,7 +19,7 @@ from chalicelib.foundation import log, signatures
 from chalicelib.foundation.clock import Clock
 
 CACHED_SECONDS = 60
-_KEYS_DERIVED_FROM = 2
+_KEYS_DERIVED_FROM = 3
 
 
 class KeyManagement(Protocol):
@@ -126,13 +126,16 @@ class Keyring:
         return self._ciphers[number]
 
     def derived_keys(self, purpose: str) -> list[bytes]:
-        """256-bit keys for one purpose, oldest first: sign with the last, verify with all.
+        """256-bit keys for one purpose: sign with the last of them, verify with all.
 
-        They come of the newest two data keys (HKDF, RFC 5869), so that what was signed before a rotation holds on until
-        the next one.
+        They come of the newest three data keys (HKDF, RFC 5869). The one to sign with is the newest but one, if there
+        are two: for a minute after a rotation not every process knows the newest. What was signed outlives one
+        rotation.
         """
         numbers = [int(entry["id"]) for entry in self._load()["data_keys"][-_KEYS_DERIVED_FROM:]]
-        return [_derived(self._unwrapped(number), purpose) for number in numbers]
+        signing = numbers[-2:][0]
+        ordered = [number for number in numbers if number != signing] + [signing]
+        return [_derived(self._unwrapped(number), purpose) for number in ordered]
 
     def _unwrapped(self, number: int) -> bytes:
         """A data key in clear, unwrapped once. Raises: KeyError."""

@@ -18,6 +18,8 @@ from chalicelib.foundation.vault import Vault
 TABLE = "clients"
 TITLE_LENGTH = 128
 _ID_LENGTH = 64
+_REPEATED_SECONDS = 600
+"""So long a request to register a client may be repeated; afterwards its secrets are not shown again."""
 
 
 class InvalidClient(ValueError):
@@ -97,6 +99,19 @@ class Registered:
     events_secret: str | None = field(default=None, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a new client is made of. Where it is worked out and not drawn, the same request makes the same client."""
+
+    client_id: str
+    secret: str = field(repr=False)
+    events_secret: str = field(repr=False)
+
+    @classmethod
+    def drawn(cls) -> Origin:
+        return cls(new_uuid(), new_secret(), event_signing.new_secret())
+
+
 def client_key(client_id: str) -> tuple[str, Item]:
     """Where a client stands, for a read of several records together."""
     return TABLE, {"client_id": client_id}
@@ -126,18 +141,19 @@ class Clients:
         registration_number: str | None = None,
         events_url: str | None = None,
         active: bool = True,
-        client_id: str | None = None,
+        origin: Origin | None = None,
     ) -> Registered:
         """Register a TPP, with a secret when it is to have one, and with an events secret when it has an Events URL.
 
-        ``client_id`` is for forms that may be sent twice: a UUID that was made for this one registration.
+        With the ``origin`` of before, the client of before is answered for ten minutes, with its secrets.
 
         Raises:
             InvalidClient: naming the member.
-            ClientExists: what was made for ``client_id`` stands there already.
+            ClientExists: what came of this ``origin`` is older.
         """
-        client_id = client_id or new_uuid()
-        plain = new_secret() if secret or self._settings.stage == "prod" else None
+        made = origin or Origin.drawn()
+        client_id = made.client_id
+        plain = made.secret if secret or self._settings.stage == "prod" else None
         client = Client(
             client_id=client_id,
             owner=owner,
@@ -151,15 +167,18 @@ class Clients:
             secret_digest=digest(plain) if plain else None,
             created_at=self._clock.time(),
         )
-        events_secret = None
         if client.events_url:
-            events_secret, entry = self._new_events_secret(client_id)
-            client = replace(client, event_secrets=(entry,))
+            client = replace(client, event_secrets=(self._sealed(client_id, made.events_secret),))
         try:
             self._store.put(TABLE, _item(client), absent("client_id"))
-        except ConditionFailed:
-            raise ClientExists(client_id) from None
-        return Registered(client, plain, events_secret)
+        except ConditionFailed as failure:
+            assert failure.item is not None, "something stands there"
+            client = self._made_before(Client.from_item(failure.item), owner)
+        return Registered(
+            client,
+            made.secret if client.secret_digest else None,
+            made.events_secret if client.event_secrets else None,
+        )
 
     def get(self, client_id: str, owner: str | None = None) -> Client:
         """A client, of ``owner`` if one is named. Raises: UnknownClient."""
@@ -238,10 +257,19 @@ class Clients:
         valid = [entry for entry in client.event_secrets if entry.valid_until is None or now < entry.valid_until]
         return [self._vault.unseal(entry.sealed, _context(client.client_id)) for entry in reversed(valid)]
 
+    def _made_before(self, client: Client, owner: str) -> Client:
+        """What a repeated request made before. Raises: ClientExists."""
+        if client.owner != owner or self._clock.time() - client.created_at >= _REPEATED_SECONDS:
+            raise ClientExists(client.client_id)
+        return client
+
     def _new_events_secret(self, client_id: str) -> tuple[str, EventSecret]:
         """A secret of Standard Webhooks' form: in clear, and as it is kept."""
         plain = event_signing.new_secret()
-        return plain, EventSecret(self._vault.seal(plain, _context(client_id)), None)
+        return plain, self._sealed(client_id, plain)
+
+    def _sealed(self, client_id: str, plain: str) -> EventSecret:
+        return EventSecret(self._vault.seal(plain, _context(client_id)), None)
 
     def _change_events(self, client_id: str, changed: Callable[[Client], Registered]) -> Registered:
         """Write where events go and what signs them, as ``changed`` makes it of the client that was read.

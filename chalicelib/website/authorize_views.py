@@ -8,7 +8,6 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import pages
-from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.clients import Client, UnknownClient
 from chalicelib.openbanking.protocol.errors import Refusal
@@ -37,7 +36,7 @@ def run(visit: Visit) -> Response:
     except Refusal as refusal:
         return _request_page(visit, choice, refusal_advice(refusal), 400)
     except Moved:
-        return _request_page(visit, _choice(visit, new_id()) or choice, _TWICE, 409)
+        return _request_page(visit, _choice(visit, hub().drafts.new()) or choice, _TWICE, 409)
 
 
 def _choice(visit: Visit, draft: str = "") -> Choice | None:
@@ -57,7 +56,7 @@ def _choice(visit: Visit, draft: str = "") -> Choice | None:
         scopes=tuple(bank.scope_names) if is_new else tuple(visit.chosen("scope")),
         consent_type=visit.field("consent_type") or "reusable",
         with_challenge=is_new or visit.field("pkce") == "yes",
-        draft=draft or visit.field("draft")[:64] or new_id(),
+        draft=draft or visit.field("draft") or hub().drafts.new(),
     )
 
 
@@ -83,7 +82,7 @@ def _first_page(visit: Visit) -> Response:
         "authorize.html",
         clients=_clients(visit),
         chosen=visit.field("client_id"),
-        part=cut(banks, visit.field("page")),
+        part=cut(sorted(banks, key=lambda bank: str(bank["name"]).casefold()), visit.field("page")),
         wanted=visit.field("bank"),
         journeys=hub().journeys.latest(visit.user),
     )

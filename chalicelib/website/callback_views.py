@@ -12,9 +12,6 @@ from chalicelib.website.journeys import Journey, Moved
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
 from chalicelib.website.wording import payment_status, refusal_advice, return_advice
 
-_STUCK_SECONDS = 30
-"""After so long an exchange that is not over never will be."""
-
 
 def callback(visit: Visit) -> Response:
     """``GET /authorize/callback``: a user's own journey goes on; what belongs to nobody here is only shown."""
@@ -86,7 +83,6 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
             label="Authorize",
         )
     now = hub().clock.time()
-    since = journey.exchanging_since
     client = _client(journey)
     return page(
         visit,
@@ -98,7 +94,7 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
         secrets=hub().journeys.secrets(journey),
         client=client,
         has_secret=client is not None and client.secret_digest is not None,
-        stuck=journey.exchanged_at is None and since is not None and now - since >= _STUCK_SECONDS,
+        stuck=journey.is_stuck(now),
         left=max((journey.access_valid_until or 0) - now, 0),
         advice=return_advice(journey.error) if journey.error else "",
         problem=problem,

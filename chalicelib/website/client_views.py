@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from uuid import UUID
 
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation.identifiers import is_uuid, new_uuid
-from chalicelib.openbanking.clients import TITLE_LENGTH, Client, ClientExists, InvalidClient, UnknownClient
+from chalicelib.foundation import event_signing
+from chalicelib.openbanking.clients import TITLE_LENGTH, Client, ClientExists, InvalidClient, Origin, UnknownClient
 from chalicelib.openbanking.events import NoEventsUrl
 from chalicelib.website.listing import cut
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
 from chalicelib.website.wording import about_field
 
 _DONE = {
-    "created": "This client was created already: the form was sent twice.",
+    "created": "This client was created already: the form was sent twice. Its secrets are not shown again.",
     "activated": "The client is active again.",
     "deactivated": "The client is not active any more: every call of it is refused.",
 }
@@ -38,7 +39,7 @@ def new(visit: Visit) -> Response:
 
 def create(visit: Visit) -> Response:
     """``POST /clients/new``: shows the client and, once, its secrets. A form sent twice makes one client."""
-    settings, client_id = hub().settings, visit.field("client_id")
+    settings, origin = hub().settings, _origin(visit)
     try:
         made = hub().clients.create(
             owner=visit.user,
@@ -48,12 +49,12 @@ def create(visit: Visit) -> Response:
             registration_number=(visit.field("registration_number").strip() or None) if settings.is_sandbox else None,
             events_url=visit.field("events_url").strip() or None,
             active=visit.field("active") == "yes" and settings.is_sandbox,
-            client_id=client_id if is_uuid(client_id) else None,
+            origin=origin,
         )
     except InvalidClient as error:
         return _form(visit, {error.member: about_field(error.member, str(error))}, 400)
     except ClientExists:
-        return go(f"/clients/{client_id}", done="created")
+        return go(f"/clients/{origin.client_id}", done="created")
     return _shown(visit, made.client, status=201, secret=made.secret, events_secret=made.events_secret)
 
 
@@ -91,6 +92,16 @@ def _own(visit: Visit) -> Client:
     return hub().clients.get(visit.incoming.uri["client_id"], visit.user)
 
 
+def _origin(visit: Visit) -> Origin:
+    """What the client of a form is made of: the same, however often the form is sent."""
+    drafts, draft, owner = hub().drafts, visit.field("draft") or hub().drafts.new(), visit.user
+    return Origin(
+        client_id=str(UUID(bytes=drafts.bits(draft, owner, "client id")[:16], version=4)),
+        secret=drafts.text(draft, owner, "client secret"),
+        events_secret=event_signing.secret_of(drafts.bits(draft, owner, "events secret")),
+    )
+
+
 def _fits(visit: Visit, client: Client) -> bool:
     """Whether a client is one that the filter asks for."""
     active = {"yes": True, "no": False}.get(visit.field("active"))
@@ -113,7 +124,7 @@ def _form(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
         given=given,
         active=visit.field("active") == "yes" or not visit.is_post,
         secret=visit.field("secret") == "yes",
-        client_id=visit.field("client_id") if visit.is_post else new_uuid(),
+        draft=visit.field("draft") or hub().drafts.new(),
         default_callback=hub().clients.default_callback,
         title_length=TITLE_LENGTH,
     )

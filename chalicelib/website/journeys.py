@@ -21,6 +21,8 @@ from chalicelib.foundation.vault import Vault
 from chalicelib.website.sessions import TABLE
 
 KEPT = 30 * 24 * 3600
+STUCK_SECONDS = 30
+"""After so long an exchange that is not over never will be."""
 LATEST = 10
 _PREFIX = "journey#"
 
@@ -34,7 +36,7 @@ class Journey:
     """One authorization; times are Unix seconds.
 
     Attributes:
-        returned_at: when the browser came back from the bank.
+        returned_at: when the browser came back from the bank, ``code_at`` when it did with a code.
         exchanging_since: when the exchange of the code began, ``exchanged_at`` when it was over.
         refreshes: how many times the tokens were replaced, ``refreshed_at`` when last.
         access_valid_until: of the access token, ``valid_until`` of the consent.
@@ -54,6 +56,7 @@ class Journey:
     callback_url: str
     begun_at: int
     returned_at: int | None
+    code_at: int | None
     error: str | None
     error_description: str | None
     exchanging_since: int | None
@@ -73,9 +76,14 @@ class Journey:
             return "ended"
         if self.exchanged_at is not None:
             return "tokens"
-        if self.error is not None:
-            return "refused"
-        return "begun" if self.returned_at is None else "code"
+        if self.code_at is not None:
+            return "code"
+        return "begun" if self.returned_at is None else "refused"
+
+    def is_stuck(self, now: int) -> bool:
+        """Whether an exchange of the code was interrupted."""
+        since = self.exchanging_since
+        return self.stage == "code" and since is not None and now - since >= STUCK_SECONDS
 
 
 class Journeys:
@@ -141,17 +149,22 @@ class Journeys:
     def refused(self, journey: Journey, error: str, description: str) -> Journey:
         """The browser came back without a code. Raises: Moved, when it had come back with one."""
         changes = {"returned_at": self._clock.time(), "error": error, "error_description": description}
-        return self._change(journey, changes, {}, Attr("exchanging_since").not_exists())
+        return self._change(journey, changes, {}, Attr("code_at").not_exists())
 
     def returned(self, journey: Journey, code: str) -> Journey:
-        """The browser came back with a code. Raises: Moved, when the code is being exchanged."""
-        changes = {"returned_at": self._clock.time()}
+        """The browser came back with a code, whatever it had come back with before.
+
+        Raises: Moved, when a code is being exchanged.
+        """
+        now = self._clock.time()
+        changes = {"returned_at": now, "code_at": now, "error": None, "error_description": None}
         return self._change(journey, changes, {"code": code}, Attr("exchanging_since").not_exists())
 
     def exchanging(self, journey: Journey) -> Journey:
-        """Mark the journey for the one exchange of its code. Raises: Moved."""
-        changes = {"exchanging_since": self._clock.time()}
-        return self._change(journey, changes, {}, Attr("exchanging_since").not_exists())
+        """Mark the journey for an exchange of its code. Raises: Moved, when somebody else has."""
+        since, mark = journey.exchanging_since, Attr("exchanging_since")
+        unmarked = mark.not_exists() if since is None else mark.eq(since) & Attr("exchanged_at").not_exists()
+        return self._change(journey, {"exchanging_since": self._clock.time()}, {}, unmarked)
 
     def not_exchanged(self, journey: Journey) -> Journey:
         """Take the mark off: the exchange was refused and has changed nothing. Raises: Moved."""
@@ -169,8 +182,8 @@ class Journeys:
         return self._keep_tokens(journey, answer, changes)
 
     def ended(self, journey: Journey) -> Journey:
-        """The consent has ended, and with it the tokens. Raises: Moved."""
-        return self._change(journey, {"ended_at": self._clock.time()}, {}, Attr("refreshes").eq(journey.refreshes))
+        """The consent has ended, and with it all tokens. Raises: Moved, when the journey is not kept any more."""
+        return self._change(journey, {"ended_at": self._clock.time()}, {}, Attr("begun_at").exists())
 
     # -- inside
 
@@ -193,7 +206,7 @@ class Journeys:
             _key(journey.owner, journey.state),
             set={name: value for name, value in changes.items() if value is not None},
             remove=[name for name, value in changes.items() if value is None],
-            condition=Attr("state").exists() & condition,
+            condition=Attr("state").eq(journey.state) & condition,
         )
         try:
             self._store.transact([update])

@@ -6,15 +6,13 @@ worked out of the draft that the page carries.
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.fields import InvalidMessage
-from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.authorization_flow import AuthorizationFlow
 from chalicelib.openbanking.bank_record import Bank
@@ -22,6 +20,7 @@ from chalicelib.openbanking.clients import Client, Clients
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeRequest
 from chalicelib.openbanking.token_flow import TokenFlow
+from chalicelib.website.drafts import Drafts, base64url
 from chalicelib.website.journeys import Journey, Journeys, Moved
 
 Step = Literal["exchange", "refresh", "end"]
@@ -45,7 +44,8 @@ class Sandbox:
     """The steps of a user's journey, in the order in which they are taken."""
 
     settings: Settings
-    keyring: Keyring
+    clock: Clock
+    drafts: Drafts
     clients: Clients
     journeys: Journeys
     authorization_flow: AuthorizationFlow
@@ -62,7 +62,7 @@ class Sandbox:
         }
         if choice.with_challenge:
             hashed = hashlib.sha256(self._worked_out(choice, "verifier").encode()).digest()
-            body |= {"code_challenge": _base64url(hashed), "code_challenge_method": "S256"}
+            body |= {"code_challenge": base64url(hashed), "code_challenge_method": "S256"}
         return body
 
     def begin(self, choice: Choice) -> str:
@@ -123,35 +123,47 @@ class Sandbox:
         return journey
 
     def exchange(self, journey: Journey, secret: str | None) -> Journey:
-        """Exchange the journey's code for tokens. Raises: Refusal, Moved."""
+        """Exchange the journey's code for tokens.
+
+        An exchange that was interrupted may be repeated: either the code was not used, and the tokens come now; or it
+        was, and then nobody has its tokens, and the second use ends the consent.
+
+        Raises:
+            Refusal.
+            Moved: somebody else is exchanging the code, or has.
+        """
+        again = journey.is_stuck(self.clock.time())
+        if journey.stage != "code" or (journey.exchanging_since is not None and not again):
+            raise Moved
         marked = self.journeys.exchanging(journey)
         known = self.journeys.secrets(marked)
         try:
             answer = self.token_flow.redeem(
-                marked.client_id, secret, known.get("code", ""), marked.callback_url, known.get("code_verifier")
+                marked.client_id, secret, known["code"], marked.callback_url, known.get("code_verifier")
             )
-        except Refusal:
-            self.journeys.not_exchanged(marked)
+        except Refusal as refusal:
+            if again and refusal.oauth_error == "invalid_grant":
+                self.journeys.ended(marked)
+            else:
+                self.journeys.not_exchanged(marked)
             raise
         return self.journeys.exchanged(marked, answer)
 
     def refresh(self, journey: Journey, secret: str | None) -> Journey:
         """Exchange the journey's refresh token for the next tokens. Raises: Refusal, Moved."""
-        token = self.journeys.secrets(journey).get("refresh_token", "")
+        token = self._refresh_token(journey)
         return self.journeys.refreshed(journey, self.token_flow.refresh(journey.client_id, secret, token))
 
     def end(self, journey: Journey, secret: str | None) -> Journey:
         """End the journey's consent; the bank is told. Raises: Refusal, Moved."""
-        token = self.journeys.secrets(journey).get("refresh_token", "")
-        self.token_flow.revoke_by_tpp(journey.client_id, secret, token)
+        self.token_flow.revoke_by_tpp(journey.client_id, secret, self._refresh_token(journey))
         return self.journeys.ended(journey)
 
+    def _refresh_token(self, journey: Journey) -> str:
+        """Raises: Moved, when the journey has no tokens, or none any more."""
+        if journey.stage != "tokens":
+            raise Moved
+        return self.journeys.secrets(journey)["refresh_token"]
+
     def _worked_out(self, choice: Choice, purpose: str) -> str:
-        """256 bits of text that only the service can work out, the same for the same draft of the same user."""
-        key = self.keyring.derived_keys("website/drafts")[-1]
-        message = "\x1f".join((purpose, choice.owner, choice.client.client_id, choice.draft))
-        return _base64url(hmac.digest(key, message.encode(), "sha256"))
-
-
-def _base64url(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+        return self.drafts.text(choice.draft, choice.owner, f"{purpose} of {choice.client.client_id}")

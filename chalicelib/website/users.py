@@ -57,13 +57,13 @@ class Users:
             InvalidUser: naming the member.
             UserExists: the email is taken.
         """
-        name = normalise(email)
+        name, password = normalise(email), _spelled(password)
         _check_password(name, password)
         if not terms_accepted:
             raise InvalidUser("terms", "the terms must be accepted")
         item = {
             "email": name,
-            "password_hash": _hasher().hash(_spelled(password)),
+            "password_hash": _hasher().hash(password),
             "terms_accepted_at": self._clock.time(),
             "created_at": self._clock.time(),
         }

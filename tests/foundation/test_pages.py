@@ -40,7 +40,9 @@ def test_a_form_that_cannot_be_read_is_empty(body: bytes) -> None:
         ("", ""),
         ("other=1", ""),
         ("\x00\x01=;;;name", ""),
-        ('name="a b"', "a b"),
+        ('prefs={"a": 1}; name=x.y-z', "x.y-z"),
+        ('broken="; name=x', "x"),
+        ("\u00e9=\u00e9; name=x; name=y", "x"),
     ],
 )
 def test_a_cookie_is_found_or_is_nothing(header: str, value: str) -> None:

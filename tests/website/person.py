@@ -77,7 +77,7 @@ class Person:
     def create_client(self, title: str = "Budget Friend", **fields: Any) -> str:
         """Answers the Client ID."""
         self.get("/clients/new")
-        self.post("/clients/new", **({"client_id": self.hidden("client_id"), "title": title, "active": "yes"} | fields))
+        self.post("/clients/new", **({"draft": self.hidden("draft"), "title": title, "active": "yes"} | fields))
         assert self.last.status == 201, self.text
         found = re.search(r'<code id="client-id">([^<]+)</code>', self.last.text)
         assert found is not None

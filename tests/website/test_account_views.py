@@ -65,6 +65,19 @@ def test_the_email_is_no_password(visitor: Person, email: str) -> None:
     assert "Password must not be the email" in visitor.text
 
 
+@pytest.mark.parametrize("password", ["password123", "1234567890"])
+def test_a_common_password_in_other_letters_is_common(visitor: Person, email: str, password: str) -> None:
+    visitor.register(email, "".join(chr(ord(letter) + 0xFEE0) for letter in password))  # full width
+
+    assert "Password is too common" in visitor.text
+
+
+def test_a_password_is_the_same_however_a_keyboard_composes_it(visitor: Person, email: str) -> None:
+    visitor.register(email, "gr\u00fcne Wiese 44")
+
+    assert visitor.sign_in(email, "gru\u0308ne Wiese 44").status == 303
+
+
 def test_an_email_that_is_taken_keeps_its_password(visitor: Person, registered: str) -> None:
     answer = visitor.register(registered, password="another good password")
 
@@ -237,6 +250,21 @@ def test_a_cookie_whose_signature_was_altered_is_nobody(user: Person) -> None:
 def test_sessions_outlive_one_rotation_of_the_keys(world: World, user: Person) -> None:
     world.hub.keyring.rotate_data_key()
     assert user.get("/clients").status == 200
+
+
+def test_a_rotation_signs_nobody_out_where_it_is_not_known_yet(world: World, user: Person) -> None:
+    """Two processes, one of which has seen the new key: a cookie and a form of one are taken by the other."""
+    fresh, stale = world.another_process(), world.another_process()
+    cookie = user.cookies[COOKIE]
+    for hub in (fresh, stale):
+        assert hub.sessions.find(cookie) is not None
+    fresh.keyring.rotate_data_key()
+    found = fresh.sessions.find(cookie)
+
+    assert found is not None
+    there = stale.sessions.find(found.cookie)
+    assert there is not None
+    assert stale.sessions.accepts(there, found.form_token)
 
 
 def test_what_is_stored_signs_nobody_in(world: World, user: Person, registered: str, email: str) -> None:

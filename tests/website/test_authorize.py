@@ -329,22 +329,88 @@ def test_a_code_that_has_expired_is_said_in_a_sentence(world: World, user: Perso
     assert "The authorization code has expired." in user.text
 
 
-def test_an_exchange_that_was_interrupted_is_not_repeated(
-    world: World, user: Person, client_id: str, email: str
+@pytest.fixture
+def interrupted(world: World, user: Person, client_id: str, email: str) -> str:
+    """A journey whose exchange of the code began half a minute ago and never ended; answers its code."""
+    open_request(user, client_id)
+    state = shown_request(user)["state"]
+    code = parse_qs(urlsplit(approve(world, run(user, client_id))).query)["code"][0]
+    journey = world.hub.journeys.find(email, state)
+    assert journey is not None
+    world.hub.journeys.exchanging(world.hub.journeys.returned(journey, code))
+    world.clock.advance(29)
+    user.get(f"/authorize/callback?state={state}")
+    assert user.post("/authorize/callback", state=state, action="exchange").status == 303
+    assert "You have tokens" not in (user.follow() and user.text)
+    world.clock.advance(1)
+    user.get(f"/authorize/callback?state={state}")
+    assert "was interrupted" in user.text
+    return code
+
+
+def test_an_exchange_that_was_interrupted_before_the_code_was_used_is_repeated(user: Person, interrupted: str) -> None:
+    user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
+    user.follow()
+
+    assert "You have tokens" in user.text
+
+
+def test_an_exchange_that_was_interrupted_after_the_code_was_used_ends_the_consent(
+    world: World, user: Person, client_id: str, email: str, interrupted: str
 ) -> None:
+    (journey,) = world.hub.journeys.latest(email)
+    verifier = world.hub.journeys.secrets(journey)["code_verifier"]
+    lost = world.hub.token_flow.redeem(client_id, None, interrupted, None, verifier)
+    answer = user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
+
+    assert answer.status == 400
+    assert "No tokens came of it" in user.text
+    consent = world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=lost["access_token"])
+    assert consent.status == 401
+
+
+def test_a_code_counts_whatever_the_browser_brought_before(world: World, user: Person, client_id: str) -> None:
+    """The PSU may open the cancel address in another tab, after the approval."""
     open_request(user, client_id)
     state = shown_request(user)["state"]
     back = approve(world, run(user, client_id))
-    journey = world.hub.journeys.find(email, state)
-    assert journey is not None
-    code = parse_qs(urlsplit(back).query)["code"][0]
-    world.hub.journeys.exchanging(world.hub.journeys.returned(journey, code))
-    world.clock.advance(30)
+    user.get(f"/authorize/callback?error=access_denied&state={state}")
+    assert "No consent came of it" in (user.follow() and user.text)
     user.get(back)
-    user.follow()
 
-    assert "was interrupted" in user.text
-    assert "Exchange the code" not in user.text
+    assert "You have tokens" in (user.follow() and user.text)
+    assert "without a consent" not in user.text
+
+
+def test_an_error_in_the_address_does_not_hide_a_code(
+    world: World, user: Person, secret_client: tuple[str, str]
+) -> None:
+    client_id, secret = secret_client
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    state = user.hidden("state")
+    user.get(f"/authorize/callback?error=access_denied&state={state}")
+    user.follow()
+    user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
+
+    assert "You have tokens" in (user.follow() and user.text)
+
+
+def test_a_journey_without_tokens_cannot_be_said_to_have_ended(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    state = shown_request(user)["state"]
+    run(user, client_id)
+    user.get(f"/authorize/callback?state={state}")
+    for action in ("end", "refresh", "exchange"):
+        user.post(
+            "/authorize/callback",
+            action=action,
+            state=state,
+            token=world.hub.sessions.find(user.cookies["causeway_session"]).form_token,
+        )
+
+    assert "under way" in (user.follow() and user.text)
 
 
 # -- with a secret

@@ -81,7 +81,7 @@ def test_what_cannot_be_accepted_is_said_beside_its_field(
     world: World, user: Person, email: str, fields: dict[str, Any], said: str
 ) -> None:
     user.get("/clients/new")
-    answer = user.post("/clients/new", **({"client_id": user.hidden("client_id"), "title": "Fine"} | fields))
+    answer = user.post("/clients/new", **({"draft": user.hidden("draft"), "title": "Fine"} | fields))
 
     assert answer.status == 400
     assert said in user.text
@@ -90,17 +90,59 @@ def test_what_cannot_be_accepted_is_said_beside_its_field(
     assert "location" not in answer.headers
 
 
-def test_a_form_that_is_sent_twice_makes_one_client(world: World, user: Person, email: str) -> None:
-    user.get("/clients/new")
-    fields = {"client_id": user.hidden("client_id"), "title": "Once", "token": user.token}
-    first = user.post("/clients/new", **fields)
-    world.clock.advance(1)
-    second = user.post("/clients/new", **fields)
+def secrets_of(user: Person) -> dict[str, str]:
+    """The Client ID and the secrets that the page shows."""
+    return dict(re.findall(r'<code id="(client-id|client-secret|events-secret)">([^<]+)</code>', user.last.text))
 
-    assert (first.status, second.status) == (201, 303)
+
+def test_a_form_that_is_sent_twice_makes_one_client_and_shows_its_secrets_again(
+    world: World, user: Person, email: str
+) -> None:
+    user.get("/clients/new")
+    draft, token = user.hidden("draft"), user.token
+    seen = []
+    for _ in range(2):
+        answer = user.post(
+            "/clients/new", token, draft=draft, title="Once", secret="yes", events_url="https://a.example/"
+        )
+        assert answer.status == 201
+        seen.append(secrets_of(user))
+        world.clock.advance(1)
+
+    assert seen[0] == seen[1]
+    assert len(seen[0]) == 3
     assert len(world.hub.clients.all(email)) == 1
+    world.clock.advance(600)
+    user.post("/clients/new", token, draft=draft, title="Once", secret="yes")
     user.follow()
     assert "created already" in user.text
+    assert secrets_of(user) == {"client-id": seen[0]["client-id"]}
+
+
+def test_a_client_whose_answer_was_lost_is_created_by_sending_the_form_again(
+    world: World, user: Person, email: str
+) -> None:
+    user.get("/clients/new")
+    draft, token = user.hidden("draft"), user.token
+    with world.answer_lost("put", applied=True):
+        assert user.post("/clients/new", token, draft=draft, title="Once", secret="yes").status == 503
+    assert user.post("/clients/new", token, draft=draft, title="Once", secret="yes").status == 201
+
+    (client,) = world.hub.clients.all(email)
+    assert client.accepts_secret(secrets_of(user)["client-secret"])
+
+
+def test_nobody_chooses_a_client_id_or_a_secret(world: World, user: Person) -> None:
+    made = []
+    for owner in ("one@example.com", "two@example.com"):
+        person = Person(world, {"causeway_session": world.hub.sessions.begin(owner).cookie})
+        person.get("/clients/new")
+        person.post("/clients/new", draft="chosen", title="Chosen", secret="yes", client_id="chosen")
+        made.append(secrets_of(person))
+
+    assert not set(made[0].values()) & set(made[1].values())
+    version_4 = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+    assert all(re.fullmatch(version_4, shown["client-id"]) for shown in made)
 
 
 def test_markup_and_template_text_in_a_title_stay_text(user: Person) -> None:

@@ -1,0 +1,40 @@
+"""Drafts: secrets of forms that are filled in but not sent yet; what a form makes is worked out of its draft.
+
+So the same form, sent twice because somebody clicked twice or an answer was lost, makes the same thing twice; and what
+is worked out can be shown before it is made. Nobody can choose what comes of a draft.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+from dataclasses import dataclass
+
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.keyring import Keyring
+
+LENGTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """Makes drafts, and works things out of them with a key that only the service has."""
+
+    keyring: Keyring
+
+    def new(self) -> str:
+        return new_id()
+
+    def bits(self, draft: str, owner: str, purpose: str) -> bytes:
+        """256 bits that are the same for the same draft of the same owner, and for nobody else."""
+        key = self.keyring.derived_keys("website/drafts")[-1]
+        return hmac.digest(key, "\x1f".join((purpose, owner, draft[:LENGTH])).encode(), "sha256")
+
+    def text(self, draft: str, owner: str, purpose: str) -> str:
+        """The same as 43 URL-safe characters."""
+        return base64url(self.bits(draft, owner, purpose))
+
+
+def base64url(content: bytes) -> str:
+    """Base64 for addresses, without padding (RFC 4648 §5)."""
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
