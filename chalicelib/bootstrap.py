@@ -109,11 +109,11 @@ class Hub:
 
     @cached_property
     def attempts(self) -> Attempts:
-        return Attempts(self.store, self.clock)
+        return Attempts(self.store, self.keyring, self.clock)
 
     @cached_property
     def drafts(self) -> Drafts:
-        return Drafts(self.keyring)
+        return Drafts(self.keyring, self.clock)
 
     @cached_property
     def journeys(self) -> Journeys:

@@ -9,8 +9,8 @@ import pytest
 from chalicelib.delivery import headers, journal
 from chalicelib.foundation import keyring
 from chalicelib.foundation.pages import cookie
-from chalicelib.openbanking.clients import TITLE_LENGTH
-from chalicelib.website import attempts, callback_views, journeys, listing, sessions, users
+from chalicelib.openbanking.clients import _REPEATED_SECONDS, TITLE_LENGTH
+from chalicelib.website import attempts, journeys, listing, sessions, users
 from chalicelib.website.destinations import PLACES
 from chalicelib.website.navigation import SCREENS
 from chalicelib.website.pages import COOKIE, statics
@@ -49,8 +49,8 @@ def test_the_rules_for_passwords_and_sessions_are_the_codes() -> None:
     assert table("## Accounts", "Subject")["Password"][0].startswith(f"{shortest} to {longest} characters")
     assert {COOKIE, *flags[3:]} <= set(re.findall(r"[\w=]+", said["Cookie"][0]))
     assert said["Lifetime"][0].startswith(f"{sessions.LIFETIME // HOURS} hours from signing in")
-    assert f"a second rotation within {sessions.LIFETIME // HOURS} hours" in OPERATIONS
-    assert keyring._KEYS_DERIVED_FROM == 2, "the words on rotations say so"
+    assert f"a second one within {sessions.LIFETIME // HOURS} hours" in OPERATIONS
+    assert keyring._KEYS_DERIVED_FROM == 3, "the words on rotations say so"
 
 
 def test_the_limits_to_attempts_are_the_codes() -> None:
@@ -68,12 +68,13 @@ def test_the_limits_to_attempts_are_the_codes() -> None:
 
 
 def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
-    clients, journey = section(WEBSITE, "## Clients"), table("### The journey", "Subject")
+    clients, journey = table("## Clients", "Field"), table("### The journey", "Subject")
     deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Deliveries"))
 
-    assert f"{listing.PAGE} a page" in clients
-    assert table("## Clients", "Field")["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
-    assert journey["An exchange that was interrupted"][0].startswith(f"After {callback_views._STUCK_SECONDS} s")
+    assert f"{listing.PAGE} a page" in section(WEBSITE, "## Clients")
+    assert clients["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
+    assert f"shows its secrets again for {_REPEATED_SECONDS // 60} minutes" in clients["Client ID"][0]
+    assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.STUCK_SECONDS} s")
     kept = f"{journeys.KEPT // DAYS} days, then forgotten; the latest {journeys.LATEST} are listed"
     assert journey["Kept"][0].startswith(kept)
     assert f"{journal.PAGE} a page" in deliveries

@@ -6,7 +6,7 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log, pages
-from chalicelib.website.attempts import TooManyAttempts
+from chalicelib.website.attempts import TooManyAttempts, network
 from chalicelib.website.destinations import is_own_page
 from chalicelib.website.pages import Visit, cookie_of, go, link, page
 from chalicelib.website.users import PASSWORD_LENGTH, InvalidUser, UserExists, normalise
@@ -26,7 +26,7 @@ def register(visit: Visit) -> Response:
     """``POST /register``: a new user is signed in at once."""
     email, accepted = visit.field("email"), visit.field("terms") == "yes"
     try:
-        hub().attempts.count([("registrations", visit.address)])
+        hub().attempts.count([("registrations", network(visit.address))])
         user = hub().users.register(email, visit.field("password"), terms_accepted=accepted)
     except TooManyAttempts as stopped:
         return _registration_page(visit, {"": _patience(stopped)}, 429, stopped.retry_after)
@@ -53,7 +53,7 @@ def sign_in(visit: Visit) -> Response:
         name = normalise(email)
     except InvalidUser:
         name = email
-    subjects = [("account", name), ("address", visit.address)]
+    subjects = [("account", name), ("address", network(visit.address))]
     try:
         hub().attempts.count(subjects)
     except TooManyAttempts as stopped:

@@ -7,13 +7,15 @@ begin anew with every window of time.
 
 from __future__ import annotations
 
+import hmac
+import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.store import ConditionFailed, Conflict, Delete, Item, Store, Update
 from chalicelib.website.sessions import TABLE
 
@@ -49,8 +51,9 @@ class TooManyAttempts(Exception):
 class Attempts:
     """The counters. Neither an address nor an account can be read from them."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
         self._store = store
+        self._keyring = keyring
         self._clock = clock
 
     def count(self, subjects: Subjects) -> None:
@@ -61,7 +64,7 @@ class Attempts:
         """
         now = self._clock.time()
         try:
-            self._store.transact([_counting(name, whom, now) for name, whom in subjects])
+            self._store.transact([_counting(name, self._key(name, whom, now), now) for name, whom in subjects])
         except ConditionFailed as failure:
             windows = [LIMITS[subjects[position][0]].seconds for position in failure.failed]
             raise TooManyAttempts(max(seconds - now % seconds for seconds in windows)) from None
@@ -72,28 +75,37 @@ class Attempts:
         """Take an attempt off again that was successful."""
         now = self._clock.time()
         try:
-            self._store.transact([_forgiving(name, whom, now) for name, whom in subjects])
+            self._store.transact([_forgiving(name, self._key(name, whom, now)) for name, whom in subjects])
         except (ConditionFailed, Conflict):  # the next window has begun, or the counter is too busy to matter
             return
 
+    def _key(self, name: str, whom: str, now: int) -> Item:
+        secret = self._keyring.derived_keys("website/attempts")[-1]
+        hidden = hmac.digest(secret, whom.encode(), "sha256").hex()
+        return {"owner": f"{name}#{hidden}", "part": f"attempts#{now // LIMITS[name].seconds}"}
 
-def _counting(name: str, whom: str, now: int) -> Update:
+
+def network(address: str) -> str:
+    """Whom attempts from an IP address are counted for: of IPv6 the 64 bits that one customer has to himself."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address
+
+
+def _counting(name: str, key: Item, now: int) -> Update:
     limit = LIMITS[name]
     return Update(
         TABLE,
-        _key(name, whom, now),
+        key,
         set={"expires_at": now + 2 * limit.seconds},
         add={"attempts": 1},
         condition=Attr("attempts").not_exists() | Attr("attempts").lt(limit.attempts),
     )
 
 
-def _forgiving(name: str, whom: str, now: int) -> Delete | Update:
-    key = _key(name, whom, now)
+def _forgiving(name: str, key: Item) -> Delete | Update:
     if LIMITS[name].cleared_by_success:
         return Delete(TABLE, key)
     return Update(TABLE, key, add={"attempts": -1}, condition=Attr("attempts").gt(0))
-
-
-def _key(name: str, whom: str, now: int) -> Item:
-    return {"owner": f"{name}#{digest(whom)}", "part": f"attempts#{now // LIMITS[name].seconds}"}

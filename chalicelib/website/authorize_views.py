@@ -13,6 +13,7 @@ from chalicelib.openbanking.clients import Client, UnknownClient
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.website.journeys import Moved
 from chalicelib.website.listing import cut
+from chalicelib.website.own_clients import newest_first, suggested
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.sandbox import Choice
 from chalicelib.website.wording import refusal_advice
@@ -56,7 +57,7 @@ def _choice(visit: Visit, draft: str = "") -> Choice | None:
         scopes=tuple(bank.scope_names) if is_new else tuple(visit.chosen("scope")),
         consent_type=visit.field("consent_type") or "reusable",
         with_challenge=is_new or visit.field("pkce") == "yes",
-        draft=draft or visit.field("draft") or hub().drafts.new(),
+        draft=draft or hub().drafts.read(visit.field("draft")),
     )
 
 
@@ -69,18 +70,13 @@ def _client(visit: Visit) -> Client | None:
     return client if client.active else None
 
 
-def _clients(visit: Visit) -> list[Client]:
-    active = [client for client in hub().clients.all(visit.user) if client.active]
-    return sorted(active, key=lambda client: client.created_at, reverse=True)
-
-
 def _first_page(visit: Visit) -> Response:
     wanted = visit.field("bank").strip().casefold()
     banks = [bank for bank in hub().banks.directory() if wanted in f"{bank['name']} {bank['bic']}".casefold()]
     return page(
         visit,
         "authorize.html",
-        clients=_clients(visit),
+        clients=suggested(newest_first(hub().clients, visit.user), visit.field("client_id"), active=True),
         chosen=visit.field("client_id"),
         part=cut(sorted(banks, key=lambda bank: str(bank["name"]).casefold()), visit.field("page")),
         wanted=visit.field("bank"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from uuid import UUID
 
 from chalice.app import Response
@@ -13,6 +12,7 @@ from chalicelib.foundation import event_signing
 from chalicelib.openbanking.clients import TITLE_LENGTH, Client, ClientExists, InvalidClient, Origin, UnknownClient
 from chalicelib.openbanking.events import NoEventsUrl
 from chalicelib.website.listing import cut
+from chalicelib.website.own_clients import newest_first
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
 from chalicelib.website.wording import about_field
 
@@ -25,8 +25,8 @@ _DONE = {
 
 def listed(visit: Visit) -> Response:
     """``GET /clients``: a user's own, the newest first, by ``title``, ``client_id`` and ``active``."""
-    clients = hub().clients.all(visit.user)
-    found = sorted(filter(partial(_fits, visit), clients), key=lambda client: client.created_at, reverse=True)
+    clients = newest_first(hub().clients, visit.user)
+    found = [client for client in clients if _fits(visit, client)]
     wanted = {name: visit.field(name) for name in ("title", "client_id", "active") if visit.field(name)}
     part = cut(found, visit.field("page"))
     return page(visit, "clients.html", part=part, total=len(clients), wanted=wanted)
@@ -94,7 +94,8 @@ def _own(visit: Visit) -> Client:
 
 def _origin(visit: Visit) -> Origin:
     """What the client of a form is made of: the same, however often the form is sent."""
-    drafts, draft, owner = hub().drafts, visit.field("draft") or hub().drafts.new(), visit.user
+    drafts, owner = hub().drafts, visit.user
+    draft = drafts.read(visit.field("draft"))
     return Origin(
         client_id=str(UUID(bytes=drafts.bits(draft, owner, "client id")[:16], version=4)),
         secret=drafts.text(draft, owner, "client secret"),
@@ -124,7 +125,7 @@ def _form(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
         given=given,
         active=visit.field("active") == "yes" or not visit.is_post,
         secret=visit.field("secret") == "yes",
-        draft=visit.field("draft") or hub().drafts.new(),
+        draft=hub().drafts.read(visit.field("draft")),
         default_callback=hub().clients.default_callback,
         title_length=TITLE_LENGTH,
     )

@@ -9,9 +9,10 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.delivery.deliveries import Delivery, State
-from chalicelib.delivery.journal import CLIENT_KINDS, LOOKED_THROUGH, NotResendable, UnknownDelivery
+from chalicelib.delivery.journal import CLIENT_KINDS, LOOKED_THROUGH, PAGE, NotResendable, UnknownDelivery
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.openbanking.clients import Client, UnknownClient
+from chalicelib.website.own_clients import newest_first, suggested
 from chalicelib.website.pages import Visit, go, link, message, page
 
 _DONE = {
@@ -23,7 +24,7 @@ _STATES: Sequence[State] = get_args(State)
 
 def listed(visit: Visit) -> Response:
     """``GET /deliveries``: the latest of one client, by ``client_id`` (the newest if absent) and ``state``."""
-    clients = sorted(hub().clients.all(visit.user), key=lambda client: client.created_at, reverse=True)
+    clients = newest_first(hub().clients, visit.user)
     wanted = visit.field("client_id")
     client = next((client for client in clients if wanted in ("", client.client_id)), None)
     if client is None and clients:
@@ -34,7 +35,7 @@ def listed(visit: Visit) -> Response:
     return page(
         visit,
         "deliveries.html",
-        clients=clients,
+        clients=suggested(clients, wanted),
         client=client,
         state=state,
         states=_STATES,
@@ -95,8 +96,10 @@ def _shown(
 
 
 def _number(asked: str) -> int:
-    """The number of a page that was asked for; the first for what is none."""
-    return max(int(asked), 1) if asked.isascii() and asked.isdigit() and len(asked) < 4 else 1
+    """The number of a page that was asked for: the first for what is none, the last there can be for what is beyond."""
+    return (
+        min(max(int(asked), 1), LOOKED_THROUGH // PAGE) if asked.isascii() and asked.isdigit() and len(asked) < 4 else 1
+    )
 
 
 def _not_found(visit: Visit, what: str) -> Response:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import base64
 import hmac
+import re
 from dataclasses import dataclass
 
+from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.keyring import Keyring
 
-LENGTH = 64
+_DRAFT = re.compile(r"[0-9a-f]{30}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +23,20 @@ class Drafts:
     """Makes drafts, and works things out of them with a key that only the service has."""
 
     keyring: Keyring
+    clock: Clock
 
     def new(self) -> str:
-        return new_id()
+        """Eight hexadecimal digits of the time, in Unix seconds, and 88 random bits."""
+        return f"{self.clock.time():08x}{new_id()}"
+
+    def read(self, given: str) -> str:
+        """The draft that a form came with; a new one in the place of what is none."""
+        return given if _DRAFT.fullmatch(given) else self.new()
 
     def bits(self, draft: str, owner: str, purpose: str) -> bytes:
         """256 bits that are the same for the same draft of the same owner, and for nobody else."""
         key = self.keyring.derived_keys("website/drafts")[-1]
-        return hmac.digest(key, "\x1f".join((purpose, owner, draft[:LENGTH])).encode(), "sha256")
+        return hmac.digest(key, "\x1f".join((purpose, owner, draft)).encode(), "sha256")
 
     def text(self, draft: str, owner: str, purpose: str) -> str:
         """The same as 43 URL-safe characters."""

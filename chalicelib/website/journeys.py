@@ -1,7 +1,8 @@
 """Journeys: authorizations that users began in the web interface, and how far each has come.
 
-A journey is found by its user and ``state``. Its code verifier, code and tokens are sealed. The code is exchanged by
-whoever marks the journey first, so that a page that is loaded again never uses a code twice.
+A journey is found by its user and ``state``, which begins with a time, so that the latest are found together. Its code
+verifier, code and tokens are sealed. The code is exchanged by whoever marks the journey first, so that a page that is
+loaded again never uses a code twice.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ KEPT = 30 * 24 * 3600
 STUCK_SECONDS = 30
 """After so long an exchange that is not over never will be."""
 LATEST = 10
+STATE_TIME = 8
+"""A state begins with so many hexadecimal digits of a time, in Unix seconds."""
 _PREFIX = "journey#"
 
 
@@ -126,16 +129,10 @@ class Journeys:
 
     def latest(self, owner: str) -> Sequence[Journey]:
         """A user's journeys, the newest first."""
-        items: list[Item] = []
-        after: Item | None = None
-        while True:
-            page = self._store.query(TABLE, ("owner", _owner(owner)), sort_prefix=("part", _PREFIX), after=after)
-            items += page.items
-            after = page.next
-            if after is None:
-                break
-        found = [_journey(item) for item in items if item["expires_at"] > self._clock.time()]
-        return sorted(found, key=lambda journey: journey.begun_at, reverse=True)[:LATEST]
+        page = self._store.query(
+            TABLE, ("owner", _owner(owner)), sort_prefix=("part", _PREFIX), limit=LATEST, newest_first=True
+        )
+        return [_journey(item) for item in page.items if item["expires_at"] > self._clock.time()]
 
     def secrets(self, journey: Journey) -> Mapping[str, str]:
         """What a journey holds, in clear: ``code_verifier``, ``code``, ``access_token`` and ``refresh_token``.
@@ -228,7 +225,7 @@ def _owner(owner: str) -> str:
 
 
 def _key(owner: str, state: str) -> Item:
-    return {"owner": _owner(owner), "part": f"{_PREFIX}{digest(state)}"}
+    return {"owner": _owner(owner), "part": f"{_PREFIX}{state[:STATE_TIME]}#{digest(state)}"}
 
 
 def _context(owner: str, state: str) -> str:

@@ -21,7 +21,7 @@ from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeRequest
 from chalicelib.openbanking.token_flow import TokenFlow
 from chalicelib.website.drafts import Drafts, base64url
-from chalicelib.website.journeys import Journey, Journeys, Moved
+from chalicelib.website.journeys import STATE_TIME, Journey, Journeys, Moved
 
 Step = Literal["exchange", "refresh", "end"]
 
@@ -58,7 +58,7 @@ class Sandbox:
             "scopes": list(choice.scopes),
             "consent_type": choice.consent_type,
             "redirect_uri": choice.client.callback_url,
-            "state": self._worked_out(choice, "state"),
+            "state": self._state(choice),
         }
         if choice.with_challenge:
             hashed = hashlib.sha256(self._worked_out(choice, "verifier").encode()).digest()
@@ -164,6 +164,10 @@ class Sandbox:
         if journey.stage != "tokens":
             raise Moved
         return self.journeys.secrets(journey)["refresh_token"]
+
+    def _state(self, choice: Choice) -> str:
+        """The draft's time, by which journeys are put in order, and 256 bits."""
+        return choice.draft[:STATE_TIME] + self._worked_out(choice, "state")
 
     def _worked_out(self, choice: Choice, purpose: str) -> str:
         return self.drafts.text(choice.draft, choice.owner, f"{purpose} of {choice.client.client_id}")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 TABLE = "users"
 PASSWORD_LENGTH = (10, 256)
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")
-_ESTIMATED = 72
-"""So many characters of a password are judged; the rest only makes it better."""
+_ESTIMATED = 32
+"""So many characters of a password are judged: the rest only makes it better, and looking at it takes seconds."""
 _GUESSABLE = 2
 """zxcvbn's score from which on a password takes more than a million guesses."""
 

@@ -41,13 +41,16 @@ def test_a_page_for_a_visitor_takes_no_call(world: World, visitor: Person, path:
         ("/authorize", ["Query", "Query"]),
         ("/authorize?client_id={client_id}&bic=ALPHGB21", ["BatchGetItem"]),
         ("/specifications/account", ["Query"]),
+        ("/deliveries", ["Query"] * 9),
+        ("/deliveries?page=999999&state=failed", ["Query"] * 9),
+        ("/deliveries/nothing", ["BatchGetItem"]),
     ],
 )
 def test_a_page_for_a_user_takes_the_session_and_what_it_shows(
     world: World, user: Person, client_id: str, path: str, calls: list[str]
 ) -> None:
     with counted(world) as made:
-        assert user.get(path.format(client_id=client_id)).status == 200
+        assert user.get(path.format(client_id=client_id)).status in (200, 404)
 
     assert made == [SESSION, *calls]
 
@@ -71,3 +74,14 @@ def test_coming_back_exchanges_the_code(world: World, user: Person, client_id: s
 
     writes = ["TransactWriteItems"]
     assert calls == [SESSION, *journey_and_client, *writes, *redemption, *writes, *writes]
+
+
+def test_the_latest_journeys_take_one_call_however_many_there_are(world: World, user: Person, email: str) -> None:
+    for number in range(40):
+        state = f"{world.clock.time() + number:08x}{'x' * 43}"
+        world.hub.journeys.begin(email, state, {"scopes": [], "begun_at": number}, None)
+    with counted(world) as calls:
+        found = world.hub.journeys.latest(email)
+
+    assert calls == ["Query"]
+    assert [int(journey.state[:8], 16) - world.clock.time() for journey in found] == list(range(39, 29, -1))

@@ -137,7 +137,7 @@ def test_nobody_chooses_a_client_id_or_a_secret(world: World, user: Person) -> N
     for owner in ("one@example.com", "two@example.com"):
         person = Person(world, {"causeway_session": world.hub.sessions.begin(owner).cookie})
         person.get("/clients/new")
-        person.post("/clients/new", draft="chosen", title="Chosen", secret="yes", client_id="chosen")
+        person.post("/clients/new", draft="0" * 30, title="Chosen", secret="yes", client_id="chosen")
         made.append(secrets_of(person))
 
     assert not set(made[0].values()) & set(made[1].values())
