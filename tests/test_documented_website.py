@@ -10,7 +10,7 @@ from chalicelib.delivery import headers, journal
 from chalicelib.foundation import keyring
 from chalicelib.foundation.pages import cookie
 from chalicelib.openbanking.clients import _REPEATED_SECONDS, TITLE_LENGTH
-from chalicelib.website import attempts, journeys, listing, sessions, users
+from chalicelib.website import attempts, journeys, listing, own_clients, sessions, users
 from chalicelib.website.destinations import PLACES
 from chalicelib.website.navigation import SCREENS
 from chalicelib.website.pages import COOKIE, statics
@@ -72,6 +72,7 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Deliveries"))
 
     assert f"{listing.PAGE} a page" in section(WEBSITE, "## Clients")
+    assert f"newest {own_clients.SUGGESTED} to choose from" in re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
     assert clients["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
     assert f"shows its secrets again for {_REPEATED_SECONDS // 60} minutes" in clients["Client ID"][0]
     assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.STUCK_SECONDS} s")

@@ -40,6 +40,7 @@ PAGE = 25
 """So many deliveries stand on a page of a client's."""
 LOOKED_THROUGH = 1000
 """So many deliveries of a client are looked through at most, the latest, however few of them are asked for."""
+_ID_LENGTH = 64
 _BATCH = 100
 """So many records are read by one call; as many rows of an index are looked at first."""
 _READ_AHEAD = 4 * _BATCH
@@ -146,7 +147,7 @@ class Journal:
 
     def show(self, delivery_id: str) -> Delivery:
         """One delivery. Raises: UnknownDelivery."""
-        item = self._store.get(*record_key(delivery_id))
+        item = self._store.get(*record_key(delivery_id)) if 0 < len(delivery_id) <= _ID_LENGTH else None
         if item is None:
             raise UnknownDelivery(f"no delivery has the id {delivery_id}, or it is not kept any more")
         return Delivery.from_item(item)

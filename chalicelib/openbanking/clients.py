@@ -91,12 +91,14 @@ class Registered:
     """A client, with the secrets that were just made for it, in clear: neither is shown again.
 
     ``secret`` is what the client shows the service. ``events_secret`` is what it verifies events with (``whsec_`` and
-    the base64 of 256 random bits). One that was not made is ``None``.
+    the base64 of 256 random bits). One that was not made, or is not in use any more, is ``None``. With ``repeated`` an
+    earlier request made all of it.
     """
 
     client: Client
     secret: str | None = field(default=None, repr=False)
     events_secret: str | None = field(default=None, repr=False)
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +175,8 @@ class Clients:
             self._store.put(TABLE, _item(client), absent("client_id"))
         except ConditionFailed as failure:
             assert failure.item is not None, "something stands there"
-            client = self._made_before(Client.from_item(failure.item), owner)
-        return Registered(
-            client,
-            made.secret if client.secret_digest else None,
-            made.events_secret if client.event_secrets else None,
-        )
+            return self._made_before(Client.from_item(failure.item), owner, made)
+        return Registered(client, plain, made.events_secret if client.events_url else None)
 
     def get(self, client_id: str, owner: str | None = None) -> Client:
         """A client, of ``owner`` if one is named. Raises: UnknownClient."""
@@ -207,6 +205,11 @@ class Clients:
     def deactivate(self, client_id: str, owner: str | None = None) -> Client:
         """Every call of the client is refused from now on. Raises: UnknownClient."""
         return self._set_active(client_id, False, owner)
+
+    def set_registration_number(self, client_id: str, number: str) -> Client:
+        """Say what banks show as the TPP's number. Raises: UnknownClient, InvalidClient."""
+        checked = _text("registration_number", number, TITLE_LENGTH)
+        return self._set(client_id, {"registration_number": checked}, Attr("client_id").exists())
 
     def set_events_url(self, client_id: str, url: str | None) -> Registered:
         """Say where a client's events go, with an events secret if it never had one; ``None`` ends them.
@@ -257,11 +260,13 @@ class Clients:
         valid = [entry for entry in client.event_secrets if entry.valid_until is None or now < entry.valid_until]
         return [self._vault.unseal(entry.sealed, _context(client.client_id)) for entry in reversed(valid)]
 
-    def _made_before(self, client: Client, owner: str) -> Client:
-        """What a repeated request made before. Raises: ClientExists."""
+    def _made_before(self, client: Client, owner: str, made: Origin) -> Registered:
+        """What an earlier request made of it, with those of the secrets that are in use. Raises: ClientExists."""
         if client.owner != owner or self._clock.time() - client.created_at >= _REPEATED_SECONDS:
             raise ClientExists(client.client_id)
-        return client
+        secret = made.secret if client.accepts_secret(made.secret) else None
+        is_signing = self.events_secrets(client)[:1] == [made.events_secret]
+        return Registered(client, secret, made.events_secret if is_signing else None, repeated=True)
 
     def _new_events_secret(self, client_id: str) -> tuple[str, EventSecret]:
         """A secret of Standard Webhooks' form: in clear, and as it is kept."""
@@ -296,8 +301,14 @@ class Clients:
 
     def _set_active(self, client_id: str, active: bool, owner: str | None) -> Client:
         condition = Attr("client_id").exists() if owner is None else Attr("owner").eq(owner)
+        return self._set(client_id, {"active": active}, condition)
+
+    def _set(self, client_id: str, changes: Item, condition: ConditionBase) -> Client:
+        """Raises: UnknownClient, unless the condition holds."""
+        if not 0 < len(client_id) <= _ID_LENGTH:
+            raise UnknownClient(client_id)
         try:
-            item = self._store.update(TABLE, {"client_id": client_id}, set={"active": active}, condition=condition)
+            item = self._store.update(TABLE, {"client_id": client_id}, set=changes, condition=condition)
         except ConditionFailed:
             raise UnknownClient(client_id) from None
         return Client.from_item(item)

@@ -10,7 +10,7 @@ from chalicelib.website.attempts import TooManyAttempts, network
 from chalicelib.website.destinations import is_own_page
 from chalicelib.website.pages import Visit, cookie_of, go, link, page
 from chalicelib.website.users import PASSWORD_LENGTH, InvalidUser, UserExists, normalise
-from chalicelib.website.wording import about_field, span
+from chalicelib.website.wording import about_field, patience
 
 _WRONG = "Email and password do not match. Check both, or register if you have no account yet."
 
@@ -29,7 +29,7 @@ def register(visit: Visit) -> Response:
         hub().attempts.count([("registrations", network(visit.address))])
         user = hub().users.register(email, visit.field("password"), terms_accepted=accepted)
     except TooManyAttempts as stopped:
-        return _registration_page(visit, {"": _patience(stopped)}, 429, stopped.retry_after)
+        return _registration_page(visit, {"": patience(stopped.retry_after)}, 429, stopped.retry_after)
     except InvalidUser as error:
         return _registration_page(visit, {error.member: about_field(error.member, str(error))}, 400)
     except UserExists:
@@ -57,7 +57,7 @@ def sign_in(visit: Visit) -> Response:
     try:
         hub().attempts.count(subjects)
     except TooManyAttempts as stopped:
-        return _sign_in_page(visit, _patience(stopped), 429, stopped.retry_after)
+        return _sign_in_page(visit, patience(stopped.retry_after), 429, stopped.retry_after)
     user = hub().users.authenticate(email, visit.field("password"))
     if user is None:
         return _sign_in_page(visit, _WRONG, 401)
@@ -116,7 +116,3 @@ def _patient(response: Response, retry_after: int) -> Response:
     if retry_after:
         response.headers["Retry-After"] = str(retry_after)
     return response
-
-
-def _patience(stopped: TooManyAttempts) -> str:
-    return f"Too many attempts. Please wait {span(stopped.retry_after)} and try again; nothing was tried now."

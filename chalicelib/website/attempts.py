@@ -1,4 +1,4 @@
-"""How often somebody may try to sign in or to register: counters per account and per address.
+"""How often somebody may try to sign in, to register, or to have events sent: counters per account and per address.
 
 An attempt is counted before it is judged, by a conditional write: of many at the same time no more than allowed go
 through. A success is taken off again, and so are the failures before it that it proves to be the owner's own. Counters
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from boto3.dynamodb.conditions import Attr
 
+from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.store import ConditionFailed, Conflict, Delete, Item, Store, Update
@@ -33,8 +34,10 @@ LIMITS: Mapping[str, Limit] = {
     "account": Limit(10, 15 * 60, cleared_by_success=True),
     "address": Limit(50, 15 * 60),
     "registrations": Limit(300, 3600),
+    "events": Limit(120, 3600),
 }
-"""Failed sign-ins to an account, failed sign-ins from an address, and registrations from an address."""
+"""Failed sign-ins to an account, failed sign-ins from an address, registrations from an address, and the test events
+and repeated events of a user."""
 
 Subjects = Sequence[tuple[str, str]]
 """Rows of ``LIMITS``, each with whom the attempt is counted for."""
@@ -66,7 +69,9 @@ class Attempts:
         try:
             self._store.transact([_counting(name, self._key(name, whom, now), now) for name, whom in subjects])
         except ConditionFailed as failure:
-            windows = [LIMITS[subjects[position][0]].seconds for position in failure.failed]
+            stopped = [subjects[position][0] for position in failure.failed]
+            log.warning("too many attempts", limits=stopped)
+            windows = [LIMITS[name].seconds for name in stopped]
             raise TooManyAttempts(max(seconds - now % seconds for seconds in windows)) from None
         except Conflict:  # as many at the same time as only somebody who guesses sends
             raise TooManyAttempts(1) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from chalice.app import Response
 
@@ -11,14 +12,11 @@ from chalicelib.foundation import pages
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.clients import Client, UnknownClient
 from chalicelib.openbanking.protocol.errors import Refusal
-from chalicelib.website.journeys import Moved
 from chalicelib.website.listing import cut
 from chalicelib.website.own_clients import newest_first, suggested
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.sandbox import Choice
 from chalicelib.website.wording import refusal_advice
-
-_TWICE = "This request ran already. Below is a new one, with a state of its own: run it again."
 
 
 def choose(visit: Visit) -> Response:
@@ -35,12 +33,10 @@ def run(visit: Visit) -> Response:
     try:
         return pages.see_other(hub().sandbox.begin(choice))
     except Refusal as refusal:
-        return _request_page(visit, choice, refusal_advice(refusal), 400)
-    except Moved:
-        return _request_page(visit, _choice(visit, hub().drafts.new()) or choice, _TWICE, 409)
+        return _request_page(visit, replace(choice, draft=hub().drafts.new()), refusal_advice(refusal), 400)
 
 
-def _choice(visit: Visit, draft: str = "") -> Choice | None:
+def _choice(visit: Visit) -> Choice | None:
     """What the page's fields say; ``None`` before a client and a bank are chosen.
 
     Without a draft the page was just opened: all that the bank provides is asked for, with a code challenge.
@@ -57,7 +53,7 @@ def _choice(visit: Visit, draft: str = "") -> Choice | None:
         scopes=tuple(bank.scope_names) if is_new else tuple(visit.chosen("scope")),
         consent_type=visit.field("consent_type") or "reusable",
         with_challenge=is_new or visit.field("pkce") == "yes",
-        draft=draft or hub().drafts.read(visit.field("draft")),
+        draft=hub().drafts.read(visit.field("draft")),
     )
 
 
@@ -71,12 +67,14 @@ def _client(visit: Visit) -> Client | None:
 
 
 def _first_page(visit: Visit) -> Response:
+    own = newest_first(hub().clients, visit.user)
     wanted = visit.field("bank").strip().casefold()
     banks = [bank for bank in hub().banks.directory() if wanted in f"{bank['name']} {bank['bic']}".casefold()]
     return page(
         visit,
         "authorize.html",
-        clients=suggested(newest_first(hub().clients, visit.user), visit.field("client_id"), active=True),
+        has_inactive=any(not client.active for client in own),
+        clients=suggested(own, visit.field("client_id"), active=True),
         chosen=visit.field("client_id"),
         part=cut(sorted(banks, key=lambda bank: str(bank["name"]).casefold()), visit.field("page")),
         wanted=visit.field("bank"),

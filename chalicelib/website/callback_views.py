@@ -12,6 +12,9 @@ from chalicelib.website.journeys import Journey, Moved
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
 from chalicelib.website.wording import payment_status, refusal_advice, return_advice
 
+_SHOWN = 256
+"""So much of what an address says is shown: anybody can write one."""
+
 
 def callback(visit: Visit) -> Response:
     """``GET /authorize/callback``: a user's own journey goes on; what belongs to nobody here is only shown."""
@@ -59,7 +62,7 @@ def payment_callback(visit: Visit) -> Response:
         payment_id=payment_id,
         told=query.get("status"),
         told_meaning=payment_status(query.get("status")),
-        message=query.get("message"),
+        message=query.get("message", "")[:_SHOWN],
         bic=bic,
         known=known,
         known_meaning=payment_status(known.status) if known else "",
@@ -132,7 +135,7 @@ def _stranger_page(visit: Visit, query: dict[str, str]) -> Response:
         code=code if Credential.parse(code, parts=1) else None,  # anybody can make an address; no quotes get in here
         state=query.get("state"),
         error=query.get("error"),
-        description=query.get("error_description"),
+        description=query.get("error_description", "")[:_SHOWN],
         advice=return_advice(query.get("error", "")),
         lifetime=hub().settings.code_lifetime,
     )

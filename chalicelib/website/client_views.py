@@ -11,13 +11,15 @@ from chalicelib.bootstrap import hub
 from chalicelib.foundation import event_signing
 from chalicelib.openbanking.clients import TITLE_LENGTH, Client, ClientExists, InvalidClient, Origin, UnknownClient
 from chalicelib.openbanking.events import NoEventsUrl
+from chalicelib.website.attempts import TooManyAttempts
 from chalicelib.website.listing import cut
 from chalicelib.website.own_clients import newest_first
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
-from chalicelib.website.wording import about_field
+from chalicelib.website.wording import about_field, patience
 
 _DONE = {
     "created": "This client was created already: the form was sent twice. Its secrets are not shown again.",
+    "repeated": "The form was sent twice: this is the client that it made the first time, as it said then.",
     "activated": "The client is active again.",
     "deactivated": "The client is not active any more: every call of it is refused.",
 }
@@ -55,7 +57,8 @@ def create(visit: Visit) -> Response:
         return _form(visit, {error.member: about_field(error.member, str(error))}, 400)
     except ClientExists:
         return go(f"/clients/{origin.client_id}", done="created")
-    return _shown(visit, made.client, status=201, secret=made.secret, events_secret=made.events_secret)
+    done = _DONE["repeated"] if made.repeated else ""
+    return _shown(visit, made.client, status=201, done=done, secret=made.secret, events_secret=made.events_secret)
 
 
 def single(visit: Visit) -> Response:
@@ -64,7 +67,8 @@ def single(visit: Visit) -> Response:
         client = _own(visit)
     except UnknownClient:
         return _not_found(visit)
-    return _shown(visit, client, done=_DONE.get(visit.field("done"), ""))
+    is_so = {"activated": client.active, "deactivated": not client.active}.get(visit.field("done"), True)
+    return _shown(visit, client, done=_DONE.get(visit.field("done"), "") if is_so else "")
 
 
 def change(visit: Visit) -> Response:
@@ -78,13 +82,18 @@ def change(visit: Visit) -> Response:
             clients.activate(client_id, visit.user)
             return go(f"/clients/{client_id}", done="activated")
         client = _own(visit)
-        if action == "test-event":
+        if action == "test-event" and client.active:
+            hub().attempts.count([("events", visit.user)])
             return go(f"/deliveries/{hub().events.test(client)}", done="sent")
     except UnknownClient:
         return _not_found(visit)
+    except TooManyAttempts as stopped:
+        return _shown(visit, client, status=429, problem=patience(stopped.retry_after))
     except NoEventsUrl:
         return _shown(visit, client, status=400, problem="The client has no Events URL: there is nowhere to send to.")
-    return _shown(visit, client, status=400, problem="Only the operator does this here. Nothing was changed.")
+    return _shown(
+        visit, client, status=400, problem="This cannot be done with the client as it is. Nothing was changed."
+    )
 
 
 def _own(visit: Visit) -> Client:

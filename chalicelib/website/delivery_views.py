@@ -12,8 +12,10 @@ from chalicelib.delivery.deliveries import Delivery, State
 from chalicelib.delivery.journal import CLIENT_KINDS, LOOKED_THROUGH, PAGE, NotResendable, UnknownDelivery
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.openbanking.clients import Client, UnknownClient
+from chalicelib.website.attempts import TooManyAttempts
 from chalicelib.website.own_clients import newest_first, suggested
 from chalicelib.website.pages import Visit, go, link, message, page
+from chalicelib.website.wording import patience
 
 _DONE = {
     "resent": "It is being sent again, with all its attempts before it.",
@@ -59,9 +61,12 @@ def resend(visit: Visit) -> Response:
     """``POST /deliveries/{delivery_id}``: send an event once more, now."""
     try:
         delivery, client = _own(visit)
+        hub().attempts.count([("events", visit.user)])
         hub().journal.resend(delivery.delivery_id)
     except (UnknownDelivery, UnknownClient):
         return _not_found(visit, "None of your clients' deliveries has this id, or it is not kept any more.")
+    except TooManyAttempts as stopped:
+        return _shown(visit, delivery, client, problem=patience(stopped.retry_after), status=429)
     except NotResendable as refused:
         return _shown(visit, delivery, client, problem=f"It was not sent again: {refused}.", status=409)
     return go(f"/deliveries/{delivery.delivery_id}", done="resent")

@@ -41,7 +41,8 @@ class Journey:
     Attributes:
         returned_at: when the browser came back from the bank, ``code_at`` when it did with a code.
         exchanging_since: when the exchange of the code began, ``exchanged_at`` when it was over.
-        refreshes: how many times the tokens were replaced, ``refreshed_at`` when last.
+        refreshes: how many times the tokens were replaced, ``refreshed_at`` when last; ``refreshing_since`` while they
+            are being replaced.
         access_valid_until: of the access token, ``valid_until`` of the consent.
         ended_at: when the user ended the consent here.
         sealed: its secrets (see ``Journeys.secrets``).
@@ -64,6 +65,7 @@ class Journey:
     error_description: str | None
     exchanging_since: int | None
     exchanged_at: int | None
+    refreshing_since: int | None
     refreshes: int
     refreshed_at: int | None
     access_valid_until: int | None
@@ -163,19 +165,35 @@ class Journeys:
         unmarked = mark.not_exists() if since is None else mark.eq(since) & Attr("exchanged_at").not_exists()
         return self._change(journey, {"exchanging_since": self._clock.time()}, {}, unmarked)
 
-    def not_exchanged(self, journey: Journey) -> Journey:
-        """Take the mark off: the exchange was refused and has changed nothing. Raises: Moved."""
+    def not_exchanged(self, journey: Journey, before: Journey) -> Journey:
+        """The exchange was refused and has changed nothing: the mark is again as it was ``before``. Raises: Moved."""
         still = Attr("exchanging_since").eq(journey.exchanging_since) & Attr("exchanged_at").not_exists()
-        return self._change(journey, {"exchanging_since": None}, {}, still)
+        return self._change(journey, {"exchanging_since": before.exchanging_since}, {}, still)
 
     def exchanged(self, journey: Journey, answer: Mapping[str, Any]) -> Journey:
         """Keep the tokens that the code was exchanged for. Raises: Moved."""
         changes = {"exchanged_at": self._clock.time(), "consent_id": answer["consent_id"]}
         return self._keep_tokens(journey, answer, changes)
 
+    def refreshing(self, journey: Journey) -> Journey:
+        """Mark the journey for a refresh of its tokens. Raises: Moved, when somebody else has, and may be at it."""
+        mark, now = Attr("refreshing_since"), self._clock.time()
+        unmarked = mark.not_exists() | mark.lte(now - STUCK_SECONDS)
+        free = Attr("refreshes").eq(journey.refreshes) & unmarked
+        return self._change(journey, {"refreshing_since": now}, {}, free)
+
+    def not_refreshed(self, journey: Journey) -> Journey:
+        """The refresh was refused and has changed nothing. Raises: Moved."""
+        still = Attr("refreshing_since").eq(journey.refreshing_since)
+        return self._change(journey, {"refreshing_since": None}, {}, still)
+
     def refreshed(self, journey: Journey, answer: Mapping[str, Any]) -> Journey:
         """Keep the next tokens. Raises: Moved."""
-        changes = {"refreshed_at": self._clock.time(), "refreshes": journey.refreshes + 1}
+        changes: Item = {
+            "refreshed_at": self._clock.time(),
+            "refreshes": journey.refreshes + 1,
+            "refreshing_since": None,
+        }
         return self._keep_tokens(journey, answer, changes)
 
     def ended(self, journey: Journey) -> Journey:

@@ -16,6 +16,6 @@ def newest_first(clients: Clients, owner: str) -> Sequence[Client]:
 
 
 def suggested(own: Sequence[Client], chosen: str = "", *, active: bool = False) -> Sequence[Client]:
-    """The first of a user's clients and, wherever it stands, that of the id ``chosen``; only ``active`` ones, if asked."""
+    """The first of a user's clients, with the ``chosen`` one wherever it stands; only ``active`` ones, if asked."""
     fitting = [client for client in own if client.active or not active]
     return fitting[:SUGGESTED] + [client for client in fitting[SUGGESTED:] if client.client_id == chosen]

@@ -108,7 +108,16 @@ def specification_page(visit: Visit, template: str, **values: Any) -> Response:
 def message(visit: Visit | None, title: str, what: str, next_step: str, *, status: int, **values: str) -> Response:
     """A page that says what happened and what to do; ``link`` and ``label`` lead on, ``request_id`` is to quote."""
     shown = {"link": "", "label": "", "request_id": ""} | values
-    return page(visit, "message.html", status=status, title=title, what=what, next_step=next_step, **shown)
+    return page(
+        visit,
+        "message.html",
+        status=status,
+        referrer=NO_REFERRER,
+        title=title,
+        what=what,
+        next_step=next_step,
+        **shown,
+    )
 
 
 def error_page(title: str, what: str, next_step: str, *, status: int) -> Response:

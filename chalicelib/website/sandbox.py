@@ -66,12 +66,7 @@ class Sandbox:
         return body
 
     def begin(self, choice: Choice) -> str:
-        """Run the request; answers the address at the bank.
-
-        Raises:
-            Refusal.
-            Moved: this draft was run before.
-        """
+        """Run the request; answers the address at the bank, and the same one to a second click. Raises: Refusal."""
         if not choice.client.active:
             raise Refusal(Fault.TPP_GONE, "the client is not active")
         body = self.request(choice)
@@ -90,9 +85,12 @@ class Sandbox:
             "callback_url": choice.client.callback_url,
         }
         verifier = self._worked_out(choice, "verifier") if choice.with_challenge else None
-        journey = self.journeys.begin(choice.owner, body["state"], members, verifier)
         try:
-            return self.authorization_flow.authorize(choice.client, request).request_url
+            journey = self.journeys.begin(choice.owner, body["state"], members, verifier)
+        except Moved:
+            return self.authorization_flow.authorize(choice.client, request, repeatable=True).request_url
+        try:
+            return self.authorization_flow.authorize(choice.client, request, repeatable=True).request_url
         except Refusal:
             self.journeys.forget(journey)
             raise
@@ -145,14 +143,28 @@ class Sandbox:
             if again and refusal.oauth_error == "invalid_grant":
                 self.journeys.ended(marked)
             else:
-                self.journeys.not_exchanged(marked)
+                self.journeys.not_exchanged(marked, journey)
             raise
         return self.journeys.exchanged(marked, answer)
 
     def refresh(self, journey: Journey, secret: str | None) -> Journey:
-        """Exchange the journey's refresh token for the next tokens. Raises: Refusal, Moved."""
+        """Exchange the journey's refresh token for the next tokens; where it is not valid, the consent has ended.
+
+        Raises:
+            Refusal.
+            Moved: somebody else is exchanging it.
+        """
         token = self._refresh_token(journey)
-        return self.journeys.refreshed(journey, self.token_flow.refresh(journey.client_id, secret, token))
+        marked = self.journeys.refreshing(journey)
+        try:
+            answer = self.token_flow.refresh(journey.client_id, secret, token)
+        except Refusal as refusal:
+            if refusal.oauth_error == "invalid_grant":
+                self.journeys.ended(marked)
+            else:
+                self.journeys.not_refreshed(marked)
+            raise
+        return self.journeys.refreshed(marked, answer)
 
     def end(self, journey: Journey, secret: str | None) -> Journey:
         """End the journey's consent; the bank is told. Raises: Refusal, Moved."""

@@ -19,6 +19,8 @@ PASSWORD_LENGTH = (10, 256)
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")
 _ESTIMATED = 32
 """So many characters of a password are judged: the rest only makes it better, and looking at it takes seconds."""
+_LONGEST = 4 * PASSWORD_LENGTH[1]
+"""So many characters of what was typed are looked at: more than any password has."""
 _GUESSABLE = 2
 """zxcvbn's score from which on a password takes more than a million guesses."""
 
@@ -133,11 +135,11 @@ def _verifies(known: str, password: str) -> bool:
 
     _nobodys_hash()  # made by whoever comes first, so that its making tells nothing
     try:
-        return len(password) <= PASSWORD_LENGTH[1] and _hasher().verify(known, _spelled(password))
+        return _hasher().verify(known, _spelled(password))
     except VerifyMismatchError:
         return False
 
 
 def _spelled(password: str) -> str:
     """A password in one spelling, however a keyboard composes its letters (NFKC, NIST SP 800-63B)."""
-    return unicodedata.normalize("NFKC", password)
+    return unicodedata.normalize("NFKC", password[:_LONGEST])[:_LONGEST]

@@ -93,6 +93,11 @@ def span(seconds: int) -> str:
     return f"{max(seconds, 0)} second{'' if seconds == 1 else 's'}"
 
 
+def patience(seconds: int) -> str:
+    """What to do about too many attempts."""
+    return f"Too many attempts. Please wait {span(seconds)} and try again; nothing was tried now."
+
+
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "moment": moment,
     "timestamp": timestamp,

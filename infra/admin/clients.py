@@ -128,6 +128,26 @@ def deactivate(client_id: ClientArgument, as_json: AsJson = False) -> Report:
     return _switch(connection.connect().clients, client_id, active=False)
 
 
+@group.command("registration-number")
+@reporting
+def registration_number(
+    client_id: ClientArgument,
+    number: Annotated[str, typer.Argument(metavar="NUMBER", help="The TPP's number at its competent authority.")],
+    as_json: AsJson = False,
+) -> Report:
+    """Say which registration number banks are told, and show people who are asked for consent.
+
+    In production a client that a user creates in the web interface has a made-up number until then.
+
+    \b
+    Example:
+      python -m infra.admin clients registration-number 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 PSDGB-FCA-123456
+    """
+    with _known(client_id):
+        client = connection.connect().clients.set_registration_number(client_id, number)
+    return Report({"client": _members(client)}, f"{client.title} has the registration number {number}.")
+
+
 @group.command("events-url")
 @reporting
 def events_url(

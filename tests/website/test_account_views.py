@@ -78,6 +78,13 @@ def test_a_password_is_the_same_however_a_keyboard_composes_it(visitor: Person, 
     assert visitor.sign_in(email, "gru\u0308ne Wiese 44").status == 303
 
 
+def test_a_password_that_is_composed_to_its_length_signs_in(visitor: Person, email: str) -> None:
+    password = "".join(f"u\u0308{number * 7919 % 97}" for number in range(80))  # 316 characters as they are typed
+    assert visitor.register(email, password).status == 303
+
+    assert Person(visitor.world).sign_in(email, password).status == 303
+
+
 def test_an_email_that_is_taken_keeps_its_password(visitor: Person, registered: str) -> None:
     answer = visitor.register(registered, password="another good password")
 

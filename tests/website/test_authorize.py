@@ -184,15 +184,25 @@ def test_a_request_that_is_refused_says_why_and_what_to_do(
     assert world.hub.journeys.latest(email) == []
 
 
-def test_a_request_that_is_sent_twice_runs_once_and_is_made_anew(world: World, user: Person, client_id: str) -> None:
+def test_a_second_click_leads_to_the_same_place_at_the_bank(user: Person, client_id: str) -> None:
     open_request(user, client_id)
-    before = shown_request(user)
     page = user.last
-    run(user, client_id)
+    first = run(user, client_id)
+    user.last = page
+
+    assert run(user, client_id) == first
+    assert first.startswith("http://127.0.0.1:1/bank-1/authorize")
+
+
+def test_a_request_that_has_ended_is_made_anew(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    before, page = shown_request(user), user.last
+    approve(world, run(user, client_id))
     user.last = page
     run(user, client_id)
 
-    assert user.last.status == 409
+    assert user.last.status == 400
+    assert "has ended or expired" in user.text
     assert shown_request(user)["state"] != before["state"]
     assert run(user, client_id).startswith("http://127.0.0.1:1/bank-1/authorize")
 
@@ -355,6 +365,27 @@ def test_an_exchange_that_was_interrupted_before_the_code_was_used_is_repeated(u
     assert "You have tokens" in user.text
 
 
+def test_a_wrong_secret_does_not_hide_that_an_exchange_was_interrupted(
+    world: World, user: Person, secret_client: tuple[str, str], email: str
+) -> None:
+    client_id, secret = secret_client
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    state = user.hidden("state")
+    journey = world.hub.journeys.find(email, state)
+    assert journey is not None
+    world.hub.journeys.exchanging(journey)
+    known = world.hub.journeys.secrets(journey)
+    world.hub.token_flow.redeem(client_id, secret, known["code"], None, known["code_verifier"])
+    world.clock.advance(30)
+    assert user.post("/authorize/callback", state=state, action="exchange", client_secret="x").status == 400
+    assert "was interrupted" in user.text
+    user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
+
+    assert "No tokens came of it" in user.text
+
+
 def test_an_exchange_that_was_interrupted_after_the_code_was_used_ends_the_consent(
     world: World, user: Person, client_id: str, email: str, interrupted: str
 ) -> None:
@@ -473,6 +504,23 @@ def test_a_refresh_that_is_sent_twice_gets_one_pair(world: World, user: Person, 
     assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
+def test_a_refresh_that_another_press_has_begun_is_not_begun_again(
+    world: World, user: Person, client_id: str, email: str
+) -> None:
+    """Two refreshes that overtake each other could use a token after its successor, which ends the consent."""
+    state = with_tokens(world, user, client_id)
+    journey = world.hub.journeys.find(email, state)
+    assert journey is not None
+    world.hub.journeys.refreshing(journey)
+    before = token(user, "access-token")
+    assert user.post("/authorize/callback", state=state, action="refresh").status == 303
+    assert token(user.follow() and user, "access-token") == before
+    world.clock.advance(30)
+    user.post("/authorize/callback", state=state, action="refresh")
+
+    assert token(user.follow() and user, "access-token") != before
+
+
 def test_a_consent_that_the_bank_has_ended_is_not_refreshed(world: World, user: Person, client_id: str) -> None:
     state = with_tokens(world, user, client_id)
     bearer = token(user, "access-token")
@@ -481,6 +529,7 @@ def test_a_consent_that_the_bank_has_ended_is_not_refreshed(world: World, user: 
 
     assert answer.status == 400
     assert "The refresh token is not valid." in user.text
+    assert "The consent has ended" in user.text
 
 
 def test_a_consent_is_ended(world: World, user: Person, client_id: str) -> None:

@@ -110,6 +110,7 @@ def test_a_form_that_is_sent_twice_makes_one_client_and_shows_its_secrets_again(
         world.clock.advance(1)
 
     assert seen[0] == seen[1]
+    assert "sent twice" in user.text
     assert len(seen[0]) == 3
     assert len(world.hub.clients.all(email)) == 1
     world.clock.advance(600)
@@ -130,6 +131,30 @@ def test_a_client_whose_answer_was_lost_is_created_by_sending_the_form_again(
 
     (client,) = world.hub.clients.all(email)
     assert client.accepts_secret(secrets_of(user)["client-secret"])
+
+
+def test_a_form_that_is_sent_again_shows_no_secret_that_is_not_in_use_any_more(world: World, user: Person) -> None:
+    user.get("/clients/new")
+    fields = {
+        "draft": user.hidden("draft"),
+        "title": "Rotated",
+        "events_url": "https://a.example/",
+        "token": user.token,
+    }
+    user.post("/clients/new", **fields)
+    client_id = secrets_of(user)["client-id"]
+    world.hub.clients.rotate_events_secret(client_id, 0)
+    user.post("/clients/new", **fields)
+
+    assert secrets_of(user) == {"client-id": client_id}
+
+
+def test_no_test_event_is_sent_to_an_inactive_client(world: World, user: Person) -> None:
+    client_id = user.create_client(events_url="https://a.example/", active=None)
+
+    assert "Send a test event" not in user.get(f"/clients/{client_id}").text
+    assert user.post(f"/clients/{client_id}", action="test-event").status == 400
+    assert world.recorded() == []
 
 
 def test_nobody_chooses_a_client_id_or_a_secret(world: World, user: Person) -> None:
@@ -173,6 +198,13 @@ def test_another_users_client_does_not_exist(world: World, user: Person, other: 
     assert world.hub.clients.get(client_id).active
     assert "Mine" not in other.get("/clients").text
     assert "Mine" not in other.get(f"/authorize?client_id={client_id}&bic=ALPHGB21").text
+
+
+def test_an_address_that_says_what_is_not_so_is_not_believed(user: Person) -> None:
+    client_id = user.create_client()
+    user.get(f"/clients/{client_id}?done=deactivated")
+
+    assert "not active any more" not in user.text
 
 
 @pytest.mark.parametrize("client_id", ["x", "00000000-0000-0000-0000-000000000000", "%00", "x" * 500])

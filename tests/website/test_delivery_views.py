@@ -7,6 +7,7 @@ import re
 import pytest
 
 from chalicelib.foundation.outbound import Reply
+from chalicelib.website.attempts import LIMITS
 from tests.website.person import Person
 from tests.world import World
 
@@ -156,3 +157,18 @@ def test_without_an_events_url_nothing_is_sent(user: Person) -> None:
 
     assert (answer.status, "no Events URL" in user.text) == (400, True)
     assert "It has no Events URL" in (user.get("/deliveries") and user.text)
+
+
+def test_events_are_not_sent_by_hand_without_end(world: World, user: Person, client_id: str) -> None:
+    path = send_test_event(user, client_id)
+    for _ in range(LIMITS["events"].attempts - 1):
+        world.hub.attempts.count([("events", world.client.owner)])
+
+    assert user.post(f"/clients/{client_id}", action="test-event").status == 429
+    assert user.post(path).status == 429
+    assert "Too many attempts" in user.text
+    assert len(world.recorded()) == 1
+
+
+def test_an_id_that_no_delivery_can_have_is_not_looked_for(user: Person) -> None:
+    assert user.get(f"/deliveries/{'x' * 3000}").status == 404

@@ -25,7 +25,8 @@ PASSING = [
     "/payments/callback?payment_id=P-1&status=4",
 ]
 """Pages that codes or tokens pass through."""
-OTHERS = ["/", "/terms", "/clients", "/clients/nobody", "/authorize", "/deliveries", "/deliveries/nothing", "/sign-out"]
+MESSAGES = ["/clients/nobody", "/deliveries/nothing", "/authorize/callback?state=mine", "/nothing", "/bank/cancel/x"]
+OTHERS = ["/", "/terms", "/clients", "/authorize", "/deliveries", "/sign-out"]
 
 
 def test_every_address_has_its_page_and_every_page_its_address() -> None:
@@ -35,7 +36,7 @@ def test_every_address_has_its_page_and_every_page_its_address() -> None:
     assert not site.FOR_EVERYBODY.keys() & site.FOR_USERS.keys()
 
 
-@pytest.mark.parametrize("path", [*FORMS, *PASSING, *OTHERS, "/bank/cancel/x", "/static/nothing"])
+@pytest.mark.parametrize("path", [*FORMS, *PASSING, *OTHERS, *MESSAGES, "/static/nothing"])
 def test_a_page_allows_neither_inline_scripts_nor_inline_styles(user: Person, path: str) -> None:
     if path in ("/register", "/sign-in"):
         user.cookies = {}
@@ -50,10 +51,10 @@ def test_a_page_allows_neither_inline_scripts_nor_inline_styles(user: Person, pa
     assert not re.search(r"<script(?! src=)|<style|\sstyle=|\son\w+=", answer.text)
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["cache-control"] == "no-store"
-    assert answer.headers["referrer-policy"] == ("no-referrer" if path in PASSING else "same-origin")
+    assert answer.headers["referrer-policy"] == ("same-origin" if path in (*FORMS, *OTHERS) else "no-referrer")
 
 
-@pytest.mark.parametrize("path", [*FORMS, *PASSING, *OTHERS, "/specifications/account"])
+@pytest.mark.parametrize("path", [*FORMS, *PASSING, *OTHERS, *MESSAGES, "/specifications/account"])
 def test_a_page_is_small_and_asks_nobody_else_for_anything(user: Person, path: str) -> None:
     text = user.get(path).text
 
@@ -152,7 +153,7 @@ def test_the_callback_page_says_why_there_is_no_consent_and_what_to_do(visitor: 
     visitor.get("/authorize/callback?error=access_denied&error_description=%3Cb%3ENo")
 
     assert "without a consent" in visitor.text
-    assert "<b>No." in visitor.text
+    assert "“<b>No”" in visitor.text
     assert "approve every permission" in visitor.text
     assert "<b>" not in visitor.last.text
 

@@ -144,7 +144,8 @@ function prepare(operation, facts) {
 // An example names accounts of the consent, or none where the PSU can choose one at the bank.
 function prepareBody(body, { bic, iban, callback }) {
   if ("callback_url" in body) {
-    const bank = body.bic ?? bic;
+    if (body.bic && bic) body.bic = bic;
+    const bank = bic ?? body.bic;
     body.callback_url = callback ?? `${place.dataset.paymentCallback}${bank ? `?bic=${bank}` : ""}`;
   }
   for (const name of ["sender_iban", "debtor_account", "account"]) {
@@ -157,7 +158,10 @@ function prepareBody(body, { bic, iban, callback }) {
 // -- Swagger UI: nothing but the operations, since credentials and introduction have their place on the page
 
 // Where a person goes next, as a link: addresses in answers are only text.
-const ONWARD = { redirect_url: "Go to the bank and authorize", confirmation_url: "Go to the bank and confirm the payment" };
+const ONWARD = {
+  redirect_url: "Go to the bank and authorize",
+  confirmation_url: "Go to the bank and confirm the payment",
+};
 
 function onward(React, text) {
   const answer = parsed(text);
@@ -187,7 +191,9 @@ const plugin = ({ React }) => ({
     OperationsLayout: ({ getComponent }) => React.createElement(
       "div",
       { className: "swagger-ui" },
-      ...["SvgAssets", "errors", "operations"].map((name) => React.createElement(getComponent(name, name !== "SvgAssets"))),
+      React.createElement(getComponent("SvgAssets")),
+      React.createElement(getComponent("errors", true)),
+      React.createElement(getComponent("operations", true)),
     ),
   },
   wrapComponents: {
@@ -211,7 +217,7 @@ const plugin = ({ React }) => ({
       return React.createElement(
         React.Fragment,
         null,
-        React.createElement("div", { className: "execute-place", onClickCapture: check }, React.createElement(Execute, props)),
+        React.createElement("div", { onClickCapture: check }, React.createElement(Execute, props)),
         wasPressed && missing && React.createElement("p", { className: "alert", role: "alert" }, missing),
       );
     },
@@ -271,6 +277,12 @@ function show() {
   });
 }
 
+function update() {
+  ui.specActions.updateSpec(JSON.stringify(shown));
+  authorize();
+}
+
+// Calls carry at once what is locked, and no longer what was.
 function authorize() {
   if (ui.authSelectors.authorized().size > 0) ui.authActions.logout(["clientId", "bearer"]);
   if (!held) return;
@@ -282,44 +294,48 @@ function authorize() {
 
 let latest = 0;
 
-async function refresh(display) {
+// What the page says and suggests, after the credentials have changed.
+async function refresh() {
   const mine = ++latest;
-  const [found, learned] = await Promise.all([
-    whole ?? fetch(place.dataset.document).then((answer) => answer.json()),
-    learn(),
-  ]);
-  if (mine !== latest) return;
-  whole = found;
-  shown = prepared(whole, known(learned.consent));
-  state.textContent = learned.sentence;
-  display();
+  try {
+    const [found, learned] = await Promise.all([
+      whole ?? fetch(place.dataset.document).then((answer) => answer.json()),
+      learn(),
+    ]);
+    if (mine !== latest) return;
+    whole = found;
+    shown = prepared(whole, known(learned.consent));
+    state.textContent = learned.sentence;
+  } catch {
+    state.textContent = "The OpenAPI document could not be loaded: load this page again to try calls out.";
+    return;
+  }
+  if (ui) update();
+  else show();
 }
 
-function update() {
-  ui.specActions.updateSpec(JSON.stringify(shown));
-  authorize();
+function take(client, token) {
+  hold(client, token);
+  if (ui) authorize();
+  refresh();
 }
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (held) {
-    release();
-    refresh(show);
-  } else {
-    hold(clientId.value.trim(), accessToken.value.trim());
-    refresh(update);
+  if (!held) {
+    take(clientId.value.trim(), accessToken.value.trim());
+    return;
   }
+  release();
+  ui = null;
+  refresh();
 });
 
 accessToken.addEventListener("change", () => {
-  if (!held) return;
-  hold(held.client, accessToken.value.trim());
-  refresh(update);
+  if (held) take(held.client, accessToken.value.trim());
 });
 
 const given = form.dataset.clientId ? { client: form.dataset.clientId, token: form.dataset.accessToken } : kept();
 form.querySelector("fieldset").disabled = false;
 if (given) hold(given.client, given.token);
-refresh(show).catch(() => {
-  state.textContent = "The OpenAPI document could not be loaded: load this page again to try calls out.";
-});
+refresh();
