@@ -23,6 +23,11 @@ class Templates:
         """The text of a page. Raises: jinja2.UndefinedError, for a value that the template needs and was not given."""
         return self._environment.get_template(template).render(**context)
 
+    def load(self) -> None:
+        """Load every template now, so that no visitor waits for it."""
+        for name in self._environment.list_templates():
+            self._environment.get_template(name)
+
     @cached_property
     def _environment(self) -> Environment:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined  # few requests need templates

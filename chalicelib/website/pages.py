@@ -147,6 +147,12 @@ def cookie_of(session: Session | None) -> str:
     )
 
 
+def prepare() -> None:
+    """Load what the pages are made of now, so that no visitor waits for it."""
+    _templates().load()
+    statics().name("site.css")
+
+
 @cache
 def statics() -> Statics:
     """The style sheets, scripts and pictures of the web interface, and what it needs of Swagger UI."""

@@ -23,3 +23,10 @@ def test_what_people_enter_stays_text(templates: Templates) -> None:
 def test_a_value_that_is_missing_is_a_defect(templates: Templates) -> None:
     with pytest.raises((jinja2.UndefinedError, TypeError)):
         templates.render("page.html")
+
+
+def test_templates_are_loaded_before_they_are_needed(templates: Templates, tmp_path: Path) -> None:
+    templates.load()
+    (tmp_path / "page.html").unlink()
+
+    assert templates.render("page.html", name="x") == "<p>X</p>"

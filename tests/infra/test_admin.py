@@ -11,6 +11,7 @@ import string
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from chalicelib import bootstrap
@@ -67,6 +69,9 @@ GROUPS = {
 }
 COMMANDS = [(group, command) for group, commands in GROUPS.items() for command in commands]
 
+built = cache(get_command)
+"""Builds the program's tree of commands once, and not for every call."""
+
 
 def run(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(program, list(arguments), input=stdin)
@@ -97,6 +102,7 @@ def refused(*arguments: str, stdin: str | None = None) -> str:
 @pytest.fixture(autouse=True)
 def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """The commands work on the world."""
+    monkeypatch.setattr("typer.testing._get_command", built)
     monkeypatch.setattr(connection, "connect", lambda: world.hub)
     return world
 
