@@ -31,13 +31,28 @@ from chalicelib.foundation import log  # noqa: E402
 from tests import lean_emulator  # noqa: E402
 from tests.world import World  # noqa: E402
 
+log.logger()  # writes where pytest looks, and not wherever a test that logs first has its output go
 pytest_plugins = ["tests.stack"]
 
 STACK_ROOMS = ("tests/e2e/", "tests/browser/")
+LONG_ROOMS = (*STACK_ROOMS, "tests/infra/", "tests/bench/")
+"""What takes longest comes first, so that no process is left with it at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rooms = len(LONG_ROOMS)
+    items.sort(key=lambda item: next((n for n in range(rooms) if item.nodeid.startswith(LONG_ROOMS[n])), rooms))
+
+
+log.logger()  # it writes to where the test run's output goes, not to what some test puts in its place first
 
 
 class ByFile(LoadScopeScheduling):
     """Where tests run in several processes, a file stays in one of them, and all that need the stack share one."""
+
+    def __init__(self, config: pytest.Config, log: Any) -> None:
+        config.option.loadscopereorder = False  # it would begin with the files that have most tests
+        super().__init__(config, log)
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = nodeid.partition("::")[0]

@@ -34,7 +34,6 @@ from chalicelib.statistics.daily_reports import OLDEST_DAYS
 from chalicelib.website.destinations import PLACES
 from infra.admin.commands import program
 from infra.admin.times import LONGEST_OVERLAP
-from infra.tour.browser import Browser, approve
 from tests.documents import (
     BANK,
     BLOCK,
@@ -43,7 +42,6 @@ from tests.documents import (
     OPERATIONS,
     README,
     ROOT,
-    TPP,
     blocks,
     named,
     rows,
@@ -269,30 +267,3 @@ def test_the_commands_that_verify_the_vector_work(tmp_path: Path, monkeypatch: p
 
     assert (done.returncode, done.stdout) == (0, "Verified OK\n")
     assert printed == ["Verified OK"]
-
-
-@pytest.mark.e2e
-@pytest.mark.parametrize("library", ["authlib", "requests_oauthlib"])
-def test_the_examples_with_oauth_libraries_complete_the_flow(
-    library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from infra.local.background import started
-
-    (example,) = [block for block in blocks(TPP, "python") if f"from {library}" in block]
-    printed: list[Any] = []
-
-    def show(*values: Any) -> None:
-        printed.append(values[-1])
-
-    def be_the_psu(_: str) -> str:
-        return approve(Browser(stack["client"]["callback_url"], lambda *_: None), printed[-1])
-
-    for variable in ("AUTHLIB_INSECURE_TRANSPORT", "OAUTHLIB_INSECURE_TRANSPORT"):
-        monkeypatch.setenv(variable, "")
-    with started() as stack:
-        (tmp_path / ".local").mkdir()
-        (tmp_path / ".local" / "stack.json").write_text(json.dumps(stack), "utf-8")
-        monkeypatch.chdir(tmp_path)
-        exec(compile(example, "docs/tpp-api.md", "exec"), {"print": show, "input": be_the_psu})  # noqa: S102 - our own document
-
-    assert len(printed[-1]["accounts"]) > 1

@@ -75,6 +75,7 @@ def page(
     status: int = 200,
     leads_to: Iterable[str] = (),
     referrer: str = "same-origin",
+    pictures: str = "'self'",
     **values: Any,
 ) -> Response:
     """A page made from a template.
@@ -85,24 +86,14 @@ def page(
         status: of the answer.
         leads_to: the addresses that its forms, or the redirects that answer them, may end at.
         referrer: ``NO_REFERRER`` where codes or tokens pass.
+        pictures: where its pictures may come from.
         values: what the template needs.
     """
     text = _render(visit, template, values)
-    security = pages.security_headers(leads_to, referrer=referrer, script_src="'self'", connect_src="'self'")
-    return pages.html_answer(text, status, security, visit.cookie_to_set if visit else "")
-
-
-def specification_page(visit: Visit, template: str, **values: Any) -> Response:
-    """A page with Swagger UI on it, which styles its elements one by one."""
-    text = _render(visit, template, values)
     security = pages.security_headers(
-        referrer=NO_REFERRER,
-        script_src="'self'",
-        connect_src="'self'",
-        style_src="'self' 'unsafe-inline'",
-        img_src="'self' data:",
+        leads_to, referrer=referrer, script_src="'self'", connect_src="'self'", img_src=pictures
     )
-    return pages.html_answer(text, 200, security, visit.cookie_to_set)
+    return pages.html_answer(text, status, security, visit.cookie_to_set if visit else "")
 
 
 def message(visit: Visit | None, title: str, what: str, next_step: str, *, status: int, **values: str) -> Response:

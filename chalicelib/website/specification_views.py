@@ -17,11 +17,12 @@ from chalicelib.openbanking.protocol.scopes import SCOPES
 from chalicelib.website.descriptions import description
 from chalicelib.website.journeys import Journey
 from chalicelib.website.navigation import SCREENS, Screen
-from chalicelib.website.pages import Visit, link, message, specification_page
+from chalicelib.website.own_clients import newest_first, suggested
+from chalicelib.website.pages import NO_REFERRER, Visit, link, message, page
 
+_PICTURES = "'self' data:"
+"""Swagger UI's style sheet has its pictures in itself."""
 _METHODS = ("get", "post", "put", "patch", "delete")
-_SUGGESTED = 100
-"""How many clients are suggested at most: a page stays small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,11 @@ def screen(visit: Visit) -> Response:
         )
     journey = hub().journeys.find(visit.email, visit.field("state")) if visit.email else None
     about, operations = _contents(found)
-    return specification_page(
+    return page(
         visit,
         "specification.html",
+        referrer=NO_REFERRER,
+        pictures=_PICTURES,
         screen=found,
         screens=SCREENS,
         about=about,
@@ -93,9 +96,8 @@ def _is_shown(shown: Screen, operation: dict[str, Any]) -> bool:
 
 def _suggestions(email: str) -> Sequence[Suggestion]:
     """The user's active clients, the newest first."""
-    clients = [client for client in hub().clients.all(email) if client.active]
-    newest = sorted(clients, key=lambda client: client.created_at, reverse=True)[:_SUGGESTED]
-    return [Suggestion(client.client_id, client.title, _payment_callback(client)) for client in newest]
+    found = suggested(newest_first(hub().clients, email), active=True)
+    return [Suggestion(client.client_id, client.title, _payment_callback(client)) for client in found]
 
 
 def _payment_callback(client: Client) -> str:

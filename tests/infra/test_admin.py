@@ -59,6 +59,7 @@ GROUPS = {
         "show",
         "activate",
         "deactivate",
+        "registration-number",
         "events-url",
         "rotate-events-secret",
         "test-event",
@@ -779,6 +780,17 @@ def test_a_client_is_sent_a_test_event(world: World) -> None:
         f"A test event is on its way to {EVENTS_URL}: the-delivery\n"
         "How it went: python -m infra.admin deliveries show the-delivery\n"
     )
+
+
+def test_the_operator_says_which_registration_number_banks_are_told(world: World) -> None:
+    found = done("clients", "registration-number", world.client.client_id, "PSDGB-FCA-123456")
+
+    assert found["client"]["registration_number"] == "PSDGB-FCA-123456"
+    asked = world.authorize(1)
+    told = world.bank(1, "/init_authorization", {"request_url": asked["redirect_url"]}).body
+    assert told["tpp_registration_number"] == "PSDGB-FCA-123456"
+    assert "printable" in refused("clients", "registration-number", world.client.client_id, " ")
+    assert refused("clients", "registration-number", "nobody", "X")
 
 
 def test_what_needs_an_events_url_is_refused_without_one(world: World) -> None:

@@ -248,8 +248,8 @@ def test_a_cookie_that_is_not_ours_is_nobody(visitor: Person, cookie: str) -> No
 
 
 def test_a_cookie_whose_signature_was_altered_is_nobody(user: Person) -> None:
-    value = user.cookies[COOKIE]
-    user.cookies = {COOKIE: value[:-1] + ("A" if value[-1] != "A" else "B")}
+    secret, _, signature = user.cookies[COOKIE].partition(".")
+    user.cookies = {COOKIE: f"{secret}.{'B' if signature[0] == 'A' else 'A'}{signature[1:]}"}
 
     assert user.get("/clients").status == 303
 

@@ -12,20 +12,21 @@ import pytest
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.clients import Client
-from chalicelib.website import specification_views
+from chalicelib.website import own_clients, specification_views
 from chalicelib.website.descriptions import description
 from chalicelib.website.journeys import Journey
 from chalicelib.website.navigation import SCREENS, Screen
 from chalicelib.website.pages import COOKIE, statics
 from tests.world import Answer, World
 
-OWNER = "tpp@example.com"
+OWNER = "specifications@example.com"
 TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
 
 
 @pytest.fixture
 def cookie(world: World) -> str:
-    """The cookie of the world's user, who is signed in."""
+    """The cookie of a user who is signed in, and owns the world's client."""
+    world.client = world.hub.clients.create(owner=OWNER, title="Budget Friend").client
     return f"{COOKIE}={world.hub.sessions.begin(OWNER).cookie}"
 
 
@@ -149,7 +150,7 @@ def test_a_user_is_suggested_their_own_active_clients_the_newest_first(world: Wo
 def test_however_many_clients_a_user_has_the_page_stays_small(
     world: World, cookie: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(specification_views, "_SUGGESTED", 2)
+    monkeypatch.setattr(own_clients, "SUGGESTED", 2)
     for number in range(3):
         world.hub.clients.create(owner=OWNER, title=f"Client {number}")
 
