@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from chalicelib.bootstrap import Hub
+from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.clients import Client
 from chalicelib.website import own_clients, specification_views
@@ -225,3 +226,10 @@ def test_neither_page_nor_script_names_the_address_of_another_site(world: World)
 
     for text in (shown(world, "payments").text, *files):
         assert [url for url in re.findall(r"https?://[^\s\"'`$]+", text) if not url.startswith(own)] == []
+
+
+def test_the_payments_screen_names_every_test_reference_and_what_comes_after_initiation(world: World) -> None:
+    text = shown(world, "payments").text
+
+    assert re.findall(r"TEST-[A-Z-]+", text) == [reference.name for reference in REFERENCES]
+    assert "confirmation_url" in text
