@@ -44,9 +44,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: next((n for n in range(rooms) if item.nodeid.startswith(LONG_ROOMS[n])), rooms))
 
 
-log.logger()  # it writes to where the test run's output goes, not to what some test puts in its place first
-
-
 class ByFile(LoadScopeScheduling):
     """Where tests run in several processes, a file stays in one of them, and all that need the stack share one."""
 

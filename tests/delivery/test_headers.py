@@ -13,7 +13,8 @@ from chalicelib.foundation import event_signing
 from chalicelib.foundation.exchange import Exchange
 
 API_KEY = "d24c7a9be0513f86a1c45d.Zm9yLXRoZS1iYW5r"
-SIGNED = event_signing.headers([event_signing.new_secret(), event_signing.new_secret()], "an-id", 1_772_442_000, b"{}")
+KEYS = [event_signing.secret_of(bytes([number]) * 32) for number in (1, 2)]
+SIGNED = event_signing.headers(KEYS, "an-id", 1_772_442_000, b"{}")
 SENT = {
     "Host": "bank.example.com",
     "Content-Type": "application/json",

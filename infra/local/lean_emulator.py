@@ -1,0 +1,110 @@
+"""The emulator, made to do and to keep less: it copies whole tables, frees nothing, and looks up everything anew."""
+
+from __future__ import annotations
+
+import base64
+import copy
+from collections import deque
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+_IN_USE = ("dynamodb", "sqs", "kms", "secretsmanager")
+
+
+@cache
+def install() -> None:
+    """Change the emulator of this process, once."""
+    _copy_less()
+    _remember_less()
+    _look_up_less()
+    _read_conditions_once()
+    _try_fewer_names()
+
+
+def _copy_less() -> None:
+    """Have the emulator keep the items that a transaction may have to restore, instead of copies of whole tables.
+
+    So that the kept ones stay as they are, an update works on a copy of its item.
+    """
+    tables: Any = import_module("moto.dynamodb.models")
+    value_of: Any = import_module("moto.dynamodb.models.dynamo_type").DynamoType
+    real_update = tables.DynamoDBBackend.update_item
+
+    class Copying:
+        @staticmethod
+        def deepcopy(value: Any) -> Any:
+            if not isinstance(value, tables.Table):
+                return copy.deepcopy(value)
+            kept = copy.copy(value)
+            kept.items = copy.copy(value.items)
+            if value.has_range_key:
+                kept.items.update({partition: dict(items) for partition, items in value.items.items()})
+            return kept
+
+    def update_item(backend: Any, table_name: str, key: dict[str, Any], *arguments: Any, **options: Any) -> Any:
+        table = backend.get_table(table_name)
+        hash_value = value_of(key[table.hash_key_attr])
+        range_value = value_of(key[table.range_key_attr]) if table.range_key_attr else None
+        item = table.get_item(hash_value, range_value)
+        if item is not None and range_value is not None:
+            table.items[hash_value][range_value] = copy.deepcopy(item)
+        elif item is not None:
+            table.items[hash_value] = copy.deepcopy(item)
+        return real_update(backend, table_name, key, *arguments, **options)
+
+    tables.copy = Copying
+    tables.DynamoDBBackend.update_item = update_item
+
+
+def _remember_less() -> None:
+    """Have the emulator forget what it made: it keeps a list of all its objects, every table's copies included."""
+    model: Any = import_module("moto.core.common_models").BaseModel
+    model.__new__ = lambda cls, *_, **__: object.__new__(cls)
+
+
+def _look_up_less() -> None:
+    """Have the emulator find its own methods once, and the services that are in use before all others."""
+    responses: Any = import_module("moto.core.responses")
+    responses.method_names_from_class = cache(responses.method_names_from_class)
+    import_module("moto.backend_index").backend_url_patterns.sort(key=lambda entry: entry[0] not in _IN_USE)
+
+
+def _read_conditions_once() -> None:
+    """Have the emulator remember the words of conditions: each is read several times in every transaction."""
+    parser: Any = import_module("moto.dynamodb.comparisons").ConditionExpressionParser
+    real_words = parser._lex_condition_expression
+
+    @cache
+    def words(expression: str | None) -> tuple[Any, ...]:
+        return tuple(real_words(parser(expression, None, None)))
+
+    parser._lex_condition_expression = lambda asked: deque(words(asked.condition_expression))
+
+
+def _try_fewer_names() -> None:
+    """Have attribute values leave as they are: the emulator looks in each for all ten types, by a dozen spellings."""
+    serializers: Any = import_module("moto.core.serialize").BaseJSONSerializer
+    real_structure = serializers._serialize_type_structure
+
+    def structure(serializer: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:
+        if shape.name == "AttributeValue" and isinstance(value, dict):
+            serializer._default_serialize(serialized, _attribute_value(value), shape, key)
+        else:
+            real_structure(serializer, serialized, value, shape, key)
+
+    serializers._serialize_type_structure = structure
+
+
+def _attribute_value(value: Any) -> dict[str, Any]:
+    """An attribute value in the form of the wire, from the emulator's own or from one that has that form already."""
+    if not isinstance(value, dict):
+        return _attribute_value({value.type: value.value})
+    ((kind, content),) = value.items()
+    if kind == "M":
+        return {kind: {name: _attribute_value(inner) for name, inner in content.items()}}
+    if kind == "L":
+        return {kind: [_attribute_value(inner) for inner in content]}
+    if isinstance(content, bytes):
+        return {kind: base64.b64encode(content).decode()}
+    return value
