@@ -17,7 +17,7 @@ app = Application(app_name="causeway", configure_logs=False)
 for blueprint in (tpp_routes, oauth_routes, bank_routes, website_routes, job_routes):
     app.register_blueprint(blueprint)
 
-if hub().settings.has_demo_banks:
+if hub().settings.is_sandbox:
     from chalicelib.demo_bank.routes import bank_routes as demo_bank_routes
 
     app.register_blueprint(demo_bank_routes)

@@ -47,8 +47,8 @@ from chalicelib.statistics.daily_reports import DailyReports
 from chalicelib.website.attempts import Attempts
 from chalicelib.website.drafts import Drafts
 from chalicelib.website.journeys import Journeys
-from chalicelib.website.sandbox import Sandbox
 from chalicelib.website.sessions import Sessions
+from chalicelib.website.tpp import Tpp
 from chalicelib.website.users import Users
 
 
@@ -120,8 +120,8 @@ class Hub:
         return Journeys(self.store, self.vault, self.clock)
 
     @cached_property
-    def sandbox(self) -> Sandbox:
-        return Sandbox(
+    def web_tpp(self) -> Tpp:
+        return Tpp(
             self.settings,
             self.clock,
             self.drafts,

@@ -12,8 +12,8 @@ from chalicelib.foundation.pages import cookie
 from chalicelib.openbanking.clients import _REPEATED_SECONDS, TITLE_LENGTH
 from chalicelib.website import attempts, journeys, listing, own_clients, sessions, users
 from chalicelib.website.destinations import PLACES
-from chalicelib.website.navigation import SCREENS
 from chalicelib.website.pages import COOKIE, statics
+from chalicelib.website.screens import SCREENS
 from chalicelib.website.site import FOR_USERS
 from tests.documents import DOCUMENTS, OPERATIONS, blocks, rows, section, tables
 from tests.website.person import Person

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -186,7 +187,7 @@ class World:
         hub = bootstrap.Hub(settings or self.hub.settings, clock or self.clock)
         for name in ("store", "secrets"):
             hub.__dict__[name] = getattr(self.hub, name)
-        hub.keyring._private = self.hub.keyring._private
+        hub.keyring._private, hub.keyring._kms = self.hub.keyring._private, self.hub.keyring._kms
         return hub
 
     @contextlib.contextmanager
@@ -368,9 +369,7 @@ class World:
 
     def queued(self, queue: str = "deliveries") -> list[str]:
         """The ids of the deliveries that wait in a queue; they are taken out."""
-        import boto3
-
-        sqs = boto3.client("sqs")
+        sqs = _sqs()
         url = sqs.get_queue_url(QueueName=f"{self.hub.settings.prefix}-{queue}")["QueueUrl"]
         ids = []
         while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
@@ -389,6 +388,13 @@ class Consented:
     query: Mapping[str, str]
     bank_token: str
     valid_until: str
+
+
+@cache
+def _sqs() -> Any:
+    import boto3
+
+    return boto3.client("sqs")
 
 
 def _camel(name: str) -> str:

@@ -73,12 +73,8 @@ class Settings:
 
     @property
     def is_sandbox(self) -> bool:
-        """Whether TPPs may do everything by themselves, and nothing that is paid is real."""
+        """Whether there are demonstration banks, and TPPs may do everything by themselves."""
         return self.stage != "prod"
-
-    @property
-    def has_demo_banks(self) -> bool:
-        return self.is_sandbox
 
     @property
     def code_lifetime(self) -> int:

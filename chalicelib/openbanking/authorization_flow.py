@@ -164,7 +164,7 @@ class AuthorizationFlow:
         services = {SCOPES[bank.api_version][name].service for name in request.scopes}
         if request.consent_type == "one_time" and services != {"PISP"}:
             raise _wrong("consent_type one_time goes with payment scopes only", "invalid_scope")
-        if self.settings.stage == "prod" and request.code_challenge is None:
+        if not self.settings.is_sandbox and request.code_challenge is None:
             raise _wrong("code_challenge is required (PKCE)", "invalid_request")
 
     def _find(self, bank: Bank, url: str, claim: Claim) -> tuple[dict[str, Any] | None, Authorization, Client]:

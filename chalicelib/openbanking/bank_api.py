@@ -21,7 +21,6 @@ from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS,
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.replays import Claim
-from chalicelib.website.pages import error_page
 
 BASES: dict[Version, str] = {1: "/bank", 2: "/bank/v2"}
 
@@ -31,6 +30,8 @@ def _failed(incoming: Incoming, error: Exception) -> Response:
 
 
 def _failed_page(incoming: Incoming, error: Exception) -> Response:
+    from chalicelib.website.pages import error_page  # only pages need it
+
     answers.as_refusal(error)
     return error_page(
         "Something went wrong here",
@@ -107,6 +108,8 @@ def cancel_v2(incoming: Incoming) -> Response:
 
 def _cancel(incoming: Incoming, version: Version) -> Response:
     """The PSU's browser comes back without a consent: it has no headers, and a mistake gets a page."""
+    from chalicelib.website.pages import error_page  # only pages need it
+
     query = dict(incoming.query)
     try:
         return redirect(

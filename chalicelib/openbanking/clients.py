@@ -102,15 +102,16 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """What a new client is made of. Where it is worked out and not drawn, the same request makes the same client."""
+class Identity:
+    """What makes a new client itself. Where it is worked out and not drawn, the same request makes the same client."""
 
     client_id: str
     secret: str = field(repr=False)
     events_secret: str = field(repr=False)
 
     @classmethod
-    def drawn(cls) -> Origin:
+    def drawn(cls) -> Identity:
+        """A new one, by chance."""
         return cls(new_uuid(), new_secret(), event_signing.new_secret())
 
 
@@ -143,19 +144,19 @@ class Clients:
         registration_number: str | None = None,
         events_url: str | None = None,
         active: bool = True,
-        origin: Origin | None = None,
+        identity: Identity | None = None,
     ) -> Registered:
         """Register a TPP, with a secret when it is to have one, and with an events secret when it has an Events URL.
 
-        With the ``origin`` of before, the client of before is answered for ten minutes, with its secrets.
+        With the ``identity`` of before, the client of before is answered for ten minutes, with its secrets.
 
         Raises:
             InvalidClient: naming the member.
-            ClientExists: what came of this ``origin`` is older.
+            ClientExists: the client of this ``identity`` is older.
         """
-        made = origin or Origin.drawn()
-        client_id = made.client_id
-        plain = made.secret if secret or self._settings.stage == "prod" else None
+        itself = identity or Identity.drawn()
+        client_id = itself.client_id
+        plain = itself.secret if secret or not self._settings.is_sandbox else None
         client = Client(
             client_id=client_id,
             owner=owner,
@@ -170,13 +171,13 @@ class Clients:
             created_at=self._clock.time(),
         )
         if client.events_url:
-            client = replace(client, event_secrets=(self._sealed(client_id, made.events_secret),))
+            client = replace(client, event_secrets=(self._sealed(client_id, itself.events_secret),))
         try:
             self._store.put(TABLE, _item(client), absent("client_id"))
         except ConditionFailed as failure:
             assert failure.item is not None, "something stands there"
-            return self._made_before(Client.from_item(failure.item), owner, made)
-        return Registered(client, plain, made.events_secret if client.events_url else None)
+            return self._made_before(Client.from_item(failure.item), owner, itself)
+        return Registered(client, plain, itself.events_secret if client.events_url else None)
 
     def get(self, client_id: str, owner: str | None = None) -> Client:
         """A client, of ``owner`` if one is named. Raises: UnknownClient."""
@@ -260,13 +261,13 @@ class Clients:
         valid = [entry for entry in client.event_secrets if entry.valid_until is None or now < entry.valid_until]
         return [self._vault.unseal(entry.sealed, _context(client.client_id)) for entry in reversed(valid)]
 
-    def _made_before(self, client: Client, owner: str, made: Origin) -> Registered:
+    def _made_before(self, client: Client, owner: str, itself: Identity) -> Registered:
         """What an earlier request made of it, with those of the secrets that are in use. Raises: ClientExists."""
         if client.owner != owner or self._clock.time() - client.created_at >= _REPEATED_SECONDS:
             raise ClientExists(client.client_id)
-        secret = made.secret if client.accepts_secret(made.secret) else None
-        is_signing = self.events_secrets(client)[:1] == [made.events_secret]
-        return Registered(client, secret, made.events_secret if is_signing else None, repeated=True)
+        secret = itself.secret if client.accepts_secret(itself.secret) else None
+        is_signing = self.events_secrets(client)[:1] == [itself.events_secret]
+        return Registered(client, secret, itself.events_secret if is_signing else None, repeated=True)
 
     def _new_events_secret(self, client_id: str) -> tuple[str, EventSecret]:
         """A secret of Standard Webhooks' form: in clear, and as it is kept."""

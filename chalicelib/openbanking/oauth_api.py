@@ -17,7 +17,6 @@ from chalicelib.openbanking.clients import Client
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, version_2_status
 from chalicelib.openbanking.protocol.scopes import SCOPES
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
-from chalicelib.website.pages import error_page
 
 
 def _failed(incoming: Incoming, error: Exception) -> Response:
@@ -25,6 +24,8 @@ def _failed(incoming: Incoming, error: Exception) -> Response:
 
 
 def _failed_page(incoming: Incoming, error: Exception) -> Response:
+    from chalicelib.website.pages import error_page  # only pages need it
+
     refusal = answers.as_refusal(error)
     status = version_2_status(refusal)
     return error_page(
@@ -41,6 +42,8 @@ oauth_routes = Routes(__name__, _failed)
 @oauth_routes.get("/oauth/authorize", _failed_page)
 def authorize(incoming: Incoming) -> Response:
     """Send the browser to the bank; when that cannot be, back to the client, or (client unknown) to a page."""
+    from chalicelib.website.pages import error_page  # only pages need it
+
     pairs = dict(incoming.query)
     if not pairs.get("client_id"):
         raise Refusal(Fault.NOT_AUTHENTICATED, "the address names no client_id")
@@ -88,8 +91,9 @@ def _back(client: Client, state: str | None, refusal: Refusal) -> Response:
 @oauth_routes.get("/.well-known/oauth-authorization-server")
 def metadata(incoming: Incoming) -> Response:
     """RFC 8414."""
-    base, stage = hub().settings.public_url, hub().settings.stage
-    methods = ["client_secret_basic", "client_secret_post"] + (["none"] if stage != "prod" else [])
+    settings = hub().settings
+    base = settings.public_url
+    methods = ["client_secret_basic", "client_secret_post"] + (["none"] if settings.is_sandbox else [])
     return json_answer(
         {
             "issuer": base,

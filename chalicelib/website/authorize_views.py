@@ -15,7 +15,7 @@ from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.website.listing import cut
 from chalicelib.website.own_clients import newest_first, suggested
 from chalicelib.website.pages import Visit, page
-from chalicelib.website.sandbox import Choice
+from chalicelib.website.tpp import Choice
 from chalicelib.website.wording import refusal_advice
 
 
@@ -31,7 +31,7 @@ def run(visit: Visit) -> Response:
     if choice is None:
         return _first_page(visit)
     try:
-        return pages.see_other(hub().sandbox.begin(choice))
+        return pages.see_other(hub().web_tpp.begin(choice))
     except Refusal as refusal:
         return _request_page(visit, replace(choice, draft=hub().drafts.new()), refusal_advice(refusal), 400)
 
@@ -83,7 +83,7 @@ def _first_page(visit: Visit) -> Response:
 
 
 def _request_page(visit: Visit, choice: Choice, problem: str = "", status: int = 200) -> Response:
-    body, client = hub().sandbox.request(choice), choice.client
+    body, client = hub().web_tpp.request(choice), choice.client
     return page(
         visit,
         "authorize_request.html",

@@ -21,7 +21,7 @@ def callback(visit: Visit) -> Response:
     query = dict(visit.incoming.query)
     if visit.email is not None:
         try:
-            journey = hub().sandbox.come_back(visit.user, query)
+            journey = hub().web_tpp.come_back(visit.user, query)
         except Refusal as refusal:
             return _journey_page(
                 visit, hub().journeys.find(visit.user, query.get("state", "")), refusal_advice(refusal)
@@ -35,7 +35,7 @@ def callback(visit: Visit) -> Response:
 def go_on(visit: Visit) -> Response:
     """``POST /authorize/callback``: ``action`` is ``exchange``, ``refresh`` or ``end``."""
     journey = hub().journeys.find(visit.user, visit.field("state"))
-    steps = {"exchange": hub().sandbox.exchange, "refresh": hub().sandbox.refresh, "end": hub().sandbox.end}
+    steps = {"exchange": hub().web_tpp.exchange, "refresh": hub().web_tpp.refresh, "end": hub().web_tpp.end}
     step = steps.get(visit.field("action"))
     if journey is None or step is None:
         return _journey_page(visit, journey)

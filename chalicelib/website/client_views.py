@@ -9,7 +9,7 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import event_signing
-from chalicelib.openbanking.clients import TITLE_LENGTH, Client, ClientExists, InvalidClient, Origin, UnknownClient
+from chalicelib.openbanking.clients import TITLE_LENGTH, Client, ClientExists, Identity, InvalidClient, UnknownClient
 from chalicelib.openbanking.events import NoEventsUrl
 from chalicelib.website.attempts import TooManyAttempts
 from chalicelib.website.listing import cut
@@ -41,7 +41,7 @@ def new(visit: Visit) -> Response:
 
 def create(visit: Visit) -> Response:
     """``POST /clients/new``: shows the client and, once, its secrets. A form sent twice makes one client."""
-    settings, origin = hub().settings, _origin(visit)
+    settings, identity = hub().settings, _identity(visit)
     try:
         made = hub().clients.create(
             owner=visit.user,
@@ -51,12 +51,12 @@ def create(visit: Visit) -> Response:
             registration_number=(visit.field("registration_number").strip() or None) if settings.is_sandbox else None,
             events_url=visit.field("events_url").strip() or None,
             active=visit.field("active") == "yes" and settings.is_sandbox,
-            origin=origin,
+            identity=identity,
         )
     except InvalidClient as error:
         return _form(visit, {error.member: about_field(error.member, str(error))}, 400)
     except ClientExists:
-        return go(f"/clients/{origin.client_id}", done="created")
+        return go(f"/clients/{identity.client_id}", done="created")
     done = _DONE["repeated"] if made.repeated else ""
     return _shown(visit, made.client, status=201, done=done, secret=made.secret, events_secret=made.events_secret)
 
@@ -101,11 +101,11 @@ def _own(visit: Visit) -> Client:
     return hub().clients.get(visit.incoming.uri["client_id"], visit.user)
 
 
-def _origin(visit: Visit) -> Origin:
-    """What the client of a form is made of: the same, however often the form is sent."""
+def _identity(visit: Visit) -> Identity:
+    """What makes the client of a form itself: the same, however often the form is sent."""
     drafts, owner = hub().drafts, visit.user
     draft = drafts.read(visit.field("draft"))
-    return Origin(
+    return Identity(
         client_id=str(UUID(bytes=drafts.bits(draft, owner, "client id")[:16], version=4)),
         secret=drafts.text(draft, owner, "client secret"),
         events_secret=event_signing.secret_of(drafts.bits(draft, owner, "events secret")),
@@ -135,7 +135,6 @@ def _form(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
         active=visit.field("active") == "yes" or not visit.is_post,
         secret=visit.field("secret") == "yes",
         draft=hub().drafts.read(visit.field("draft")),
-        default_callback=hub().clients.default_callback,
         title_length=TITLE_LENGTH,
     )
 

@@ -13,6 +13,7 @@ from chalicelib.delivery.journal import CLIENT_KINDS, LOOKED_THROUGH, PAGE, NotR
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.openbanking.clients import Client, UnknownClient
 from chalicelib.website.attempts import TooManyAttempts
+from chalicelib.website.listing import nearest
 from chalicelib.website.own_clients import newest_first, suggested
 from chalicelib.website.pages import Visit, go, link, message, page
 from chalicelib.website.wording import patience
@@ -21,6 +22,8 @@ _DONE = {
     "resent": "It is being sent again, with all its attempts before it.",
     "sent": "A test event is on its way. Load the page again to see how far it has come.",
 }
+_WITH_HEADERS = 5
+"""Of so many attempts, the latest, the headers are shown: a page stays small."""
 _STATES: Sequence[State] = get_args(State)
 
 
@@ -32,7 +35,7 @@ def listed(visit: Visit) -> Response:
     if client is None and clients:
         return _not_found(visit, "None of your clients has this Client ID.")
     state = next((state for state in _STATES if state == visit.field("state")), None)
-    number = _number(visit.field("page"))
+    number = nearest(visit.field("page"), LOOKED_THROUGH // PAGE)
     part = hub().journal.of_client(client.client_id, state=state, page=number) if client else None
     return page(
         visit,
@@ -93,17 +96,11 @@ def _shown(
         status=status,
         delivery=delivery,
         client=client,
+        with_headers=_WITH_HEADERS,
         now=hub().clock.time(),
         may_resend=not PLANS[delivery.kind].has_caller,
         done=done,
         problem=problem,
-    )
-
-
-def _number(asked: str) -> int:
-    """The number of a page that was asked for: the first for what is none, the last there can be for what is beyond."""
-    return (
-        min(max(int(asked), 1), LOOKED_THROUGH // PAGE) if asked.isascii() and asked.isdigit() and len(asked) < 4 else 1
     )
 
 

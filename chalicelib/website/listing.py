@@ -20,7 +20,15 @@ class Part:
 
 
 def cut(rows: Sequence[Any], asked: str) -> Part:
-    """The page that was asked for; the nearest one for a number that is none, or out of range."""
+    """The page that was asked for; the nearest one for a number that is out of range."""
     pages = max(1, -(-len(rows) // PAGE))
-    number = min(max(int(asked), 1), pages) if asked.isascii() and asked.isdigit() and len(asked) < 7 else 1
+    number = nearest(asked, pages)
     return Part(rows[(number - 1) * PAGE : number * PAGE], number, pages, len(rows))
+
+
+def nearest(asked: str, last: int) -> int:
+    """The number from 1 to ``last`` that is nearest to what was asked for; 1 for what is no number."""
+    if not (asked.isascii() and asked.isdigit()):
+        return 1
+    digits = asked.lstrip("0")
+    return last if len(digits) > len(str(last)) else min(max(int(digits or "0"), 1), last)

@@ -5,41 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chalicelib.website.descriptions import DOCUMENTS
-
-
-@dataclass(frozen=True, slots=True)
-class Screen:
-    """An API specification screen: the last part of its address, its title, and the document and tag that it shows.
-
-    Without a ``tag`` it shows the whole document. ``note`` is what one has to know besides, ``sandbox_note`` what one
-    has to know where the demonstration banks are.
-    """
-
-    name: str
-    title: str
-    document: str
-    tag: str | None
-    note: str = ""
-    sandbox_note: str = ""
-
-
-_PSU = "PSU is short for payment service user: the person at the bank."
-_CONFIRMATION = (
-    "A payment that was initiated has a confirmation_url: the person at the bank opens it, and confirms there."
-)
-_REFERENCES = (
-    "The demonstration banks let a payment fail as its reference says: TEST-NO-FUNDS, TEST-REFUSED, TEST-TIMEOUT, "
-    "TEST-MALFORMED, TEST-LATE-REJECT, TEST-UNKNOWN."
-)
-_SCREENS = (
-    Screen("authorization", "Authorization", "tpp", "Authorization", _PSU),
-    Screen("account", "Account", "tpp", "Account", _PSU),
-    Screen("payments", "Payments", "tpp", "Payments", _CONFIRMATION, _REFERENCES),
-    Screen("cards", "Cards", "cards", None),
-)
-SCREENS: Sequence[Screen] = tuple(screen for screen in _SCREENS if screen.document in DOCUMENTS)
-"""The screens whose document exists."""
+from chalicelib.website.screens import SCREENS
 
 _MENU = (
     ("/clients", "Clients"),

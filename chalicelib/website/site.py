@@ -91,7 +91,8 @@ def failed(incoming: Incoming, error: Exception) -> Response:
     """The page for what went wrong; nothing of the error itself is shown."""
     log.exception("page failed", error=type(error).__name__)
     if isinstance(error, StoreError):
-        what, status = "The service's storage did not answer. Your last step may or may not have been taken.", 503
+        what = "The storage did not answer, so it is not known whether your last step was taken: look before you repeat it."
+        status = 503
     else:
         what, status = "The mistake is the service's, not yours.", 500
     return message(

@@ -16,9 +16,9 @@ from chalicelib.openbanking.clients import Client
 from chalicelib.openbanking.protocol.scopes import SCOPES
 from chalicelib.website.descriptions import description
 from chalicelib.website.journeys import Journey
-from chalicelib.website.navigation import SCREENS, Screen
 from chalicelib.website.own_clients import newest_first, suggested
 from chalicelib.website.pages import NO_REFERRER, Visit, link, message, page
+from chalicelib.website.screens import SCREENS, Screen
 
 _PICTURES = "'self' data:"
 """Swagger UI's style sheet has its pictures in itself."""

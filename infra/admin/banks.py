@@ -264,7 +264,7 @@ def install_demo(as_json: AsJson = False) -> Report:
       STAGE=dev PUBLIC_URL=https://dev.example.com python -m infra.admin banks install-demo
     """
     hub = connection.connect()
-    if not hub.settings.has_demo_banks:
+    if not hub.settings.is_sandbox:
         raise Refused(f"the stage {hub.settings.stage} has no demonstration banks")
     banks = [_members(bank) for bank in install(hub)]
     return Report({"banks": banks}, table(banks, _COLUMNS))

@@ -20,7 +20,7 @@ from tests.browser.visitor import Visitor, visiting
         ("<script>console.error('It broke')</script>", {}, "console: It broke"),
         ("<script>throw new Error('It broke')</script>", {}, "exception: .*It broke"),
         ('<img alt="" src="http://elsewhere.example/x">', {}, "request to elsewhere: GET http://elsewhere.example/x"),
-        ('<img alt="" src="/nowhere.png">', {}, "status of 403 .*/nowhere.png"),
+        ('<img alt="" src="/nowhere.png">', {}, "status of 404 .*/nowhere.png"),
         ("Failed", {"status": 500}, "status of 500"),
     ],
     ids=["a script", "a style", "an error", "an exception", "a request to elsewhere", "a missing picture", "a failure"],

@@ -33,6 +33,7 @@ START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 CALLBACK = "https://tpp.example/callback"
 HUB_KEY = signatures.load_private_key(signatures.generate_private_pem())
 BANK_PEMS = {name: signatures.generate_private_pem() for name in BY_NAME}
+OTHER_KEY = signatures.load_private_key(BANK_PEMS["one"])
 
 SCOPES: Mapping[BankName, list[str]] = {"one": ["account.list", "account.details"], "two": ["accounts"]}
 
@@ -89,8 +90,7 @@ class ScriptedHub:
         self.timeouts.append(request.req_kwargs["timeout"])
         if "/public_key" in self.errors:
             raise self.errors["/public_key"]
-        other = signatures.load_private_key(BANK_PEMS["one"]).public_key()
-        return 200, {}, signatures.public_pem(other) + signatures.public_pem(HUB_KEY.public_key())
+        return 200, {}, signatures.public_pem(OTHER_KEY.public_key()) + signatures.public_pem(HUB_KEY.public_key())
 
     def _answering(self, path: str, camel: bool) -> Callable[[Any], tuple[int, dict[str, str], str]]:
         def answer(request: Any) -> tuple[int, dict[str, str], str]:

@@ -101,4 +101,4 @@ def test_a_code_lives_ten_minutes_locally_and_one_minute_elsewhere() -> None:
 
 @pytest.mark.parametrize(("stage", "has"), [("local", True), ("dev", True), ("prod", False)])
 def test_only_the_production_stage_has_no_demonstration_banks(stage: str, has: bool) -> None:
-    assert Settings.from_environment({**DEV, "STAGE": stage}).has_demo_banks is has
+    assert Settings.from_environment({**DEV, "STAGE": stage}).is_sandbox is has

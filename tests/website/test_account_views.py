@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import argon2
 import pytest
 
 from chalicelib import website
+from chalicelib.website import users
 from chalicelib.website.attempts import LIMITS
 from chalicelib.website.pages import COOKIE
 from chalicelib.website.sessions import LIFETIME
@@ -17,6 +20,16 @@ from tests.website.person import PASSWORD, Person
 from tests.world import World
 
 TEMPLATES = Path(str(website.__file__)).parent / "templates"
+
+
+@pytest.fixture(autouse=True)
+def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Passwords are hashed as cheaply as can be; what a hash costs otherwise is the users' own matter."""
+    cheap = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    monkeypatch.setattr(users, "_hasher", lambda: cheap)
+    users._nobodys_hash.cache_clear()
+    yield
+    users._nobodys_hash.cache_clear()
 
 
 @pytest.fixture
@@ -134,8 +147,6 @@ def test_an_unknown_email_and_a_wrong_password_are_answered_alike(visitor: Perso
 
 
 def test_an_unknown_email_costs_a_hash_as_well(world: World, registered: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import argon2
-
     compared: list[str] = []
     real = argon2.PasswordHasher.verify
 

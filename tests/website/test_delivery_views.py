@@ -172,3 +172,20 @@ def test_events_are_not_sent_by_hand_without_end(world: World, user: Person, cli
 
 def test_an_id_that_no_delivery_can_have_is_not_looked_for(user: Person) -> None:
     assert user.get(f"/deliveries/{'x' * 3000}").status == 404
+
+
+def test_the_page_of_a_delivery_stays_small_however_much_there_is_to_show(
+    world: World, user: Person, email: str, client_id: str
+) -> None:
+    path = send_test_event(user, client_id)
+    headers = {f"X-Header-{number:02}-{'n' * 48}": "v" * 200 for number in range(40)}
+    for _ in range(10):
+        world.receiver.answers = [Reply(503, b"", {**headers, "Server": "s" * 200}, 0.1)]
+        send(world)
+        world.clock.advance(30 * 3600)
+    user.cookies = {"causeway_session": world.hub.sessions.begin(email).cookie}
+    answer = user.get(path)
+
+    assert user.text.count("status 503") == 20  # the tag and the sentence
+    assert answer.text.count("<summary>Headers</summary>") == 5
+    assert len(answer.text.encode()) < 50_000

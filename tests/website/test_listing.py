@@ -16,6 +16,9 @@ def test_every_row_stands_on_one_page(count: int) -> None:
     assert cut(rows, "").total == count
 
 
-@pytest.mark.parametrize(("asked", "number"), [("", 1), ("0", 1), ("-1", 1), ("x", 1), ("3", 3), ("4", 3), ("٣", 1)])
+@pytest.mark.parametrize(
+    ("asked", "number"),
+    [("", 1), ("0", 1), ("-1", 1), ("x", 1), ("3", 3), ("4", 3), ("٣", 1), ("9" * 400, 3), ("0002", 2), ("000", 1)],
+)
 def test_the_nearest_page_is_shown(asked: str, number: int) -> None:
     assert cut(range(45), asked).number == number

@@ -8,11 +8,9 @@ from urllib.parse import quote
 
 import pytest
 
-from chalicelib.foundation.outbound import TimedOut
 from chalicelib.foundation.store import StoreUnavailable
 from chalicelib.website import site
 from chalicelib.website.destinations import PLACES
-from tests.openbanking.test_payments import Payer
 from tests.website.person import Person
 from tests.world import World
 
@@ -129,111 +127,6 @@ def test_a_failure_tells_a_person_what_to_do_and_nothing_else(world: World, user
     assert "storage did not answer" in user.text
     assert "00000000-0000-4000-8000-000000000001" in user.text
     assert StoreUnavailable.__name__ not in answer.text
-
-
-# -- back from the bank, as a stranger
-
-
-def test_the_callback_page_shows_code_and_state_and_how_to_go_on(visitor: Person) -> None:
-    visitor.get(f"/authorize/callback?authorization_code={CODE}&state=my%20state")
-
-    assert CODE in visitor.text
-    assert "my state" in visitor.text
-    assert "curl -s http://127.0.0.1:8000/tpp/token" in visitor.text
-
-
-@pytest.mark.parametrize("code", ["'; rm -rf ~ #", "\"}'", "$(id)", "<script>", "short"])
-def test_a_forged_code_never_gets_into_the_command_to_copy(visitor: Person, code: str) -> None:
-    text = visitor.get(f"/authorize/callback?code={quote(code)}").text
-
-    assert "curl" not in text
-    assert code not in text
-
-
-def test_the_callback_page_says_why_there_is_no_consent_and_what_to_do(visitor: Person) -> None:
-    visitor.get("/authorize/callback?error=access_denied&error_description=%3Cb%3ENo")
-
-    assert "without a consent" in visitor.text
-    assert "“<b>No”" in visitor.text
-    assert "approve every permission" in visitor.text
-    assert "<b>" not in visitor.last.text
-
-
-# -- back from the bank after a payment
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_the_payment_page_shows_what_the_bank_says_and_not_what_the_address_says(world: World, version: int) -> None:
-    payer = Payer(world, version)
-    payer.pay()
-    payer.report(2 if version == 1 else "RJCT")
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "RJCT"}
-    bic = payer.side.bank.bic
-
-    text = world.call("GET", f"/payments/callback?bic={bic}&payment_id=P-1&status=4&message=all%20is%20well").text
-
-    assert "all is well" in text
-    assert "Failed" in text if version == 1 else "Rejected" in text
-    assert ("The bank reported" if version == 1 else "The bank says") in text
-
-
-def test_the_payment_page_falls_back_to_what_was_reported(world: World) -> None:
-    payer = Payer(world, 2, "direct")
-    payer.pay()
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: TimedOut("late")
-
-    text = world.call("GET", f"/payments/callback?bic={payer.side.bank.bic}&payment_id=P-1&status=ACSC").text
-
-    assert "The bank reported" in text
-    assert "Received" in text
-
-
-def test_after_a_revocation_the_payment_page_does_not_ask_in_the_psus_name(world: World) -> None:
-    payer = Payer(world, 2)
-    payer.pay()
-    world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
-
-    assert "The bank reported" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
-    assert payer.calls == 1
-
-
-def test_nothing_is_asked_with_a_consent_that_has_ended(world: World) -> None:
-    payer = Payer(world, 2)
-    payer.pay()
-    world.clock.advance(181 * 24 * 3600)
-
-    assert "The bank reported" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
-    assert payer.calls == 1
-
-
-def test_the_payment_page_tells_nothing_of_clients_with_a_callback_of_their_own(world: World) -> None:
-    world.client = world.hub.clients.create(
-        owner="tpp@example.com", title="Own", callback_url="http://127.0.0.1:8000/elsewhere"
-    ).client
-    Payer(world, 1, "direct").pay()
-
-    text = world.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-1&status=4").text
-
-    assert "is not confirmed" in text
-
-
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        ("", "no payment in this address"),
-        ("payment_id=P-9", "Ask <code>GET /tpp/payment_status</code>"),
-        ("payment_id=P-9&bic=ALPHGB21", "is not confirmed"),
-        ("payment_id=P-9&bic=NOSUCHXX", "is not confirmed"),
-        (f"payment_id=P-9&bic={'A' * 3000}", "is not confirmed"),
-        ("payment_id=%3Cscript%3E&message=%3Cscript%3E&status=%3Cscript%3E", "&lt;script&gt;"),
-    ],
-)
-def test_an_address_that_cannot_be_confirmed_says_so(world: World, query: str, said: str) -> None:
-    answer = world.call("GET", f"/payments/callback?{query}")
-
-    assert answer.status == 200
-    assert said in answer.text
-    assert "<script>" not in answer.text
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/nothing/here", "/favicon.ico"])

@@ -16,8 +16,8 @@ from chalicelib.openbanking.clients import Client
 from chalicelib.website import own_clients, specification_views
 from chalicelib.website.descriptions import description
 from chalicelib.website.journeys import Journey
-from chalicelib.website.navigation import SCREENS, Screen
 from chalicelib.website.pages import COOKIE, statics
+from chalicelib.website.screens import SCREENS, Screen
 from tests.world import Answer, World
 
 OWNER = "specifications@example.com"

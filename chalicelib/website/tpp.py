@@ -40,7 +40,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Sandbox:
+class Tpp:
     """The steps of a user's journey, in the order in which they are taken."""
 
     settings: Settings

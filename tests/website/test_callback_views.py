@@ -1,0 +1,320 @@
+"""Back from the bank: a journey of one's own goes on, a stranger's is only shown, a payment is what the bank says."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+
+from chalicelib.foundation.outbound import TimedOut
+from tests.openbanking.test_payments import Payer
+from tests.website.journey import SCOPES, approve, open_request, run, shown_request, token, with_tokens
+from tests.website.person import Person
+from tests.world import IBAN, World
+
+# -- with a journey of one's own
+
+
+@pytest.mark.parametrize(("version", "bic", "scopes"), [(1, "ALPHGB21", SCOPES), (2, "BETADEF1", ["accounts"])])
+@pytest.mark.parametrize("pkce", ["yes", None])
+def test_a_journey_of_ones_own_ends_with_tokens_that_work(
+    world: World, user: Person, client_id: str, version: int, bic: str, scopes: list[str], pkce: str | None
+) -> None:
+    open_request(user, client_id, bic)
+    url = run(user, client_id, scope=scopes, pkce=pkce)
+    if version == 1:
+        back = approve(world, url)
+    else:
+        answer = world.bank(2, "/consent", {"requestUrl": url, "scopes": scopes, "ibans": [IBAN]})
+        back = str(answer.body["callbackUrl"]).removeprefix("http://127.0.0.1:8000")
+    user.get(back)
+    user.follow()
+
+    assert user.last.headers["referrer-policy"] == "no-referrer"
+    assert "You have tokens" in user.text
+    assert "valid for 1 hour" in user.text
+    assert parse_qs(urlsplit(back).query)["code"][0] in user.text
+    consent = world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=token(user, "access-token"))
+    assert consent.body["scopes"] == scopes
+
+
+def test_the_verifier_that_is_shown_belongs_to_the_challenge_that_was_sent(
+    world: World, user: Person, client_id: str
+) -> None:
+    open_request(user, client_id)
+    challenge = shown_request(user)["code_challenge"]
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    verifier = re.search(r"code_verifier (\S{43}) ", user.text)
+
+    assert verifier is not None
+    hashed = hashlib.sha256(verifier[1].encode()).digest()
+    assert base64.urlsafe_b64encode(hashed).rstrip(b"=").decode() == challenge
+
+
+def test_a_page_that_is_loaded_again_never_uses_the_code_twice(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    for _ in range(3):
+        user.get(back)
+        user.follow()
+
+    assert "You have tokens" in user.text
+    bearer = token(user, "access-token")
+    assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
+
+
+def test_an_answer_of_another_issuer_is_not_taken(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    user.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example", back))
+
+    assert "it is only shown" in user.text
+    user.get(back)
+    assert "You have tokens" in (user.follow() and user.text)
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        ("access_denied", "approve every permission at the bank"),
+        ("temporarily_unavailable", "Wait a minute"),
+        ("something_else", "a new request begins with a new state"),
+    ],
+)
+def test_who_comes_back_without_a_consent_is_told_what_to_do(
+    user: Person, client_id: str, error: str, advice: str
+) -> None:
+    open_request(user, client_id)
+    state = shown_request(user)["state"]
+    run(user, client_id)
+    user.get(f"/authorize/callback?error={error}&error_description=%3Ci%3ENo&state={state}")
+    user.follow()
+
+    assert advice in user.text
+    assert "<i>No." in user.text
+    assert "<i>" not in user.last.text
+    assert "not approved" in (user.get("/authorize") and user.text)
+
+
+def test_a_code_that_has_expired_is_said_in_a_sentence(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    world.clock.advance(world.hub.settings.code_lifetime)
+    user.get(back)
+
+    assert "The authorization code has expired." in user.text
+
+
+def test_a_code_counts_whatever_the_browser_brought_before(world: World, user: Person, client_id: str) -> None:
+    """The PSU may open the cancel address in another tab, after the approval."""
+    open_request(user, client_id)
+    state = shown_request(user)["state"]
+    back = approve(world, run(user, client_id))
+    user.get(f"/authorize/callback?error=access_denied&state={state}")
+    assert "No consent came of it" in (user.follow() and user.text)
+    user.get(back)
+
+    assert "You have tokens" in (user.follow() and user.text)
+    assert "without a consent" not in user.text
+
+
+def test_an_error_in_the_address_does_not_hide_a_code(
+    world: World, user: Person, secret_client: tuple[str, str]
+) -> None:
+    client_id, secret = secret_client
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    state = user.hidden("state")
+    user.get(f"/authorize/callback?error=access_denied&state={state}")
+    user.follow()
+    user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
+
+    assert "You have tokens" in (user.follow() and user.text)
+
+
+def test_a_journey_without_tokens_cannot_be_said_to_have_ended(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    state = shown_request(user)["state"]
+    run(user, client_id)
+    user.get(f"/authorize/callback?state={state}")
+    for action in ("end", "refresh", "exchange"):
+        user.post(
+            "/authorize/callback",
+            action=action,
+            state=state,
+            token=world.hub.sessions.find(user.cookies["causeway_session"]).form_token,
+        )
+
+    assert "under way" in (user.follow() and user.text)
+
+
+def test_a_client_with_a_secret_is_asked_for_it(world: World, user: Person, secret_client: tuple[str, str]) -> None:
+    client_id, secret = secret_client
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    state = user.hidden("state")
+    assert "The client has a secret" in user.text
+
+    wrong = user.post("/authorize/callback", state=state, action="exchange", client_secret="x")
+    assert (wrong.status, "enter its secret" in user.text) == (400, True)
+    user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
+    user.follow()
+    assert "You have tokens" in user.text
+    for action in ("refresh", "end"):
+        assert user.post("/authorize/callback", state=state, action=action).status == 400
+        assert user.post("/authorize/callback", state=state, action=action, client_secret=secret).status == 303
+        user.follow()
+    assert "The consent has ended" in user.text
+
+
+def test_the_token_is_offered_to_the_api_screens(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    bearer = token(user, "access-token")
+    link = re.search(r'href="(/specifications/account\?state=[^"]+)"', user.last.text)
+
+    assert link is not None
+    assert bearer in user.get(link[1]).text
+    assert user.last.headers["referrer-policy"] == "no-referrer"
+    assert bearer not in user.get("/specifications/account").text
+    assert state in link[1]
+
+
+# -- as somebody else
+
+
+@pytest.mark.parametrize("signed_in", [True, False])
+def test_a_code_of_somebody_elses_journey_is_only_shown(
+    world: World, user: Person, client_id: str, signed_in: bool
+) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    other = Person(world)
+    if signed_in:
+        other.cookies = {"causeway_session": world.hub.sessions.begin("other@example.com").cookie}
+    answer = other.get(back)
+
+    code = parse_qs(urlsplit(back).query)["code"][0]
+    assert (answer.status, code in other.text) == (200, True)
+    assert "it is only shown" in other.text
+    user.get(back)
+    assert "You have tokens" in (user.follow() and user.text)
+
+
+def test_a_journey_of_somebody_else_does_not_exist(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    other = Person(world)
+    other.cookies = {"causeway_session": world.hub.sessions.begin("other@example.com").cookie}
+
+    assert "authorize/callback" not in (other.get(f"/authorize/callback?state={state}").headers.get("location", ""))
+    assert "access-token" not in other.last.text
+    for action in ("exchange", "refresh", "end"):
+        assert other.post("/authorize/callback", state=state, action=action).status == 404
+    assert "access_token" not in other.get(f"/specifications/account?state={state}").text
+
+
+def test_the_callback_page_shows_code_and_state_and_how_to_go_on(visitor: Person) -> None:
+    visitor.get(f"/authorize/callback?authorization_code={CODE}&state=my%20state")
+
+    assert CODE in visitor.text
+    assert "my state" in visitor.text
+    assert "curl -s http://127.0.0.1:8000/tpp/token" in visitor.text
+
+
+@pytest.mark.parametrize("code", ["'; rm -rf ~ #", "\"}'", "$(id)", "<script>", "short"])
+def test_a_forged_code_never_gets_into_the_command_to_copy(visitor: Person, code: str) -> None:
+    text = visitor.get(f"/authorize/callback?code={quote(code)}").text
+
+    assert "curl" not in text
+    assert code not in text
+
+
+def test_the_callback_page_says_why_there_is_no_consent_and_what_to_do(visitor: Person) -> None:
+    visitor.get("/authorize/callback?error=access_denied&error_description=%3Cb%3ENo")
+
+    assert "without a consent" in visitor.text
+    assert "“<b>No”" in visitor.text
+    assert "approve every permission" in visitor.text
+    assert "<b>" not in visitor.last.text
+
+
+# -- after a payment
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_payment_page_shows_what_the_bank_says_and_not_what_the_address_says(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    payer.pay()
+    payer.report(2 if version == 1 else "RJCT")
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "RJCT"}
+    bic = payer.side.bank.bic
+
+    text = world.call("GET", f"/payments/callback?bic={bic}&payment_id=P-1&status=4&message=all%20is%20well").text
+
+    assert "all is well" in text
+    assert "Failed" in text if version == 1 else "Rejected" in text
+    assert ("The bank reported" if version == 1 else "The bank says") in text
+
+
+def test_the_payment_page_falls_back_to_what_was_reported(world: World) -> None:
+    payer = Payer(world, 2, "direct")
+    payer.pay()
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: TimedOut("late")
+
+    text = world.call("GET", f"/payments/callback?bic={payer.side.bank.bic}&payment_id=P-1&status=ACSC").text
+
+    assert "The bank reported" in text
+    assert "Received" in text
+
+
+def test_after_a_revocation_the_payment_page_does_not_ask_in_the_psus_name(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.pay()
+    world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+
+    assert "The bank reported" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
+    assert payer.calls == 1
+
+
+def test_nothing_is_asked_with_a_consent_that_has_ended(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.pay()
+    world.clock.advance(181 * 24 * 3600)
+
+    assert "The bank reported" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
+    assert payer.calls == 1
+
+
+def test_the_payment_page_tells_nothing_of_clients_with_a_callback_of_their_own(world: World) -> None:
+    world.client = world.hub.clients.create(
+        owner="tpp@example.com", title="Own", callback_url="http://127.0.0.1:8000/elsewhere"
+    ).client
+    Payer(world, 1, "direct").pay()
+
+    text = world.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-1&status=4").text
+
+    assert "is not confirmed" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", "no payment in this address"),
+        ("payment_id=P-9", "Ask <code>GET /tpp/payment_status</code>"),
+        ("payment_id=P-9&bic=ALPHGB21", "is not confirmed"),
+        ("payment_id=P-9&bic=NOSUCHXX", "is not confirmed"),
+        (f"payment_id=P-9&bic={'A' * 3000}", "is not confirmed"),
+        ("payment_id=%3Cscript%3E&message=%3Cscript%3E&status=%3Cscript%3E", "&lt;script&gt;"),
+    ],
+)
+def test_an_address_that_cannot_be_confirmed_says_so(world: World, query: str, said: str) -> None:
+    answer = world.call("GET", f"/payments/callback?{query}")
+
+    assert answer.status == 200
+    assert said in answer.text
+    assert "<script>" not in answer.text

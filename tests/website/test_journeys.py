@@ -1,0 +1,31 @@
+"""Journeys: kept sealed, and not for ever."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from chalicelib.website.journeys import KEPT
+from tests.website.journey import token, with_tokens
+from tests.website.person import Person
+from tests.world import World
+
+
+def test_nothing_of_a_journey_is_stored_in_clear(world: World, user: Person, client_id: str) -> None:
+    with_tokens(world, user, client_id)
+    stored = json.dumps([*world.hub.store.scan("website")], default=str)
+
+    for name in ("access-token", "refresh-token"):
+        assert token(user, name).partition(".")[2] not in stored
+    for name in ("authorization_code", "code_verifier"):
+        found = re.search(rf"{name} (\S+)", user.text)
+        assert found is not None
+        assert found[1] not in stored
+
+
+def test_a_journey_is_forgotten_after_30_days(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    world.clock.advance(30 * 24 * 3600)
+    user.cookies = {"causeway_session": world.hub.sessions.begin("x@example.com").cookie}
+
+    assert "tokens" not in user.get(f"/authorize/callback?state={state}").text.partition("<main")[2]
