@@ -91,7 +91,7 @@ def failed(incoming: Incoming, error: Exception) -> Response:
     """The page for what went wrong; nothing of the error itself is shown."""
     log.exception("page failed", error=type(error).__name__)
     if isinstance(error, StoreError):
-        what = "The storage did not answer, so it is not known whether your last step was taken: look before you repeat it."
+        what = "The storage did not answer. Nobody knows whether your last step was taken: look before you repeat it."
         status = 503
     else:
         what, status = "The mistake is the service's, not yours.", 500

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from chalicelib.foundation.identifiers import new_id
@@ -22,8 +24,20 @@ def email() -> str:
 
 @pytest.fixture
 def user(world: World, email: str) -> Person:
-    """Somebody who is signed in; registered without the price of a password hash."""
-    person = Person(world)
-    session = world.hub.sessions.begin(email)
-    person.cookies = {"causeway_session": session.cookie}
-    return person
+    """Somebody who is signed in."""
+    return Person.signed_in(world, email)
+
+
+@pytest.fixture
+def client_id(user: Person) -> str:
+    """A client of the user's."""
+    return user.create_client()
+
+
+@pytest.fixture
+def secret_client(user: Person) -> tuple[str, str]:
+    """A client with a secret, and that secret."""
+    client_id = user.create_client("Secretive", secret="yes")
+    found = re.search(r'<code id="client-secret">([^<]+)</code>', user.last.text)
+    assert found is not None
+    return client_id, found[1]

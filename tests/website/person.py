@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from chalicelib.website.pages import COOKIE
 from tests.world import Answer, World
 
 PASSWORD = "correct horse battery"
@@ -23,6 +24,11 @@ class Person:
     cookies: dict[str, str] = field(default_factory=dict)
     last: Answer = None  # type: ignore[assignment]
     set_cookies: list[str] = field(default_factory=list)
+
+    @classmethod
+    def signed_in(cls, world: World, email: str) -> Person:
+        """Somebody who is signed in; not registered, which would cost a password hash."""
+        return cls(world, {COOKIE: world.hub.sessions.begin(email).cookie})
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
         return self._call("GET", path, None, headers)

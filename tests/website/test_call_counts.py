@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.openbanking.test_call_counts import counted
+from tests.website.journey import approve, open_request, run
 from tests.website.person import Person
-from tests.website.test_authorize import approve, open_request, run
 from tests.world import World
 
 SESSION = "BatchGetItem"

@@ -35,7 +35,9 @@ def send_test_event(user: Person, client_id: str) -> str:
 
 
 def test_who_has_no_client_is_told_what_belongs_here(user: Person) -> None:
-    assert "You have no client yet" in (user.get("/deliveries") and user.text)
+    user.get("/deliveries")
+
+    assert "You have no client yet" in user.text
 
 
 def test_a_test_event_is_sent_and_seen(world: World, user: Person, client_id: str) -> None:
@@ -127,8 +129,7 @@ def test_26_deliveries_stand_on_two_pages(world: World, user: Person, client_id:
 
 def test_deliveries_of_somebody_elses_client_do_not_exist(world: World, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
-    other = Person(world)
-    other.cookies = {"causeway_session": world.hub.sessions.begin("other@example.com").cookie}
+    other = Person.signed_in(world, "other@example.com")
     other.create_client()
 
     assert other.get(f"/deliveries?client_id={client_id}").status == 404
@@ -156,7 +157,8 @@ def test_without_an_events_url_nothing_is_sent(user: Person) -> None:
     answer = user.post(f"/clients/{client_id}", action="test-event")
 
     assert (answer.status, "no Events URL" in user.text) == (400, True)
-    assert "It has no Events URL" in (user.get("/deliveries") and user.text)
+    user.get("/deliveries")
+    assert "It has no Events URL" in user.text
 
 
 def test_events_are_not_sent_by_hand_without_end(world: World, user: Person, client_id: str) -> None:
