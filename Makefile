@@ -16,7 +16,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK
 
-.PHONY: help environment run tour test test-faults test-dynamodb test-openapi chaos openapi postman screenshots bench volume lint format package deploy clean
+.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-openapi chaos openapi postman screenshots bench volume lint format package deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -34,10 +34,13 @@ tour: environment ## Play a TPP and a PSU at both demonstration banks, and show 
 	@exec $(PYTHON) -m infra.tour
 
 test: environment ## Run every test but the slow proofs, offline
-	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults"
+	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages"
 
 test-faults: environment ## Play every fault at every call of storage and queue, and kill workers in small
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m faults
+
+test-pages: environment ## Look at every page in Chromium: accessible, in light and dark, on a small screen, without a jolt
+	@exec $(PYTHON) -m pytest tests/browser
 
 test-dynamodb: environment ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
 	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m pytest -m "dynamodb or e2e"

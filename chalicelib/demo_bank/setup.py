@@ -39,7 +39,8 @@ def _install(hub: Hub, profile: Profile) -> Bank:
     if bank is not None and credentials and _knows_its_key(hub, bank, credentials["api_key"]):
         return _at_its_address(hub, profile, bank)
     credentials.setdefault("bic", profile.bic)
-    credentials.setdefault("signing_key", signatures.generate_private_pem())
+    if "signing_key" not in credentials:  # making one takes time
+        credentials["signing_key"] = signatures.generate_private_pem()
     credentials.setdefault("storage_key", secrets.token_hex(_STORAGE_KEY_BYTES))
     public_key = signatures.public_pem(signatures.load_private_key(credentials["signing_key"]).public_key())
     if bank is None:

@@ -21,12 +21,14 @@ FOLDER = Path("build") / "screenshots"
 
 
 def main() -> int:
-    """The command; answers its exit code, which is 1 when a browser complained."""
+    """The command; answers its exit code, which is 1 when a browser complained, or there was nothing to picture."""
     parser = argparse.ArgumentParser(prog="python -m tests.browser", description=__doc__)
     parser.add_argument("--only", default="", help="walks whose name begins so, for example website or bank-one")
-    walks = [walk for walk in WALKS if walk.name.startswith(parser.parse_args().only)]
-    if chromium.MISSING:
-        print(f"causeway: {chromium.MISSING}.", file=sys.stderr)
+    only = parser.parse_args().only
+    walks = [walk for walk in WALKS if walk.name.startswith(only)]
+    problem = chromium.MISSING or ("" if walks else f"no walk's name begins with {only}; there are {_names()}")
+    if problem:
+        print(f"causeway: {problem}.", file=sys.stderr)
         return 1
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
@@ -36,6 +38,10 @@ def main() -> int:
         print(complaint)
     print(f"{len(list(FOLDER.iterdir()))} pictures are in {FOLDER}")
     return 1 if complaints else 0
+
+
+def _names() -> str:
+    return ", ".join(walk.name for walk in WALKS)
 
 
 def picture(browser: Browser, stack: dict[str, object], walk: Walk, folder: Path) -> list[str]:

@@ -12,6 +12,8 @@ from tests.browser.conftest import Visitors
 from tests.browser.visitor import Visitor
 from tests.e2e.parties import Tpp
 
+pytestmark = pytest.mark.pages
+
 both_banks = pytest.mark.parametrize("version", [1, 2], ids=["bank one", "bank two"])
 with_and_without_javascript = pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no scripts"])
 

@@ -11,6 +11,8 @@ from tests.browser.checks import check_accessibility, check_page, no_horizontal_
 from tests.browser.made_up import show
 from tests.browser.visitor import Visitor
 
+pytestmark = pytest.mark.pages
+
 NO_SCRIPTS = "default-src 'none'; style-src 'unsafe-inline'"
 GOOD = (
     "<style>@media (prefers-color-scheme: dark) { body { background: #111; color: #eee } }</style>"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from chalicelib.bootstrap import Hub
-from tests.browser import psu, user
+from tests.browser import user
 from tests.browser.conftest import Visitors
 from tests.browser.visitor import Visitor
 from tests.e2e.parties import Tpp
@@ -81,8 +82,10 @@ def test_the_request_is_built_before_ones_eyes(visitor: Visitor) -> None:
     assert body()["state"] == before["state"]
     visitor.page.get_by_text("As curl").click()
     assert client_id in visitor.page.locator("#curl").inner_text()
-    user.run_request(visitor)
-    assert "state=" + before["state"] in visitor.page.url or "demo-bank" in visitor.page.url
+    at_the_bank = f"{visitor.bank(1)['domain']}/authorize?"
+    with visitor.page.expect_request(lambda request: request.url.startswith(at_the_bank)) as sent:
+        user.run_request(visitor)
+    assert parse_qs(urlsplit(sent.value.url).query)["state"] == [before["state"]]
 
 
 def test_a_wrong_password_says_so_and_the_right_one_leads_on(visitor: Visitor) -> None:
@@ -139,18 +142,18 @@ def test_deliveries_are_watched_and_sent_again(visitor: Visitor) -> None:
         user.create_client(visitor, "Eventful", receiver.url)
         visitor.press("Send a test event")
         delivered = visitor.page.locator(".tag.good", has_text="delivered")
-        _reload_until(visitor, delivered)
+        user.reload_until(visitor, delivered)
         assert "webhook-signature" in visitor.page.content()
         visitor.press("Send it again now")
-        _reload_until(visitor, delivered)
+        user.reload_until(visitor, delivered)
         user.authorize(visitor, 1)
         user.go_to(visitor, "Deliveries")
-        _reload_until(visitor, visitor.page.locator("tr", has_text="consent.authorised").locator(delivered))
+        user.reload_until(visitor, visitor.page.locator("tr", has_text="consent.authorised").locator(delivered))
 
     assert len(receiver.served) >= 3
 
 
-def test_everything_is_done_without_a_mouse(visitor: Visitor) -> None:
+def test_the_way_to_the_bank_needs_no_mouse(visitor: Visitor) -> None:
     user.register(visitor)
     user.create_client(visitor)
     page = visitor.page
@@ -163,9 +166,46 @@ def test_everything_is_done_without_a_mouse(visitor: Visitor) -> None:
     visitor.tab_to(page.get_by_role("button", name="Run, and go to the bank"))
     with page.expect_navigation():
         page.keyboard.press("Enter")
-    psu.approve(visitor, 1)
 
-    assert page.get_by_role("heading", level=1).inner_text() == "You have tokens"
+    assert page.url.startswith(visitor.bank(1)["domain"])
+
+
+def test_banks_are_narrowed_down_while_one_types(visitor: Visitor) -> None:
+    user.register(visitor)
+    user.create_client(visitor)
+    user.go_to(visitor, "Authorize")
+    rows = visitor.page.locator("#banks > li").filter(visible=True)
+    none_fits = visitor.page.get_by_text("No bank of this page fits.")
+    count = rows.count()
+    assert count >= 2
+    visitor.fill("Bank", visitor.bank(2)["bic"].lower())
+    assert [visitor.bank(2)["name"] in row for row in rows.all_inner_texts()] == [True]
+    visitor.fill("Bank", "nothing like it")
+    assert (rows.count(), none_fits.is_visible()) == (0, True)
+    visitor.fill("Bank", "")
+    assert (rows.count(), none_fits.is_visible()) == (count, False)
+
+
+def test_a_client_with_a_secret_gets_tokens_and_events_without_javascript(visitors: Visitors) -> None:
+    visitor = visitors(javascript=False)
+    with serving(_takes_it) as receiver:
+        user.register(visitor)
+        user.create_client(visitor, "Secretive", receiver.url, has_secret=True)
+        secret = visitor.page.locator("#client-secret").inner_text()
+        user.authorize(visitor, 1)
+        for given, heading in (("not the secret", "Back from the bank with a code"), (secret, "You have tokens")):
+            visitor.fill("Client secret", given)
+            visitor.press("Exchange the code")
+            assert visitor.page.get_by_role("heading", level=1).inner_text() == heading
+        user.go_to(visitor, "Deliveries")
+        delivered = visitor.page.locator(".tag.good", has_text="delivered")
+        user.reload_until(visitor, visitor.page.locator("tr", has_text="consent.authorised").locator(delivered))
+        with visitor.page.expect_navigation():
+            visitor.page.locator("tr", has_text="consent.authorised").get_by_role("link").first.click()
+        visitor.press("Send it again now")
+        user.reload_until(visitor, delivered)
+
+    assert len(receiver.served) >= 2
 
 
 def test_what_a_person_enters_never_becomes_markup(visitor: Visitor) -> None:
@@ -185,12 +225,3 @@ def test_what_a_person_enters_never_becomes_markup(visitor: Visitor) -> None:
 def _takes_it(connection: Connection) -> None:
     connection.request()
     connection.answer(b"", "204 No Content")
-
-
-def _reload_until(visitor: Visitor, wanted: Any) -> None:
-    for _ in range(50):
-        if wanted.count():
-            return
-        visitor.page.wait_for_timeout(100)
-        visitor.page.reload()
-    raise AssertionError(f"{wanted} did not appear")

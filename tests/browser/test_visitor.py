@@ -11,6 +11,8 @@ from tests.browser.conftest import Visitors
 from tests.browser.made_up import STRICT, show
 from tests.browser.visitor import Visitor, visiting
 
+pytestmark = pytest.mark.pages
+
 
 @pytest.mark.parametrize(
     ("body", "options", "complaint"),

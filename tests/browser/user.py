@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 import secrets
 
+from playwright.sync_api import Locator
+
 from tests.browser import psu
 from tests.browser.visitor import Visitor
 
 PASSWORD = "correct horse battery"
+_BETWEEN_RELOADS = 100
+"""Milliseconds."""
+_RELOADS = 50
 
 
 def register(visitor: Visitor) -> str:
@@ -29,10 +34,13 @@ def sign_in(visitor: Visitor, email: str, password: str = PASSWORD) -> None:
     visitor.press("Sign in")
 
 
-def create_client(visitor: Visitor, title: str = "Budget Friend", events_url: str = "") -> str:
+def create_client(
+    visitor: Visitor, title: str = "Budget Friend", events_url: str = "", *, has_secret: bool = False
+) -> str:
     """Answers the Client ID."""
     visitor.open("/clients/new")
     visitor.fill("Title", title)
+    visitor.page.get_by_label("With a client secret").set_checked(has_secret)
     visitor.fill("Events URL (optional)", events_url)
     visitor.press("Create")
     return visitor.page.locator("#client-id").inner_text()
@@ -67,3 +75,13 @@ def refuse(visitor: Visitor, version: int) -> None:
     choose_bank(visitor, version)
     run_request(visitor)
     visitor.press(re.compile("and go back to"))
+
+
+def reload_until(visitor: Visitor, wanted: Locator) -> None:
+    """Load the page again and again until something is on it. Raises: AssertionError, if it does not appear."""
+    for _ in range(_RELOADS):
+        if wanted.count():
+            return
+        visitor.page.wait_for_timeout(_BETWEEN_RELOADS)
+        visitor.page.reload()
+    raise AssertionError(f"{wanted} did not appear")

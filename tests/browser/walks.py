@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
+from chalicelib.website.destinations import PLACES
 from tests.browser.visitor import Visitor
 
 Step = Callable[[Visitor], None]
@@ -14,16 +17,27 @@ Stops = tuple[tuple[str, Step], ...]
 
 @dataclass(frozen=True)
 class Walk:
-    """Pages one after the other, by their names, and how a visitor gets from one to the next."""
+    """Pages one after the other, by their names, and how a visitor gets from one to the next.
+
+    Attributes:
+        meets: the addresses of the web interface that some of the pages stand at.
+    """
 
     name: str
     stops: Stops
+    meets: tuple[str, ...] = ()
 
     def pages(self, visitor: Visitor) -> Iterator[str]:
         """Lead a visitor along; gives the name of each page when the visitor is there, unique among all walks."""
         for name, step in self.stops:
             step(visitor)
             yield f"{self.name}-{name}"
+
+
+def place(address: str) -> str | None:
+    """The row of the web interface's ``PLACES`` that an address belongs to."""
+    path = urlsplit(address).path
+    return next((row for row in PLACES if re.fullmatch(re.sub(r"{\w+}", "[^/]+", row), path)), None)
 
 
 def opens(path: str) -> Step:

@@ -19,12 +19,13 @@ _DEAF = "http://127.0.0.1:9/events"
 def walks() -> tuple[Walk, ...]:
     """Every page of the web interface, without the API screens' tried calls."""
     return (
-        Walk("visitor", _visitor()),
-        Walk("returned", _returned()),
-        Walk("user-without-clients", _newcomer()),
-        Walk("user", _user()),
-        Walk("journey", _journey()),
-        Walk("deliveries", _deliveries()),
+        Walk("website-visitor", _visitor(), ("/", "/terms", "/register", "/sign-in", "/specifications/{screen}")),
+        Walk("website-returned", _returned(), ("/authorize/callback", "/payments/callback")),
+        Walk("website-newcomer", _newcomer(), ("/", "/clients", "/authorize", "/deliveries")),
+        Walk("website-user", _user(), ("/clients/new", "/clients/{client_id}", "/clients", "/", "/sign-out")),
+        Walk("website-journey", _journey(), ("/authorize", "/authorize/callback", "/specifications/{screen}")),
+        Walk("website-journey-with-a-secret", _journey_with_a_secret(), ("/authorize/callback",)),
+        Walk("website-deliveries", _deliveries(), ("/deliveries", "/deliveries/{delivery_id}")),
     )
 
 
@@ -90,6 +91,14 @@ def _journey() -> Stops:
         ("authorize-again", opens("/authorize")),
         ("ended", _ends_the_consent),
         ("journey-not-found", opens("/authorize/callback?state=")),
+    )
+
+
+def _journey_with_a_secret() -> Stops:
+    return (
+        ("under-way", _leaves_the_bank),
+        ("code", _comes_back_with_a_code),
+        ("code-refused", presses("Exchange the code", client_secret="not the secret")),
     )
 
 
@@ -165,6 +174,20 @@ def _is_refused(visitor: Visitor) -> None:
     user.refuse(visitor, 2)
 
 
+def _leaves_the_bank(visitor: Visitor) -> None:
+    user.register(visitor)
+    user.create_client(visitor, has_secret=True)
+    user.choose_bank(visitor, 2)
+    user.run_request(visitor)
+    visitor.open("/authorize")
+    with visitor.page.expect_navigation():
+        visitor.page.locator("tbody a").first.click()
+
+
+def _comes_back_with_a_code(visitor: Visitor) -> None:
+    user.authorize(visitor, 2)
+
+
 def _ends_the_consent(visitor: Visitor) -> None:
     visitor.page.locator("tbody a").first.click()
     visitor.press("End the consent")
@@ -178,5 +201,4 @@ def _opens_no_deliveries(visitor: Visitor) -> None:
 
 def _sends_a_test_event(visitor: Visitor) -> None:
     visitor.press("Send a test event")
-    visitor.page.wait_for_timeout(500)
-    visitor.page.reload()
+    user.reload_until(visitor, visitor.page.locator("article.attempt"))

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import argon2
 import pytest
 
 from chalicelib import website
 from chalicelib.website import users
-from chalicelib.website.attempts import LIMITS
+from chalicelib.website.attempts import LIMITS, Limit
 from chalicelib.website.pages import COOKIE
 from chalicelib.website.sessions import LIFETIME
 from tests.website.person import PASSWORD, Person
@@ -195,6 +195,19 @@ def test_an_address_that_tries_many_accounts_is_stopped(
     answers = [visitor.sign_in(f"{number}{registered}").status for number in range(LIMITS["address"].attempts + 1)]
 
     assert answers[-2:] == [401, 429]
+
+
+def test_an_address_that_registers_many_users_is_stopped(
+    world: World, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(cast(dict[str, Limit], LIMITS), "registrations", Limit(1, 3600))
+    assert visitor.register(f"first-{email}").status == 303
+    another = Person(world)
+    stopped = another.register(email)
+
+    assert (stopped.status, "Too many attempts" in another.text) == (429, True)
+    assert 0 < int(stopped.headers["retry-after"]) <= 3600
+    assert world.hub.users.find(email) is None
 
 
 # -- sessions

@@ -45,6 +45,15 @@ def test_so_many_attempts_are_allowed_in_a_window_and_no_more(world: World, name
     world.hub.attempts.count([(name, "whom")])
 
 
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_counter_is_kept_until_its_window_is_over_and_not_for_good(world: World, name: str) -> None:
+    world.hub.attempts.count([(name, "whom")])
+    (counter,) = world.hub.store.scan("website")
+
+    window = LIMITS[name].seconds
+    assert world.clock.time() + window <= counter["expires_at"] <= world.clock.time() + 2 * window
+
+
 def test_one_that_is_stopped_counts_for_nobody(world: World) -> None:
     for _ in range(LIMITS["account"].attempts):
         world.hub.attempts.count([("account", "whom")])

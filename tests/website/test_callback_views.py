@@ -15,6 +15,8 @@ from tests.website.journey import SCOPES, approve, open_request, run, shown_requ
 from tests.website.person import Person
 from tests.world import IBAN, World
 
+CODE = f"{'0' * 22}.{'A' * 43}"
+
 # -- with a journey of one's own
 
 
@@ -159,7 +161,7 @@ def test_a_client_with_a_secret_is_asked_for_it(world: World, user: Person, secr
     user.get(approve(world, run(user, client_id)))
     user.follow()
     state = user.hidden("state")
-    assert "The client has a secret" in user.text
+    assert "Enter the client's secret" in user.text
 
     wrong = user.post("/authorize/callback", state=state, action="exchange", client_secret="x")
     assert (wrong.status, "enter its secret" in user.text) == (400, True)

@@ -185,7 +185,7 @@ def test_the_page_of_a_delivery_stays_small_however_much_there_is_to_show(
         world.receiver.answers = [Reply(503, b"", {**headers, "Server": "s" * 200}, 0.1)]
         send(world)
         world.clock.advance(30 * 3600)
-    user.cookies = {"causeway_session": world.hub.sessions.begin(email).cookie}
+    user = Person.signed_in(world, email)
     answer = user.get(path)
 
     assert user.text.count("status 503") == 20  # the tag and the sentence

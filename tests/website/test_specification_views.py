@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import re
+import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
+from typing import cast
 from urllib.parse import quote
 
 import pytest
 
+from chalicelib import website
 from chalicelib.bootstrap import Hub
 from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.clients import Client
-from chalicelib.website import own_clients, specification_views
-from chalicelib.website.descriptions import description
+from chalicelib.website import own_clients, site
+from chalicelib.website.descriptions import DOCUMENTS, description
 from chalicelib.website.journeys import Journey
 from chalicelib.website.pages import COOKIE, statics
-from chalicelib.website.screens import SCREENS, Screen
+from chalicelib.website.screens import SCREENS
 from tests.world import Answer, World
 
+ROOM = Path(str(website.__file__)).parent
 OWNER = "specifications@example.com"
 TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
 
@@ -59,6 +67,17 @@ def journey(hub: Hub, client: Client, *, owner: str = OWNER, expires_in: int = 3
     return hub.journeys.exchanged(hub.journeys.exchanging(begun), answer)
 
 
+def load_anew(monkeypatch: pytest.MonkeyPatch, name: str, file: Path) -> ModuleType:
+    """Have a module loaded from a file once more, for this test: what it works out when it is loaded comes anew."""
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
 # -- what everybody sees
 
 
@@ -80,10 +99,32 @@ def test_every_operation_stands_on_exactly_one_screen(world: World) -> None:
     assert sum(page.count("opblock-summary-method") for page in pages) == count
 
 
-def test_a_document_without_a_tag_is_shown_whole(world: World) -> None:
-    _, operations = specification_views._contents(Screen("all", "All", "tpp", None))
+def test_there_is_no_screen_for_cards_while_they_have_no_document(world: World) -> None:
+    if "cards" in DOCUMENTS:
+        pytest.skip("cards have a document")
 
-    assert {operation.path for operation in operations} >= {"/tpp/accounts", "/tpp/payment_initiation", "/tpp/token"}
+    assert shown(world, "cards").status == 404
+    assert "/specifications/cards" not in shown(world, "account").text
+
+
+def test_the_cards_screen_appears_with_its_document_and_shows_all_of_it(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summaries = {"/cards": "Order a card", "/cards/limits": "Change the limits"}
+    paths = {path: {"post": {"summary": summary, "tags": [summary]}} for path, summary in summaries.items()}
+    document = {"info": {"title": "Cards", "summary": "Cards of customers."}, "paths": paths}
+    shutil.copytree(ROOM / "openapi", tmp_path / "openapi")
+    (tmp_path / "openapi" / "cards.json").write_text(json.dumps(document), encoding="utf-8")
+    shutil.copy(ROOM / "descriptions.py", tmp_path)
+    for name, folder in (("descriptions", tmp_path), ("screens", ROOM), ("specification_views", ROOM)):
+        views = load_anew(monkeypatch, f"{website.__name__}.{name}", folder / f"{name}.py")
+    places = cast(dict[tuple[str, str], site.View], site.FOR_EVERYBODY)
+    monkeypatch.setitem(places, ("GET", "/specifications/{screen}"), views.screen)
+
+    assert re.search(r'<a href="/specifications/cards">Cards</a>', shown(world, "account").text)
+    text = shown(world, "cards").text
+    assert all(summary in text for summary in ("Cards of customers.", *summaries.values()))
+    assert text.count("opblock-summary-method") == 2
 
 
 def test_a_screen_that_does_not_exist_is_told(world: World) -> None:
@@ -221,8 +262,7 @@ def test_the_token_of_a_consent_that_has_ended_is_not_brought(world: World, cook
 
 def test_neither_page_nor_script_names_the_address_of_another_site(world: World) -> None:
     own = world.hub.settings.public_url
-    room = Path(specification_views.__file__).parent / "static"
-    files = [(room / f"specification.{kind}").read_text("utf-8") for kind in ("js", "css")]
+    files = [(ROOM / "static" / f"specification.{kind}").read_text("utf-8") for kind in ("js", "css")]
 
     for text in (shown(world, "payments").text, *files):
         assert [url for url in re.findall(r"https?://[^\s\"'`$]+", text) if not url.startswith(own)] == []

@@ -1,0 +1,54 @@
+"""Walks: by the names that the documents give, pictures are made of them; by any other, of none, and it is said."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from tests.browser import __main__ as command
+from tests.browser.pages import WALKS
+from tests.browser.walks import place
+from tests.documents import EVERYTHING, ROOT
+
+pytestmark = pytest.mark.pages
+
+COMMAND = (ROOT / "tests" / "browser" / "__main__.py").read_text("utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+
+
+def test_every_name_that_is_given_fits_a_walk() -> None:
+    named = re.findall(r"make screenshots ONLY=([\w-]+)", EVERYTHING)
+    named += re.findall(r"^screenshots:.*ONLY=([\w-]+)", MAKEFILE, re.MULTILINE)
+    named += re.findall(r"for example ([\w-]+) or ([\w-]+)", COMMAND)[0]
+
+    assert len(named) >= 4
+    assert [name for name in named if not any(walk.name.startswith(name) for walk in WALKS)] == []
+
+
+def test_a_walk_has_its_name_to_itself() -> None:
+    assert len({walk.name for walk in WALKS}) == len(WALKS)
+
+
+def test_where_no_walk_fits_the_command_says_so_and_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["python -m tests.browser", "--only", "nothing"])
+
+    assert command.main() == 1
+    assert re.search("no walk's name begins with nothing; there are .*website-visitor", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("address", "row"),
+    [
+        ("http://127.0.0.1:8000/", "/"),
+        ("http://127.0.0.1:8000/clients/new?draft=x", "/clients/new"),
+        ("http://127.0.0.1:8000/clients/0000", "/clients/{client_id}"),
+        ("http://127.0.0.1:8000/clients/0000/more", None),
+        ("http://127.0.0.1:8000/nowhere", None),
+    ],
+)
+def test_an_address_belongs_to_one_place(address: str, row: str | None) -> None:
+    assert place(address) == row

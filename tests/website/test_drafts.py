@@ -1,0 +1,39 @@
+"""Drafts: what comes of one is the same for its owner, different for everybody else, and nobody's to choose."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.world import World
+
+
+def test_a_draft_begins_with_its_time(world: World) -> None:
+    before = world.hub.drafts.new()
+    world.clock.advance(1)
+    after = world.hub.drafts.new()
+
+    assert int(before[:8], 16) == world.clock.time() - 1
+    assert before < after
+    assert world.hub.drafts.read(after) == after
+
+
+@pytest.mark.parametrize("given", ["", "x" * 30, "0" * 29, "0" * 31, "A" * 30, "0" * 30 + "\n"])
+def test_what_is_no_draft_is_replaced(world: World, given: str) -> None:
+    assert re.fullmatch("[0-9a-f]{30}", world.hub.drafts.read(given))
+    assert world.hub.drafts.read(given) != given
+
+
+def test_what_is_worked_out_is_the_same_in_every_process(world: World) -> None:
+    draft = world.hub.drafts.new()
+
+    assert world.hub.drafts.text(draft, "ada", "state") == world.another_process().drafts.text(draft, "ada", "state")
+
+
+def test_another_draft_owner_or_purpose_gives_something_else(world: World) -> None:
+    drafts, draft = world.hub.drafts, world.hub.drafts.new()
+    given = [(draft, "ada", "state"), (drafts.new(), "ada", "state"), (draft, "bob", "state"), (draft, "ada", "secret")]
+
+    assert len({drafts.text(*each) for each in given}) == len(given)
+    assert all(re.fullmatch("[A-Za-z0-9_-]{43}", drafts.text(*each)) for each in given)
