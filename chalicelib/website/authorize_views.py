@@ -12,6 +12,8 @@ from chalicelib.foundation import pages
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.clients import Client, UnknownClient
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.scopes import Scope, Version
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.website.listing import cut
 from chalicelib.website.own_clients import newest_first, suggested
 from chalicelib.website.pages import Visit, page
@@ -98,10 +100,20 @@ def _request_page(visit: Visit, choice: Choice, problem: str = "", status: int =
     )
 
 
-def _services(bank: Bank) -> list[tuple[str, list[object]]]:
-    """The bank's scopes by the role that they belong to."""
+def _services(bank: Bank) -> list[tuple[str, list[tuple[Scope, str]]]]:
+    """The bank's scopes by the role that they belong to, each with the calls that it allows."""
     names = dict.fromkeys(scope.service for scope in bank.scopes)
-    return [(name, [scope for scope in bank.scopes if scope.service == name]) for name in names]
+    return [
+        (name, [(scope, _calls(bank.api_version, scope)) for scope in bank.scopes if scope.service == name])
+        for name in names
+    ]
+
+
+def _calls(version: Version, scope: Scope) -> str:
+    """The calls that need a scope, as in ``GET /tpp/accounts``."""
+    tables = [(call.method, call) for call in RELAYED] + [("POST", call) for call in PAYMENTS]
+    rows = [(f"{method} {call.path}", call.webhooks.get(version)) for method, call in tables]
+    return ", ".join(name for name, webhook in rows if webhook and webhook.scope == scope.name)
 
 
 def _curl(client: Client, body: object) -> str:

@@ -16,7 +16,7 @@ def home(visit: Visit) -> Response:
         visit,
         "home.html",
         bank_base=hub().settings.bank_api_url,
-        banks=hub().banks.directory(),
+        banks=sorted(hub().banks.directory(), key=lambda bank: str(bank["name"]).casefold()),
         clients=clients,
         journeys=journeys,
     )

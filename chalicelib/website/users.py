@@ -114,7 +114,9 @@ def _check_password(name: str, password: str) -> None:
     estimate = zxcvbn(password[:_ESTIMATED], user_inputs=[name, *name.split("@")])
     if estimate["score"] < _GUESSABLE:
         reason = estimate["feedback"]["warning"] or "It would be guessed within a million attempts."
-        raise InvalidUser("password", f"password is too common: {reason[:1].lower()}{reason[1:].removesuffix('.')}")
+        raise InvalidUser(
+            "password", f"password is too easy to guess: {reason[:1].lower()}{reason[1:].removesuffix('.')}"
+        )
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import Any
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.payments import STATUSES
+from chalicelib.openbanking.protocol.scopes import Service
 
 BACK_WITHOUT_CODE: Mapping[str, str] = {
     "access_denied": "Nothing was approved. Authorize again, and approve every permission at the bank.",
@@ -55,8 +56,9 @@ JOURNEY: Mapping[str, str] = {
 
 
 def sentence(text: str) -> str:
-    """A message of the service as a sentence."""
-    capital = text[:1].upper() + text[1:]
+    """A message of the service as a sentence; the name of a member keeps its spelling."""
+    is_name = "_" in text.partition(" ")[0]
+    capital = text if is_name else text[:1].upper() + text[1:]
     return capital if capital.endswith((".", "!", "?")) else f"{capital}."
 
 
@@ -105,10 +107,18 @@ def patience(seconds: int) -> str:
     return f"Too many attempts. Please wait {span(seconds)} and try again; nothing was tried now."
 
 
+SERVICES: Mapping[Service, str] = {
+    "AISP": "Account information",
+    "PISP": "Payments",
+    "CBPII": "Confirmation of funds",
+}
+"""The roles that scopes belong to."""
+
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "moment": moment,
     "timestamp": timestamp,
     "span": span,
     "sentence": sentence,
+    "service_name": SERVICES.__getitem__,
     "journey_stage": JOURNEY.__getitem__,
 }

@@ -80,6 +80,9 @@ def test_the_request_is_built_before_ones_eyes(visitor: Visitor) -> None:
     assert "account.balance" in before["scopes"]
     assert "account.balance" not in body()["scopes"]
     assert body()["state"] == before["state"]
+    visitor.page.get_by_label("One-time").check()
+    visitor.page.wait_for_function("() => document.querySelector('#request pre').textContent.includes('one_time')")
+    assert body()["scopes"] == ["payment.init"]
     visitor.page.get_by_text("As curl").click()
     assert client_id in visitor.page.locator("#curl").inner_text()
     at_the_bank = f"{visitor.bank(1)['domain']}/authorize?"

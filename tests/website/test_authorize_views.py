@@ -42,7 +42,7 @@ def test_an_inactive_client_cannot_be_chosen(user: Person) -> None:
 def test_the_scopes_of_the_chosen_bank_are_shown_with_their_meaning(user: Person, client_id: str) -> None:
     open_request(user, client_id, "BETADEF1")
 
-    assert "accounts.transactions transactions" in user.text
+    assert "accounts.transactions Transactions: GET /tpp/account_transactions" in user.text
     assert "account.list" not in user.text
     assert set(user.checked("scope")) == set(shown_request(user)["scopes"])
     assert user.checked("pkce") == ["yes"]
@@ -162,7 +162,7 @@ def test_in_production_a_proof_key_is_needed(world: World, user: Person, client_
     vars(world.hub).pop("web_tpp")
     run(user, client_id, pkce=None)
 
-    assert "Code_challenge is required (PKCE)" in user.text
+    assert "code_challenge is required (PKCE)" in user.text
 
 
 def test_a_second_click_leads_to_the_same_place_at_the_bank(user: Person, client_id: str) -> None:
@@ -194,3 +194,10 @@ def test_a_client_that_was_switched_off_meanwhile_does_not_ask(world: World, use
     run(user, client_id)
 
     assert "You have no active client" in user.text
+
+
+def test_each_scope_names_the_calls_that_it_allows(user: Person, client_id: str) -> None:
+    open_request(user, client_id, "BETADEF1")
+
+    assert "accounts Account list and details: GET /tpp/accounts, GET /tpp/account " in user.text
+    assert "payments.bulk Bulk payment initiation: POST /tpp/bulk_payment_initiation " in user.text

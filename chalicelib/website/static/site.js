@@ -31,7 +31,11 @@ for (const input of document.querySelectorAll("[data-filter]")) {
 for (const form of document.querySelectorAll("[data-preview]")) {
   const shown = document.getElementById(form.dataset.preview);
   let latest = 0;
-  form.addEventListener("change", async () => {
+  form.addEventListener("change", async (event) => {
+    if (event.target.value === "one_time") {
+      // Such a consent goes with payments only.
+      for (const box of form.querySelectorAll("[data-service]")) box.checked &&= box.dataset.service === "PISP";
+    }
     const mine = ++latest;
     const address = `${form.action}?${new URLSearchParams(new FormData(form))}`;
     const answer = await fetch(address, { credentials: "same-origin" });
