@@ -69,7 +69,7 @@ async function learn() {
   } catch {
     return { sentence: "Locked. The service did not answer, so nobody knows whether the credentials are good." };
   }
-  if (!answer.ok) return { sentence: `These credentials will be refused: ${body.details ?? body.title}.` };
+  if (!answer.ok) return { sentence: `These credentials will be refused. The service says: “${body.details ?? body.title}”` };
   if (!held.token) return { sentence: "Locked. Calls for a person's data carry an access token as well." };
   const until = body.valid_until.slice(0, 10);
   return { consent: body, sentence: `Locked. A consent at ${body.bic} until ${until}: ${body.scopes.join(", ")}.` };
