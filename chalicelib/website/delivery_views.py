@@ -19,7 +19,7 @@ from chalicelib.website.pages import Visit, go, link, message, page
 from chalicelib.website.wording import patience
 
 _DONE = {
-    "resent": "It is being sent again, with all its attempts before it.",
+    "resent": "It is being sent again now, and as often as the first time if it fails.",
     "sent": "A test event is on its way. Load the page again to see how far it has come.",
 }
 _WITH_HEADERS = 5

@@ -104,7 +104,8 @@ def span(seconds: int) -> str:
 
 def patience(seconds: int) -> str:
     """What to do about too many attempts."""
-    return f"Too many attempts. Please wait {span(seconds)} and try again; nothing was tried now."
+    whole = seconds if seconds < 60 else -(-seconds // 60) * 60  # who waits as told must not be refused again
+    return f"Too many attempts. Please wait {span(whole)} and try again; nothing was tried now."
 
 
 SERVICES: Mapping[Service, str] = {

@@ -108,7 +108,7 @@ def test_credentials_that_will_be_refused_are_told_at_once(visitor: Visitor) -> 
     visitor.fill("Client ID", "nobody")
     visitor.page.get_by_role("button", name="Lock").click()
 
-    visitor.page.get_by_text("These credentials will be refused. The service says: “no active client has this Client ID").wait_for()
+    visitor.page.get_by_text("will be refused. The service says: “no active client has this Client ID").wait_for()
 
 
 def test_credentials_hold_across_screens_and_reloads_until_logout(visitor: Visitor) -> None:

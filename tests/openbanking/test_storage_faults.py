@@ -24,6 +24,7 @@ from tests.openbanking.scenes import (
 )
 from tests.openbanking.spelling import TOKEN, URL
 from tests.openbanking.test_payments import Payer
+from tests.website import fault_scenes  # noqa: F401 - its scenes are played, too
 from tests.world import IBAN, Answer, World
 
 pytestmark = pytest.mark.faults

@@ -42,7 +42,7 @@ for (const form of document.querySelectorAll("[data-preview]")) {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const made = page.getElementById(form.dataset.preview);
     if (mine !== latest || !made) return;
-    for (const part of ["pre", "#curl"]) {
+    for (const part of ["pre code", "#curl"]) {
       shown.querySelector(part).textContent = made.querySelector(part).textContent;
     }
   });
