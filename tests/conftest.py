@@ -7,8 +7,10 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from io import StringIO
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
@@ -85,8 +87,14 @@ def resources() -> Iterator[None]:
     with mock_aws():
         if DYNAMODB_ENDPOINT:
             os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = DYNAMODB_ENDPOINT
-        lay(emulated=True, dynamodb_apart=bool(DYNAMODB_ENDPOINT))
+        with _nothing_expires() if DYNAMODB_ENDPOINT else nullcontext():
+            lay(emulated=True, dynamodb_apart=bool(DYNAMODB_ENDPOINT))
         yield
+
+
+def _nothing_expires() -> AbstractContextManager[Any]:
+    """DynamoDB Local removes what has expired by the machine's clock, which is far ahead of the tests'."""
+    return patch("infra.local.resources.expire_items")
 
 
 @pytest.fixture(scope="session")
