@@ -96,9 +96,18 @@ def page(
     return pages.html_answer(text, status, security, visit.cookie_to_set if visit else "")
 
 
-def message(visit: Visit | None, title: str, what: str, next_step: str, *, status: int, **values: str) -> Response:
+def message(
+    visit: Visit | None,
+    title: str,
+    what: str,
+    next_step: str,
+    *,
+    status: int,
+    link: str = "",
+    label: str = "",
+    request_id: str = "",
+) -> Response:
     """A page that says what happened and what to do; ``link`` and ``label`` lead on, ``request_id`` is to quote."""
-    shown = {"link": "", "label": "", "request_id": ""} | values
     return page(
         visit,
         "message.html",
@@ -107,7 +116,9 @@ def message(visit: Visit | None, title: str, what: str, next_step: str, *, statu
         title=title,
         what=what,
         next_step=next_step,
-        **shown,
+        link=link,
+        label=label,
+        request_id=request_id,
     )
 
 

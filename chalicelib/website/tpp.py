@@ -6,6 +6,7 @@ worked out of the draft that the page carries.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -85,14 +86,14 @@ class Tpp:
             "callback_url": choice.client.callback_url,
         }
         verifier = self._worked_out(choice, "verifier") if choice.with_challenge else None
-        try:
+        journey: Journey | None = None
+        with contextlib.suppress(Moved):  # by a first click
             journey = self.journeys.begin(choice.owner, body["state"], members, verifier)
-        except Moved:
-            return self.authorization_flow.authorize(choice.client, request, repeatable=True).request_url
         try:
             return self.authorization_flow.authorize(choice.client, request, repeatable=True).request_url
         except Refusal:
-            self.journeys.forget(journey)
+            if journey is not None:
+                self.journeys.forget(journey)
             raise
 
     def come_back(self, owner: str, query: Mapping[str, str]) -> Journey | None:
