@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,18 @@ def stack_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def stack(stack_log: Path) -> Iterator[dict[str, Any]]:
-    """What the running stack's file says."""
+    """What the running stack's file says. Its data are its own: its worker would take the deliveries of other tests."""
     from infra.local.background import started
+    from infra.local.dynamodb_local import DynamoDBLocal
 
     environ = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    if DYNAMODB_ENDPOINT:
-        environ["AWS_ENDPOINT_URL_DYNAMODB"] = DYNAMODB_ENDPOINT
-    with stack_log.open("wb") as log, started(environ=environ, output=log) as content:
-        yield content
+    with ExitStack() as ending:
+        if DYNAMODB_ENDPOINT:
+            engine = DynamoDBLocal()
+            ending.callback(engine.stop)
+            environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.wait()
+        log = ending.enter_context(stack_log.open("wb"))
+        yield ending.enter_context(started(environ=environ, output=log))
 
 
 @pytest.fixture

@@ -103,11 +103,14 @@ class IdempotencyKeys:
         """The write that keeps a claim's answer."""
         return self._keeping(claim, {"answer": answer})
 
-    def keeping_refusal(self, claim: Claim, refusal: Refusal, request_id: str) -> Put:
-        """The write that keeps the refusal that the request with ``request_id`` is answered with."""
+    def first(self, request_id: str) -> tuple[str, int]:
+        """What the answer to a request, and every repeat of it, says of its time: ``Refusal.first``."""
+        return request_id, self._clock.time()
+
+    def keeping_refusal(self, claim: Claim, refusal: Refusal) -> Put:
+        """The write that keeps a refusal, with the request that it answered first."""
         details = [[detail.fault.name, detail.details] for detail in refusal.details]
-        first = [request_id, self._clock.time()]
-        members = {"fault": refusal.fault.name, "message": refusal.message, "details": details, "first": first}
+        members = {"fault": refusal.fault.name, "message": refusal.message, "details": details, "first": refusal.first}
         return self._keeping(claim, {"refusal": members})
 
     def _keeping(self, claim: Claim, outcome: dict[str, Any]) -> Put:

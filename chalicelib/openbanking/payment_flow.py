@@ -103,6 +103,7 @@ class PaymentFlow:
             answer = self.execution.send(order, request, outgoing)
         except BankFailed as failure:
             refusal = explained(failure)
+            refusal.first = self.keys.first(request_id)
             self._end_in_vain(order, refusal, request_id, never_reached=failure.reach == "never")
             raise refusal from failure
         self._end(order, answer.body, request_id)
@@ -207,7 +208,7 @@ class PaymentFlow:
 
     def _end_in_vain(self, order: Order, refusal: Refusal, request_id: str, *, never_reached: bool) -> None:
         """Keep the refusal for repeats, and give a one-time consent back when the bank was provably never reached."""
-        kept = self._kept(order, lambda claim: self.keys.keeping_refusal(claim, refusal, request_id))
+        kept = self._kept(order, lambda claim: self.keys.keeping_refusal(claim, refusal))
         try:
             if never_reached:
                 self.execution.give_back(order.caller, order.attempt, kept)

@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.outbound import Dropped, NotReached, OutboundError, Reply, TimedOut, TooLarge
+from chalicelib.foundation.store import Store
 from tests.world import IBAN, Answer, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -338,6 +339,23 @@ def test_failures_are_kept_for_repeats_as_well(world: World, version: int) -> No
     assert "not enough money" in first.body["additionalErrors"][0]["details"]
     assert second.text == first.text
     assert payer.calls == 1
+
+
+def test_a_kept_failure_tells_the_time_of_the_first_answer_however_long_it_took_to_keep(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = Payer(world, 2)
+    payer.bank_does(REFUSAL[2])
+    keep = Store.transact
+
+    def slowly(store: Store, operations: Any) -> None:
+        keep(store, operations)
+        world.clock.advance(1)
+
+    monkeypatch.setattr(Store, "transact", slowly)
+    first = payer.pay("key-1")
+
+    assert payer.pay("key-1").text == first.text
 
 
 # -- what is known when the bank failed
