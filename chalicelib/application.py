@@ -10,8 +10,11 @@ from chalice.app import Chalice, Request, Response
 
 from chalicelib.foundation import log
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
+from chalicelib.foundation.web import JSON, text_answer
 from chalicelib.openbanking.answers import refused
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
+
+_CARD_ROUTES = ("/api", "/simulator")
 
 
 class Application(Chalice):
@@ -57,15 +60,32 @@ def _timing(known: str, milliseconds: float) -> str:
 
 def _own_answer(event: Any, route: str, status: int) -> dict[str, Any]:
     """What Chalice refused before, or outside, a view, in the format of the interface that ``route`` belongs to."""
+    given = {name.lower(): value for name, value in (event.get("headers") or {}).items()}.get("x-request-id", "")
+    request_id = given if is_uuid(given) else new_uuid()
+    response = _card_answer(status) if route in _CARD_ROUTES else _open_banking_answer(route, status, request_id)
+    response.headers["X-Request-Id"] = request_id
+    answer: dict[str, Any] = response.to_dict()
+    return answer
+
+
+def _open_banking_answer(route: str, status: int, request_id: str) -> Response:
     if status == 405:
         refusal = Refusal(Fault.NO_SUCH_ACTION, "this method does not exist here")
     elif status < 500:
         refusal = Refusal(Fault.HEADERS, "the request's headers do not fit this call")
     else:
         refusal = Refusal(Fault.INTERNAL, "the service failed; nothing is known to be wrong with the request")
-    given = {name.lower(): value for name, value in (event.get("headers") or {}).items()}.get("x-request-id", "")
-    request_id = given if is_uuid(given) else new_uuid()
-    response: Response = refused(route, refusal, request_id, int(time.time()))
-    response.headers["X-Request-Id"] = request_id
-    answer: dict[str, Any] = response.to_dict()
-    return answer
+    return refused(route, refusal, request_id, int(time.time()))
+
+
+def _card_answer(status: int) -> Response:
+    from chalicelib.cards import envelope
+    from chalicelib.cards.protocol.status_codes import Refused, Status
+
+    if status == 405:
+        refused_call = Refused(Status.NOT_JSON, "the card API takes POST only, with a JSON object as body")
+    elif status < 500:
+        refused_call = Refused(Status.NOT_JSON)
+    else:
+        refused_call = Refused(Status.INTERNAL)
+    return text_answer(envelope.error(refused_call), JSON, status)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from chalicelib.delivery.bodies import Bodies
 from chalicelib.delivery.journal import Journal
@@ -50,6 +52,14 @@ from chalicelib.website.journeys import Journeys
 from chalicelib.website.sessions import Sessions
 from chalicelib.website.tpp import Tpp
 from chalicelib.website.users import Users
+
+if TYPE_CHECKING:  # the card room is loaded when it is first asked for: no other interface waits for it
+    from chalicelib.cards.card_data import CardData
+    from chalicelib.cards.card_keys import CardKeys
+    from chalicelib.cards.credentials import Credentials
+    from chalicelib.cards.dispatch import Dispatch
+    from chalicelib.cards.programmes import Programmes
+    from chalicelib.cards.protocol.actions import Action
 
 
 class Hub:
@@ -239,6 +249,77 @@ class Hub:
     @cached_property
     def consent_expiry(self) -> ConsentExpiry:
         return ConsentExpiry(self.store, self.clock, self.consents, self.events, self.outbox)
+
+    @cached_property
+    def programmes(self) -> Programmes:
+        from chalicelib.cards.programmes import Programmes
+
+        return Programmes(self.store, self.clock)
+
+    @cached_property
+    def credentials(self) -> Credentials:
+        from chalicelib.cards.credentials import Credentials
+
+        return Credentials(self.store, self.clock)
+
+    @cached_property
+    def card_keys(self) -> CardKeys:
+        from chalicelib.cards.card_keys import CardKeys
+
+        kms = aws.Kms(self.settings.kms_key_id)
+        return CardKeys(self.secrets, kms, self.settings.card_keys_secret, self.clock)
+
+    @cached_property
+    def card_data(self) -> CardData:
+        from chalicelib.cards.card_data import CardData
+
+        return CardData(self.vault, self.card_keys)
+
+    @cached_property
+    def card_api(self) -> Dispatch:
+        from chalicelib.cards.protocol.actions import ACTIONS
+
+        return self._card_dispatch(ACTIONS)
+
+    @cached_property
+    def card_simulator(self) -> Dispatch:
+        from chalicelib.cards.protocol.actions import SIMULATED
+
+        return self._card_dispatch(SIMULATED)
+
+    def _card_dispatch(self, actions: Mapping[str, Action]) -> Dispatch:
+        from chalicelib.cards.dispatch import Dispatch
+        from chalicelib.cards.references import References
+
+        references = References(self.vault, self.card_data)
+        return Dispatch(
+            self.store, self.clock, self.credentials, self.programmes, references, self._card_flows, actions
+        )
+
+    @cached_property
+    def _card_flows(self) -> dict[str, object]:
+        """Who carries the card API's actions out, by the names in its table."""
+        from chalicelib.cards.account_flow import AccountFlow
+        from chalicelib.cards.acs_flow import AcsFlow
+        from chalicelib.cards.authorizing import Authorizing
+        from chalicelib.cards.card_data_flow import CardDataFlow
+        from chalicelib.cards.card_flow import CardFlow
+        from chalicelib.cards.holder_flow import HolderFlow
+        from chalicelib.cards.issuing import Issuing
+        from chalicelib.cards.reissuing import Reissuing
+        from chalicelib.cards.sequences import Sequences
+
+        sequences, card_data = Sequences(self.store), self.card_data
+        return {
+            "accounts": AccountFlow(sequences),
+            "acs": AcsFlow(sequences, card_data),
+            "authorizing": Authorizing(sequences, card_data),
+            "card_data": CardDataFlow(card_data),
+            "cards": CardFlow(card_data),
+            "holders": HolderFlow(sequences),
+            "issuing": Issuing(sequences, card_data),
+            "reissuing": Reissuing(sequences, card_data),
+        }
 
     @cached_property
     def worker(self) -> Worker:

@@ -14,6 +14,17 @@ _FIELDS = {
     "chalicelib.foundation.fields.Amount": "builtins.object",
     "chalicelib.foundation.fields.Country": "builtins.str",
     "chalicelib.foundation.fields.Whole": "builtins.int",
+    "chalicelib.cards.protocol.fields.N": "builtins.int",
+    "chalicelib.cards.protocol.fields.Range": "builtins.int",
+    "chalicelib.cards.protocol.fields.Digits": "builtins.str",
+    "chalicelib.cards.protocol.fields.AN": "builtins.str",
+    "chalicelib.cards.protocol.fields.A": "builtins.str",
+    "chalicelib.cards.protocol.fields.ANS": "builtins.str",
+    "chalicelib.cards.protocol.fields.AS": "builtins.str",
+}
+_LISTS = {
+    "chalicelib.cards.protocol.fields.ExtList": "builtins.int",
+    "chalicelib.cards.protocol.fields.Beside": "builtins.int",
 }
 
 
@@ -21,6 +32,10 @@ class FieldsPlugin(Plugin):
     """Answers what a length in brackets means."""
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
+        if fullname in _LISTS:
+            return lambda context: context.api.named_type(
+                "builtins.tuple", [context.api.named_type(_LISTS[fullname], [])]
+            )
         if fullname not in _FIELDS:
             return None
         return lambda context: context.api.named_type(_FIELDS[fullname], [])

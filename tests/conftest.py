@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
@@ -33,8 +33,11 @@ from chalicelib.foundation import log  # noqa: E402
 from tests import lean_emulator  # noqa: E402
 from tests.world import World  # noqa: E402
 
+if TYPE_CHECKING:
+    from tests.cards.leak_watch import Watch
+
 log.logger()  # writes where pytest looks, and not wherever a test that logs first has its output go
-pytest_plugins = ["tests.stack"]
+pytest_plugins = ["tests.cards.leak_watch", "tests.stack"]
 
 STACK_ROOMS = ("tests/e2e/", "tests/browser/")
 LONG_ROOMS = (*STACK_ROOMS, "tests/infra/", "tests/bench/")
@@ -77,8 +80,11 @@ class Lines:
 
 
 @pytest.fixture(scope="session")
-def resources() -> Iterator[None]:
-    """The real template, laid on an emulator in this process; once, since tests do not share records."""
+def resources(leak_watch: Watch) -> Iterator[None]:
+    """The real template, laid on an emulator in this process; once, since tests do not share records.
+
+    In the end nobody can read card data of any test in any table.
+    """
     from moto import mock_aws
 
     from infra.local.resources import lay
@@ -90,6 +96,7 @@ def resources() -> Iterator[None]:
         with _nothing_expires() if DYNAMODB_ENDPOINT else nullcontext():
             lay(emulated=True, dynamodb_apart=bool(DYNAMODB_ENDPOINT))
         yield
+        leak_watch.search_tables()
 
 
 def _nothing_expires() -> AbstractContextManager[Any]:

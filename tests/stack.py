@@ -12,6 +12,8 @@ import pytest
 
 from chalicelib import bootstrap
 from chalicelib.foundation.settings import Settings
+from tests.cards.leak_watch import none_of
+from tests.cards.stack_search import read_in_stack
 from tests.conftest import DYNAMODB_ENDPOINT
 from tests.e2e.parties import Tpp
 
@@ -23,7 +25,10 @@ def stack_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def stack(stack_log: Path) -> Iterator[dict[str, Any]]:
-    """What the running stack's file says. Its data are its own: its worker would take the deliveries of other tests."""
+    """What the running stack's file says. Its data are its own: its worker would take the deliveries of other tests.
+
+    In the end nobody can read card data in its tables or its log.
+    """
     from infra.local.background import started
     from infra.local.dynamodb_local import DynamoDBLocal
 
@@ -34,7 +39,9 @@ def stack(stack_log: Path) -> Iterator[dict[str, Any]]:
             ending.callback(engine.stop)
             environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.wait()
         log = ending.enter_context(stack_log.open("wb"))
-        yield ending.enter_context(started(environ=environ, output=log))
+        content = ending.enter_context(started(environ=environ, output=log))
+        yield content
+        none_of(read_in_stack(content, stack_log))
 
 
 @pytest.fixture

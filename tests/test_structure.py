@@ -33,9 +33,11 @@ RECORD_NAMES = (
     "payments",
     "replays",
 )
+CARD_RECORDS = ("catalogue", "programmes", "credentials")
 WEBSITE_RECORDS = ("users", "sessions", "attempts", "journeys")
 RECORDS = [
     *(f"{OPEN_BANKING}.{name}" for name in RECORD_NAMES),
+    *(f"{PACKAGE}.cards.{name}" for name in CARD_RECORDS),
     *(f"{PACKAGE}.website.{name}" for name in WEBSITE_RECORDS),
     f"{PACKAGE}.statistics.daily_reports",
 ]

@@ -6,7 +6,7 @@ import contextlib
 import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -23,9 +23,12 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import StoreUnavailable
 from chalicelib.openbanking.bank_record import Bank, NewBank
 from chalicelib.openbanking.clients import Client
+from infra.programme import file, loading
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 IBAN = "GB33BUKB20201555555555"
+GROWING = ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries", "website", "cards")
+"""The tables that grow with every test."""
 
 
 @dataclass(frozen=True)
@@ -132,15 +135,17 @@ class World:
         self.receiver = Receiver()
         self.client: Client = None  # type: ignore[assignment]
         self.client_secret: str | None = None
+        self.card_secrets: Mapping[str, Mapping[str, str]] = {}
         hub.__dict__["outbound"] = ScriptedOutbound(banks, self.receiver)
 
     @classmethod
     def first(cls) -> World:
-        """Make the keys and register the banks; needs the resources."""
+        """Make the keys, register the banks and load the demonstration programmes; needs the resources."""
         hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), ManualClock(START))
         if "amazonaws" in hub.store._client.meta.endpoint_url:  # the emulator, where nothing gets better by waiting
             hub.store._pause = lambda seconds: None
         hub.keyring.initialise()
+        hub.card_keys.initialise()
         banks = {}
         for version, bic, country in ((1, "ALPHGB21", "GB"), (2, "BETADEF1", "DE")):
             key = signatures.load_private_key(signatures.generate_private_pem())
@@ -155,7 +160,15 @@ class World:
             )
             bank, api_key = hub.banks.add(new)
             banks[version] = BankSide(bank, api_key, key)
-        return cls(hub, banks)
+        world = cls(hub, banks)
+        loaded = loading.load(hub, file.read(file.DEMO.read_text(encoding="utf-8"), "local"))
+        world.card_secrets = {name: asdict(made) for plan in loaded for name, made in plan.secrets.items()}
+        return world
+
+    @property
+    def card_credentials(self) -> Mapping[str, str]:
+        """The members that a body of the card API carries its credential in: the one that may do everything."""
+        return self.card_secrets["full"]
 
     def again(self, settings: Settings | None = None) -> World:
         """The same resources and banks, with nothing remembered, the clock set back, and a new client."""
@@ -164,6 +177,7 @@ class World:
         world = World(self.another_process(settings, ManualClock(START)), banks)
         made = world.hub.clients.create(owner="tpp@example.com", title="Budget Friend")
         world.client, world.client_secret = made.client, made.secret
+        world.card_secrets = self.card_secrets
         return world
 
     def forget_journeys(self) -> None:
@@ -176,7 +190,7 @@ class World:
 
         client = self.hub.store._client
         tables = dynamodb_backends["123456789012"][client.meta.region_name].tables
-        for name in ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries", "website"):
+        for name in GROWING:
             if found := tables.get(f"{self.hub.settings.prefix}-{name}"):
                 found.items.clear()
         for queue in sqs_backends["123456789012"][client.meta.region_name].queues.values():
@@ -188,6 +202,7 @@ class World:
         for name in ("store", "secrets"):
             hub.__dict__[name] = getattr(self.hub, name)
         hub.keyring._private, hub.keyring._kms = self.hub.keyring._private, self.hub.keyring._kms
+        hub.card_keys._kms = self.hub.card_keys._kms
         return hub
 
     @contextlib.contextmanager

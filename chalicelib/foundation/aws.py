@@ -14,7 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.keyring import SecretChanged
+from chalicelib.foundation.secret_keys import SecretChanged
 
 _CONFIG = Config(
     connect_timeout=2,

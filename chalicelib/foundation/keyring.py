@@ -7,78 +7,27 @@ whose ``active_from`` (Unix seconds) has come signs, and both are published, so 
 
 from __future__ import annotations
 
-import base64
-from typing import Any, Protocol
+from typing import Any
 
-from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from chalicelib.foundation import log, signatures
+from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.secret_keys import KeyManagement, SecretKeys, SecretStore, derived_key
 
-CACHED_SECONDS = 60
 _KEYS_DERIVED_FROM = 3
 
 
-class KeyManagement(Protocol):
-    """The part of the KMS that the keyring needs."""
-
-    def generate_data_key(self) -> tuple[bytes, bytes]:
-        """A new 256-bit key: plain and wrapped."""
-
-    def unwrap(self, wrapped: bytes) -> bytes:
-        """The plain key of a wrapped one."""
-
-
-class SecretStore(Protocol):
-    """Where the keyring is kept."""
-
-    def get(self, name: str) -> dict[str, Any]:
-        """The secret's members; empty when nothing was stored yet."""
-
-    def put(self, name: str, value: dict[str, Any], replacing: dict[str, Any] | None = None) -> None:
-        """Replace the secret, if it still is ``replacing``. Raises: SecretChanged."""
-
-
-class SecretChanged(Exception):
-    """Somebody else changed the secret at the same time; theirs holds."""
-
-
-class NoKeys(Exception):
-    """The keyring was never initialised: ``python -m infra.admin keys init`` does it."""
-
-
-class Keyring:
+class Keyring(SecretKeys):
     """Loads the keys on first use and looks for new ones once a minute."""
 
+    always_there = "signing_keys"
+
     def __init__(self, secrets: SecretStore, kms: KeyManagement, name: str, clock: Clock) -> None:
-        self._secrets = secrets
-        self._kms = kms
-        self._name = name
-        self._clock = clock
-        self._state: dict[str, Any] = {}
-        self._loaded_at = 0
-        self._plain: dict[int, bytes] = {}
+        super().__init__(secrets, kms, name, clock)
         self._ciphers: dict[int, AESGCM] = {}
         self._private: dict[str, RSAPrivateKey] = {}
-
-    def initialise(self) -> bool:
-        """Make the first keys; answers whether there were none yet."""
-        state = self._secrets.get(self._name)
-        if state.get("signing_keys"):
-            return False
-        _, wrapped = self._kms.generate_data_key()
-        first = {
-            "signing_keys": [{"pem": signatures.generate_private_pem(), "active_from": 0}],
-            "data_keys": [{"id": 1, "wrapped": base64.b64encode(wrapped).decode()}],
-        }
-        try:
-            self._save(first, replacing=state)
-        except SecretChanged:  # by another initialiser
-            return False
-        return True
 
     def rotate_signing_key(self, overlap: int) -> str:
         """Publish a new signing key now and sign with it after ``overlap`` seconds; answers its key id.
@@ -103,9 +52,8 @@ class Keyring:
             SecretChanged: by another operator at the same time.
         """
         state = self._load()
-        _, wrapped = self._kms.generate_data_key()
         number = int(state["data_keys"][-1]["id"]) + 1
-        entry = {"id": number, "wrapped": base64.b64encode(wrapped).decode()}
+        entry = {"id": number, "wrapped": self._new_key()}
         self._save({**state, "data_keys": [*state["data_keys"], entry]}, replacing=state)
         return number
 
@@ -135,22 +83,17 @@ class Keyring:
         numbers = [int(entry["id"]) for entry in self._load()["data_keys"][-_KEYS_DERIVED_FROM:]]
         signing = numbers[-2:][0]
         ordered = [number for number in numbers if number != signing] + [signing]
-        return [_derived(self._unwrapped(number), purpose) for number in ordered]
+        return [derived_key(self._unwrapped(number), purpose) for number in ordered]
+
+    def _first(self) -> dict[str, Any]:
+        return {
+            "signing_keys": [{"pem": signatures.generate_private_pem(), "active_from": 0}],
+            "data_keys": [{"id": 1, "wrapped": self._new_key()}],
+        }
 
     def _unwrapped(self, number: int) -> bytes:
-        """A data key in clear, unwrapped once. Raises: KeyError."""
-        if number not in self._plain:
-            wrapped = self._wrapped(number)
-            if wrapped is None:  # sealed by a process that has seen a rotation which this one has not
-                self._state = {}
-                wrapped = self._wrapped(number)
-            if wrapped is None:
-                raise KeyError(number)
-            self._plain[number] = self._kms.unwrap(base64.b64decode(wrapped))
-        return self._plain[number]
-
-    def _wrapped(self, number: int) -> str | None:
-        return next((entry["wrapped"] for entry in self._load()["data_keys"] if int(entry["id"]) == number), None)
+        """A data key in clear. Raises: KeyError."""
+        return self._unwrap(self._entry("data_keys", number)["wrapped"])
 
     def _signing_entry(self, state: dict[str, Any]) -> dict[str, Any]:
         now = self._clock.time()
@@ -162,25 +105,3 @@ class Keyring:
         if pem not in self._private:
             self._private[pem] = signatures.load_private_key(pem, own=True)
         return self._private[pem]
-
-    def _load(self) -> dict[str, Any]:
-        state = self._state  # another thread may replace it at any time
-        if not state or self._clock.time() - self._loaded_at >= CACHED_SECONDS:
-            try:
-                state = self._secrets.get(self._name)
-            except Exception:
-                if not state:
-                    raise
-                log.exception("keys not read again")  # what was read before goes on for as long again
-            if not state.get("signing_keys"):
-                raise NoKeys(f"the secret {self._name} holds no keys yet: run `python -m infra.admin keys init`")
-            self._state, self._loaded_at = state, self._clock.time()
-        return state
-
-    def _save(self, state: dict[str, Any], replacing: dict[str, Any]) -> None:
-        self._secrets.put(self._name, state, replacing)
-        self._state, self._loaded_at = state, self._clock.time()
-
-
-def _derived(key: bytes, purpose: str) -> bytes:
-    return HKDF(hashes.SHA256(), length=32, salt=None, info=purpose.encode()).derive(key)

@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
-Kind = Literal["missing", "unknown", "type", "length", "characters", "value", "date"]
+Kind = Literal["missing", "unknown", "type", "length", "characters", "value", "date", "required", "excluded"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,3 +20,19 @@ def countries(letters: Literal[2, 3]) -> frozenset[str]:
     import pycountry
 
     return frozenset(getattr(country, f"alpha_{letters}") for country in pycountry.countries)
+
+
+@cache
+def currency_numbers() -> dict[int, str]:
+    """The numeric codes of ISO 4217 with their alphabetic ones."""
+    import pycountry
+
+    return {int(currency.numeric): currency.alpha_3 for currency in pycountry.currencies}
+
+
+@cache
+def country_numbers() -> dict[int, str]:
+    """The numeric codes of ISO 3166-1 with their alpha-2 ones."""
+    import pycountry
+
+    return {int(country.numeric): country.alpha_2 for country in pycountry.countries}

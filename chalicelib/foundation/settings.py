@@ -35,6 +35,7 @@ class Settings:
     prefix: str
     kms_key_id: str
     keys_secret: str
+    card_keys_secret: str
     demo_banks_secret: str
     log_level: str
 
@@ -58,6 +59,7 @@ class Settings:
             prefix=prefix,
             kms_key_id=environ.get("KMS_KEY_ID") or f"alias/{prefix}",
             keys_secret=environ.get("KEYS_SECRET") or f"{prefix}-keys",
+            card_keys_secret=environ.get("CARD_KEYS_SECRET") or f"{prefix}-card-keys",
             demo_banks_secret=environ.get("DEMO_BANKS_SECRET") or f"{prefix}-demo-banks",
             log_level=_read(environ, "LOG_LEVEL", _log_level, "INFO"),
         )

@@ -73,13 +73,16 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Set, remove and add attributes of one item; it is made when absent, unless a condition forbids it."""
+    """Set, remove and add attributes of one item; it is made when absent, unless a condition forbids it.
+
+    A number is added to, a set of numbers or texts gets new members.
+    """
 
     table: str
     key: Item
     set: Mapping[str, Any] = field(default_factory=dict)
     remove: Sequence[str] = ()
-    add: Mapping[str, int] = field(default_factory=dict)
+    add: Mapping[str, int | frozenset[int] | frozenset[str]] = field(default_factory=dict)
     condition: ConditionBase | None = None
 
 

@@ -1,4 +1,4 @@
-"""Commands for the service's own keys: what it signs with, and what it seals records with."""
+"""Commands for the service's own keys: what it signs with, seals records with, and verifies card data with."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The servi
 @group.command("init")
 @reporting
 def init(as_json: AsJson = False) -> Report:
-    """Make the first signing key and the first data key of a stage; keys that are there stay.
+    """Make a stage's first signing key, data key and keys of card data; keys that are there stay.
 
     \b
     Example:
       STAGE=dev PUBLIC_URL=https://dev.example.com python -m infra.admin keys init
     """
     hub = connection.connect()
-    made = hub.keyring.initialise()
-    text = "The first keys are made." if made else "There are keys already: nothing was changed."
-    return Report({"made": made, **_shown(hub)}, text)
+    made = [hub.keyring.initialise(), hub.card_keys.initialise()]
+    text = "The first keys are made." if any(made) else "There are keys already: nothing was changed."
+    return Report({"made": any(made), **_shown(hub)}, text)
 
 
 @group.command("rotate-signing")
@@ -70,6 +70,19 @@ def rotate_data(as_json: AsJson = False) -> Report:
     """
     number = connection.connect().keyring.rotate_data_key()
     return Report({"data_key": number}, f"Records are sealed with data key {number} from now on.")
+
+
+@group.command("rotate-card")
+@reporting
+def rotate_card(as_json: AsJson = False) -> Report:
+    """Make new cards with new verification keys from now on, for CVC2 and PIN; cards that are there keep theirs.
+
+    \b
+    Example:
+      python -m infra.admin keys rotate-card
+    """
+    version = connection.connect().card_keys.rotate()
+    return Report({"card_keys": version}, f"New cards are made with version {version} of the card keys from now on.")
 
 
 @group.command("show")

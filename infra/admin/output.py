@@ -11,8 +11,9 @@ from typing import Annotated, Any, NoReturn, ParamSpec
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
+from chalicelib.cards.credentials import CredentialChanged, NoOldKey, UnknownCredential
 from chalicelib.delivery.journal import NotResendable, TooWide, UnknownDelivery
-from chalicelib.foundation.keyring import NoKeys, SecretChanged
+from chalicelib.foundation.secret_keys import NoKeys, SecretChanged
 from chalicelib.foundation.settings import InvalidSetting
 from chalicelib.foundation.signatures import InvalidKey
 from chalicelib.foundation.store import Conflict, StoreError
@@ -22,6 +23,8 @@ from chalicelib.openbanking.banks import BankExists, UnknownBank
 from chalicelib.openbanking.clients import InvalidClient, UnknownClient
 from chalicelib.website.users import InvalidUser, UserExists
 from infra.admin.connection import NoStack
+from infra.programme.file import InvalidProgramme
+from infra.programme.loading import InUse, LoadedMeanwhile, TooMuch
 
 P = ParamSpec("P")
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
@@ -107,6 +110,13 @@ _SPOKEN = (
     UnknownDelivery,
     NotResendable,
     TooWide,
+    UnknownCredential,
+    CredentialChanged,
+    NoOldKey,
+    InvalidProgramme,
+    InUse,
+    TooMuch,
+    LoadedMeanwhile,
     InvalidKey,
     NoKeys,
     SecretChanged,

@@ -1,9 +1,10 @@
-"""What a fresh stack holds: the service's keys, one user, one client, and the demonstration banks."""
+"""What a fresh stack holds: the service's keys, one user, one client, the demonstration banks and programmes."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,20 +12,23 @@ if TYPE_CHECKING:
 
 EMAIL = "tpp@example.com"
 TITLE = "Example TPP"
+KEPT = ("user", "client", "programme", "other_programme")
+"""The members that hold secrets, which cannot be read again."""
 
 
 def sow(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Make what is missing; answers the members ``user``, ``client`` and ``banks`` of the stack's file.
+    """Make what is missing; answers the members of the stack's file that say what there is, from ``user`` on.
 
     Args:
         hub: the wired service.
-        previous: what an earlier stack on the same records kept; its user and client are used again if they are
-            still there.
+        previous: what an earlier stack on the same records kept (``KEPT``); its user, client and credentials are used
+            again if they are still there.
     """
     from chalicelib.demo_bank.setup import install
 
     before = previous or {}
     hub.keyring.initialise()
+    hub.card_keys.initialise()
     user = _user(hub, before.get("user") or {})
     client = _client(hub, user["email"], before.get("client") or {})
     banks = [
@@ -37,7 +41,8 @@ def sow(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
         }
         for bank in install(hub)
     ]
-    return {"user": user, "client": client, "banks": banks}
+    programme, other = _programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
+    return {"user": user, "client": client, "banks": banks, "programme": programme, "other_programme": other}
 
 
 def _user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
@@ -74,4 +79,39 @@ def _client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, Any]:
         "client_secret": made.secret,
         "title": made.client.title,
         "callback_url": made.client.callback_url,
+    }
+
+
+def _programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The two programme managers of the demonstration file, with credentials whose parts are known.
+
+    A credential that is there, and whose parts nobody knows any more, ends and is made again.
+    """
+    from chalicelib.cards import credentials
+    from infra.programme import file, loading
+
+    wanted = file.read(file.DEMO.read_text(encoding="utf-8"), hub.settings.stage)
+    known = [_known(hub, previous.get("credentials") or {}) for previous in before]
+    for each, held in zip(wanted, known, strict=True):
+        manager_id = each.catalogue.manager_id
+        for name, found in hub.programmes.set_up(manager_id).credentials.items():
+            if name not in held:
+                hub.store.transact(credentials.ending(manager_id, name, found))
+    plans = loading.load(hub, wanted)
+    return [
+        {
+            "manager_id": plan.catalogue.manager_id,
+            "name": plan.catalogue.name,
+            "credentials": held | {name: asdict(secret) for name, secret in plan.secrets.items()},
+        }
+        for plan, held in zip(plans, known, strict=True)
+    ]
+
+
+def _known(hub: Hub, before: Mapping[str, Any]) -> dict[str, Any]:
+    """The credentials of before that are still there."""
+    return {
+        name: dict(parts)
+        for name, parts in before.items()
+        if hub.credentials.check(*(parts[part] for part in ("access_key", "access_api_id", "access_api_key")))
     }

@@ -152,7 +152,7 @@ class Stack:
         kept = engines.seed_file
         seeded = seed.sow(hub(), stackfile.read(kept) if kept else None)
         if kept:
-            stackfile.write(kept, {name: seeded[name] for name in ("user", "client")})
+            stackfile.write(kept, {name: seeded[name] for name in seed.KEPT})
         return {
             "pid": os.getpid(),
             "engine": engines.kind,

@@ -1,6 +1,6 @@
 """``.local/stack.json``: what a running one-machine stack tells the tools beside it, while it runs.
 
-The file holds a password and is readable by its owner only. Its members:
+The file holds a password and credentials, and is readable by its owner only. Its members:
 
 ``pid``             the stack's process
 ``engine``          ``emulator``, ``dynamodb-local``, ``localstack`` or ``endpoint``
@@ -9,6 +9,10 @@ The file holds a password and is readable by its owner only. Its members:
 ``user``            ``email`` and ``password`` of the seeded user
 ``client``          ``client_id``, ``client_secret`` (``null`` when it has none), ``title`` and ``callback_url``
 ``banks``           a list of ``bic``, ``name``, ``api_version``, ``domain`` and ``authorization_url``
+``programme``       the programme manager of the card API: ``manager_id``, ``name``, and ``credentials`` by name
+                    (``full``, ``support``, ``encrypted``), each with ``access_key``, ``access_api_id`` and
+                    ``access_api_key``
+``other_programme`` another programme manager, in the same form; its credential is ``other``
 ``log``             the file that everything the service logs is written to (see ``logfile``)
 ``environment``     the variables that let another process work on this stack: endpoints, region, stage
 """

@@ -27,6 +27,9 @@ def lines(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
         for bank in content["banks"]
     ]
     rows += _customers(content)
+    full = content["programme"]["credentials"]["full"]
+    rows.append(("Cards", f"{content['base_url']}/api  {content['programme']['name']}, credential full"))
+    rows += [("", f"{part} {value}") for part, value in full.items()]
     environment = content["environment"]
     aws = ENGINES[0] if content["engine"] in ENGINES else content["engine"]
     rows.append(("AWS", f"{environment.get('AWS_ENDPOINT_URL', '')}  {aws}"))

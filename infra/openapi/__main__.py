@@ -11,6 +11,7 @@ from pathlib import Path
 
 from infra.local import stackfile
 from infra.openapi import bank, tpp
+from infra.openapi.cards import document as cards
 from infra.openapi.document import ROOT
 from infra.openapi.schemas import Json
 
@@ -19,6 +20,7 @@ DOCUMENTS: Mapping[str, Callable[[], Json]] = {
     "tpp": tpp.build,
     "bank-v1": partial(bank.build, 1),
     "bank-v2": partial(bank.build, 2),
+    "cards": cards.build,
 }
 
 

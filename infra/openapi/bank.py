@@ -51,6 +51,12 @@ _WORDS: Mapping[Version, Mapping[str, str]] = {
     },
 }
 _FINAL: Mapping[Version, str] = {1: "`2`, `3`, `4`", 2: "`ACCC`, `RJCT`, `CANC`; `ACSC` may still become `ACCC`"}
+_BANK_KEY: Json = {
+    "type": "apiKey",
+    "in": "header",
+    "name": "X-Api-Key",
+    "description": "The bank's API key, one for both directions",
+}
 _PEM = "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A…\n-----END PUBLIC KEY-----\n"
 
 
@@ -72,17 +78,12 @@ def build(version: Version) -> Json:
         "\n".join([_INTRODUCTION.format(version=version, **_WORDS[version]), "\n\n".join([*tables, codes])]),
         tags=_TAGS,
         paths=paths,
-        responses=responses,
-        parameters=_parameters(version),
-        security_schemes={
-            "bankKey": {
-                "type": "apiKey",
-                "in": "header",
-                "name": "X-Api-Key",
-                "description": "The bank's API key, one for both directions",
-            }
-        },
         webhooks=webhooks,
+        components={
+            "securitySchemes": {"bankKey": _BANK_KEY},
+            "parameters": _parameters(version),
+            **responses.components(),
+        },
     )
 
 

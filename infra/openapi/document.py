@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from chalicelib.openbanking.protocol.meanings import OWN_ADDRESS
-from infra.openapi.responses import Responses
 from infra.openapi.schemas import Json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,9 +26,7 @@ def document(
     *,
     tags: Sequence[tuple[str, str]],
     paths: Mapping[str, Json],
-    responses: Responses,
-    parameters: Mapping[str, Json],
-    security_schemes: Mapping[str, Json],
+    components: Json,
     webhooks: Mapping[str, Json] | None = None,
 ) -> Json:
     """A whole document."""
@@ -45,13 +42,7 @@ def document(
         "tags": [{"name": name, "description": text} for name, text in tags],
         "paths": paths,
         **({"webhooks": webhooks} if webhooks else {}),
-        "components": {
-            "securitySchemes": security_schemes,
-            "parameters": parameters,
-            "headers": dict(sorted(responses.headers.items())),
-            "examples": dict(sorted(responses.examples.items())),
-            "schemas": responses.schemas.components(),
-        },
+        "components": components,
     }
 
 

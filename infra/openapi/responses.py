@@ -109,6 +109,14 @@ class Responses:
         """See Other."""
         return {"description": description, "headers": self._headers(route, "Location")}
 
+    def components(self) -> Json:
+        """What the responses share, and the schemas of the document."""
+        return {
+            "headers": dict(sorted(self.headers.items())),
+            "examples": dict(sorted(self.examples.items())),
+            "schemas": self.schemas.components(),
+        }
+
     # -- inside
 
     def _refused(self, route: str, status: int, found: list[tuple[Case, Json, Mapping[str, Any]]]) -> Json:

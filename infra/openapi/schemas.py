@@ -153,7 +153,7 @@ def _is_required(model: Model, member: str, way: Way) -> bool:
 
 def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
     text, value = meaning(model, member)
-    found = _with_null(schema) if way == "body" else _without_null(schema)
+    found = with_null(schema) if way == "body" else _without_null(schema)
     found.pop("title", None)
     kind = found.pop("description", "")
     if way == "sent" and kind.startswith("An IBAN"):
@@ -191,7 +191,7 @@ def _without_null(schema: Json) -> Json:
     return _cleaned(found)
 
 
-def _with_null(schema: Json) -> Json:
+def with_null(schema: Json) -> Json:
     """The same schema in the shortest form: ``type`` has null in it where there is one."""
     if {"type": "null"} not in schema.get("anyOf", []):
         return _without_null(schema)

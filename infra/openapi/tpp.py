@@ -131,10 +131,8 @@ def build() -> Json:
         "\n".join([_INTRODUCTION, "\n\n".join(tables)]),
         tags=_TAGS,
         paths=paths,
-        responses=responses,
-        parameters=_PARAMETERS,
-        security_schemes=_SECURITY_SCHEMES,
         webhooks=events.webhooks(responses.schemas),
+        components={"securitySchemes": _SECURITY_SCHEMES, "parameters": _PARAMETERS, **responses.components()},
     )
 
 

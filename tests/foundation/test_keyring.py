@@ -6,7 +6,8 @@ import pytest
 
 from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import ManualClock
-from chalicelib.foundation.keyring import CACHED_SECONDS, Keyring, NoKeys, SecretChanged
+from chalicelib.foundation.keyring import Keyring
+from chalicelib.foundation.secret_keys import CACHED_SECONDS, NoKeys, SecretChanged
 from chalicelib.foundation.vault import Vault
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.world import START

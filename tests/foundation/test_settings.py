@@ -20,6 +20,7 @@ def test_an_empty_environment_is_the_local_stage() -> None:
         prefix="causeway-local",
         kms_key_id="alias/causeway-local",
         keys_secret="causeway-local-keys",
+        card_keys_secret="causeway-local-card-keys",
         demo_banks_secret="causeway-local-demo-banks",
         log_level="INFO",
     )
@@ -40,6 +41,7 @@ def test_every_setting_can_be_given() -> None:
             "RESOURCE_PREFIX": "hub",
             "KMS_KEY_ID": "alias/other",
             "KEYS_SECRET": "our-keys",
+            "CARD_KEYS_SECRET": "our-card-keys",
             "DEMO_BANKS_SECRET": "our-banks",
             "LOG_LEVEL": "debug",
         }
@@ -48,7 +50,8 @@ def test_every_setting_can_be_given() -> None:
     assert settings.public_url == "https://causeway.example.com"
     assert settings.bank_api_url == "https://banks.example.com"
     assert (settings.prefix, settings.kms_key_id, settings.keys_secret) == ("hub", "alias/other", "our-keys")
-    assert (settings.demo_banks_secret, settings.log_level) == ("our-banks", "DEBUG")
+    assert (settings.card_keys_secret, settings.demo_banks_secret) == ("our-card-keys", "our-banks")
+    assert settings.log_level == "DEBUG"
 
 
 def test_the_prefix_names_key_and_secrets() -> None:

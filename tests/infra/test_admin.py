@@ -65,7 +65,8 @@ GROUPS = {
         "test-event",
     ),
     "consents": ("show", "revoke"),
-    "keys": ("init", "rotate-signing", "rotate-data", "show"),
+    "keys": ("init", "rotate-signing", "rotate-data", "rotate-card", "show"),
+    "programme": ("load", "show", "rotate-key", "drop-key"),
     "users": ("add",),
 }
 COMMANDS = [(group, command) for group, commands in GROUPS.items() for command in commands]

@@ -29,7 +29,8 @@ def used(operation: str, parameters: dict[str, Any]) -> Used:
         case "BatchGetItem":
             return {(f"dynamodb:{operation}", table + name) for name in parameters["RequestItems"]}
         case "Query":
-            return {(f"dynamodb:{operation}", f"{table}{parameters['TableName']}/index/{parameters['IndexName']}")}
+            index = f"/index/{parameters['IndexName']}" if "IndexName" in parameters else ""
+            return {(f"dynamodb:{operation}", f"{table}{parameters['TableName']}{index}")}
         case "TransactWriteItems":
             writes = [next(iter(each.items())) for each in parameters["TransactItems"]]
             return {(f"dynamodb:{_WRITES[kind]}", table + write["TableName"]) for kind, write in writes}

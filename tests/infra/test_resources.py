@@ -47,12 +47,12 @@ def client(service: str) -> Any:
 
 def test_everything_that_the_service_needs_is_there(laid: None) -> None:
     tables = client("dynamodb").list_tables()["TableNames"]
-    assert len(tables) == 11
+    assert len(tables) == 13
     expiry = client("dynamodb").describe_time_to_live(TableName="causeway-local-consents")["TimeToLiveDescription"]
     assert expiry == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires_at"}
 
     secrets = [secret["Name"] for secret in client("secretsmanager").list_secrets()["SecretList"]]
-    assert sorted(secrets) == ["causeway-local-demo-banks", "causeway-local-keys"]
+    assert sorted(secrets) == ["causeway-local-card-keys", "causeway-local-demo-banks", "causeway-local-keys"]
     assert client("kms").encrypt(KeyId="alias/causeway-local", Plaintext=b"x")["CiphertextBlob"]
 
     queue = client("sqs").get_queue_url(QueueName="causeway-local-deliveries")["QueueUrl"]
@@ -67,7 +67,7 @@ def test_tables_are_left_out_where_dynamodb_is_apart(emulators: list[str], monke
     for _ in range(2):
         resources.lay(emulated=True, dynamodb_apart=True)
 
-    assert len(client("dynamodb").list_tables()["TableNames"]) == 11
+    assert len(client("dynamodb").list_tables()["TableNames"]) == 13
     monkeypatch.delenv("AWS_ENDPOINT_URL_DYNAMODB")
     assert client("dynamodb").list_tables()["TableNames"] == []
 

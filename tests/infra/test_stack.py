@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -159,6 +160,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
         "user": {"email": "tpp@example.com", "password": "pass-word"},
         "client": {"client_id": "the-id", "client_secret": "hush", "title": "Example TPP"},
         "banks": [{"bic": "DEMOGB21", "name": "Demo Bank One", "api_version": 1, "domain": "http://bank"}],
+        "programme": {"name": "Demo Programme", "credentials": {"full": {"access_key": "shown-once"}}},
         "log": "stack.log.jsonl",
         "environment": {"AWS_ENDPOINT_URL": "http://aws", "AWS_ENDPOINT_URL_DYNAMODB": "http://dynamodb"},
     }
@@ -173,6 +175,8 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
         "stack.json",
         "stack.log.jsonl",
         "ada / sandbox-ada, ",
+        "http://127.0.0.1:8000/api  Demo Programme, credential full",
+        "access_key shown-once",
     ):
         assert part in said
     assert "http://aws  emulator\n" in said
@@ -180,12 +184,14 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
     assert said.endswith("ready at http://127.0.0.1:8000 after 2.5 s\n")
 
     summary.show(content, tmp_path / "stack.json", 2.5, quiet=True)
-    assert "pass-word" not in capsys.readouterr().out
+    quiet = capsys.readouterr().out
+    assert "pass-word" not in quiet
+    assert "shown-once" not in quiet
 
 
 @pytest.mark.dynamodb
 @pytest.mark.skipif(not DYNAMODB_ENDPOINT, reason="DynamoDB Local takes part in `make test-dynamodb`")
-def test_a_stack_that_keeps_its_data_comes_back_with_its_user_and_keys(tmp_path: Path) -> None:
+def test_a_stack_that_keeps_its_data_comes_back_with_its_user_keys_and_credentials(tmp_path: Path) -> None:
     before = _kept(tmp_path)
     with started(environ=CLEAN, folder=tmp_path) as between:
         assert between["user"] != before[0]
@@ -196,7 +202,7 @@ def test_a_stack_that_keeps_its_data_comes_back_with_its_user_and_keys(tmp_path:
     assert (tmp_path / "dynamodb" / "seed.json").stat().st_mode & 0o777 == 0o600
 
 
-def _kept(folder: Path) -> tuple[dict[str, str], str, int]:
+def _kept(folder: Path) -> tuple[dict[str, str], str, int, dict[str, Any], dict[str, Any]]:
     """What has to be the same after a restart; the call has the service open what it sealed before."""
     with started(environ=CLEAN, engine="dynamodb-local", folder=folder) as content:
         base = content["base_url"]
@@ -205,4 +211,5 @@ def _kept(folder: Path) -> tuple[dict[str, str], str, int]:
         caller = {"X-Api-Key": content["client"]["client_id"]}
         answer = requests.post(f"{base}/tpp/authorize", json=authorize, headers=caller, timeout=20)
         page = requests.get(answer.json()["redirect_url"], timeout=20)
-        return content["user"], public_key, page.status_code
+        programmes = content["programme"], content["other_programme"]
+        return content["user"], public_key, page.status_code, *programmes

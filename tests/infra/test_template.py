@@ -104,11 +104,13 @@ def test_removing_a_type_removes_the_outputs_that_name_it(small: dict[str, Any])
 TABLES = [
     "authorizations",
     "banks",
+    "cards",
     "clients",
     "consents",
     "deliveries",
     "idempotency",
     "payments",
+    "programmes",
     "statistics",
     "users",
     "website",
@@ -146,6 +148,7 @@ def test_records_that_expire_do_so_by_one_attribute() -> None:
     assert set(expiring.values()) == {"expires_at"}
     assert {name.removeprefix("causeway-prod-") for name in expiring} == {
         "authorizations",
+        "cards",
         "consents",
         "deliveries",
         "idempotency",

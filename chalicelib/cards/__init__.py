@@ -1,0 +1,1 @@
+"""Cards: the programme manager's interface to holders, accounts and cards."""

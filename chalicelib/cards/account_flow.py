@@ -1,0 +1,174 @@
+"""Accounts: opening them, their status, their programme and their groups (specification, Account operations)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from chalicelib.cards import groups
+from chalicelib.cards.accounts import Account
+from chalicelib.cards.call import Call, Outcome, own_level
+from chalicelib.cards.cards import ACCOUNTS, Card
+from chalicelib.cards.holder_flow import new_holder
+from chalicelib.cards.holders import ACCOUNTS as ACCOUNTS_OF_HOLDER
+from chalicelib.cards.holders import Holder
+from chalicelib.cards.protocol.account_messages import ChangeAccountStatus, CreateAccount, GetAccounts
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
+from chalicelib.cards.record import present
+from chalicelib.cards.sequences import Sequences
+from chalicelib.cards.shown import account_shown
+from chalicelib.foundation.store import Operation
+
+CLOSED = "C"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountFlow:
+    """Opens, changes and shows accounts."""
+
+    sequences: Sequences
+
+    def create_account(self, call: Call) -> Outcome:
+        request: CreateAccount = call.request
+        programme = groups.account_programme(call.catalogue, request.program_id)
+        holder, cards = self._owner_and_cards(call, request)
+        if request.currency_ison not in programme.currencies:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED)
+        catalogue, number = call.catalogue, self.sequences.next("account")
+        uses = [("account_programme", programme.id)]
+        operations: list[Operation] = []
+        if holder is None:
+            made = new_holder(
+                call,
+                self.sequences.next("holder"),
+                request,
+                level=programme.holder_access_level,
+                group_id=programme.holder_limit_group_id,
+                programme=uses[0],
+            )
+            holder_id = made.id
+            operations.append(replace(made, account_ids=frozenset((number,))).making(call.write_id))
+            uses += limits_of(made)
+        else:
+            holder_id = holder.id
+            operations.append(holder.getting_accounts([number], call.write_id))
+        account = Account(
+            id=number,
+            manager_id=call.manager_id,
+            access_level=own_level(request, programme.access_level),
+            holder_id=holder_id,
+            currency=request.currency_ison,
+            status=request.account_status,
+            program_id=programme.id,
+            fee_group_id=groups.chosen(
+                catalogue, "fee_group", "fee_group_id", request.fee_group_id, programme.fee_group_ids
+            ),
+            risk_group_id=groups.chosen(
+                catalogue, "risk_group", "risk_rules_group_id", request.risk_rules_group_id, programme.risk_group_ids
+            ),
+            limit_group_id=groups.account_limit_group(
+                catalogue, "limit_group_id", request.limit_group_id, programme.limit_group_ids
+            ),
+            updated_at=call.now,
+        )
+        operations += [account.making(call.write_id)]
+        operations += [card.changing(call.write_id, account_ids=[*card.account_ids, number]) for card in cards]
+        return Outcome({"id": number, "holder_id": holder_id}, operations, [*uses, *groups_of(account)])
+
+    def change_account_status(self, call: Call) -> Outcome:
+        request: ChangeAccountStatus = call.request
+        account = call.find(Account, request.account_id)
+        account.require(call.action.name)
+        if request.account_status == CLOSED and not account.is_empty:
+            raise Refused(Status.WRONG_STATE, "an account is closed with zero balances only")
+        change = account.changing(
+            call.write_id,
+            status=request.account_status,
+            reason_code=request.reason_code,
+            note=request.note,
+            updated_at=call.now,
+        )
+        return Outcome(operations=[change])
+
+    def change_account_program_id(self, call: Call) -> Outcome:
+        account = call.find(Account, call.request.account_id)
+        programme = groups.account_programme(call.catalogue, call.request.account_program_id)
+        account.require(call.action.name)
+        if account.currency not in programme.currencies:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not have the account's currency")
+        change = account.changing(call.write_id, program_id=programme.id, updated_at=call.now)
+        return Outcome(operations=[change], uses=[("account_programme", programme.id)])
+
+    def assign_account_to_risk_rule_group(self, call: Call) -> Outcome:
+        return self._assigned(call, "risk_group", "risk_group_id", call.request.risk_rule_group_id)
+
+    def assign_account_to_fee_rule_group(self, call: Call) -> Outcome:
+        return self._assigned(call, "fee_group", "fee_group_id", call.request.fee_group_id)
+
+    def assign_account_to_limit_rule_group(self, call: Call) -> Outcome:
+        return self._assigned(call, "limit_group", "limit_group_id", call.request.limit_group_id)
+
+    def get_accounts(self, call: Call) -> Outcome:
+        request: GetAccounts = call.request
+        if request.card_id is None:
+            assert request.account_id is not None
+            return Outcome([account_shown(call.find(Account, request.account_id))])
+        if request.account_id is None:
+            card = call.find(Card, request.card_id)
+            items = call.items([Account.key(number) for number in card.account_ids])
+            return Outcome([account_shown(Account.from_item(item)) for item in items if item and call.sees(item)])
+        items = call.items([Card.key(request.card_id), Account.key(request.account_id)])
+        card, account = call.seen(Card, items[0]), call.seen(Account, items[1])
+        if account.id not in card.account_ids:
+            raise Refused(Status.NO_CARD, "there is no such card of this account")
+        return Outcome([account_shown(account)])
+
+    # -- inside
+
+    def _owner_and_cards(self, call: Call, request: CreateAccount) -> tuple[Holder | None, list[Card]]:
+        """The holder that the request names, if it does, and the cards that the account is put on. Raises: Refused."""
+        numbers: Sequence[int] = request.cards or ()
+        owner = [Holder.key(request.holder_id)] if request.holder_id is not None else []
+        keys = [*owner, *(Card.key(number) for number in numbers)]
+        items = call.items(keys) if keys else []
+        holder = call.seen(Holder, items[0]) if owner else None
+        cards = [call.seen(Card, item) for item in items[len(owner) :]]
+        if holder is not None:
+            room_for(holder, 1)
+        for card in cards:
+            if not request.skip_holder_validation and (holder is None or card.holder_id != holder.id):
+                raise Refused(Status.NO_CARD, "there is no such card of this holder")
+            card.require(call.action.name, call.now)
+            if len(card.account_ids) >= ACCOUNTS:
+                raise refused_field("cards", "length", f"has a card with {ACCOUNTS} accounts, and no card has more")
+        return holder, cards
+
+    def _assigned(self, call: Call, kind: str, member: str, number: int) -> Outcome:
+        account = call.find(Account, call.request.account_id)
+        if kind == "limit_group":
+            group = groups.limit_group(call.catalogue, LIMIT_OF_ACCOUNT, number)
+        else:
+            group = groups.entry(call.catalogue, kind, number)
+        account.require(call.action.name)
+        change = account.changing(call.write_id, **{member: number}, updated_at=call.now)
+        return Outcome(operations=[change], uses=[group])
+
+
+def groups_of(account: Account) -> list[tuple[str, int]]:
+    """The groups that an account uses."""
+    named = {"fee_group": account.fee_group_id, "risk_group": account.risk_group_id}
+    return [*present(named | {"limit_group": account.limit_group_id}).items()]
+
+
+def limits_of(holder: Holder) -> list[tuple[str, int]]:
+    """The limit group that a holder uses, if there is one."""
+    return [*present({"limit_group": holder.details.get("holder_limit_group_id")}).items()]
+
+
+def room_for(holder: Holder, accounts: int) -> None:
+    """Raises: Refused, when a holder would have too many accounts."""
+    if len(holder.accounts) + accounts > ACCOUNTS_OF_HOLDER:
+        raise refused_field(
+            "holder_id", "length", f"has {len(holder.accounts)} accounts; {ACCOUNTS_OF_HOLDER} are the most"
+        )

@@ -1,0 +1,33 @@
+"""``POST /api``, the card API, and ``POST /simulator`` in sandboxes. What is behind them is loaded on first use."""
+
+from __future__ import annotations
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation.web import JSON, Incoming, Routes, text_answer
+
+
+def _failed(incoming: Incoming, error: Exception) -> Response:
+    from chalicelib.cards import envelope
+    from chalicelib.cards.protocol.status_codes import Refused, Status
+    from chalicelib.foundation import log
+
+    log.defect("failed", error)
+    return text_answer(envelope.error(Refused(Status.INTERNAL)), JSON)
+
+
+card_routes = Routes(__name__, _failed)
+simulator_routes = Routes(f"{__name__}.simulator", _failed)
+
+
+@card_routes.post("/api")
+def api(incoming: Incoming) -> Response:
+    """Carry out one of the actions of the card API."""
+    return text_answer(hub().card_api.answer(incoming.body), JSON)
+
+
+@simulator_routes.post("/simulator")
+def simulator(incoming: Incoming) -> Response:
+    """Play the card network, or a shop that asks for 3-D Secure."""
+    return text_answer(hub().card_simulator.answer(incoming.body), JSON)

@@ -1,0 +1,156 @@
+"""Cards: activation, status, PIN, groups, and what is shown without revealing (specification, Card operations)."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards import disclosure, groups, pins
+from chalicelib.cards.call import Call, Outcome, RefusedWith
+from chalicelib.cards.card_data import CardData
+from chalicelib.cards.cards import Card
+from chalicelib.cards.protocol.card_messages import ActivateCard, ChangeCardStatus
+from chalicelib.cards.protocol.states import CARD_MOVES, PIN_OK
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.values import LIMIT_OF_CARD
+from chalicelib.cards.record import present
+from chalicelib.cards.shown import card_shown
+
+ACTIVATION = "activation"
+"""Wrong card data at activateCard, as a card counts them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardFlow:
+    """Changes cards, and shows what is no secret."""
+
+    card_data: CardData
+
+    def activate_card(self, call: Call) -> Outcome:
+        request: ActivateCard = call.request
+        card = self._changeable(call)
+        if not _is_checked(request):
+            return _changed(call, card, stored_status="A")
+        if card.is_guessed_at(ACTIVATION, call.now):
+            raise Refused(Status.TOO_MANY_ATTEMPTS, "too many wrong card data today: try again tomorrow (UTC)")
+        if self._fits(card, request):
+            return _changed(call, card, stored_status="A")
+        counted = card.changing(call.write_id, wrong=card.one_more_wrong(ACTIVATION, call.now))
+        raise RefusedWith(Status.CARD_DATA_DIFFERS, [counted])
+
+    def change_card_status(self, call: Call) -> Outcome:
+        request: ChangeCardStatus = call.request
+        card = self._changeable(call)
+        if request.status not in CARD_MOVES[card.status(call.now)]:
+            raise Refused(Status.WRONG_STATE)
+        return _changed(call, card, stored_status=request.status, reason_code=request.reason_code, note=request.note)
+
+    def get_card_status(self, call: Call) -> Outcome:
+        card = call.find(Card, call.request.card_id)
+        why = present({"reason_code": card.reason_code, "note": card.note})
+        return Outcome({"card_status": card.status(call.now), **why})
+
+    def get_card_details(self, call: Call) -> Outcome:
+        card = call.find(Card, call.request.card_id)
+        expiry = disclosure.shown_expiry(call.credential, card.id, card.expiry_year, card.expiry_month)
+        return Outcome(card_shown(card, call.now, expiry))
+
+    def set_pin(self, call: Call) -> Outcome:
+        card = self._changeable(call)
+        if card.pin_is_blocked:
+            raise Refused(Status.PIN_BLOCKED)
+        pin: str = call.request.pin
+        require_good(pin)
+        return _changed(call, card, **pin_members(self.card_data, card.id, self._number(card), pin, card.key_version))
+
+    def unblock_pin(self, call: Call) -> Outcome:
+        card = self._changeable(call)
+        if not card.pin_is_blocked:
+            raise Refused(Status.PIN_NOT_BLOCKED)
+        return _changed(call, card, pin_status=PIN_OK, pin_tries=0)
+
+    def change_card_acs_password(self, call: Call) -> Outcome:
+        card = self._changeable(call)
+        sealed = self.card_data.seal(card.id, "acs_password", call.request.acs_password)
+        return _changed(call, card, acs_password=sealed)
+
+    def change_card_scheme_account_updates_status(self, call: Call) -> Outcome:
+        return _changed(call, self._changeable(call), participating=call.request.participating)
+
+    def assign_card_to_fees_group(self, call: Call) -> Outcome:
+        return self._assigned(call, "fee_group", call.request.fees_group_id)
+
+    def assign_card_to_limits_group(self, call: Call) -> Outcome:
+        return self._assigned(call, "limit_group", call.request.limits_group_id)
+
+    def assign_card_to_usage_group(self, call: Call) -> Outcome:
+        return self._assigned(call, "usage_group", call.request.usages_group_id)
+
+    def assign_card_to_risk_rule_group(self, call: Call) -> Outcome:
+        return self._assigned(call, "risk_group", call.request.risk_rules_group_id)
+
+    def get_design(self, call: Call) -> Outcome:
+        programme = groups.card_programme(call.catalogue, call.request.program_id)
+        designs = [call.catalogue.designs[number] for number in programme.design_ids]
+        return Outcome(
+            [{"card_design_id": each.id, "card_design_name": each.name, "name": each.name} for each in designs]
+        )
+
+    # -- inside
+
+    def _changeable(self, call: Call) -> Card:
+        """The card that the request names, in a state that lets the action pass. Raises: Refused."""
+        card = call.find(Card, call.request.card_id)
+        card.require(call.action.name, call.now)
+        return card
+
+    def _assigned(self, call: Call, kind: str, number: int) -> Outcome:
+        card = call.find(Card, call.request.card_id)
+        if kind == "limit_group":
+            group = groups.limit_group(call.catalogue, LIMIT_OF_CARD, number)
+        else:
+            group = groups.entry(call.catalogue, kind, number)
+        card.require(call.action.name, call.now)
+        return Outcome(operations=[card.changing(call.write_id, **{f"{kind}_id": number})], uses=[group])
+
+    def _number(self, card: Card) -> str:
+        return self.card_data.open(card.id, "pan", card.pan)
+
+    def _fits(self, card: Card, request: ActivateCard) -> bool:
+        """Whether every datum that the request gives is the card's; all are compared, each in constant time."""
+        pan = self._number(card)
+        kept: dict[str, Any] = {
+            "card_request_id": card.request_id,
+            "card_pan": pan,
+            "card_cvc2": self.card_data.cvc2(pan, card.expiry_year, card.expiry_month, card.key_version),
+            "card_expiration_year": card.expiry_year,
+            "card_expiration_month": card.expiry_month,
+        }
+        given = request.members()
+        matches = [hmac.compare_digest(str(given[name]), str(value)) for name, value in kept.items() if name in given]
+        return all(matches)
+
+
+def require_good(pin: str) -> None:
+    """Raises: Refused, for a PIN that is guessed first."""
+    if pins.is_simple(pin):
+        raise Refused(Status.PIN_TOO_SIMPLE)
+
+
+def pin_members(card_data: CardData, card_id: int, pan: str, pin: str, key_version: int) -> dict[str, Any]:
+    """A card's members with a new PIN: sealed, its verification value, and no wrong tries."""
+    return {
+        "pin": card_data.seal(card_id, "pin", pin),
+        "pvv": card_data.pvv(pan, pin, key_version),
+        "pin_status": PIN_OK,
+        "pin_tries": 0,
+    }
+
+
+def _is_checked(request: ActivateCard) -> bool:
+    return request.members().keys() - {"card_id", "access_level"} != set()
+
+
+def _changed(call: Call, card: Card, **members: Any) -> Outcome:
+    return Outcome(operations=[card.changing(call.write_id, **members)])

@@ -1,0 +1,81 @@
+"""How card data are shown to a credential: plain, masked, encrypted or not at all, and never without an audit line."""
+
+from __future__ import annotations
+
+import base64
+from functools import lru_cache
+from typing import Literal
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+from chalicelib.cards import card_numbers
+from chalicelib.cards.credentials import ABSENT, ENCRYPTED, MASKED, PLAIN, Credential
+from chalicelib.foundation import log, signatures
+
+Field = Literal["pan", "pin", "cvc2", "acs_password", "expiry"]
+MINIMUM_BITS = 3072
+LONGEST_BYTES = MINIMUM_BITS // 8 - 2 * hashes.SHA256.digest_size - 2
+"""The longest text that the shortest key can encrypt: 318 bytes."""
+
+
+def check_key(pem: str) -> None:
+    """Raises: ValueError: ``pem`` is no public RSA key of at least 3072 bits."""
+    _public_key(pem)
+
+
+def is_absent(credential: Credential, field: Field) -> bool:
+    """Whether the credential never gets to see this field, so that it need not even be opened."""
+    return credential.modes[field] == ABSENT
+
+
+def shown(credential: Credential, card_id: int, field: Field, clear: str) -> str | None:
+    """A value of a card as the credential gets to see it, with an audit line; ``None``: the member is left out.
+
+    Encrypted is base64 of RSA-OAEP with SHA-256 and MGF1 of SHA-256, labelled ``<card_id>|<field>``.
+    """
+    if is_absent(credential, field):
+        return None
+    revealed(credential, card_id, field)
+    return _shown(credential, card_id, field, clear)
+
+
+def shown_expiry(credential: Credential, card_id: int, year: int, month: int) -> tuple[int | str, int | str] | None:
+    """The year and month of a card's expiry as the credential gets to see them: numbers, or each of them encrypted."""
+    if is_absent(credential, "expiry"):
+        return None
+    revealed(credential, card_id, "expiry")
+    if credential.modes["expiry"] == PLAIN:
+        return year, month
+    return _shown(credential, card_id, "expiry", str(year)), _shown(credential, card_id, "expiry", str(month))
+
+
+def revealed(credential: Credential, card_id: int, field: Field) -> None:
+    """Leave the audit line. ``shown`` does it by itself; who hands out a stored answer once more does it again."""
+    mode = credential.modes[field]
+    log.info("card data revealed", credential=credential.identity, card_id=card_id, field=field, mode=mode)
+
+
+def _shown(credential: Credential, card_id: int, field: Field, clear: str) -> str:
+    mode = credential.modes[field]
+    if mode == PLAIN:
+        return clear
+    if mode == MASKED and field == "pan":
+        return card_numbers.masked(clear)
+    if mode == ENCRYPTED and credential.encryption_key:
+        return _encrypted(credential.encryption_key, f"{card_id}|{field}", clear)
+    raise ValueError(f"{credential.identity} cannot be shown {field} in the mode {mode}")
+
+
+def _encrypted(pem: str, label: str, clear: str) -> str:
+    scheme = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), label.encode())
+    return base64.b64encode(_public_key(pem).encrypt(clear.encode(), scheme)).decode("ascii")
+
+
+@lru_cache(maxsize=256)
+def _public_key(pem: str) -> RSAPublicKey:
+    key = signatures.load_public_key(pem)
+    if key.key_size < MINIMUM_BITS:
+        raise signatures.InvalidKey(f"the public key has {key.key_size} bits; at least {MINIMUM_BITS} are needed")
+    return key

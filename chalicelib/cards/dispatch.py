@@ -1,0 +1,241 @@
+"""The one way of every request to the card API: from a body to an envelope.
+
+JSON, credentials, action, version, access and fields are checked in this order, by the table of actions. Then a flow
+decides, and what it decided is written in one transaction together with the claim of the request's reference. Whoever
+comes second, with the same reference or with a change to the same record, is refused by the transaction's conditions:
+it gets the first one's answer, or decides anew on what stands there now.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, get_args
+
+from chalicelib.cards import disclosure, envelope
+from chalicelib.cards.call import Call, Outcome, RefusedWith
+from chalicelib.cards.credentials import Credential, Credentials
+from chalicelib.cards.programmes import EntryGone, Programmes
+from chalicelib.cards.protocol.actions import Action, CardField
+from chalicelib.cards.protocol.message import Request
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.values import API_VERSION
+from chalicelib.cards.references import Claim, References, Repeated
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.store import ConditionFailed, Conflict, Operation, Store, StoreError
+
+BODY_BYTES = 1_000_000
+PATIENCE_SECONDS = 10
+"""So long a request decides anew while others change what it stands on."""
+_ATTEMPTS = 40
+_REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """Carries requests out; ``flows`` are the objects that the table of actions names."""
+
+    store: Store
+    clock: Clock
+    credentials: Credentials
+    programmes: Programmes
+    references: References
+    flows: Mapping[str, object]
+    actions: Mapping[str, Action]
+    _methods: dict[str, Any] = field(default_factory=dict)
+
+    def answer(self, body: bytes) -> str:
+        """The envelope that answers a request body, as JSON."""
+        try:
+            return self._answered(body)
+        except Refused as refusal:
+            return envelope.error(refusal)
+        except StoreError:
+            log.exception("storage did not answer")
+        except Exception:
+            log.exception("failed")
+        return envelope.error(Refused(Status.INTERNAL))
+
+    # -- inside
+
+    def _answered(self, body: bytes) -> str:
+        members = _parsed(body)
+        credential = self._credential(members)
+        action = self._action(members)
+        reference = _envelope(members)
+        _permit(credential, action, members)
+        request = action.request.read_fields(members)
+        claim = self._claim(credential, action, request, reference) if reference is not None else None
+        log.bind(action=action.name, credential=credential.identity)
+        try:
+            return self._carried_out(credential, action, request, claim)
+        except Repeated as repeated:
+            if repeated.answer is None:  # only the claim of a reveal is kept
+                return envelope.as_repeat(self._carried_out(credential, action, request, None))
+            if action.seals:
+                _told_again(credential, repeated.answer)
+            return envelope.as_repeat(repeated.answer)
+
+    def _credential(self, members: Mapping[str, Any]) -> Credential:
+        parts = (members.get(name) for name in ("access_key", "access_api_id", "access_api_key"))
+        credential = self.credentials.check(*parts)
+        if credential is None:
+            raise Refused(Status.WRONG_CREDENTIALS)
+        return credential
+
+    def _action(self, members: Mapping[str, Any]) -> Action:
+        name = members.get("action")
+        action = self.actions.get(name) if isinstance(name, str) else None
+        if action is None:
+            raise Refused(Status.UNKNOWN_ACTION)
+        return action
+
+    def _claim(self, credential: Credential, action: Action, request: Request, reference: str) -> Claim:
+        meaning = [action.name, request.members(), sorted(getattr(request, "nulls", ()))]
+        body = jsontext.dumps(meaning)
+        return self.references.claim(credential.identity, reference, body, seals=action.seals, attempt=new_id())
+
+    def _carried_out(self, credential: Credential, action: Action, request: Request, claim: Claim | None) -> str:
+        """Decide and write, anew while others are in the way. Raises: Refused, Repeated, StoreError."""
+        deadline = self.clock.time() + PATIENCE_SECONDS
+        for attempt in count():
+            call = self._call(credential, action, request, claim)
+            try:
+                return self._once(call)
+            except (ConditionFailed, EntryGone, Conflict):
+                if attempt + 1 >= _ATTEMPTS or self.clock.time() >= deadline:
+                    raise Refused(Status.CONFLICT) from None
+                self.store.wait(min(attempt, 4))
+        raise AssertionError("unreachable")
+
+    def _call(self, credential: Credential, action: Action, request: Request, claim: Claim | None) -> Call:
+        level = credential.access_level
+        if request.access_level is not None and not action.creates:
+            level = request.access_level
+        return Call(
+            store=self.store,
+            references=self.references,
+            action=action,
+            request=request,
+            credential=credential,
+            catalogue=self.programmes.catalogue(credential.manager_id),
+            level=level,
+            now=self.clock.time(),
+            claim=claim,
+        )
+
+    def _once(self, call: Call) -> str:
+        """One attempt. Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first."""
+        try:
+            outcome: Outcome = self._method(call.action)(call)
+        except Refused as refusal:
+            answer = envelope.error(refusal)
+            operations = refusal.operations if isinstance(refusal, RefusedWith) else ()
+            if refusal.status.is_kept:
+                self._write(call, operations, answer, None)
+            return answer
+        self.programmes.mark_used(call.catalogue, outcome.uses)
+        answer = envelope.success(call.action, outcome.data, outcome.id)
+        kept, whole = answer, None
+        if call.action.seals:
+            kept, whole = envelope.success(call.action, envelope.without_card_data(outcome.data), None), answer
+        self._write(call, outcome.operations, kept, whole)
+        return answer
+
+    def _write(self, call: Call, operations: Any, answer: str, whole: str | None) -> None:
+        """Write what was decided, together with the claim.
+
+        Raises:
+            Repeated, Refused: another request with the reference was first.
+            ConditionFailed, Conflict: something else stands there now.
+        """
+        claim, all_operations = call.claim, [*operations]
+        if claim is not None:
+            kept = None if call.action.effect == "reveal" else answer
+            claiming = self.references.keeping(claim, kept, whole, call.now)
+            if not operations:
+                return self._claimed(claim, call.now, claiming[0])
+            all_operations = [*claiming, *operations]
+        if not all_operations:
+            return None
+        try:
+            self.store.transact(all_operations)
+        except ConditionFailed as failure:
+            if claim is not None and 0 in failure.failed:
+                self._look_again(claim, call.now)
+            if not (failure.repeated and _is_own(call, all_operations, failure)):
+                raise
+        return None
+
+    def _claimed(self, claim: Claim, now: int, put: Any) -> None:
+        """Claim a reference that nothing else is written with."""
+        try:
+            self.store.put(put.table, put.item, put.condition)
+        except ConditionFailed:
+            self._look_again(claim, now)
+            raise
+
+    def _look_again(self, claim: Claim, now: int) -> None:
+        self.references.look(claim, self.store.batch_get(self.references.keys(claim)), now)
+
+    def _method(self, action: Action) -> Any:
+        method = self._methods.get(action.name)
+        if method is None:
+            method = self._methods[action.name] = getattr(self.flows[action.flow], action.method)
+        return method
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
+    """Raises: Refused."""
+    if len(body) > BODY_BYTES:
+        raise Refused(Status.TOO_LARGE)
+    try:
+        members = jsontext.loads(body)
+    except jsontext.InvalidJson as error:
+        raise Refused(Status.NOT_JSON, f"the body is not valid JSON: {error}") from None
+    if not isinstance(members, dict):
+        raise Refused(Status.NOT_JSON)
+    return members
+
+
+def _envelope(members: Mapping[str, Any]) -> str | None:
+    """The reference of a request in the right version. Raises: Refused."""
+    if str(members.get("api_version")) != API_VERSION:
+        raise Refused(Status.WRONG_VERSION)
+    reference = members.get("request_reference_id")
+    if reference is None:
+        return None
+    if not isinstance(reference, str) or not _REFERENCE.fullmatch(reference):
+        raise Refused(
+            Status.BAD_REFERENCE, "request_reference_id must have 10 to 255 characters: letters, digits and hyphens"
+        )
+    return reference
+
+
+def _permit(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
+    """Hold a request against the credential's level, its actions and its modes. Raises: Refused."""
+    asked = str(members.get("access_level", ""))
+    if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
+        raise Refused(Status.LEVEL_TOO_HIGH)
+    if not credential.allows(action.name):
+        raise Refused(Status.NOT_ALLOWED, "the credential does not allow this action")
+    if action.field is not None and disclosure.is_absent(credential, action.field):
+        raise Refused(Status.NOT_ALLOWED, f"the credential is not shown {action.field}")
+
+
+def _told_again(credential: Credential, answer: str) -> None:
+    """The audit lines of a kept answer that is handed out once more."""
+    data = jsontext.loads(answer).get("data") or {}
+    for name in get_args(CardField):
+        if data and data.get("expiration" if name == "expiry" else name):
+            disclosure.revealed(credential, data["card_id"], name)
+
+
+def _is_own(call: Call, operations: list[Operation], failure: ConditionFailed) -> bool:
+    """Whether a condition failed because this very attempt had been written, its answer having been lost."""
+    found = [item or {} for item in failure.items]
+    return any(item.get("written_by") == call.write_id for item in found)

@@ -1,0 +1,81 @@
+"""What a request names of the programme manager's set-up: found, and allowed where a programme decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from chalicelib.cards.catalogue import AccountProgramme, CardProgramme, Catalogue
+from chalicelib.cards.programmes import Reference
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
+
+T = TypeVar("T")
+
+_MISSING = {
+    "product": Status.NO_PRODUCT,
+    "design": Status.NO_CARD_DESIGN,
+    "fee_group": Status.NO_FEE_GROUP,
+    "limit_group": Status.NO_LIMIT_GROUP,
+    "usage_group": Status.NO_USAGE_GROUP,
+    "risk_group": Status.NO_RISK_GROUP,
+    "card_programme": Status.NO_PROGRAMME,
+    "account_programme": Status.NO_PROGRAMME,
+}
+
+
+def card_programme(catalogue: Catalogue, number: int) -> CardProgramme:
+    """Raises: Refused."""
+    return _found(catalogue.card_programmes, number, Status.NO_PROGRAMME)
+
+
+def account_programme(catalogue: Catalogue, number: int) -> AccountProgramme:
+    """Raises: Refused."""
+    return _found(catalogue.account_programmes, number, Status.NO_PROGRAMME)
+
+
+def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> Reference:
+    """A limit group of a type (1 card, 2 account, 3 holder). Raises: Refused."""
+    if _found(catalogue.limit_groups, number, Status.NO_LIMIT_GROUP).limit_type != limit_type:
+        raise Refused(Status.NO_LIMIT_GROUP, "there is no such limit group of this type")
+    return "limit_group", number
+
+
+def entry(catalogue: Catalogue, kind: str, number: int) -> Reference:
+    """An entry of a kind. Raises: Refused."""
+    _found(catalogue.of(kind), number, _MISSING[kind])
+    return kind, number
+
+
+def chosen(
+    catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], kept: int | None = None
+) -> int:
+    """What ``field`` asks for if the programme allows it; without a wish what there was, or the programme's default.
+
+    Raises: Refused.
+    """
+    if number is None:
+        return kept if kept in allowed and kept is not None else allowed[0]
+    _found(catalogue.of(kind), number, _MISSING[kind])
+    if number not in allowed:
+        raise refused_field(field, "value", "is not allowed by the programme")
+    return number
+
+
+def account_limit_group(
+    catalogue: Catalogue, field: str, number: int | None, allowed: Sequence[int], default: int | None = None
+) -> int | None:
+    """The limit group of a new account: what is asked for, or the programme's, which may have none. Raises: Refused."""
+    if number is None:
+        return default if default is not None else next(iter(allowed), None)
+    limit_group(catalogue, LIMIT_OF_ACCOUNT, number)
+    if allowed and number not in allowed:
+        raise refused_field(field, "value", "is not allowed by the programme")
+    return number
+
+
+def _found(entries: Mapping[int, T], number: int, missing: Status) -> T:
+    found = entries.get(number)
+    if found is None:
+        raise Refused(missing)
+    return found

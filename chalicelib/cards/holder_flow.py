@@ -1,0 +1,115 @@
+"""Holders: createHolder, updateHolder, getHolder and getHolderAccounts (specification, Holder operations)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.accounts import Account
+from chalicelib.cards.call import Call, Outcome, own_level
+from chalicelib.cards.cards import Card
+from chalicelib.cards.groups import limit_group
+from chalicelib.cards.holders import DETAILS, Holder
+from chalicelib.cards.protocol.holder_messages import CreateHolder, UpdateHolder, WithHolder
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import BUSINESS, LIMIT_OF_HOLDER, PERSONAL
+from chalicelib.cards.record import present
+from chalicelib.cards.sequences import Sequences
+from chalicelib.cards.shown import account_shown, holder_shown
+
+_OF_BLOCK = {"zip_code": "holder_zipcode", "holder_limit_group_id": "holder_limit_group_id"}
+_AS_IS = ("kyc_completion_level", "kyc_document_expiration_date", "holder_locale")
+
+
+@dataclass(frozen=True, slots=True)
+class HolderFlow:
+    """Registers, changes and shows holders."""
+
+    sequences: Sequences
+
+    def create_holder(self, call: Call) -> Outcome:
+        request: CreateHolder = call.request
+        group = limit_group(call.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
+        holder = Holder(
+            id=self.sequences.next("holder"),
+            manager_id=call.manager_id,
+            access_level=own_level(request, 0),
+            holder_type=request.holder_type or PERSONAL,
+            details=_details(request.members()),
+        )
+        return Outcome(operations=[holder.making(call.write_id)], uses=[group], id=holder.id)
+
+    def update_holder(self, call: Call) -> Outcome:
+        request: UpdateHolder = call.request
+        holder = call.find(Holder, request.holder_id)
+        if holder.holder_type == BUSINESS and request.business_name is None:
+            raise refused_field("business_name", "required", "is required for a business")
+        group = limit_group(call.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
+        details = {**holder.details, **_details(request.members())}
+        for name in request.nulls:
+            details.pop(name, None)
+        if not _may_move(call, holder):
+            details |= present({"country_ison": holder.details.get("country_ison")})
+        if details == holder.details:
+            return Outcome(id=holder.id)
+        return Outcome(operations=[holder.changing(call.write_id, details=details)], uses=[group], id=holder.id)
+
+    def get_holder(self, call: Call) -> Outcome:
+        holder_id, card_id = call.request.holder_id, call.request.card_id
+        if card_id is None:
+            return Outcome(holder_shown(call.find(Holder, holder_id)))
+        if holder_id is None:
+            card = call.find(Card, card_id)
+            return Outcome(holder_shown(call.find(Holder, card.holder_id)))
+        items = call.items([Holder.key(holder_id), Card.key(card_id)])
+        holder, card = call.seen(Holder, items[0]), call.seen(Card, items[1])
+        if card.holder_id != holder.id:
+            raise Refused(Status.NO_CARD, "there is no such card of this holder")
+        return Outcome(holder_shown(holder))
+
+    def get_holder_accounts(self, call: Call) -> Outcome:
+        holder = call.find(Holder, call.request.holder_id)
+        if not holder.accounts:
+            return Outcome([])
+        items = call.items([Account.key(number) for number in holder.accounts])
+        accounts = [Account.from_item(item) for item in items if item is not None and call.sees(item)]
+        return Outcome([account_shown(account, with_status_change=False) for account in accounts])
+
+
+def new_holder(
+    call: Call, number: int, request: WithHolder, *, level: int, group_id: int | None, programme: tuple[str, int]
+) -> Holder:
+    """The holder that a holder block describes; ``level`` and ``group_id`` are the programme's defaults.
+
+    Raises: Refused.
+    """
+    members = {name: getattr(request, _OF_BLOCK.get(name, _block_name(name)), None) for name in DETAILS}
+    group = request.holder_limit_group_id or group_id
+    if group is not None:
+        limit_group(call.catalogue, LIMIT_OF_HOLDER, group)
+    return Holder(
+        id=number,
+        manager_id=call.manager_id,
+        access_level=level if request.holder_access_level is None else request.holder_access_level,
+        holder_type=request.holder_type or PERSONAL,
+        details=present({**members, "holder_limit_group_id": group}),
+        programme=list(programme),
+    )
+
+
+def _block_name(name: str) -> str:
+    return name if name in _AS_IS else f"holder_{name}"
+
+
+def _details(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: members[name] for name in DETAILS if name in members}
+
+
+def _may_move(call: Call, holder: Holder) -> bool:
+    """Whether the holder's programme lets its country change; one that came without a programme may move."""
+    if holder.programme is None:
+        return True
+    kind, number = holder.programme
+    programme = call.catalogue.of(kind).get(number)
+    return bool(getattr(programme, "country_change", False))

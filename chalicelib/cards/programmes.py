@@ -1,0 +1,179 @@
+"""The programme managers' set-ups: what requests ask of them, cached for at most a minute, and what of them is in use.
+
+Each entry is an item of its own, so that what was ever used cannot be removed: its first use sets ``used`` on the item,
+on condition that it is there, and it is removed on condition that ``used`` is not. One of the two comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.cards.catalogue import KINDS, Catalogue, Entry, entry
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.parallel import together
+from chalicelib.foundation.store import ConditionFailed, Item, Store
+
+TABLE = "programmes"
+CACHED_SECONDS = 60
+HEAD = "manager"
+"""The part that says what belongs to a programme manager as a whole: name, currencies, test BINs, rates."""
+
+Reference = tuple[str, int]
+"""An entry by its kind, named as in ``KINDS``, and its id."""
+
+
+class UnknownManager(LookupError):
+    """There is no programme manager of that id."""
+
+
+class EntryGone(LookupError):
+    """The operator removed entries between the reading of a catalogue and their first use."""
+
+    def __init__(self, references: Iterable[Reference]) -> None:
+        self.references = tuple(references)
+        super().__init__(", ".join(f"{kind} {number}" for kind, number in self.references))
+
+
+@dataclass(frozen=True, slots=True)
+class SetUp:
+    """A programme manager's items as they were read, for whoever changes them.
+
+    ``revision`` counts the changes and is 0 where nothing stands yet; ``used`` are the entries that cannot be removed;
+    ``credentials`` are the digests of access keys by the credentials' names.
+    """
+
+    catalogue: Catalogue
+    revision: int
+    used: frozenset[Reference]
+    credentials: Mapping[str, str]
+
+
+class Programmes:
+    """The set-ups. What an operator changes holds everywhere after a minute at the latest."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._cache: dict[int, tuple[int, Catalogue]] = {}
+        self._used: set[tuple[int, Reference]] = set()
+
+    def catalogue(self, manager_id: int) -> Catalogue:
+        """A programme manager's set-up. Raises: UnknownManager, StoreError when it was never read before."""
+        read_at, catalogue = self._cache.get(manager_id, (0, None))
+        if catalogue is None or self._clock.time() - read_at >= CACHED_SECONDS:
+            catalogue = self._read_again(manager_id, catalogue)
+            self._cache[manager_id] = (self._clock.time(), catalogue)
+        return catalogue
+
+    def mark_used(self, catalogue: Catalogue, references: Iterable[Reference]) -> None:
+        """Note that entries are in use, before the transaction that uses them; nothing is written a second time.
+
+        Raises:
+            EntryGone: when any was removed; the next ``catalogue`` is read afresh.
+        """
+        known, manager_id = self._used, catalogue.manager_id
+        new = [reference for reference in dict.fromkeys(references) if (manager_id, reference) not in known]
+        if not new:
+            return
+        marked = together([partial(self._mark, manager_id, reference) for reference in new])
+        if gone := [reference for reference, there in zip(new, marked, strict=True) if not there]:
+            self._cache.pop(manager_id, None)
+            raise EntryGone(gone)
+
+    def set_up(self, manager_id: int) -> SetUp:
+        """What stands there now, for the operator's command line; an empty set-up for an unknown programme manager."""
+        return _set_up(manager_id, self._rows(manager_id))
+
+    def _read_again(self, manager_id: int, before: Catalogue | None) -> Catalogue:
+        try:
+            found = self.set_up(manager_id)
+        except Exception:
+            if before is None:
+                raise
+            log.exception("programme not read again")  # what was read before goes on for as long again
+            return before
+        if not found.revision:
+            raise UnknownManager(manager_id)
+        self._used |= {(manager_id, reference) for reference in found.used}
+        return found.catalogue
+
+    def _mark(self, manager_id: int, reference: Reference) -> bool:
+        """Whether the entry was there to be marked."""
+        table, key = entry_key(manager_id, *reference)
+        try:
+            self._store.update(table, key, set={"used": True}, condition=Attr("owner").exists())
+        except ConditionFailed:
+            return False
+        self._used.add((manager_id, reference))
+        return True
+
+    def _rows(self, manager_id: int) -> list[Item]:
+        rows: list[Item] = []
+        after: Item | None = None
+        while True:
+            page = self._store.query(TABLE, ("owner", owner(manager_id)), after=after)
+            rows += page.items
+            after = page.next
+            if after is None:
+                return rows
+
+
+def owner(manager_id: int) -> str:
+    """The partition of a programme manager's items."""
+    return f"manager#{manager_id}"
+
+
+def head_key(manager_id: int) -> tuple[str, Item]:
+    return TABLE, {"owner": owner(manager_id), "part": HEAD}
+
+
+def entry_key(manager_id: int, kind: str, number: int) -> tuple[str, Item]:
+    """Where an entry stands."""
+    return TABLE, {"owner": owner(manager_id), "part": f"{kind}#{number}"}
+
+
+def head_members(catalogue: Catalogue) -> dict[str, Any]:
+    """What the head item says beside its key and revision."""
+    return {
+        "name": catalogue.name,
+        "currencies": list(catalogue.currencies),
+        "test_bins": list(catalogue.test_bins),
+        "rates": {f"{source}/{target}": str(rate) for (source, target), rate in catalogue.rates.items()},
+    }
+
+
+def _set_up(manager_id: int, rows: Iterable[Item]) -> SetUp:
+    head: Item = {}
+    found: dict[str, dict[int, Entry]] = {kind: {} for kind in KINDS}
+    used, credentials = set(), {}
+    for row in rows:
+        kind, _, name = row["part"].partition("#")
+        if kind == HEAD:
+            head = row
+        elif kind == "credential":
+            credentials[name] = row["access_key"]
+        else:
+            found[kind][int(name)] = entry(kind, row)
+            used |= {(kind, int(name))} if row.get("used") else set()
+    entries: dict[str, Any] = {f"{kind}s": dict(sorted(each.items())) for kind, each in found.items()}
+    catalogue = Catalogue(
+        manager_id,
+        head.get("name", ""),
+        tuple(head.get("currencies", ())),
+        tuple(head.get("test_bins", ())),
+        _rates(head.get("rates", {})),
+        **entries,
+    )
+    return SetUp(catalogue, head.get("revision", 0), frozenset(used), credentials)
+
+
+def _rates(kept: Mapping[str, str]) -> dict[tuple[int, int], Decimal]:
+    pairs = ((key.split("/"), rate) for key, rate in kept.items())
+    return {(int(source), int(target)): Decimal(rate) for (source, target), rate in pairs}

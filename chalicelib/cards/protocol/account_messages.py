@@ -1,0 +1,103 @@
+"""Accounts: the seven actions (specification, Account operations) and the account record."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from chalicelib.cards.protocol.fields import ANS, CurrencyIson, ExtList, Flag, Id, N
+from chalicelib.cards.protocol.holder_messages import HOLDER_CONDITIONS, HOLDER_IGNORED, WithHolder
+from chalicelib.cards.protocol.kinds import AccountStatus, NewAccountStatus, ReasonCode
+from chalicelib.cards.protocol.message import Answer, NeedsOne, Request
+
+
+class CreateAccount(WithHolder):
+    """createAccount: opens an account for a new or an existing holder, and puts cards on it."""
+
+    conditions: ClassVar = HOLDER_CONDITIONS
+    ignored: ClassVar = HOLDER_IGNORED
+
+    currency_ison: CurrencyIson
+    account_status: NewAccountStatus
+    program_id: Id
+    risk_rules_group_id: Id | None = None
+    fee_group_id: Id | None = None
+    limit_group_id: Id | None = None
+    cards: ExtList[Id] | None = None
+    skip_holder_validation: Flag
+
+
+class ChangeAccountStatus(Request):
+    """changeAccountStatus."""
+
+    account_id: Id
+    account_status: AccountStatus
+    reason_code: ReasonCode | None = None
+    note: ANS[1, 255] | None = None
+
+
+class ChangeAccountProgramId(Request):
+    """changeAccountProgramId."""
+
+    account_id: Id
+    account_program_id: Id
+
+
+class GetAccounts(Request):
+    """getAccounts: one account, or those of a card."""
+
+    conditions: ClassVar = (NeedsOne(("card_id", "account_id")),)
+
+    card_id: Id | None = None
+    account_id: Id | None = None
+
+
+class AssignAccountToRiskRuleGroup(Request):
+    """assignAccountToRiskRuleGroup."""
+
+    account_id: Id
+    risk_rule_group_id: Id
+
+
+class AssignAccountToLimitRuleGroup(Request):
+    """assignAccountToLimitRuleGroup."""
+
+    account_id: Id
+    limit_group_id: Id
+
+
+class AssignAccountToFeeRuleGroup(Request):
+    """assignAccountToFeeRuleGroup."""
+
+    account_id: Id
+    fee_group_id: Id
+
+
+class CreatedAccount(Answer):
+    """The account that was made, and whose it is."""
+
+    id: Id
+    holder_id: Id
+
+
+class HolderAccountRecord(Answer):
+    """An account, as getHolderAccounts lists it; amounts are in minor units of its currency."""
+
+    id: Id
+    holder_id: Id
+    currency_ison: CurrencyIson
+    available_balance: int
+    settled_balance: int
+    reserved_balance: int
+    account_status: AccountStatus
+    date_updated: N[1, 11]
+    program_id: Id
+    limit_group_id: Id | None
+    fee_group_id: Id
+    risk_group_id: Id
+
+
+class AccountRecord(HolderAccountRecord):
+    """An account; amounts are in minor units of its currency, ``date_updated`` in Unix seconds."""
+
+    status_change_reason_code: ReasonCode | None = None
+    status_change_note: ANS[1, 255] | None = None

@@ -1,0 +1,218 @@
+"""Cards: the actions that make, issue anew and change them (specification, Card operations)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from chalicelib.cards.protocol.card_blocks import BULK_CONDITION, DELIVERY_BLOCK, DELIVERY_MANDATORY, WithEmbossing
+from chalicelib.cards.protocol.fields import (
+    AN,
+    ANS,
+    Beside,
+    CountryIson,
+    CurrencyIson,
+    Digits,
+    ExtList,
+    Flag,
+    Id,
+    N,
+    Range,
+)
+from chalicelib.cards.protocol.holder_messages import HOLDER_CONDITIONS, HOLDER_IGNORED, WithHolder
+from chalicelib.cards.protocol.kinds import CardStatusToSet, ConfirmationStatus, KeptOrNew, KindOfCard, ReasonCode
+from chalicelib.cards.protocol.merchant_lists import Countries, Mccs, Merchants, Pairs
+from chalicelib.cards.protocol.message import Excludes, Ignores, Needs, NeedsOne, Request, equals, given
+from chalicelib.foundation.problems import Problem
+
+PASSWORD_BYTES = 318
+"""So many bytes of UTF-8 the shortest key can encrypt (RSA-OAEP with SHA-256, 3072 bits)."""
+
+
+def _password_problems(password: str | None) -> Iterator[Problem]:
+    if password and len(password.encode()) > PASSWORD_BYTES:
+        yield Problem("acs_password", "length", f"must have at most {PASSWORD_BYTES} bytes in UTF-8")
+
+
+class CreateCard(WithHolder, WithEmbossing):
+    """createCard: a virtual or physical card for a new or an existing holder, on new or existing accounts."""
+
+    conditions: ClassVar = (
+        Excludes("card_currency_ison", "account_id"),
+        Needs(("account_owner_id",), (given("account_id"),)),
+        *HOLDER_CONDITIONS,
+        Needs(DELIVERY_MANDATORY, (equals("card_virtual", 0, default=1),)),
+        BULK_CONDITION,
+    )
+    ignored: ClassVar = (
+        *HOLDER_IGNORED,
+        Ignores(frozenset((*DELIVERY_BLOCK, "card_pin")), equals("card_virtual", 1)),
+    )
+
+    card_program_id: Id
+    card_currency_ison: ExtList[CurrencyIson] | None = None
+    card_country_ison: CountryIson
+    card_virtual: KindOfCard
+    card_reference_id: AN[1, 50] | None = None
+    card_name_line_3: ANS[3, 26]
+    card_name_line_4: ANS[3, 50] | None = None
+    card_product_id: Id | None = None
+    card_fee_group_id: Id | None = None
+    card_limit_group_id: Id | None = None
+    account_limit_group_id: Id | None = None
+    card_usage_group_id: Id | None = None
+    card_design_id: Id | None = None
+    card_validity_period: Range[1, 300] | None = None
+    card_pin: Digits[4] | None = None
+    account_id: ExtList[Id] | None = None
+    account_owner_id: Beside[Id] | None = None
+    card_thermal_line_1: ANS[1, 50] | None = None
+    card_thermal_line_2: ANS[1, 50] | None = None
+    risk_rules_group_id: Id | None = None
+    acs_password: ANS[6, 128] | None = None
+    auto_conversion: Flag | None = None
+
+    def further(self) -> Iterator[Problem]:
+        yield from super().further()
+        if self.account_id and len(self.account_owner_id or ()) != len(self.account_id):
+            yield Problem("account_owner_id", "length", "must have as many entries as account_id")
+        yield from _password_problems(self.acs_password)
+
+
+class ReissueCard(WithEmbossing):
+    """reissueCard: a card in another body, with its number and PIN or new ones; virtual and physical may change."""
+
+    conditions: ClassVar = (BULK_CONDITION,)
+    ignored: ClassVar = (
+        Ignores(frozenset(DELIVERY_BLOCK), equals("virtual", 1)),
+        Ignores(frozenset(("card_pin",)), equals("generate_new_pin", 0, default=1)),
+    )
+
+    card_id: Id
+    generate_new_pan: KeptOrNew | None = None
+    generate_new_pin: KeptOrNew | None = None
+    virtual: KindOfCard | None = None
+    card_pin: Digits[4] | None = None
+    card_program_id: Id | None = None
+    card_fee_group_id: Id | None = None
+    card_limit_group_id: Id | None = None
+    card_usage_group_id: Id | None = None
+    card_design_id: Id | None = None
+    risk_rules_group_id: Id | None = None
+    card_name_line_3: ANS[3, 26]
+    card_name_line_4: ANS[2, 50] | None = None
+    auto_conversion: Flag | None = None
+
+
+class OfCard(Request):
+    """An action that names a card and nothing else."""
+
+    card_id: Id
+
+
+class ActivateCard(Request):
+    """activateCard: every datum of the card that is given has to be right."""
+
+    card_id: Id
+    card_request_id: Id | None = None
+    card_pan: Digits[16, 19] | None = None
+    card_cvc2: Digits[3] | None = None
+    card_expiration_year: N[4] | None = None
+    card_expiration_month: Range[1, 12] | None = None
+
+
+class AssignCardToFeesGroup(Request):
+    """assignCardToFeesGroup."""
+
+    card_id: Id
+    fees_group_id: Id
+
+
+class AssignCardToLimitsGroup(Request):
+    """assignCardToLimitsGroup."""
+
+    card_id: Id
+    limits_group_id: Id
+
+
+class AssignCardToUsageGroup(Request):
+    """assignCardToUsageGroup."""
+
+    card_id: Id
+    usages_group_id: Id
+
+
+class AssignCardToRiskRuleGroup(Request):
+    """assignCardToRiskRuleGroup."""
+
+    card_id: Id
+    risk_rules_group_id: Id
+
+
+class ChangeCardSchemeAccountUpdatesStatus(Request):
+    """changeCardSchemeAccountUpdatesStatus."""
+
+    card_id: Id
+    participating: Flag
+
+
+class ChangeCardStatus(Request):
+    """changeCardStatus: after activation; B is final."""
+
+    card_id: Id
+    status: CardStatusToSet
+    reason_code: ReasonCode | None = None
+    note: ANS[1, 255] | None = None
+
+
+class SetPin(Request):
+    """setPin."""
+
+    card_id: Id
+    pin: Digits[4]
+
+
+class ChangeCardAcsPassword(Request):
+    """changeCardAcsPassword."""
+
+    card_id: Id
+    acs_password: ANS[6, 128]
+
+    def further(self) -> Iterator[Problem]:
+        yield from super().further()
+        yield from _password_problems(self.acs_password)
+
+
+class GetDesign(Request):
+    """getDesign: the designs of a card programme."""
+
+    program_id: Id
+
+
+class AuthenticationConfirm(Request):
+    """authenticationConfirm: the cardholder's answer to a request of 3-D Secure."""
+
+    auth_request_id: Id
+    confirmation_status: ConfirmationStatus
+    oob_auth_method: N[1, 2]
+    validation_value: ANS[1, 8] | None = None
+
+
+class CreateCardAcsMerchantWhitelistRule(Request):
+    """createCardAcsMerchantWhitelistRule: where 3-D Secure asks nothing; criteria and-ed, members of a list or-ed."""
+
+    conditions: ClassVar = (
+        NeedsOne(("acquirer_bin_merchant_id", "mcc", "merchant_country_ison", "merchant_name")),
+        Needs(("maximum_amount_currency_ison",), (given("maximum_amount"),)),
+        Needs(("maximum_amount",), (given("maximum_amount_currency_ison"),)),
+    )
+
+    rule_name: ANS[1, 70]
+    card_id: Id
+    acquirer_bin_merchant_id: Pairs | None = None
+    mcc: Mccs | None = None
+    merchant_country_ison: Countries | None = None
+    merchant_name: Merchants | None = None
+    rule_code: ANS[1, 36] | None = None
+    maximum_amount: N[1, 15] | None = None
+    maximum_amount_currency_ison: CurrencyIson | None = None

@@ -1,0 +1,123 @@
+"""What the card actions answer. Card data are shown as the credential's modes say: plain, masked, encrypted, or not."""
+
+from __future__ import annotations
+
+from chalicelib.cards.protocol.fields import (
+    AN,
+    ANS,
+    CountryIson,
+    CurrencyIson,
+    Digits,
+    Flag,
+    Id,
+    N,
+)
+from chalicelib.cards.protocol.kinds import CardStatus, KindOfCard, PinStatus, ReasonCode
+from chalicelib.cards.protocol.message import Answer
+
+
+class Expiration(Answer):
+    """The end of the month in which the card expires; encrypted, when that is agreed, each by itself."""
+
+    year: int | str
+    month: int | str
+
+
+class CreatedCard(Answer):
+    """A card that was made; ``account_id`` is the first currency's."""
+
+    card_id: Id
+    card_request_id: Id
+    holder_id: Id
+    account_id: Id
+    pan: str | None = None
+    pin: str | None = None
+    cvc2: str | None = None
+    expiration: Expiration | None = None
+    acs_password: str
+
+
+class ReissuedCard(CreatedCard):
+    """A card that was issued anew."""
+
+
+class CardNumber(Answer):
+    """A card's number: plain, masked or encrypted."""
+
+    pan: str
+
+
+class Cvc2(Answer):
+    """The code on the card's back: plain or encrypted."""
+
+    cvc2: str
+
+
+class Pin(Answer):
+    """The PIN: plain or encrypted; empty for a virtual card."""
+
+    pin: str
+
+
+class AcsPassword(Answer):
+    """The password of 3-D Secure: plain or encrypted."""
+
+    acs_password: str
+
+
+class CardStatusAnswer(Answer):
+    """A card's status, and why it was changed last."""
+
+    card_status: CardStatus
+    reason_code: ReasonCode | None = None
+    note: ANS[1, 255] | None = None
+
+
+class CardDetails(Answer):
+    """A card, without its secrets."""
+
+    card_id: Id
+    holder_id: Id
+    primary_account_id: Id
+    virtual: KindOfCard
+    program_id: Id
+    reference_number: AN[1, 50] | None = None
+    invalid_pin_tries: N[1, 2]
+    invalid_pin_tries_max_limit: N[1, 2]
+    product_id: Id
+    sub_product_id: Id
+    status: CardStatus
+    status_change_reason_code: ReasonCode | None = None
+    status_change_note: ANS[1, 255] | None = None
+    pin_status: PinStatus
+    default_currency_ison: CurrencyIson
+    country_ison: CountryIson
+    service_code: Digits[3]
+    fees_group_id: Id | None = None
+    limits_group_id: Id | None = None
+    usages_group_id: Id | None = None
+    risk_group_id: Id | None = None
+    card_design_id: Id
+    name_line_3: ANS[3, 26] | None = None
+    name_line_4: ANS[2, 50] | None = None
+    expiry_month: int | str | None = None
+    expiry_year: int | str | None = None
+    participating: Flag
+
+
+class Design(Answer):
+    """A design that cards of a programme may have; the name is told under both names that the specification uses."""
+
+    card_design_id: Id
+    card_design_name: ANS[1, 100]
+    name: ANS[1, 100]
+
+
+class WhitelistRule(Answer):
+    """The rule that was made."""
+
+    rule_id: Id
+
+
+class Nothing(Answer):
+    """An empty object."""

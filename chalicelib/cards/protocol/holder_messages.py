@@ -1,0 +1,227 @@
+"""Holders: the block of fields that registers one, and the four actions (specification, Holder operations)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from chalicelib.cards.protocol.fields import (
+    ANS,
+    AS,
+    CountryIson,
+    Day,
+    Id,
+    Level,
+    N,
+    Phone,
+)
+from chalicelib.cards.protocol.kinds import HolderType
+from chalicelib.cards.protocol.message import (
+    Answer,
+    Condition,
+    Ignores,
+    Needs,
+    NeedsOne,
+    Request,
+    absent,
+    equals,
+    given,
+)
+
+HOLDER_BLOCK = (
+    "holder_title",
+    "holder_type",
+    "holder_access_level",
+    "holder_business_name",
+    "holder_first_name",
+    "holder_last_name",
+    "holder_address_line_1",
+    "holder_address_line_2",
+    "holder_address_line_3",
+    "holder_address_line_4",
+    "holder_country_ison",
+    "holder_zipcode",
+    "holder_city",
+    "holder_state",
+    "holder_phone_number",
+    "holder_email",
+    "holder_date_of_birth",
+    "holder_ip_address",
+    "holder_limit_group_id",
+    "holder_industry_id",
+    "holder_date_of_company_incorporation",
+    "holder_locale",
+    "kyc_completion_level",
+    "kyc_document_expiration_date",
+)
+"""What describes a new holder in createAccount and createCard; ignored when ``holder_id`` names one."""
+
+HOLDER_CONDITIONS: tuple[Condition, ...] = (
+    Needs(
+        (
+            "holder_first_name",
+            "holder_last_name",
+            "holder_address_line_1",
+            "holder_country_ison",
+            "holder_zipcode",
+            "holder_city",
+            "holder_phone_number",
+        ),
+        (absent("holder_id"),),
+    ),
+    Needs(("holder_business_name",), (absent("holder_id"), equals("holder_type", 1))),
+)
+HOLDER_IGNORED = (Ignores(frozenset(HOLDER_BLOCK), given("holder_id")),)
+
+
+class WithHolder(Request):
+    """The holder block: an existing holder, or the description of a new one."""
+
+    holder_id: Id | None = None
+    holder_title: ANS[1, 7] | None = None
+    holder_type: HolderType | None = None
+    holder_access_level: Level | None = None
+    holder_business_name: ANS[1, 50] | None = None
+    holder_first_name: AS[1, 50] | None = None
+    holder_last_name: AS[1, 50] | None = None
+    holder_address_line_1: ANS[1, 100] | None = None
+    holder_address_line_2: ANS[1, 100] | None = None
+    holder_address_line_3: ANS[1, 100] | None = None
+    holder_address_line_4: ANS[1, 100] | None = None
+    holder_country_ison: CountryIson | None = None
+    holder_zipcode: ANS[1, 9] | None = None
+    holder_city: ANS[1, 50] | None = None
+    holder_state: ANS[1, 50] | None = None
+    holder_phone_number: Phone | None = None
+    holder_email: ANS[6, 100] | None = None
+    holder_date_of_birth: Day | None = None
+    holder_ip_address: ANS[7, 15] | None = None
+    holder_limit_group_id: Id | None = None
+    holder_industry_id: N[1, 4] | None = None
+    holder_date_of_company_incorporation: Day | None = None
+    holder_locale: AS[1, 15] | None = None
+    kyc_completion_level: N[1] | None = None
+    kyc_document_expiration_date: Day | None = None
+
+
+class CreateHolder(Request):
+    """createHolder: registers a holder."""
+
+    conditions: ClassVar = (Needs(("business_name",), (equals("holder_type", 1),)),)
+
+    holder_type: HolderType | None = None
+    business_name: ANS[1, 50] | None = None
+    title: ANS[1, 7] | None = None
+    first_name: AS[1, 50]
+    last_name: AS[1, 50]
+    address_line_1: ANS[1, 100]
+    address_line_2: ANS[1, 100] | None = None
+    address_line_3: ANS[1, 100] | None = None
+    address_line_4: ANS[1, 100] | None = None
+    zip_code: ANS[1, 9]
+    city: ANS[1, 50]
+    state: ANS[1, 50] | None = None
+    phone_number: Phone
+    country_ison: CountryIson | None = None
+    holder_limit_group_id: Id
+    email: ANS[6, 100] | None = None
+    date_of_birth: Day | None = None
+    ip_address: ANS[7, 15] | None = None
+    industry_id: N[1, 4] | None = None
+    date_of_company_incorporation: Day | None = None
+    kyc_completion_level: N[1] | None = None
+    kyc_document_expiration_date: Day | None = None
+    additional_charset_id: N[1, 10] | None = None
+    holder_locale: AS[1, 15] | None = None
+
+
+class UpdateHolder(Request):
+    """updateHolder: replaces the mandatory fields; an optional one is kept when absent and emptied by ``null``."""
+
+    emptied: ClassVar = frozenset(
+        (
+            "title",
+            "address_line_2",
+            "address_line_3",
+            "address_line_4",
+            "state",
+            "country_ison",
+            "email",
+            "date_of_birth",
+            "industry_id",
+            "date_of_company_incorporation",
+            "kyc_completion_level",
+            "kyc_document_expiration_date",
+            "additional_charset_id",
+            "holder_locale",
+        )
+    )
+
+    holder_id: Id
+    business_name: ANS[1, 50] | None = None
+    title: ANS[1, 7] | None = None
+    first_name: AS[1, 50]
+    last_name: AS[1, 50]
+    address_line_1: ANS[1, 100]
+    address_line_2: ANS[1, 100] | None = None
+    address_line_3: ANS[1, 100] | None = None
+    address_line_4: ANS[1, 100] | None = None
+    zip_code: ANS[1, 9]
+    city: ANS[1, 50]
+    state: ANS[1, 50] | None = None
+    phone_number: Phone
+    country_ison: CountryIson | None = None
+    holder_limit_group_id: Id
+    email: ANS[6, 100] | None = None
+    date_of_birth: Day | None = None
+    industry_id: N[1, 4] | None = None
+    date_of_company_incorporation: Day | None = None
+    kyc_completion_level: N[1] | None = None
+    kyc_document_expiration_date: Day | None = None
+    additional_charset_id: N[1, 10] | None = None
+    holder_locale: AS[1, 15] | None = None
+
+
+class GetHolder(Request):
+    """getHolder: by its id, by a card of its, or by both when they belong together."""
+
+    conditions: ClassVar = (NeedsOne(("holder_id", "card_id")),)
+
+    holder_id: Id | None = None
+    card_id: Id | None = None
+
+
+class GetHolderAccounts(Request):
+    """getHolderAccounts: all accounts of a holder that the caller's level lets it see."""
+
+    holder_id: Id
+
+
+class HolderRecord(Answer):
+    """A holder."""
+
+    id: Id
+    title: ANS[1, 7] | None = None
+    holder_type: HolderType
+    access_level: Level
+    business_name: ANS[1, 50] | None = None
+    first_name: AS[1, 50]
+    last_name: AS[1, 50]
+    address_line_1: ANS[1, 100]
+    address_line_2: ANS[1, 100] | None = None
+    address_line_3: ANS[1, 100] | None = None
+    address_line_4: ANS[1, 100] | None = None
+    country_ison: CountryIson | None = None
+    zip_code: ANS[1, 9]
+    city: ANS[1, 50]
+    state: ANS[1, 50] | None = None
+    phone_number: Phone
+    email: ANS[6, 100] | None = None
+    date_of_birth: Day | None = None
+    ip_address: ANS[7, 15] | None = None
+    industry_id: N[1, 4] | None = None
+    date_of_company_incorporation: Day | None = None
+    kyc_completion_level: N[1] | None = None
+    kyc_document_expiration_date: Day | None = None
+    additional_charset_id: N[1, 10] | None = None
+    holder_limit_group_id: Id | None = None
+    holder_locale: AS[1, 15] | None = None

@@ -1,0 +1,39 @@
+"""The enumerated fields as types: each takes the values of one list of ``values`` or ``states``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chalicelib.cards.protocol import states, values
+from chalicelib.cards.protocol.fields import choice, letter
+
+if TYPE_CHECKING:
+    HolderType = int
+    KindOfCard = int
+    KeptOrNew = int
+    PinStatus = int
+    ReasonCode = int
+    LimitType = int
+    TransactionType = int
+    EntryModeType = int
+    EciIndicator = int
+    AccountStatus = str
+    NewAccountStatus = str
+    CardStatus = str
+    CardStatusToSet = str
+    ConfirmationStatus = str
+else:
+    HolderType = choice(values.HOLDER_TYPES)
+    KindOfCard = choice(values.KINDS_OF_CARD)
+    KeptOrNew = choice(values.KEPT_OR_NEW)
+    PinStatus = choice(states.PIN_STATES)
+    ReasonCode = choice(values.REASONS, 20)
+    LimitType = choice(values.LIMIT_TYPES)
+    TransactionType = choice(values.TRANSACTION_TYPES, 2)
+    EntryModeType = choice(values.ENTRY_MODES, 2)
+    EciIndicator = choice(values.ECI_INDICATORS)
+    AccountStatus = letter(states.ACCOUNT_STATES)
+    NewAccountStatus = letter(states.NEW_ACCOUNT_STATES)
+    CardStatus = letter(states.CARD_STATES)
+    CardStatusToSet = letter(states.CARD_STATES_TO_SET)
+    ConfirmationStatus = letter(values.CONFIRMATIONS)

@@ -1,0 +1,172 @@
+"""Requests and answers as models, with the conditions between fields as data.
+
+A request is read in one step: what is ignored beside other fields is dropped, every field is checked by its type, every
+condition by the fields that are there, and all that is wrong is told at once, in the order of the model's fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import ValidationError
+
+from chalicelib.cards.protocol.fields import Level
+from chalicelib.cards.protocol.status_codes import refused_fields
+from chalicelib.foundation.fields import Message
+from chalicelib.foundation.problems import Problem, problems_of
+
+R = TypeVar("R", bound="Request")
+Members = Mapping[str, Any]
+
+ENVELOPE = frozenset(("access_key", "access_api_id", "access_api_key", "action", "api_version", "request_reference_id"))
+"""What every request has besides its own fields and ``access_level``."""
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """What a condition depends on: that ``field`` is there, is absent, or has a value."""
+
+    field: str
+    value: int | None = None
+    present: bool = True
+    default: int = 0
+
+    def holds(self, members: Members) -> bool:
+        if self.value is None:
+            return (self.field in members) is self.present
+        return str(members.get(self.field, self.default)) == str(self.value)
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"{self.field} is {'given' if self.present else 'absent'}"
+        return f"{self.field} is {self.value}"
+
+
+def given(field: str) -> When:
+    return When(field)
+
+
+def absent(field: str) -> When:
+    return When(field, present=False)
+
+
+def equals(field: str, value: int, default: int = 0) -> When:
+    """Of a number; one that is absent counts as ``default``."""
+    return When(field, value, default=default)
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """``fields`` are required when all of ``when`` hold."""
+
+    fields: tuple[str, ...]
+    when: tuple[When, ...]
+
+    def problems(self, members: Members) -> Iterator[Problem]:
+        if all(each.holds(members) for each in self.when):
+            reason = f"is required when {' and '.join(map(str, self.when))}"
+            yield from (Problem(field, "required", reason) for field in self.fields if field not in members)
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsOne:
+    """At least one of ``fields`` is required."""
+
+    fields: tuple[str, ...]
+
+    def problems(self, members: Members) -> Iterator[Problem]:
+        if not any(field in members for field in self.fields):
+            yield Problem(self.fields[0], "required", f"is required, or {' or '.join(self.fields[1:])}")
+
+
+@dataclass(frozen=True, slots=True)
+class Excludes:
+    """``field`` must not be given beside ``other``."""
+
+    field: str
+    other: str
+
+    def problems(self, members: Members) -> Iterator[Problem]:
+        if self.field in members and self.other in members:
+            yield Problem(self.field, "excluded", f"must not be given with {self.other}")
+
+
+Condition = Needs | NeedsOne | Excludes
+
+
+@dataclass(frozen=True, slots=True)
+class Ignores:
+    """``fields`` are not even looked at when ``when`` holds."""
+
+    fields: frozenset[str]
+    when: When
+
+
+class Request(Message):
+    """The fields of an action.
+
+    ``access_level`` is taken by every action: on reads it bounds what is seen, on creations it is the record's own.
+    """
+
+    conditions: ClassVar[tuple[Condition, ...]] = ()
+    ignored: ClassVar[tuple[Ignores, ...]] = ()
+    emptied: ClassVar[frozenset[str]] = frozenset()
+    """Fields that ``null`` empties; everywhere else ``null`` is as good as absent."""
+
+    access_level: Level | None = None
+
+    @classmethod
+    def read_fields(cls: type[R], body: Members) -> R:
+        """The fields of a whole request body. Raises: Refused, with every faulty field."""
+        members = {name: value for name, value in body.items() if value is not None and name not in ENVELOPE}
+        problems: list[Problem] = []
+        nulls = [name for name, value in body.items() if value is None and name not in ENVELOPE]
+        for name in nulls:
+            if name not in cls.model_fields:
+                members[name] = None  # unknown, whatever its value
+        for ignores in cls.ignored:
+            if ignores.when.holds(members):
+                members = {name: value for name, value in members.items() if name not in ignores.fields}
+        try:
+            request = cls.model_validate(members)
+        except ValidationError as error:
+            problems = list(problems_of(cls, error))
+            request = None
+        here = {name: value for name, value in members.items() if not _is_empty_list(value)}
+        for condition in cls.conditions:
+            problems += condition.problems(here)
+        if request is not None and not problems:
+            problems += request.further()
+        if problems or request is None:
+            raise refused_fields(_ordered(cls, problems))
+        if cls.emptied:
+            object.__setattr__(request, "nulls", frozenset(nulls) & cls.emptied)
+        return request
+
+    nulls: ClassVar[frozenset[str]] = frozenset()
+
+    def further(self) -> Iterator[Problem]:
+        """What is wrong between fields that are right each by itself."""
+        yield from ()
+
+    def members(self) -> dict[str, Any]:
+        """The fields that were given, as they are meant."""
+        return {name: value for name, value in self.__dict__.items() if value is not None}
+
+
+def _is_empty_list(value: Any) -> bool:
+    """An empty list value is as good as absent."""
+    return value == [] or (isinstance(value, str) and not value.strip())
+
+
+def _ordered(model: type[Request], problems: list[Problem]) -> list[Problem]:
+    """In the order of the specification's tables: the action's own fields, then those of the blocks it shares."""
+    own = [name for name in model.model_fields if name in model.__annotations__]
+    places = {name: place for place, name in enumerate(dict.fromkeys([*own, *model.model_fields]))}
+    return sorted(problems, key=lambda problem: places.get(problem.field.partition(".")[0], len(places)))
+
+
+class Answer(Message):
+    """What an action answers in ``data``: an object, or an entry of a list."""

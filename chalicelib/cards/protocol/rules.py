@@ -1,0 +1,379 @@
+"""The rules behind the card API's field vocabulary: how a value is checked, and what JSON Schema says of it.
+
+A number comes as a JSON number or as a string of digits and becomes an ``int`` (or, where leading zeros count, digits);
+its length counts digits. Nothing here quotes a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from chalicelib.foundation.problems import fault
+
+Json = dict[str, Any]
+
+
+class ValueRule:
+    """A value that passes ``check``, which answers what it means."""
+
+    __slots__ = ()
+
+    def check(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def described(self) -> Json:
+        """What JSON Schema says of a value that is taken."""
+        raise NotImplementedError
+
+    def answered(self) -> Json:
+        """What JSON Schema says of a value that is answered."""
+        return self.described()
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.check)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
+        return self.described()
+
+
+_DIGITS = re.compile(r"[0-9]*")
+
+
+def digits_of(value: Any) -> str:
+    """The digits of a JSON number or of a string of digits."""
+    if type(value) is int and value >= 0:
+        return str(value)
+    if type(value) is str and _DIGITS.fullmatch(value):
+        return value
+    return fault("type", "must be a number")
+
+
+def _length(text: str, shortest: int, longest: int, what: str) -> None:
+    if shortest <= len(text) <= longest:
+        return
+    said = f"exactly {longest}" if shortest == longest else f"{shortest} to {longest}"
+    fault("length", f"must have {said} {what}")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRule(ValueRule):
+    """A whole number of so many digits."""
+
+    shortest: int
+    longest: int
+
+    def check(self, value: Any) -> int:
+        if type(value) is int and 10 ** (self.shortest - 1) <= value < 10**self.longest:
+            return value
+        text = digits_of(value)
+        _length(text, self.shortest, self.longest, "digits")
+        return int(text)
+
+    def described(self) -> Json:
+        return {
+            "type": ["integer", "string"],
+            "minimum": 0 if self.shortest == 1 else 10 ** (self.shortest - 1),
+            "maximum": 10**self.longest - 1,
+            "pattern": f"^[0-9]{{{self.shortest},{self.longest}}}$",
+            "description": "A whole number, also as a string of digits",
+            "examples": [int("1234567890123456789"[: max(self.shortest, min(self.longest, 4))])],
+        }
+
+    def answered(self) -> Json:
+        return {"type": "integer", "minimum": 0, "maximum": 10**self.longest - 1}
+
+
+@dataclass(frozen=True, slots=True)
+class DigitsRule(ValueRule):
+    """A number that is an identifier: its digits, leading zeros and all."""
+
+    shortest: int
+    longest: int
+    example: str = ""
+
+    def check(self, value: Any) -> str:
+        text = digits_of(value)
+        _length(text, self.shortest, self.longest, "digits")
+        return text
+
+    def described(self) -> Json:
+        return {
+            "type": ["string", "integer"],
+            "minimum": 0 if self.shortest == 1 else 10 ** (self.shortest - 1),
+            "maximum": 10**self.longest - 1,
+            "pattern": f"^[0-9]{{{self.shortest},{self.longest}}}$",
+            "description": "Digits; a string keeps leading zeros",
+            "examples": [self.example or "4929123412341234123"[: self.longest]],
+        }
+
+    def answered(self) -> Json:
+        return {"type": "string", "pattern": f"^[0-9]{{{self.shortest},{self.longest}}}$"}
+
+
+@dataclass(frozen=True, slots=True)
+class RangeRule(ValueRule):
+    """A whole number between two values."""
+
+    lowest: int
+    highest: int
+
+    def check(self, value: Any) -> int:
+        text = digits_of(value)
+        _length(text, 1, len(str(self.highest)), "digits")
+        if not self.lowest <= int(text) <= self.highest:
+            fault("value", f"must be from {self.lowest} to {self.highest}")
+        return int(text)
+
+    def described(self) -> Json:
+        return {
+            "type": ["integer", "string"],
+            "minimum": self.lowest,
+            "maximum": self.highest,
+            "pattern": f"^[0-9]{{1,{len(str(self.highest))}}}$",
+            "description": f"A whole number from {self.lowest} to {self.highest}",
+            "examples": [min(100, self.highest)],
+        }
+
+    def answered(self) -> Json:
+        return {"type": "integer", "minimum": self.lowest, "maximum": self.highest}
+
+
+@dataclass(frozen=True, slots=True)
+class OneOfRule(ValueRule):
+    """One of some numbers, each with a meaning."""
+
+    meanings: Mapping[int, str]
+    digits: int = 1
+
+    def check(self, value: Any) -> int:
+        text = digits_of(value)
+        _length(text, 1, self.digits, "digits" if self.digits > 1 else "digit")
+        number = int(text)
+        if number not in self.meanings:
+            fault("value", f"must be {_either(map(str, self.meanings))}")
+        return number
+
+    def described(self) -> Json:
+        numbers = list(self.meanings)
+        return {
+            "enum": [*numbers, *map(str, numbers)],
+            "description": "; ".join(f"{number} {meaning}" for number, meaning in self.meanings.items()),
+            "examples": numbers[:1],
+        }
+
+    def answered(self) -> Json:
+        return {"type": "integer", "enum": list(self.meanings), "description": self.described()["description"]}
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.meanings), self.digits))
+
+
+@dataclass(frozen=True, slots=True)
+class LetterRule(ValueRule):
+    """One of some single letters, each with a meaning."""
+
+    meanings: Mapping[str, str]
+
+    def check(self, value: Any) -> str:
+        if type(value) is not str:
+            fault("type", "must be a string")
+        _length(value, 1, 1, "character")
+        if value not in self.meanings:
+            fault("value", f"must be {_either(self.meanings)}")
+        return str(value)
+
+    def described(self) -> Json:
+        described = "; ".join(f"{letter} {meaning}" for letter, meaning in self.meanings.items())
+        return {"type": "string", "enum": list(self.meanings), "description": described}
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.meanings))
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRule(ValueRule):
+    """A numeric ISO code of three digits, with or without its leading zeros."""
+
+    registry: Callable[[], Mapping[int, str]]
+    called: str
+    example: int
+
+    def check(self, value: Any) -> int:
+        text = digits_of(value)
+        _length(text, 1, 3, "digits")
+        if int(text) not in self.registry():
+            fault("value", f"is not a {self.called}")
+        return int(text)
+
+    def described(self) -> Json:
+        codes = sorted(self.registry())
+        spellings = [f"{code:03}" for code in codes] + [str(code) for code in codes if code < 100]
+        return {"enum": [*codes, *spellings], "description": f"A {self.called}", "examples": [self.example]}
+
+    def answered(self) -> Json:
+        return {"type": "integer", "enum": sorted(self.registry()), "description": f"A {self.called}"}
+
+
+@dataclass(frozen=True, slots=True)
+class TextRule(ValueRule):
+    """A string of so many characters that all belong to a class; ``allowed`` tells the first answer fast."""
+
+    shortest: int
+    longest: int
+    allowed: Callable[[str], object]
+    reason: str
+    pattern: str
+    example: str
+
+    def check(self, value: Any) -> str:
+        if type(value) is not str:
+            fault("type", "must be a string")
+        _length(value, self.shortest, self.longest, "characters")
+        if not self.allowed(value):
+            fault("characters", f"must be {self.reason}")
+        return str(value)
+
+    def described(self) -> Json:
+        example = (self.example * (self.shortest // len(self.example) + 1))[: max(self.shortest, len(self.example))]
+        return {
+            "type": "string",
+            "minLength": self.shortest,
+            "maxLength": self.longest,
+            "pattern": self.pattern,
+            "description": self.reason[0].upper() + self.reason[1:],
+            "examples": [example[: self.longest].strip()],
+        }
+
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class DayRule(ValueRule):
+    """A date, ``YYYY-MM-DD``."""
+
+    def check(self, value: Any) -> str:
+        if type(value) is not str:
+            fault("type", "must be a string")
+        _length(value, 10, 10, "characters")
+        try:
+            date.fromisoformat(value if _DAY.fullmatch(value) else "")
+        except ValueError:
+            fault("value", "must be a date, YYYY-MM-DD")
+        return str(value)
+
+    def described(self) -> Json:
+        return {
+            "type": "string",
+            "format": "date",
+            "pattern": f"^{_DAY.pattern}$",
+            "description": "A date, YYYY-MM-DD",
+            "examples": ["1990-01-31"],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ListRule(ValueRule):
+    """A list of values: a JSON list, a string with commas, or a single value; empty counts as absent."""
+
+    entry: ValueRule
+    most: int
+    different: bool = True
+
+    def check(self, value: Any) -> tuple[Any, ...] | None:
+        if type(value) is list:
+            entries = value
+        elif type(value) is str:
+            entries = [part.strip() for part in value.split(",")] if value.strip() else []
+        else:
+            entries = [value]
+        if len(entries) > self.most:
+            fault("length", f"must have at most {self.most} entries")
+        checked = tuple(self.entry.check(each) for each in entries)
+        if self.different and len(set(checked)) != len(checked):
+            fault("value", "must not have an entry twice")
+        return checked or None
+
+    def described(self) -> Json:
+        entry = self.entry.described()
+        return {
+            "anyOf": [
+                {"type": "array", "items": entry, "maxItems": self.most, "uniqueItems": self.different},
+                entry,
+                {"type": "string", "pattern": r"^ *([^ ,]+( *, *[^ ,]+)*)? *$"},
+            ],
+            "description": f"A list of at most {self.most} entries: an array, or a string with commas",
+            "examples": [entry["examples"][:1]],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesRule(ValueRule):
+    """A string of comma-separated entries, each of one form; ``form`` checks and normalises one."""
+
+    longest: int
+    form: Callable[[str], str | None]
+    reason: str
+    pattern: str
+    example: str
+
+    def check(self, value: Any) -> tuple[str, ...]:
+        if type(value) is not str:
+            fault("type", "must be a string")
+        _length(value, 1, self.longest, "characters")
+        entries = []
+        for part in value.split(","):
+            entry = self.form(part.strip())
+            if entry is None:
+                fault("value", f"must be {self.reason}")
+            entries.append(entry)
+        return tuple(dict.fromkeys(entries))
+
+    def described(self) -> Json:
+        return {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": self.longest,
+            "pattern": self.pattern,
+            "description": self.reason[0].upper() + self.reason[1:],
+            "examples": [self.example],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TextsRule(ValueRule):
+    """A JSON list of printable texts, of so many characters together."""
+
+    longest: int
+
+    def check(self, value: Any) -> tuple[str, ...]:
+        if type(value) is not list or any(type(entry) is not str for entry in value):
+            fault("type", "must be a list of strings")
+        if not value or not all(entry.strip() for entry in value):
+            fault("length", "must have at least one entry, and none that is empty")
+        if sum(map(len, value)) > self.longest:
+            fault("length", f"must have at most {self.longest} characters in all")
+        if not all(map(str.isprintable, value)):
+            fault("characters", "must be printable text")
+        return tuple(dict.fromkeys(entry.strip() for entry in value))
+
+    def described(self) -> Json:
+        return {
+            "type": "array",
+            "minItems": 1,
+            "items": {"type": "string", "minLength": 1, "maxLength": self.longest},
+            "description": f"Texts of at most {self.longest} characters in all",
+            "examples": [["Corner Shop", "Riverside Books"]],
+        }
+
+
+def _either(values: Any) -> str:
+    *first, last = values
+    return f"{', '.join(first)} or {last}" if first else str(last)

@@ -1,0 +1,91 @@
+"""The states of accounts, cards and PINs: from which state an action may start, and what it is refused with otherwise.
+
+One table that the flows, the documentation and the tests share. ``None`` lets an action pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chalicelib.cards.protocol.status_codes import Status
+
+ACCOUNT_STATES = {"A": "active", "S": "suspended", "R": "restricted", "C": "closed (final)"}
+NEW_ACCOUNT_STATES = {state: ACCOUNT_STATES[state] for state in "ASR"}
+
+CARD_STATES = {
+    "N": "not activated",
+    "A": "active",
+    "T": "temporarily blocked",
+    "R": "risk",
+    "L": "lost",
+    "S": "stolen",
+    "E": "expired (by its expiry date)",
+    "B": "blocked (final)",
+}
+CARD_STATES_TO_SET = {state: CARD_STATES[state] for state in "ATRLSB"}
+PIN_STATES = {0: "ok", 1: "blocked"}
+PIN_OK, PIN_IS_BLOCKED = 0, 1
+
+PIN_TRIES = 3
+"""So many wrong PINs one after the other block it, unless the programme says otherwise."""
+MISMATCHES_A_DAY = 5
+"""So many wrong card data at activateCard, and so many wrong CVC2s, are looked at in one UTC day."""
+
+Rule = Mapping[str, Status | None]
+
+
+def _unless_final(**others: Status | None) -> Rule:
+    """A rule over all states of a card: what is named, and everywhere else but in B it may start."""
+    return {state: Status.FINAL if state == "B" else others.get(state) for state in CARD_STATES}
+
+
+def _only_from(states: str) -> Rule:
+    return _unless_final(**{state: Status.WRONG_STATE for state in CARD_STATES if state not in states})
+
+
+ANY_BUT_BLOCKED = _unless_final()
+WITH_PIN = _only_from("NATR")
+
+CARD_RULES: Mapping[str, Rule] = {
+    "activateCard": _unless_final(
+        A=Status.ALREADY_ACTIVE, **{state: Status.WRONG_STATE for state in CARD_STATES if state not in "NA"}
+    ),
+    "changeCardStatus": _unless_final(N=Status.NOT_ACTIVATED),
+    "setPin": WITH_PIN,
+    "unblockPin": WITH_PIN,
+    "authenticationConfirm": _only_from("A"),
+    "reissueCard": ANY_BUT_BLOCKED,
+    "assignCardToFeesGroup": ANY_BUT_BLOCKED,
+    "assignCardToLimitsGroup": ANY_BUT_BLOCKED,
+    "assignCardToUsageGroup": ANY_BUT_BLOCKED,
+    "assignCardToRiskRuleGroup": ANY_BUT_BLOCKED,
+    "changeCardSchemeAccountUpdatesStatus": ANY_BUT_BLOCKED,
+    "changeCardAcsPassword": ANY_BUT_BLOCKED,
+    "createCardAcsMerchantWhitelistRule": ANY_BUT_BLOCKED,
+    "createAccount": ANY_BUT_BLOCKED,
+}
+"""By action, then by the card's state."""
+
+_TO_ANY = frozenset(CARD_STATES_TO_SET)
+CARD_MOVES: Mapping[str, frozenset[str]] = {
+    "A": _TO_ANY,
+    "T": _TO_ANY,
+    "R": _TO_ANY,
+    "L": frozenset("LB"),
+    "S": frozenset("SB"),
+    "E": frozenset("B"),
+}
+"""changeCardStatus: the states that each state may be changed to; any other is ``WRONG_STATE``."""
+
+ACCOUNT_RULES: Mapping[str, Rule] = {
+    "changeAccountStatus": {"A": None, "S": None, "R": None, "C": Status.FINAL},
+    "changeAccountProgramId": {"A": None, "S": None, "R": None, "C": Status.ACCOUNT_STATUS},
+    "assignAccountToRiskRuleGroup": {"A": None, "S": None, "R": None, "C": Status.ACCOUNT_STATUS},
+    "assignAccountToLimitRuleGroup": {"A": None, "S": None, "R": None, "C": Status.ACCOUNT_STATUS},
+    "assignAccountToFeeRuleGroup": {"A": None, "S": None, "R": None, "C": Status.ACCOUNT_STATUS},
+    "createCard": {"A": None, "S": Status.ACCOUNT_STATUS, "R": None, "C": Status.ACCOUNT_STATUS},
+}
+"""By action, then by the account's state; createCard puts a new card on an account."""
+
+LIVE_ACCOUNT = ("A", "R")
+"""The states in which an account takes new cards."""

@@ -1,0 +1,135 @@
+"""The ``status_code`` of every error, and the exception that carries one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+from chalicelib.foundation.problems import Kind, Problem
+
+
+class Status(IntEnum):
+    """The codes; ``meaning`` is what the documentation says, and the message where nothing more is known."""
+
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> Status:
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
+
+    NOT_JSON = 1001, "the body is not a JSON object"
+    UNKNOWN_ACTION = 1002, "action is missing or unknown"
+    WRONG_VERSION = 1003, "api_version is not 1.2"
+    BAD_REFERENCE = 1004, "request_reference_id is malformed"
+    TOO_LARGE = 1005, "the body is over 1 MB"
+
+    WRONG_CREDENTIALS = 1101, "the credentials are wrong"
+    LEVEL_TOO_HIGH = 1102, "access_level is above the credential's"
+    NOT_ALLOWED = 1103, "the credential does not allow this"
+
+    FIELD_MISSING = 2001, "a mandatory field is missing"
+    FIELD_TYPE = 2002, "a field has the wrong type"
+    FIELD_LENGTH = 2003, "a field has the wrong length"
+    FIELD_CHARACTERS = 2004, "a field has characters that it may not have"
+    FIELD_VALUE = 2005, "a field has a value that is not allowed"
+    FIELD_REQUIRED = 2006, "a field is required by another one"
+    FIELD_EXCLUDED = 2007, "a field is excluded by another one"
+    FIELD_UNKNOWN = 2008, "a field is unknown"
+
+    NO_ACCOUNT = 3001, "there is no such account"
+    NO_CARD = 3002, "there is no such card"
+    NO_HOLDER = 3003, "there is no such holder"
+    NO_PROGRAMME = 3004, "there is no such programme"
+    NO_LIMIT_GROUP = 3005, "there is no such limit group"
+    NO_FEE_GROUP = 3006, "there is no such fee group"
+    NO_USAGE_GROUP = 3007, "there is no such usage group"
+    NO_RISK_GROUP = 3008, "there is no such risk group"
+    NO_CARD_DESIGN = 3009, "there is no such card design"
+    NO_EXTERNAL_ADDRESS = 3010, "there is no such external payment address"
+    NO_EXTERNAL_TRANSACTION = 3011, "there is no such external payment transaction or mandate"
+    NO_TRANSACTION = 3012, "there is no such transaction"
+    NO_SPECIAL_ACCOUNT = 3013, "there is no such special account"
+    NO_AUTHENTICATION = 3014, "there is no such authentication request"
+    NO_PRODUCT = 3015, "there is no such product"
+
+    NOT_ACTIVATED = 4001, "the card is not activated"
+    FINAL = 4002, "the state is final"
+    ACCOUNT_STATUS = 4003, "the account's status forbids it"
+    ALREADY_RETURNED = 4004, "the payment was returned already"
+    ALREADY_CANCELLED = 4005, "it is cancelled already"
+    ALREADY_ACTIVE = 4006, "the card is active already"
+    PIN_NOT_BLOCKED = 4007, "the PIN is not blocked"
+    WRONG_STATE = 4008, "this is not allowed from the present state"
+
+    NO_FUNDS = 5001, "there are not enough funds"
+    LIMIT_EXCEEDED = 5002, "a limit is exceeded"
+    CURRENCY_NOT_SUPPORTED = 5003, "the currency is not supported here"
+    MORE_THAN_ORIGINAL = 5004, "the amount is higher than the original one"
+
+    CARD_DATA_DIFFERS = 6001, "the card data do not match"
+    PIN_TOO_SIMPLE = 6002, "the PIN is too simple: not all digits the same, and no sequence"
+    PIN_BLOCKED = 6003, "the PIN is blocked"
+    VALIDATION_DIFFERS = 6004, "the validation value does not match"
+
+    PROVIDER_REFUSED = 7001, "the provider refused"
+
+    IN_PROGRESS = 8001, "the original request is still in progress: repeat this one in a moment"
+    REFERENCE_REUSED = 8002, "request_reference_id was used before, with another body"
+    CONFLICT = 8003, "other requests were in the way: try again"
+    TOO_MANY_ATTEMPTS = 8004, "there were too many attempts"
+
+    INTERNAL = 9001, "the service failed: it is safe to repeat the request with the same request_reference_id"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether repeats of the request get the same error: those of what stands here, not of how it was asked."""
+        return 3000 <= self < 8000
+
+
+OF_KIND: dict[Kind, Status] = {
+    "missing": Status.FIELD_MISSING,
+    "type": Status.FIELD_TYPE,
+    "length": Status.FIELD_LENGTH,
+    "characters": Status.FIELD_CHARACTERS,
+    "value": Status.FIELD_VALUE,
+    "date": Status.FIELD_VALUE,
+    "required": Status.FIELD_REQUIRED,
+    "excluded": Status.FIELD_EXCLUDED,
+    "unknown": Status.FIELD_UNKNOWN,
+}
+_LONGEST = 1000
+
+
+class Refused(Exception):
+    """A request that is answered with an error.
+
+    Attributes:
+        status: the error's code.
+        message: a sentence for the caller, which names fields and never quotes a value.
+        evidence: what else is decided with the refusal, for whoever carries it out; see ``dispatch``.
+    """
+
+    def __init__(self, status: Status, message: str = "") -> None:
+        self.status = status
+        self.message = message or status.meaning
+        super().__init__(f"{status.name}: {self.message}")
+
+
+def refused_fields(problems: Sequence[Problem]) -> Refused:
+    """Every faulty field in one sentence; the first one's kind gives the code."""
+    told: list[str] = []
+    left = _LONGEST
+    for problem in problems:
+        left -= len(str(problem)) + 2
+        if left < 0:
+            told.append("and more")
+            break
+        told.append(str(problem))
+    return Refused(OF_KIND[problems[0].kind], "; ".join(told))
+
+
+def refused_field(field: str, kind: Kind, reason: str) -> Refused:
+    """One field that cannot stand beside what is stored, or beside what the programme allows."""
+    return refused_fields([Problem(field, kind, reason)])

@@ -1,0 +1,116 @@
+"""The value lists of the interface (those that it calls "not shown" are this project's)."""
+
+from __future__ import annotations
+
+API_VERSION = "1.2"
+
+YES, NO = 1, 0
+
+HOLDER_TYPES = {0: "personal", 1: "business"}
+PERSONAL, BUSINESS = 0, 1
+
+LIMIT_TYPES = {1: "card", 2: "account", 3: "holder"}
+LIMIT_OF_CARD, LIMIT_OF_ACCOUNT, LIMIT_OF_HOLDER = 1, 2, 3
+
+KINDS_OF_CARD = {0: "physical", 1: "virtual"}
+PHYSICAL, VIRTUAL = 0, 1
+
+KEPT_OR_NEW = {0: "keep", 1: "new"}
+
+OUT_OF_BAND_METHODS = {1: "the programme manager's app", 2: "a one-time code by SMS", 3: "biometrics", 4: "a call"}
+CONFIRMATIONS = {"Y": "the cardholder has confirmed", "N": "the cardholder has refused"}
+
+REASONS = {
+    1: "other",
+    2: "asked for by the holder",
+    3: "asked for by the programme manager",
+    4: "lost",
+    5: "stolen",
+    6: "damaged",
+    7: "never received",
+    8: "expired",
+    9: "fraud suspected",
+    10: "fraud confirmed",
+    11: "risk rule",
+    12: "dispute",
+    13: "legal order",
+    14: "know your customer check pending",
+    15: "know your customer check failed",
+    16: "insolvency",
+    17: "death of the holder",
+    18: "inactivity",
+    19: "account closed",
+    20: "resolved",
+}
+"""``reason_code`` of a status: this project's list, one for each usual cause."""
+
+TRANSACTION_TYPES = {
+    0: "purchase",
+    1: "cash withdrawal",
+    2: "credit adjustment",
+    9: "cashback",
+    10: "account funding",
+    11: "quasi-cash",
+    12: "cash advance",
+    19: "debit adjustment",
+    20: "refund",
+    21: "deposit",
+    22: "load",
+    23: "unload",
+    26: "original credit",
+    28: "payment",
+    30: "balance inquiry",
+    39: "verification",
+    60: "external payment in",
+    61: "external payment out",
+    62: "direct debit",
+    63: "external payment returned",
+    70: "fee",
+}
+"""The first two digits of the processing code; from 60 on this project's own."""
+
+ENTRY_MODES = {
+    0: "unknown",
+    1: "manual",
+    2: "magnetic stripe",
+    5: "chip",
+    7: "contactless",
+    10: "credential on file",
+    80: "fallback",
+    81: "e-commerce",
+    90: "full magnetic stripe",
+    91: "contactless magnetic stripe",
+}
+
+RESPONSE_CODES = {
+    "00": "approved",
+    "10": "approved for part of the amount",
+    "14": "no such card number",
+    "41": "lost card",
+    "43": "stolen card",
+    "46": "closed account or blocked card",
+    "51": "not enough funds",
+    "54": "expired card",
+    "55": "wrong PIN",
+    "57": "not permitted to this card",
+    "59": "suspected fraud",
+    "61": "over the amount limit",
+    "62": "restricted card",
+    "65": "over the count limit",
+    "75": "too many wrong PINs",
+    "78": "card not activated",
+    "91": "issuer not available",
+    "96": "system malfunction",
+    "1A": "further authentication required",
+    "N7": "wrong CVC2",
+}
+"""ISO 8583, as the network is answered."""
+
+ECI_INDICATORS = {
+    0: "not authenticated (Mastercard)",
+    1: "attempted (Mastercard)",
+    2: "authenticated (Mastercard)",
+    5: "authenticated (Visa)",
+    6: "attempted (Visa)",
+    7: "not authenticated (Visa)",
+}

@@ -1,0 +1,63 @@
+"""What holders, accounts and cards have in common: where they stand, who sees them, and how they are changed.
+
+A record is one item of the table of the cards. It belongs to a programme manager, has an access level, and a version
+that every change is conditioned on. ``written_by`` names the attempt that wrote it last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeVar
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.foundation.store import Item, Put, Update, absent
+
+TABLE = "cards"
+R = TypeVar("R", bound="Record")
+Key = tuple[str, Item]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One record; ``manager_id`` is the programme manager's, ``version`` counts its changes from 1."""
+
+    kind: ClassVar[str]
+    missing: ClassVar[Status]
+
+    id: int
+    manager_id: int
+    access_level: int
+    version: int = 1
+
+    @classmethod
+    def key(cls, number: int) -> Key:
+        return TABLE, {"owner": f"{cls.kind}#{number}", "part": cls.kind}
+
+    @classmethod
+    def from_item(cls: type[R], item: Item) -> R:
+        return cls(**{each.name: item[each.name] for each in fields(cls) if each.name in item})
+
+    def making(self, write_id: str) -> Put:
+        """The write that makes the record; it fails if one stands there."""
+        members = {each.name: getattr(self, each.name) for each in fields(self)}
+        kept = {name: value for name, value in members.items() if value is not None}
+        return Put(TABLE, {**self.key(self.id)[1], **kept, "written_by": write_id}, absent("owner"))
+
+    def changing(self, write_id: str, **members: Any) -> Update:
+        """The write that sets members, and removes those that are ``None``; it fails if somebody else was first."""
+        return Update(
+            TABLE,
+            self.key(self.id)[1],
+            set={name: value for name, value in members.items() if value is not None} | {"written_by": write_id},
+            remove=[name for name, value in members.items() if value is None],
+            add={"version": 1},
+            condition=Attr("version").eq(self.version),
+        )
+
+
+def present(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Members without those that have no value."""
+    return {name: value for name, value in members.items() if value is not None}

@@ -1,0 +1,126 @@
+"""Keys that live in one secret, wrapped by the KMS key: made once, loaded on first use, looked at again once a minute.
+
+What a secret holds is the business of the classes that build on this one; see ``keyring``.
+"""
+
+from __future__ import annotations
+
+import base64
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Protocol
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock
+
+CACHED_SECONDS = 60
+
+
+class KeyManagement(Protocol):
+    """The part of the KMS that is needed for keys."""
+
+    def generate_data_key(self) -> tuple[bytes, bytes]:
+        """A new 256-bit key: plain and wrapped."""
+
+    def unwrap(self, wrapped: bytes) -> bytes:
+        """The plain key of a wrapped one."""
+
+
+class SecretStore(Protocol):
+    """Where the secret is kept."""
+
+    def get(self, name: str) -> dict[str, Any]:
+        """The secret's members; empty when nothing was stored yet."""
+
+    def put(self, name: str, value: dict[str, Any], replacing: dict[str, Any] | None = None) -> None:
+        """Replace the secret, if it still is ``replacing``. Raises: SecretChanged."""
+
+
+class SecretChanged(Exception):
+    """Somebody else changed the secret at the same time; theirs holds."""
+
+
+class NoKeys(Exception):
+    """The keys were never made: ``python -m infra.admin keys init`` does it."""
+
+
+class SecretKeys(ABC):
+    """The keys of one secret; each is unwrapped once."""
+
+    always_there: ClassVar[str]
+    """A member that the secret has as soon as its first keys were made."""
+
+    def __init__(self, secrets: SecretStore, kms: KeyManagement, name: str, clock: Clock) -> None:
+        self._secrets = secrets
+        self._kms = kms
+        self._name = name
+        self._clock = clock
+        self._state: dict[str, Any] = {}
+        self._loaded_at = 0
+        self._plain: dict[str, bytes] = {}
+
+    def initialise(self) -> bool:
+        """Make the first keys; answers whether there were none yet."""
+        state = self._secrets.get(self._name)
+        if state.get(self.always_there):
+            return False
+        try:
+            self._save(self._first(), replacing=state)
+        except SecretChanged:  # by another initialiser
+            return False
+        return True
+
+    @abstractmethod
+    def _first(self) -> dict[str, Any]:
+        """The secret with the first keys."""
+
+    def _new_key(self) -> str:
+        """A new 256-bit key, wrapped, in base64."""
+        _, wrapped = self._kms.generate_data_key()
+        return base64.b64encode(wrapped).decode()
+
+    def _unwrap(self, wrapped: str) -> bytes:
+        """The plain key of what ``_new_key`` made."""
+        if wrapped not in self._plain:
+            self._plain[wrapped] = self._kms.unwrap(base64.b64decode(wrapped))
+        return self._plain[wrapped]
+
+    def _entry(self, member: str, number: int) -> dict[str, Any]:
+        """The entry of a list of the secret whose ``id`` is ``number``. Raises: KeyError."""
+        found = self._found(member, number)
+        if found is None:  # met through a process that has seen a rotation which this one has not
+            self._state = {}
+            found = self._found(member, number)
+        if found is None:
+            raise KeyError(number)
+        return found
+
+    def _found(self, member: str, number: int) -> dict[str, Any] | None:
+        return next((entry for entry in self._load()[member] if int(entry["id"]) == number), None)
+
+    def _load(self) -> dict[str, Any]:
+        """The secret as it was at most a minute ago. Raises: NoKeys."""
+        state = self._state  # another thread may replace it at any time
+        if not state or self._clock.time() - self._loaded_at >= CACHED_SECONDS:
+            try:
+                state = self._secrets.get(self._name)
+            except Exception:
+                if not state:
+                    raise
+                log.exception("keys not read again")  # what was read before goes on for as long again
+            if not state.get(self.always_there):
+                raise NoKeys(f"the secret {self._name} holds no keys yet: run `python -m infra.admin keys init`")
+            self._state, self._loaded_at = state, self._clock.time()
+        return state
+
+    def _save(self, state: dict[str, Any], replacing: dict[str, Any]) -> None:
+        """Raises: SecretChanged."""
+        self._secrets.put(self._name, state, replacing)
+        self._state, self._loaded_at = state, self._clock.time()
+
+
+def derived_key(key: bytes, purpose: str) -> bytes:
+    """A 256-bit key for one purpose (HKDF, RFC 5869)."""
+    return HKDF(hashes.SHA256(), length=32, salt=None, info=purpose.encode()).derive(key)

@@ -1,0 +1,227 @@
+"""Commands for programme managers: what they issue cards with, and the credentials that they call the card API with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from chalicelib.bootstrap import Hub
+from chalicelib.cards.catalogue import KINDS, members
+from chalicelib.cards.credentials import Secret
+from chalicelib.cards.programmes import HEAD, TABLE, SetUp, head_members
+from chalicelib.foundation.clock import timestamp
+from infra.admin import connection
+from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
+from infra.programme import file, loading
+from infra.programme.loading import Change, Plan
+
+group = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Programme managers of the card API: load their set-ups from a file, show them, rotate their keys.",
+)
+
+ManagerArgument = Annotated[int, typer.Argument(metavar="MANAGER-ID", help="The programme manager's id.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The credential's name.")]
+_SIGNS = {"add": "+", "change": "~", "remove": "-"}
+_ONCE = "These parts are shown this once only and cannot be read again."
+
+
+@group.command("load")
+@reporting
+def load(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The set-up, in YAML.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+    as_json: AsJson = False,
+) -> Report:
+    """Have the stage hold what a file says of programme managers, and print what was added, changed and removed.
+
+    Loading a file twice changes nothing. What is in use cannot be removed: then nothing of that programme manager
+    changes. A credential that the file does not name any more ends; the parts of a new one are printed, once. A
+    programme manager that the file does not name stays as it is.
+
+    \b
+    Examples:
+      python -m infra.admin programme load infra/programme/demo.yaml --dry-run
+      python -m infra.admin programme load infra/programme/demo.yaml
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise Refused(f"{path} cannot be read: {reason}") from None
+    hub = connection.connect()
+    plans = loading.plans(hub, file.read(text, hub.settings.stage))
+    if dry_run:
+        return _rehearsed(plans)
+    loading.check(plans)
+    done: list[Plan] = []
+    try:
+        for plan in plans:
+            loading.carry_out(hub, plan)
+            done.append(plan)
+    except Exception as error:
+        if not any(plan.secrets for plan in done):
+            raise
+        return _done(done, f"the rest of the file was not loaded: {error}")  # what was made is never shown again
+    return _done(done)
+
+
+@group.command("show")
+@reporting
+def show(
+    manager_id: Annotated[
+        int | None, typer.Argument(metavar="[MANAGER-ID]", help="Everything of this one. A list when left out.")
+    ] = None,
+    as_json: AsJson = False,
+) -> Report:
+    """List the programme managers, or show what one is set up with, what of it is in use, and its credentials.
+
+    \b
+    Examples:
+      python -m infra.admin programme show
+      python -m infra.admin programme show 1 --json
+    """
+    hub = connection.connect()
+    if manager_id is None:
+        return _all(hub)
+    found = hub.programmes.set_up(manager_id)
+    if not found.revision:
+        raise Refused(f"there is no programme manager {manager_id}: load one with `programme load`")
+    data = {"manager": _manager(found), "credentials": _credentials(hub, found)}
+    return Report(data, _described(data))
+
+
+@group.command("rotate-key")
+@reporting
+def rotate_key(manager_id: ManagerArgument, name: NameArgument, as_json: AsJson = False) -> Report:
+    """Make a new key for a credential and print it, once; the key before it stays live until `programme drop-key`.
+
+    The access key stays. At most two keys are live: another rotation ends the oldest.
+
+    \b
+    Example:
+      python -m infra.admin programme rotate-key 1 full
+    """
+    secret = connection.connect().credentials.rotate(manager_id, name)
+    parts = _parts(secret)
+    text = f"A new key of {name} is live, and so is the one before it:\n\n{_listed(parts)}\n\n{_ONCE}"
+    return Report({"credential": name, **parts}, text)
+
+
+@group.command("drop-key")
+@reporting
+def drop_key(manager_id: ManagerArgument, name: NameArgument, as_json: AsJson = False) -> Report:
+    """End the older of a credential's two live keys. It is refused everywhere within a minute.
+
+    \b
+    Example:
+      python -m infra.admin programme drop-key 1 full
+    """
+    connection.connect().credentials.drop_old(manager_id, name)
+    return Report({"credential": name, "keys": 1}, f"The older key of {name} is live no more, the newer one is.")
+
+
+def _rehearsed(plans: list[Plan]) -> Report:
+    refused = [change.title for plan in plans for change in plan.refused]
+    text = "\n\n".join(map(_lines, plans)) + "\n\nNothing was changed: this was a dry run."
+    if refused:
+        text += f"\nLoading it would be refused, for this is in use: {', '.join(refused)}."
+    return Report(_document(plans, done=False) | {"in_use": refused}, text, good=not refused)
+
+
+def _done(plans: list[Plan], error: str | None = None) -> Report:
+    """What was loaded, with the parts of new credentials; not all of the file when there was an error."""
+    data = _document(plans, done=True) | ({"error": error} if error else {})
+    texts = [_lines(plan) + _secrets(plan) for plan in plans] + ([f"Error: {error}"] if error else [])
+    return Report(data, "\n\n".join(texts), good=error is None)
+
+
+def _document(plans: list[Plan], *, done: bool) -> dict[str, Any]:
+    managers = [
+        {
+            "id": plan.catalogue.manager_id,
+            "name": plan.catalogue.name,
+            "changes": [_change(change) for change in plan.changes],
+            "credentials": {name: _parts(secret) for name, secret in plan.secrets.items()} if done else {},
+        }
+        for plan in plans
+    ]
+    return {"managers": managers, "changed": done and any(plan.changes for plan in plans)}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    differences = {name: {"from": before, "to": after} for name, (before, after) in change.differences.items()}
+    return {
+        "what": change.what,
+        "kind": change.kind,
+        "id": change.id,
+        "name": change.name,
+        "members": differences,
+    }
+
+
+def _lines(plan: Plan) -> str:
+    lines = [f"Programme manager {plan.catalogue.manager_id}, {plan.catalogue.name}:"]
+    for change in plan.changes:
+        lines.append(f"  {_SIGNS[change.what]} {change.title}")
+        lines += [f"      {name}: {before} -> {after}" for name, (before, after) in change.differences.items()]
+    return "\n".join(lines if plan.changes else [*lines, "  nothing to change"])
+
+
+def _secrets(plan: Plan) -> str:
+    """The parts of new credentials, nothing where there are none."""
+    made = [f"Credential {name}:\n{_listed(_parts(secret))}" for name, secret in plan.secrets.items()]
+    return "\n\n" + "\n\n".join([*made, _ONCE]) if made else ""
+
+
+def _parts(secret: Secret) -> dict[str, str]:
+    parts = {"access_api_id": secret.access_api_id, "access_api_key": secret.access_api_key}
+    return ({"access_key": secret.access_key} if secret.access_key else {}) | parts
+
+
+def _listed(parts: dict[str, str]) -> str:
+    """Under the names that a call's body has them by."""
+    return "\n".join(f"  {name:<15} {value}" for name, value in parts.items())
+
+
+def _all(hub: Hub) -> Report:
+    heads = [item for item in hub.store.scan(TABLE) if item["part"] == HEAD]
+    rows = [{"id": int(item["owner"].partition("#")[2]), "name": item["name"]} for item in heads]
+    rows.sort(key=lambda row: row["id"])
+    nobody = "There are no programme managers: load some with `programme load`."
+    return Report({"managers": rows}, table(rows, ("id", "name")) if rows else nobody)
+
+
+def _manager(found: SetUp) -> dict[str, Any]:
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for kind, entry in found.catalogue.entries():
+        used = (kind, entry.id) in found.used
+        entries.setdefault(f"{kind}s", []).append({**members(entry), "in_use": used})
+    return {"id": found.catalogue.manager_id, **head_members(found.catalogue), **entries}
+
+
+def _credentials(hub: Hub, found: SetUp) -> list[dict[str, Any]]:
+    held = hub.credentials.read(found.credentials)
+    return [
+        {
+            "name": name,
+            **loading.spoken(credential.rights),
+            "keys_made_at": [timestamp(key.created_at) for key in credential.keys],
+        }
+        for name, credential in sorted(held.items())
+    ]
+
+
+def _described(data: dict[str, Any]) -> str:
+    manager = dict(data["manager"])
+    entries = {kind: manager.pop(f"{kind}s", []) for kind in KINDS}
+    rates = [f"{pair} {rate}" for pair, rate in manager["rates"].items()]
+    parts = [listing(manager | {"rates": rates})]
+    for kind, rows in entries.items():
+        if rows:
+            parts.append(f"{kind.replace('_', ' ').capitalize()}s\n{table(rows, ('id', 'name', 'in_use'))}")
+    parts += [f"Credential\n{listing(each)}" for each in data["credentials"]]
+    return "\n\n".join(parts)

@@ -1,0 +1,126 @@
+"""The conditions between the fields of a card action: as JSON Schema, and in words.
+
+A field is there when it is neither null nor blank nor an empty list; ``Given`` says so in JSON Schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from chalicelib.cards.protocol.card_blocks import DELIVERY_BLOCK
+from chalicelib.cards.protocol.holder_messages import HOLDER_BLOCK
+from chalicelib.cards.protocol.message import Condition, Excludes, Ignores, Needs, NeedsOne, Request, When
+
+Json = dict[str, Any]
+RequestModel = type[Request]
+
+GIVEN = "Given"
+GIVEN_SCHEMA: Json = {
+    "description": "What counts as given: neither null nor blank nor an empty list",
+    "not": {
+        "anyOf": [
+            {"type": "null"},
+            {"type": "string", "pattern": "^ *$"},
+            {"type": "array", "maxItems": 0},
+        ]
+    },
+}
+_GIVEN: Json = {"$ref": f"#/components/schemas/{GIVEN}"}
+BLOCKS = {
+    "the description of a new holder": HOLDER_BLOCK,
+    "the delivery and bulk block": DELIVERY_BLOCK,
+}
+"""What the fields that are often ignored together are called."""
+
+
+# -- JSON Schema
+
+
+def as_schemas(model: RequestModel) -> list[Json]:
+    """The schemas that a request has to fit besides its fields' own."""
+    return [_schema(model, condition) for condition in model.conditions]
+
+
+def _schema(model: RequestModel, condition: Condition) -> Json:
+    match condition:
+        case NeedsOne(fields):
+            return {"anyOf": [_given(field) for field in fields]}
+        case Excludes(field, other):
+            return {"not": _given(field, other)}
+        case Needs(fields, when):
+            return {"if": _all([*map(_holds, when), *_not_ignored(model, when)]), "then": _given(*fields)}
+
+
+def _given(*fields: str) -> Json:
+    return {"required": list(fields), "properties": dict.fromkeys(fields, _GIVEN)}
+
+
+def _holds(when: When) -> Json:
+    if when.value is None:
+        return _given(when.field) if when.present else {"not": _given(when.field)}
+    values = [when.value, str(when.value)]
+    if when.value == when.default:
+        return {"properties": {when.field: {"enum": [*values, None]}}}
+    return {"required": [when.field], "properties": {when.field: {"enum": values}}}
+
+
+def _not_ignored(model: RequestModel, whens: Iterable[When]) -> Iterator[Json]:
+    """A field that is ignored brings about nothing."""
+    fields = {when.field for when in whens}
+    yield from ({"not": _holds(ignores.when)} for ignores in model.ignored if fields & ignores.fields)
+
+
+def _all(schemas: list[Json]) -> Json:
+    return schemas[0] if len(schemas) == 1 else {"allOf": schemas}
+
+
+# -- Words
+
+
+def in_words(model: RequestModel) -> list[str]:
+    """The same in sentences, and what is ignored."""
+    return [*map(_sentence, model.conditions), *map(_ignored, model.ignored)]
+
+
+def _sentence(condition: Condition) -> str:
+    match condition:
+        case NeedsOne(fields):
+            return f"At least one of {_listed(fields, 'or')} is required."
+        case Excludes(field, other):
+            return f"`{field}` must not be given with `{other}`."
+        case Needs(fields, when):
+            return f"{_listed(fields)} {_are(fields)} required when {_when(when)}."
+
+
+def _ignored(ignores: Ignores) -> str:
+    fields = set(ignores.fields)
+    named = []
+    for name, block in BLOCKS.items():
+        if fields >= set(block):
+            named.append(name)
+            fields -= set(block)
+    named += [f"`{field}`" for field in sorted(fields)]
+    whole = " and ".join(named)
+    verb = "are" if len(named) > 1 else "is"
+    return f"{whole[0].upper()}{whole[1:]} {verb} ignored, not even checked, when {_when((ignores.when,))}."
+
+
+def _when(whens: tuple[When, ...]) -> str:
+    valued = {when.field for when in whens if when.value is not None}
+    return " and ".join(_clause(when) for when in whens if when.value is not None or when.field not in valued)
+
+
+def _clause(when: When) -> str:
+    if when.value is None:
+        return f"`{when.field}` is {'given' if when.present else 'absent'}"
+    return f"`{when.field}` is {when.value}"
+
+
+def _listed(fields: tuple[str, ...], word: str = "and") -> str:
+    *first, last = (f"`{field}`" for field in fields)
+    return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def _are(fields: tuple[str, ...]) -> str:
+    return "are" if len(fields) > 1 else "is"

@@ -1,0 +1,117 @@
+"""The document of the card API: one operation for all actions, and one for those of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
+from infra.openapi import texts
+from infra.openapi.cards import examples, tables
+from infra.openapi.cards.schemas import ERROR, Json, Schemas, name_of, reference
+from infra.openapi.document import ANY_REQUEST_ID, body, document, json_content
+from infra.openapi.responses import HEADERS
+
+_TAGS = (
+    ("Actions", "Holders, accounts and cards of a programme manager."),
+    ("Simulator", "What a card network and an online shop would ask. Outside `prod` only."),
+)
+_INTRODUCTION = """\
+What a programme manager calls: holders, accounts and cards. Everything is a `POST` to one address; `action` in the body
+says what is asked for, and decides which other members there are.
+
+The credentials are members of the body: `access_key`, `access_api_id`, `access_api_key`. Every answer has the HTTP
+status 200 and an envelope: `status` is `success` or `error`, an error has a `status_code`. An answer does not name its
+action, so nothing in it can tell the shapes of answers apart: that of `createHolder` is `CreateHolderResponse`, and so
+for all others. Answers may get further members without notice.
+
+Numbers are taken as JSON numbers and as strings of digits, and answered as numbers, but for those whose leading zeros
+count: `pan`, `pin`, `cvc2`, `phone_number`. A member that is null is as good as absent. Amounts are in minor units,
+times in Unix seconds, `ison` codes numeric codes of ISO 4217 and ISO 3166-1.
+
+A request with a `request_reference_id` is carried out once: sent again, it gets the same answer with `duplicated` 1 for
+30 days; the same reference with another body is 8002. Checked are, in this order: JSON, credentials, action, version,
+access, fields, repetition, existence, state, money. `message` names every field that is wrong, and never a value.
+"""
+_SIMULATOR = "The same envelope and credentials. A card that is declined is a success, with another `response_code` than 00."
+
+
+def build() -> Json:
+    """The document."""
+    schemas = Schemas()
+    paths = {
+        "/api": {"post": _operation("api", 0, "Carry out an action", _about(ACTIONS), ACTIONS, schemas)},
+        "/simulator": {
+            "post": _operation("simulator", 1, "Play the card network", _about(SIMULATED, _SIMULATOR), SIMULATED, schemas)
+        },
+    }
+    return document(
+        "Causeway: card API",
+        "\n".join([_INTRODUCTION, "\n\n".join(_tables())]),
+        tags=_TAGS,
+        paths=paths,
+        components={
+            "parameters": {"RequestIdIfAny": ANY_REQUEST_ID},
+            "headers": {"X-Request-Id": HEADERS["X-Request-Id"]},
+            "schemas": schemas.components(),
+        },
+    )
+
+
+def _operation(
+    name: str, tag: int, summary: str, text: str, actions: Mapping[str, Action], schemas: Schemas
+) -> Json:
+    return {
+        "operationId": name,
+        "tags": [_TAGS[tag][0]],
+        "summary": summary,
+        "description": text,
+        "security": [],
+        "parameters": [{"$ref": "#/components/parameters/RequestIdIfAny"}],
+        "requestBody": body(json_content(_requests(actions, schemas), _request_examples(actions))),
+        "responses": {"200": _answers(actions, schemas)},
+    }
+
+
+def _about(actions: Mapping[str, Action], more: str = "") -> str:
+    rows = [(f"`{name}`", action.summary) for name, action in actions.items()]
+    return "\n\n".join(part for part in (more, texts.table(("Action", "Purpose"), rows)) if part)
+
+
+def _requests(actions: Mapping[str, Action], schemas: Schemas) -> Json:
+    made = {name: schemas.request(action) for name, action in actions.items()}
+    mapping = {name: found["$ref"] for name, found in made.items()}
+    return {"oneOf": list(made.values()), "discriminator": {"propertyName": "action", "mapping": mapping}}
+
+
+def _request_examples(actions: Mapping[str, Action]) -> Mapping[str, tuple[str, Json]]:
+    shown: dict[str, tuple[str, Json]] = {}
+    for name, action in actions.items():
+        shown[name] = action.summary, examples.request(action)
+        shown |= examples.more_requests(action)
+    return shown
+
+
+def _answers(actions: Mapping[str, Action], schemas: Schemas) -> Json:
+    shown = {name: (action.summary, examples.answer(action)) for name, action in actions.items()}
+    shown |= {name: (refused.message, examples.error(refused)) for name, refused in examples.ERRORS.items()}
+    answers = [schemas.response(action) for action in actions.values()]
+    lines = [f"- `{name}`: `{name_of(action, 'Response')}`" for name, action in actions.items()]
+    return {
+        "description": "\n".join(
+            [f"Success, in the shape of the action's response, or an error, `{ERROR}`.", "", *lines]
+        ),
+        "headers": {"X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"}},
+        "content": json_content({"anyOf": [*answers, reference(ERROR)]}, shown),
+    }
+
+
+def _tables() -> list[str]:
+    lists = [f"### {name}\n\n{tables.value_list(name)}" for name in tables.LISTS]
+    account = f"### Accounts\n\n{tables.account_rules()}"
+    card = f"### Cards\n\n{tables.card_rules()}"
+    moves = f"### `changeCardStatus`\n\n{tables.card_moves()}"
+    return [
+        texts.section("Status codes", tables.status_codes()),
+        texts.section("Value lists", "\n\n".join(lists)),
+        texts.section("States", "\n\n".join([account, card, moves])),
+    ]

@@ -1,0 +1,254 @@
+"""The component schemas of the card API's document: one request and one response for each action.
+
+Requests say what is taken (numbers also as digits, null as good as absent), answers what is given.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from pydantic.fields import FieldInfo
+
+from chalicelib.cards.protocol import fields, kinds
+from chalicelib.cards.protocol.actions import Action
+from chalicelib.cards.protocol.message import Answer, Request
+from chalicelib.cards.protocol.rules import TextRule, ValueRule
+from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.cards.protocol.values import API_VERSION
+from infra.openapi.cards import conditions, purposes
+from infra.openapi.cards.meanings import meaning
+from infra.openapi.models import Model, models_in
+from infra.openapi.schemas import with_null
+
+Json = dict[str, Any]
+Way = Literal["taken", "answered"]
+
+_SELF_EVIDENT = ("A whole number, also as a string of digits", "Printable text")
+_PLAIN: dict[type, str] = {int: "integer", str: "string"}
+_LONGEST_INLINE = 6
+"""Lists of values that are longer stand among the components by themselves."""
+ENVELOPE: Json = {
+    "access_key": {
+        "type": "string",
+        "pattern": "^[A-Za-z0-9]{20}$",
+        "description": "The credential's access key",
+        "examples": ["Zb4Qm7Xw2Kd9Ty6Hn3Lc"],
+    },
+    "access_api_id": {
+        "type": "string",
+        "pattern": "^[0-9a-f]{32}$",
+        "description": "The credential's API id",
+        "examples": ["3f0c9a5be1d2478690ab3c4d5e6f7081"],
+    },
+    "access_api_key": {
+        "type": "string",
+        "pattern": "^[0-9a-f]{64}$",
+        "description": "The credential's API key",
+        "examples": ["9d1e5c70b2a84f36e0d7c1b85a924f6390e1c7d2b3a4f5968778695a4b3c2d1e"],
+    },
+    "action": {"description": "Which action this is"},
+    "api_version": {"enum": [API_VERSION, float(API_VERSION)], "description": "The interface's version"},
+    "request_reference_id": {
+        "type": ["string", "null"],
+        "minLength": 10,
+        "maxLength": 255,
+        "pattern": "^[A-Za-z0-9-]+$",
+        "description": "Names the request: sent again with the same body, it gets the same answer. Letters, digits and "
+        "hyphens",
+        "examples": ["8b0e7a53-5e0c-4d0f-9d1e-3a7d3c1f6a20"],
+    },
+}
+"""What every request has besides its fields; ``access_level`` is one of those."""
+_OPTIONAL = ("request_reference_id",)
+ERROR = "ErrorResponse"
+_DUPLICATED: Json = {
+    "enum": [0, 1],
+    "description": "1: this is the answer to an earlier request with the same `request_reference_id`",
+    "examples": [0],
+}
+
+
+def name_of(action: Action, kind: Literal["Request", "Response"]) -> str:
+    """What an action's schema is called: ``CreateHolderRequest``."""
+    return f"{action.name[0].upper()}{action.name[1:]}{kind}"
+
+
+def reference(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def rule_in(field: FieldInfo) -> ValueRule | None:
+    """The rule of a model's field: that of ``Annotated[int, rule] | None`` as well."""
+    found = [*field.metadata, *(each for part in get_args(field.annotation) for each in _metadata(part))]
+    return next((each for each in found if isinstance(each, ValueRule)), None)
+
+
+def _metadata(annotation: Any) -> tuple[Any, ...]:
+    return getattr(annotation, "__metadata__", ())
+
+
+def _names() -> dict[int, str]:
+    """What the rules that are shared by many fields are called, by their identity."""
+    named = {**vars(kinds), **{name: getattr(fields, name) for name in ("CurrencyIson", "CountryIson")}}
+    return {id(rule): name for name, each in named.items() for rule in _metadata(each) if isinstance(rule, ValueRule)}
+
+
+class Schemas:
+    """The schemas of the document, each made when it is first referred to."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Json] = {conditions.GIVEN: conditions.GIVEN_SCHEMA, ERROR: _error()}
+        self._names = _names()
+
+    def components(self) -> Json:
+        return dict(sorted(self._made.items()))
+
+    def request(self, action: Action) -> Json:
+        """A reference to the whole body of an action's request."""
+        model = action.request
+        own = self._properties(model, "taken")
+        envelope = {**ENVELOPE, "action": {"const": action.name, **ENVELOPE["action"]}}
+        level = {"access_level": own.pop("access_level")}
+        schema: Json = {
+            "type": "object",
+            "description": " ".join([f"{action.summary}.", *purposes.rules(action)]),
+            "properties": {**envelope, **level, **own},
+            "required": [name for name in envelope if name not in _OPTIONAL] + _required(model),
+        }
+        rules = conditions.as_schemas(model)
+        schema |= {"allOf": rules} if rules else {}
+        schema |= {"additionalProperties": False, "x-group": purposes.group(action)}
+        return self._add(name_of(action, "Request"), schema)
+
+    def response(self, action: Action) -> Json:
+        """A reference to the whole body of an action's successful answer."""
+        properties: Json = {
+            "status": {"const": "success", "description": "It was done"},
+            "duplicated": _DUPLICATED,
+            "data": self._data(action),
+        }
+        if action.shape == "id":
+            properties |= {"id": {**_rule_schema(fields.rule_of(fields.Id), "answered"), "description": "The holder"}}
+        schema = {
+            "type": "object",
+            "description": f"The answer of `{action.name}`, when it succeeds",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": True,
+        }
+        return self._add(name_of(action, "Response"), schema)
+
+    # -- inside
+
+    def _data(self, action: Action) -> Json:
+        if action.answer is not None and action.shape == "list":
+            return {"type": "array", "items": self._answer(action.answer), "description": "The entries"}
+        if action.answer is not None:
+            return self._answer(action.answer)
+        if action.shape == "empty object":
+            return {"type": "object", "maxProperties": 0, "description": "Empty"}
+        return {"type": "array", "maxItems": 0, "description": "Empty"}
+
+    def _answer(self, model: Model) -> Json:
+        schema = {
+            "type": "object",
+            "description": " ".join((model.__doc__ or model.__name__).replace("``", "`").split()),
+            "properties": self._properties(model, "answered"),
+            "required": _required(model),
+            "additionalProperties": True,
+        }
+        return self._add(model.__name__, schema)
+
+    def _properties(self, model: Model, way: Way) -> Json:
+        return {name: self._member(model, name, way) for name in ordered(model)}
+
+    def _member(self, model: Model, name: str, way: Way) -> Json:
+        field = model.model_fields[name]
+        text, example = meaning(model, name)
+        found = self._field_schema(field, way)
+        kind = found.pop("description", "")
+        found.pop("examples", None)
+        if type(None) in get_args(field.annotation) and (way == "taken" or field.is_required()):
+            found = _or_null(found)
+        found["description"] = ". ".join(part for part in (text, kind if kind not in _SELF_EVIDENT else "") if part)
+        return found | ({"examples": [example]} if example is not None else {})
+
+    def _field_schema(self, field: FieldInfo, way: Way) -> Json:
+        rule = rule_in(field)
+        if rule is not None:
+            return self._shared(rule, way) or _rule_schema(rule, way)
+        inner = next(models_in(field.annotation), None)
+        if inner is not None:
+            return self._answer(inner)
+        if "list" in str(field.annotation):
+            return {"type": "array"}
+        parts = [_PLAIN[part] for part in (field.annotation, *get_args(field.annotation)) if part in _PLAIN]
+        return {"type": parts[0] if len(parts) == 1 else parts}
+
+    def _shared(self, rule: ValueRule, way: Way) -> Json:
+        """A reference to the component of a list of values that many fields have; empty when it is short."""
+        name, schema = self._names.get(id(rule), ""), _rule_schema(rule, way)
+        if not name or len(schema.get("enum", ())) <= _LONGEST_INLINE:
+            return {}
+        is_number = way == "answered" and schema.get("type") == "integer"
+        return self._add(f"{name}Number" if is_number else name, schema)
+
+    def _add(self, name: str, schema: Json) -> Json:
+        if self._made.setdefault(name, schema) != schema:
+            raise ValueError(f"two schemas are called {name}")
+        return reference(name)
+
+
+def ordered(model: Model) -> list[str]:
+    """The model's own fields, then those of the blocks that it shares; as the specification's tables have them."""
+    own = [name for name in model.__annotations__ if name in model.model_fields]
+    return list(dict.fromkeys([*own, *model.model_fields])) if issubclass(model, Request) else list(model.model_fields)
+
+
+def _required(model: type[Request] | type[Answer] | Model) -> list[str]:
+    return [name for name in ordered(model) if model.model_fields[name].is_required()]
+
+
+def _rule_schema(rule: ValueRule, way: Way) -> Json:
+    schema = dict(rule.described() if way == "taken" else rule.answered())
+    if way == "answered" and isinstance(rule, TextRule):
+        schema.pop("pattern")  # nobody has to be told which characters not to expect
+    return _without_examples(schema)
+
+
+def _without_examples(value: Any) -> Any:
+    """Members have examples of their own."""
+    if isinstance(value, list):
+        return [_without_examples(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_examples(each) for key, each in value.items() if key != "examples"}
+
+
+def _or_null(schema: Json) -> Json:
+    if set(schema) == {"enum"}:
+        return {"enum": [*schema["enum"], None]}
+    return with_null({"anyOf": [schema, {"type": "null"}]})
+
+
+def _error() -> Json:
+    return {
+        "type": "object",
+        "description": "What every action answers when it fails",
+        "properties": {
+            "status": {"const": "error", "description": "It was not done"},
+            "duplicated": _DUPLICATED,
+            "status_code": {
+                "enum": [int(status) for status in Status],
+                "description": "What is wrong, as the table of status codes says",
+                "examples": [int(Status.FIELD_MISSING)],
+            },
+            "message": {
+                "type": "string",
+                "description": "The same for people: it names every faulty field, and never a value",
+                "examples": ["first_name is required."],
+            },
+        },
+        "required": ["status", "duplicated", "status_code", "message"],
+        "additionalProperties": True,
+    }

@@ -1,0 +1,91 @@
+"""The card API's tables in Markdown: status codes, value lists and states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from chalicelib.cards.protocol import states, values
+from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED
+from chalicelib.cards.protocol.rules import LetterRule, OneOfRule
+from chalicelib.cards.protocol.status_codes import Status
+from infra.openapi.cards.schemas import rule_in
+from infra.openapi.texts import table
+
+LISTS: Mapping[str, tuple[Mapping[Any, str], tuple[str, ...]]] = {
+    "Account statuses": (states.ACCOUNT_STATES, ()),
+    "Account statuses of a new account": (states.NEW_ACCOUNT_STATES, ()),
+    "Card statuses": (states.CARD_STATES, ()),
+    "Card statuses that can be set": (states.CARD_STATES_TO_SET, ()),
+    "PIN statuses": (states.PIN_STATES, ()),
+    "Reason codes": (values.REASONS, ()),
+    "Kinds of card": (values.KINDS_OF_CARD, ()),
+    "Kept or new": (values.KEPT_OR_NEW, ()),
+    "Holder types": (values.HOLDER_TYPES, ()),
+    "Limit types": (values.LIMIT_TYPES, ()),
+    "Answers of a cardholder": (values.CONFIRMATIONS, ()),
+    "Out-of-band methods": (values.OUT_OF_BAND_METHODS, ("oob_auth_method",)),
+    "Transaction types": (values.TRANSACTION_TYPES, ()),
+    "Entry modes": (values.ENTRY_MODES, ()),
+    "Electronic commerce indicators": (values.ECI_INDICATORS, ()),
+    "Response codes": (values.RESPONSE_CODES, ("response_code", "force_response_code")),
+}
+"""The value lists, and the fields that have their values without a rule that names the list."""
+
+_YES = "yes"
+
+
+def status_codes() -> str:
+    """Every status code, and whether a repeat gets the same error."""
+    rows = [(f"`{status.value}`", status.meaning, _YES if status.is_kept else "no") for status in Status]
+    return table(("Code", "Meaning", "Kept for repeats"), rows)
+
+
+def value_list(name: str) -> str:
+    """One value list, and the fields that have its values."""
+    meanings, _ = LISTS[name]
+    used = ", ".join(f"`{field}`" for field in fields_with(name))
+    text = table(("Value", "Meaning"), [(f"`{value}`", meaning) for value, meaning in meanings.items()])
+    return "\n\n".join(part for part in (f"Of {used}." if used else "", text) if part)
+
+
+def fields_with(name: str) -> list[str]:
+    """The fields of all actions that have the values of a list."""
+    meanings, named = LISTS[name]
+    found = list(named)
+    for action in (*ACTIONS.values(), *SIMULATED.values()):
+        for model in filter(None, (action.request, action.answer)):
+            for field, info in model.model_fields.items():
+                rule = rule_in(info)
+                if isinstance(rule, OneOfRule | LetterRule) and rule.meanings is meanings:
+                    found.append(field)
+    return sorted(dict.fromkeys(found))
+
+
+def account_rules() -> str:
+    """What each action makes of each account status."""
+    return _rules(states.ACCOUNT_RULES, states.ACCOUNT_STATES)
+
+
+def card_rules() -> str:
+    """What each action makes of each card status."""
+    return _rules(states.CARD_RULES, states.CARD_STATES)
+
+
+def _rules(rules: Mapping[str, states.Rule], every: Iterable[str]) -> str:
+    columns = [f"`{state}`" for state in every]
+    rows = [(f"`{action}`", *(_passes(rule[state]) for state in every)) for action, rule in rules.items()]
+    return table(("Action", *columns), rows)
+
+
+def _passes(status: Status | None) -> str:
+    return _YES if status is None else f"{status.value}"
+
+
+def card_moves() -> str:
+    """Which card status changeCardStatus may change to which."""
+    rows = [
+        (f"`{before}`", ", ".join(f"`{after}`" for after in states.CARD_STATES_TO_SET if after in moves))
+        for before, moves in states.CARD_MOVES.items()
+    ]
+    return table(("From", "To"), rows)

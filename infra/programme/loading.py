@@ -1,0 +1,244 @@
+"""Has a stage hold what a set-up's file says: the difference first, as data, then the writing of it.
+
+A programme manager changes in one transaction, which raises the revision of its head, so that of two loads at a time
+one is refused. Where one transaction cannot hold everything, new entries go before it, in transactions of their own:
+nothing refers to them yet. What is changed or removed, and credentials, always are in the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.bootstrap import Hub
+from chalicelib.cards import credentials
+from chalicelib.cards.catalogue import KINDS, Catalogue, members
+from chalicelib.cards.credentials import Credential, Rights, Secret, new_secret
+from chalicelib.cards.programmes import SetUp, entry_key, head_key, head_members
+from chalicelib.foundation import signatures
+from chalicelib.foundation.parallel import pieces
+from chalicelib.foundation.store import ConditionFailed, Delete, Item, Operation, Put, Update, absent
+from infra.programme.file import Wanted
+
+TOGETHER = 99
+"""A transaction holds a hundred operations, and the head is one of them."""
+MANAGER, CREDENTIAL = "programme_manager", "credential"
+
+_UNUSED = Attr("used").not_exists()
+What = Literal["add", "change", "remove"]
+
+
+class InUse(Exception):
+    """What is in use cannot be removed; the message names it, and nothing of the programme manager was changed."""
+
+
+class TooMuch(Exception):
+    """A load changes and removes more of a programme manager than can be done at once."""
+
+
+class LoadedMeanwhile(Exception):
+    """Somebody else loads the same programme manager at the same time; theirs holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference. ``differences`` are the members that change, each as it is and as it is to be."""
+
+    what: What
+    kind: str
+    id: int | str
+    name: str
+    operations: tuple[Operation, ...] = ()
+    differences: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What it is about, as a person says it."""
+        own = "" if self.name == self.id else f" ({self.name})"
+        return f"{self.kind.replace('_', ' ')} {self.id}{own}"
+
+    @property
+    def needs_unused(self) -> bool:
+        """Whether it must not be in use: what is removed, and a limit group that becomes one of another type."""
+        return self.kind in KINDS and (self.what == "remove" or "limit_type" in self.differences)
+
+    @property
+    def goes_before(self) -> bool:
+        """Whether it may be written before the rest: nothing refers to a new entry yet."""
+        return self.kind in KINDS and self.what == "add"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done to one programme manager, as it was found.
+
+    ``secrets`` are those of its new credentials, by their names; ``changes`` are in the order of reading.
+    """
+
+    found: SetUp
+    catalogue: Catalogue
+    changes: Sequence[Change]
+    secrets: Mapping[str, Secret] = field(repr=False)
+
+    @property
+    def refused(self) -> list[Change]:
+        """The changes of what is in use and must not be."""
+        return [each for each in self.changes if each.needs_unused and (each.kind, each.id) in self.found.used]
+
+    def operations(self, *, before: bool) -> list[tuple[Operation, Change]]:
+        """What may be written before the rest, or the rest."""
+        wanted = [each for each in self.changes if each.goes_before == before]
+        return [(operation, each) for each in wanted for operation in each.operations]
+
+
+def plans(hub: Hub, wanted: Iterable[Wanted]) -> list[Plan]:
+    """What a load would do now. Raises: StoreError."""
+    return [_planned(hub, each) for each in wanted]
+
+
+def check(made: Iterable[Plan]) -> None:
+    """Whether plans can be carried out, as far as is known. Raises: InUse, TooMuch."""
+    for plan in made:
+        if plan.refused:
+            raise _in_use(plan, plan.refused)
+        if len(plan.operations(before=False)) > TOGETHER:
+            raise TooMuch(
+                f"more than {TOGETHER} records of programme manager {plan.catalogue.manager_id} would be changed or "
+                "removed at once: change the file in steps, and load each of them"
+            )
+
+
+def carry_out(hub: Hub, plan: Plan) -> None:
+    """Do it; nothing is written when there is nothing to change.
+
+    Raises:
+        InUse: something came into use meanwhile; nothing was changed or removed.
+        LoadedMeanwhile, StoreError.
+    """
+    if not plan.changes:
+        return
+    first, last = plan.operations(before=True), plan.operations(before=False)
+    if len(first) + len(last) <= TOGETHER:
+        first, last = [], first + last
+    revision = plan.found.revision
+    for some in pieces(first, TOGETHER):
+        _transact(hub, plan, revision, some, {"name": plan.catalogue.name})
+        revision += 1
+    _transact(hub, plan, revision, last, head_members(plan.catalogue))
+
+
+def load(hub: Hub, wanted: Iterable[Wanted]) -> list[Plan]:
+    """All of it; the plans say what was done. Raises: InUse, TooMuch, LoadedMeanwhile, StoreError."""
+    made = plans(hub, wanted)
+    check(made)
+    for plan in made:
+        carry_out(hub, plan)
+    return made
+
+
+# -- the difference
+
+
+def _planned(hub: Hub, wanted: Wanted) -> Plan:
+    found = hub.programmes.set_up(wanted.catalogue.manager_id)
+    held = hub.credentials.read(found.credentials)
+    secrets = {name: new_secret(with_access_key=True) for name in wanted.rights if name not in held}
+    changes = [
+        *_of_head(found, wanted.catalogue),
+        *_of_entries(found.catalogue, wanted.catalogue),
+        *_of_credentials(found, held, wanted, secrets, hub.clock.time()),
+    ]
+    return Plan(found, wanted.catalogue, changes, secrets)
+
+
+def _of_head(found: SetUp, wanted: Catalogue) -> Iterator[Change]:
+    before, after = head_members(found.catalogue), head_members(wanted)
+    if not found.revision:
+        yield Change("add", MANAGER, wanted.manager_id, wanted.name)
+    elif before != after:
+        yield Change("change", MANAGER, wanted.manager_id, wanted.name, (), _differences(before, after))
+
+
+def _of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[Change]:
+    here = {(kind, entry.id): entry for kind, entry in found.entries()}
+    there = {(kind, entry.id): entry for kind, entry in wanted.entries()}
+    for (kind, number), entry in there.items():
+        table, key = entry_key(wanted.manager_id, kind, number)
+        before = here.get((kind, number))
+        if before is None:
+            put = Put(table, {**key, **members(entry)}, absent("owner"))
+            yield Change("add", kind, number, entry.name, (put,))
+        elif different := _differences(members(before), members(entry)):
+            yield Change("change", kind, number, entry.name, (_changed(table, key, different),), different)
+    for (kind, number), entry in here.items():
+        if (kind, number) not in there:
+            deleted = Delete(*entry_key(found.manager_id, kind, number), _UNUSED)
+            yield Change("remove", kind, number, entry.name, (deleted,))
+
+
+def _changed(table: str, key: Item, different: Mapping[str, tuple[Any, Any]]) -> Update:
+    """What changes an entry and leaves alone whether it is used."""
+    new = {name: after for name, (_, after) in different.items() if after is not None}
+    gone = [name for name in different if name not in new]
+    return Update(table, key, new, gone, condition=_UNUSED if "limit_type" in different else Attr("owner").exists())
+
+
+def _of_credentials(
+    found: SetUp, held: Mapping[str, Credential], wanted: Wanted, secrets: Mapping[str, Secret], now: int
+) -> Iterator[Change]:
+    manager_id = wanted.catalogue.manager_id
+    for name, rights in wanted.rights.items():
+        if name in secrets:
+            made = credentials.adding(manager_id, name, rights, secrets[name], now)
+            yield Change("add", CREDENTIAL, name, name, tuple(made))
+        elif different := _differences(spoken(held[name].rights), spoken(rights)):
+            changed = credentials.changing(found.credentials[name], rights)
+            yield Change("change", CREDENTIAL, name, name, (changed,), different)
+    for name, digest in sorted(found.credentials.items()):
+        if name not in wanted.rights:
+            ended = credentials.ending(manager_id, name, digest)
+            yield Change("remove", CREDENTIAL, name, name, tuple(ended))
+
+
+def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    names = dict.fromkeys([*before, *after])
+    pairs = {name: (before.get(name), after.get(name)) for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def spoken(rights: Rights) -> dict[str, Any]:
+    """A credential's rights as a person reads them; of its key, the key's short name."""
+    key = rights.encryption_key
+    return {
+        "access_level": rights.access_level,
+        "actions": "all" if rights.actions is None else sorted(rights.actions),
+        **dict(rights.modes),
+        "encryption_key": key and signatures.key_id(signatures.load_public_key(key)),
+    }
+
+
+# -- the writing
+
+
+def _transact(
+    hub: Hub, plan: Plan, revision: int, writes: Sequence[tuple[Operation, Change]], head: Mapping[str, Any]
+) -> None:
+    """One transaction, which takes the head from a revision to the next. Raises: InUse, LoadedMeanwhile, StoreError."""
+    table, key = head_key(plan.catalogue.manager_id)
+    as_found = Attr("revision").eq(revision) if revision else absent("owner")
+    raised = Update(table, key, {**head, "revision": revision + 1}, condition=as_found)
+    try:
+        hub.store.transact([raised, *(operation for operation, _ in writes)])
+    except ConditionFailed as failure:
+        used = [writes[position - 1][1] for position in failure.failed if position]
+        if 0 in failure.failed or not all(change.needs_unused for change in used):
+            raise LoadedMeanwhile("somebody else loads this programme manager at the same time: load again") from None
+        raise _in_use(plan, used) from None
+
+
+def _in_use(plan: Plan, changes: Iterable[Change]) -> InUse:
+    named = ", ".join(change.title for change in changes)
+    return InUse(f"nothing of programme manager {plan.catalogue.manager_id} is changed, for this is in use: {named}")

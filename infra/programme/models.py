@@ -1,0 +1,164 @@
+"""What a set-up's file may say: the members of its entries, with their types, lengths and ranges."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+from chalicelib.foundation.registries import country_numbers, currency_numbers
+
+ALL = "all"
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or text != text.strip():
+        raise ValueError("must be printable text without spaces at its ends")
+    return text
+
+
+def _currency(number: int) -> int:
+    if number not in currency_numbers():
+        raise ValueError("must be a numeric code of ISO 4217")
+    return number
+
+
+def _country(number: int) -> int:
+    if number not in country_numbers():
+        raise ValueError("must be a numeric code of ISO 3166-1")
+    return number
+
+
+def _different(values: list[Any]) -> list[Any]:
+    if len(set(values)) < len(values):
+        raise ValueError("must not name anything twice")
+    return values
+
+
+Id = Annotated[int, Field(ge=1, le=999_999_999)]
+Level = Annotated[int, Field(ge=0, le=1000)]
+Months = Annotated[int, Field(ge=1, le=300)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(_printable)]
+Currency = Annotated[int, AfterValidator(_currency)]
+Country = Annotated[int, AfterValidator(_country)]
+Bin = Annotated[str, StringConstraints(pattern="^[0-9]{6,8}$")]
+Rate = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
+Currencies = Annotated[list[Currency], Field(min_length=1), AfterValidator(_different)]
+MaybeIds = Annotated[list[Id], AfterValidator(_different)]
+Ids = Annotated[list[Id], Field(min_length=1), AfterValidator(_different)]
+"""Ids of other entries, the default first."""
+
+
+class Part(BaseModel):
+    """The base of everything in the file: nothing is guessed, and nothing unknown is passed over."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class NamedPart(Part):
+    """An entry that other entries refer to by its id."""
+
+    id: Id
+    name: Name
+
+
+class ProductPart(NamedPart):
+    sub_product_id: Id
+
+
+class LimitGroupPart(NamedPart):
+    limit_type: Literal[1, 2, 3]
+
+
+class AccountProgrammePart(NamedPart):
+    currencies: Currencies
+    access_level: Level = 0
+    holder_access_level: Level = 0
+    fee_group_ids: Ids
+    limit_group_ids: MaybeIds = []
+    risk_group_ids: Ids
+    holder_limit_group_id: Id | None = None
+    country_change: bool = False
+
+
+class CardProgrammePart(NamedPart):
+    bin: Bin
+    pan_length: Annotated[int, Field(ge=16, le=19)] = 16
+    virtual: bool
+    physical: bool
+    currencies: Currencies
+    countries: Annotated[list[Country], AfterValidator(_different)] = []
+    service_code: Annotated[str, StringConstraints(pattern="^[0-9]{3}$")]
+    validity_months: Months
+    max_validity_months: Months
+    access_level: Level = 0
+    holder_access_level: Level = 0
+    account_program_id: Id
+    product_ids: Ids
+    design_ids: Ids
+    fee_group_ids: Ids
+    limit_group_ids: Ids
+    usage_group_ids: Ids
+    risk_group_ids: Ids
+    shipping_method_ids: MaybeIds = []
+    account_limit_group_id: Id | None = None
+    account_limit_group_ids: MaybeIds = []
+    holder_limit_group_id: Id | None = None
+    country_change: bool = False
+    auto_conversion: bool = False
+
+
+class ExchangeRatePart(Part):
+    """How much of the currency ``to`` one unit of the currency ``of`` is worth, as a decimal number."""
+
+    of: Currency
+    to: Currency
+    rate: Rate
+
+
+class ModesPart(Part):
+    pan: Literal["plain", "masked", "encrypted", "absent"]
+    pin: Literal["plain", "encrypted", "absent"]
+    cvc2: Literal["plain", "encrypted", "absent"]
+    acs_password: Literal["plain", "encrypted", "absent"]
+    expiry: Literal["plain", "encrypted", "absent"]
+
+
+class CredentialPart(Part):
+    """What a credential may do. What it is recognised by is made when it is loaded, and has no place in a file."""
+
+    name: Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{0,39}$")]
+    access_level: Level
+    actions: Annotated[
+        list[str],
+        Field(min_length=1),
+        AfterValidator(_different),
+        BeforeValidator(lambda given: [ALL] if given == ALL else given),
+    ]
+    modes: ModesPart
+    allow_plain: bool = False
+    encryption_key: str | None = None
+
+
+class ManagerPart(NamedPart):
+    """A programme manager with everything that belongs to it."""
+
+    currencies: Currencies
+    test_bins: Annotated[list[Bin], AfterValidator(_different)] = []
+    exchange_rates: list[ExchangeRatePart] = []
+    products: list[ProductPart] = []
+    designs: list[NamedPart] = []
+    fee_groups: list[NamedPart] = []
+    limit_groups: list[LimitGroupPart] = []
+    usage_groups: list[NamedPart] = []
+    risk_groups: list[NamedPart] = []
+    shipping_methods: list[NamedPart] = []
+    account_programmes: list[AccountProgrammePart] = []
+    card_programmes: list[CardProgrammePart] = []
+    credentials: list[CredentialPart] = []
+
+
+class File(Part):
+    """The whole file."""
+
+    programme_managers: Annotated[list[ManagerPart], Field(min_length=1)]

@@ -1,0 +1,186 @@
+"""The search for card data in what was written.
+
+A card number, a PIN block or a password is searched for anywhere, in whatever form. A PIN and a CVC2 have so few digits
+that they stand by chance in many places. They are found where a name gives them away, and where one member had the very
+PIN or CVC2 of the moment time and again, of card after card: chance does not do that.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tests.cards.secrets_seen import FORMS, Form, Needle, Seen, account_part
+
+_NAMES = {
+    "pan": re.compile("(.*_)?pan"),
+    "pin": re.compile("(.*_)?pin"),
+    "cvc2": re.compile("(.*_)?(cvc|cvv)2?"),
+}
+"""Members that are called so hold no digits in clear, of whatever card."""
+_SAID = re.compile(r"(?i)(?<![a-z])(?:pin|cvc2?|cvv2?)(?![a-z])[^A-Za-z0-9\n]{1,6}([0-9]{3,4})(?![0-9])")
+_SHORT = re.compile(r"(?<![0-9A-Za-z])(?<![0-9]\.)[0-9]{3,4}(?![0-9A-Za-z])(?!\.[0-9])")
+_ISO_1 = re.compile("(?<![0-9A-F])14([0-9]{4})[0-9A-F]{10}(?![0-9A-F])")
+_ISO_3 = re.compile("(?=(34[0-9A-F]{14}))")
+_SEPARATOR = re.compile("(?<=[0-9])[ -](?=[0-9])")
+_TYPES = frozenset({"S", "N", "B", "BOOL", "M", "L", "SS", "NS", "BS", "NULL"})
+_SENTENCE = 200
+_LONG = 12
+
+TELLING = 4
+"""So many different PINs or CVC2s in one place, and in half of what was written there at least, are no chance."""
+FEW = 10
+"""Where there are more PINs or CVC2s at the same time, one of them or another soon stands anywhere."""
+
+
+@dataclass(frozen=True, order=True)
+class Leak:
+    """Card data that can be read: which, and where. What they are is not repeated."""
+
+    kind: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"a {self.kind} in clear at {self.place}"
+
+
+class Written:
+    """What was written, piece by piece: each value with its place, the path of member names that leads to it."""
+
+    def __init__(self) -> None:
+        self.pieces: list[tuple[str, str]] = []
+        self.named: list[Leak] = []
+
+    def add(self, place: str, value: Any) -> None:
+        """Add an item, a message, a line: whatever is made of dictionaries, lists, text, numbers and bytes."""
+        if isinstance(value, dict):
+            if len(value) == 1 and (only := next(iter(value))) in _TYPES:
+                self.add(place, value[only])
+                return
+            for name, inner in value.items():
+                self.add(f"{place}.{name}", inner)
+                if len(name) >= _LONG:
+                    self.pieces.append((place, name))
+        elif isinstance(value, list | tuple | set | frozenset):
+            for inner in value:
+                self.add(place, inner)
+        elif isinstance(value, str):
+            self._text(place, value)
+        elif isinstance(value, bytes):
+            self._text(place, value.decode("latin-1"))
+            self.pieces.append((place, value.hex()))
+        elif value is not None and not isinstance(value, bool):
+            self._text(place, str(value))
+
+    def _text(self, place: str, text: str) -> None:
+        self.pieces.append((place, text))
+        if text[:1] in ("{", "["):
+            try:
+                self.add(f"{place}{{}}", json.loads(text))
+            except (ValueError, RecursionError):
+                return
+        elif len(text) < 20 and text.isdigit():
+            name = place.rpartition(".")[2].lower()
+            self.named += [
+                Leak(kind, place)
+                for kind, pattern in _NAMES.items()
+                if pattern.fullmatch(name) and FORMS[kind].fullmatch(text)
+            ]
+
+    @cached_property
+    def whole(self) -> dict[Form, str]:
+        text = "\n".join(text for _, text in self.pieces)
+        return {form: look(text) for form, look in _LOOKS.items()}
+
+
+_LOOKS: dict[Form, Callable[[str], str]] = {
+    "text": str,
+    "squeezed": lambda text: _SEPARATOR.sub("", text),
+    "upper": str.upper,
+}
+
+
+@dataclass
+class Coincidences:
+    """How often one place had the PIN or CVC2 of the moment; kept over many searches."""
+
+    _counts: dict[tuple[str, str], _Count] = field(default_factory=dict)
+
+    def leaks(self, written: Written, seen: Seen) -> list[Leak]:
+        """Take another search into account; answers the places where it became certain."""
+        found = []
+        for kind in ("pin", "cvc2"):
+            values = seen.fields[kind]
+            if not 0 < len(values) <= FEW:
+                continue
+            for place, token in _short_numbers(written, len(next(iter(values)))):
+                count = self._counts.setdefault((kind, place), _Count())
+                count.tries += 1
+                if token in values:
+                    count.hits += 1
+                    count.values.add(token)
+                if len(count.values) >= TELLING and 2 * count.hits >= count.tries:
+                    found.append(Leak(kind, place))
+                    del self._counts[kind, place]
+        return found
+
+
+@dataclass
+class _Count:
+    tries: int = 0
+    hits: int = 0
+    values: set[str] = field(default_factory=set)
+
+
+def _short_numbers(written: Written, length: int) -> Iterator[tuple[str, str]]:
+    """Numbers of so many digits, each with its place and the sentence around it."""
+    for place, text in written.pieces:
+        if len(text) == length and text.isdigit():
+            yield place, text
+        elif length < len(text) <= _SENTENCE:
+            for found in _SHORT.finditer(text):
+                if found.end() - found.start() == length:
+                    yield f"{place}: {_SHORT.sub('#', text[: found.end()])}", found[0]
+
+
+def leaks(written: Written, seen: Seen) -> list[Leak]:
+    """Everything that can be read, by kind and place, but for what only ``Coincidences`` can tell."""
+    found = {*written.named, *_said(written, seen), *_random_blocks(written, seen)}
+    for needle in seen.needles():
+        if needle.text in written.whole[needle.form]:
+            found |= {Leak(needle.kind, place) for place, text in written.pieces if _stands(needle, text)}
+    return sorted(found)
+
+
+def _stands(needle: Needle, text: str) -> bool:
+    looked_at = _LOOKS[needle.form](text)
+    if needle.apart:
+        return re.search(rf"(?<!\w){re.escape(needle.text)}(?!\w)", looked_at) is not None
+    return needle.text in looked_at
+
+
+def _said(written: Written, seen: Seen) -> Iterator[Leak]:
+    """PINs and CVC2s after their name in a sentence."""
+    for kind in ("pin", "cvc2"):
+        values = seen.fields[kind]
+        if values and not values.isdisjoint(_SAID.findall(written.whole["text"])):
+            yield from (Leak(kind, place) for place, text in written.pieces if values & set(_SAID.findall(text)))
+
+
+def _random_blocks(written: Written, seen: Seen) -> Iterator[Leak]:
+    """PIN blocks of the formats 1 and 3 of ISO 9564, which are filled with random digits."""
+    pins, pairs = seen.fields["pin"], list(seen.pairs())
+    if not pins:
+        return
+    found = {match for match in _ISO_3.findall(written.whole["upper"]) if _is_iso_3(match, pairs)}
+    found |= {match[0] for match in _ISO_1.finditer(written.whole["upper"]) if match[1] in pins}
+    yield from (Leak("PIN block", place) for place, text in written.pieces for block in found if block in text.upper())
+
+
+def _is_iso_3(block: str, pairs: list[tuple[str, str]]) -> bool:
+    number = int(block, 16)
+    return any(re.fullmatch(f"34{pin}[A-F]{{10}}", f"{number ^ account_part(pan):X}") for pan, pin in pairs)

@@ -1,0 +1,193 @@
+"""A plugin of pytest: after every test, no card data that it had in hand can be read in what it wrote.
+
+What counts as written is every call that changes a table, every message sent to a queue, and every line logged. Tables
+are searched once more as they stand at the end of all tests, those of the running stack and its log included.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from tests.cards.leak_search import Coincidences, Leak, Written, leaks
+from tests.cards.secrets_seen import FORMS, Seen
+
+INTERFACES = ("/api", "/simulator")
+_READING = ("BatchGet", "Decrypt", "Describe", "Generate", "Get", "List", "Query", "Receive", "Scan")
+_DIGITS = re.compile("[0-9]{3,}")
+_SETTINGS = re.compile(r"(#\w+) (?:= )?(:\w+)")
+
+
+class Watch:
+    """Notes card data as the service's own parts handle them, and what is written meanwhile."""
+
+    def __init__(self) -> None:
+        self.everything = Seen()
+        self._coincidences = Coincidences()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.seen = Seen()
+        self._calls: list[tuple[str, Mapping[str, Any]]] = []
+        self._lines: list[str] = []
+
+    def note(self, name: str, text: object, card: object = None) -> None:
+        for seen in (self.seen, self.everything):
+            seen.note(name, text, card)
+
+    def found(self) -> list[Leak]:
+        """What can be read of the card data noted since the last time."""
+        seen, calls, lines = self.seen, self._calls, self._lines
+        self._begin()
+        if not seen:
+            return []
+        written = Written()
+        for operation, parameters in calls:
+            for place, value in _stored(operation, parameters):
+                written.add(place, value)
+        add_lines(written, lines)
+        return leaks(written, seen) + self._coincidences.leaks(written, seen)
+
+    def search_tables(self) -> None:
+        """Search every table as it stands for all card data that ever went by. Raises: AssertionError."""
+        import boto3
+
+        written = Written()
+        if self.everything:
+            add_tables(written, boto3.client("dynamodb"))
+        none_of(leaks(written, self.everything))
+
+    @contextmanager
+    def installed(self) -> Iterator[Watch]:
+        """Have everything go by here."""
+        from botocore.client import BaseClient
+
+        from chalicelib.application import Application
+        from chalicelib.cards import card_numbers, disclosure, pins
+        from chalicelib.cards.card_data import CardData
+        from chalicelib.foundation.log import _Formatter
+        from chalicelib.foundation.vault import Vault
+
+        with ExitStack() as patches:
+            for owner, name, after in (
+                (BaseClient, "_make_api_call", self._called),
+                (_Formatter, "format", lambda line, *_: self._lines.append(line)),
+                (Application, "__call__", lambda answer, _, event, *__: self._asked(event, answer)),
+                (CardData, "seal", lambda _, data, card_id, field, text: self.note(field, text, card_id)),
+                (CardData, "open", lambda text, data, card_id, field, sealed: self.note(field, text, card_id)),
+                (CardData, "lookup", lambda _, data, pan: self.note("pan", pan)),
+                (CardData, "cvc2", self._computed),
+                (CardData, "pvv", lambda _, data, pan, pin, version: self._belong_together(pan, pin)),
+                (Vault, "seal", lambda _, vault, text, context: self._sealed(text)),
+                (Vault, "unseal", lambda text, *_: self._sealed(text)),
+                (card_numbers, "new_pan", lambda pan, *_: self.note("pan", pan)),
+                (pins, "random_pin", lambda pin: self.note("pin", pin)),
+                (disclosure, "shown", lambda _, credential, card_id, field, clear: self.note(field, clear, card_id)),
+            ):
+                patches.enter_context(patch.object(owner, name, _observed(getattr(owner, name), after)))
+            yield self
+
+    def _called(self, _: Any, client: Any, operation: str, parameters: Mapping[str, Any]) -> None:
+        if not operation.startswith(_READING):
+            self._calls.append((operation, parameters))
+
+    def _computed(self, cvc2: str, data: Any, pan: str, *_: Any) -> None:
+        self.note("pan", pan)
+        self.note("cvc2", cvc2)
+
+    def _belong_together(self, pan: str, pin: str) -> None:
+        self.note("pan", pan, pan)
+        self.note("pin", pin, pan)
+
+    def _asked(self, event: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        """What a caller sends and sees is kept nowhere either, be it right or wrong."""
+        if (event.get("requestContext") or {}).get("resourcePath") in INTERFACES:
+            self._members(event["body"])
+            self._members(answer["body"])
+
+    def _sealed(self, text: str) -> None:
+        """A stored answer may show card data."""
+        if any(f'"{name}"' in text for name in FORMS):
+            self._members(text)
+
+    def _members(self, text: Any) -> None:
+        try:
+            value = json.loads(text)
+        except (TypeError, ValueError):
+            return
+        for seen in (self.seen, self.everything):
+            seen.note_members(value)
+
+
+def _observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[..., Any]:
+    """``real``, with ``after`` called with what it answered and its arguments, in their order."""
+
+    def observed(*arguments: Any, **named: Any) -> Any:
+        answer = real(*arguments, **named)
+        after(answer, *(inspect.signature(real).bind(*arguments, **named).args if named else arguments))
+        return answer
+
+    return observed
+
+
+def _stored(operation: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What a call of AWS leaves behind, by place."""
+    match parameters:
+        case {"TransactItems": members}:
+            for member in members:
+                for inner in member.values():
+                    yield from _stored(operation, inner)
+        case {"TableName": table, "Item": item}:
+            yield table, item
+        case {"TableName": table, "UpdateExpression": expression}:
+            names, values = parameters["ExpressionAttributeNames"], parameters.get("ExpressionAttributeValues", {})
+            yield table, {names[name]: values[value] for name, value in _SETTINGS.findall(expression)}
+            yield table, parameters["Key"]
+        case {"TableName": _}:  # a condition or a removal
+            pass
+        case {"QueueUrl": queue}:
+            yield str(queue).rpartition("/")[2], dict(parameters)
+        case _:
+            yield operation, dict(parameters)
+
+
+def add_lines(written: Written, lines: Iterable[str]) -> None:
+    """Add lines of a log, each by the event that it tells of."""
+    for line in lines:
+        try:
+            members = json.loads(line)
+            written.add(f"log, {_DIGITS.sub('#', members['message'])!r:.80}", members)
+        except (ValueError, TypeError, KeyError):
+            written.add("log", line)
+
+
+def add_tables(written: Written, client: Any) -> None:
+    """Add every item of every table."""
+    for name in client.list_tables()["TableNames"]:
+        for page in client.get_paginator("scan").paginate(TableName=name):
+            for item in page["Items"]:
+                written.add(name, item)
+
+
+def none_of(found: list[Leak]) -> None:
+    """Raises: AssertionError: naming the places."""
+    assert not found, "\n".join(["card data can be read:", *map(str, found)])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def leak_watch() -> Iterator[Watch]:
+    with Watch().installed() as watch:
+        yield watch
+
+
+@pytest.fixture(autouse=True)
+def nothing_can_be_read(leak_watch: Watch) -> Iterator[None]:
+    yield
+    none_of(leak_watch.found())

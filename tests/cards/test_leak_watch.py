@@ -1,0 +1,342 @@
+"""The watch over card data itself: it finds every planted leak wherever it is, and does not cry wolf."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psec
+import pytest
+
+from chalicelib import bootstrap
+from chalicelib.cards import card_numbers
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.store import Put, Update
+from tests.cards.leak_search import TELLING, Leak, Written, leaks
+from tests.cards.leak_watch import Watch, add_lines
+from tests.cards.secrets_seen import Seen
+from tests.cards.stack_search import opened, read_in_stack
+from tests.conftest import Lines
+from tests.world import START
+
+CARD = 987_001
+PAN, PIN, CVC2, PASSWORD = "4111117260385914", "7305", "946", "Kx9!quiet-Otter"
+ISO_1 = f"14{PIN}0A1B2C3D4E"
+BLOCKS = {
+    "format 0": psec.pinblock.encode_pinblock_iso_0(PIN, PAN).hex(),
+    "format 1": ISO_1,
+    "format 2": psec.pinblock.encode_pinblock_iso_2(PIN).hex(),
+    "format 3": psec.pinblock.encode_pinblock_iso_3(PIN, PAN).hex().upper(),
+    "format 4": psec.pinblock.encode_pin_field_iso_4(PIN).hex(),
+}
+ANYWHERE: dict[str, tuple[str, Any]] = {
+    "a number": ("card number", PAN),
+    "a number as a number": ("card number", int(PAN)),
+    "a number in groups": ("card number", "card 4111 1172 6038 5914 refused"),
+    "a number in a sentence": ("card number", f"no card has {PAN}."),
+    "a number in base64": ("card number", base64.b64encode(PAN.encode()).decode()),
+    "an answer in base64": ("card number", base64.b64encode(json.dumps({"x": "y", "pan": PAN}).encode()).decode()),
+    "a number in hexadecimal": ("card number", PAN.encode().hex()),
+    "a number in bytes": ("card number", b"\x00\x01" + PAN.encode()),
+    "a number in packed bytes": ("card number", bytes.fromhex(PAN)),
+    "a number that names a member": ("card number", {PAN: 1}),
+    "a password": ("ACS password", PASSWORD),
+    "a password in a sentence": ("ACS password", f"the password {PASSWORD}, changed"),
+    "a password in JSON": ("ACS password", json.dumps([{"it": PASSWORD}])),
+    "a password in base64": ("ACS password", base64.urlsafe_b64encode(f"?{PASSWORD}?".encode()).decode()),
+    "a password in bytes": ("ACS password", PASSWORD.encode()),
+    "a PIN by its name": ("pin", {"members": {"card_pin": PIN}}),
+    "a PIN as a number": ("pin", {"pin": int(PIN)}),
+    "a PIN in JSON": ("pin", json.dumps({"data": {"pin": PIN}})),
+    "a PIN in a sentence": ("pin", f"wrong PIN: {PIN}"),
+    "a CVC2 by its name": ("cvc2", {"card_cvc2": CVC2}),
+    "a CVC2 in JSON": ("cvc2", json.dumps({"cvc2": CVC2})),
+    "a CVC2 in a sentence": ("cvc2", f"cvc2={CVC2} does not match"),
+    **{f"a PIN block of {name}": ("PIN block", block) for name, block in BLOCKS.items()},
+    **{f"a PIN block of {name} in bytes": ("PIN block", bytes.fromhex(block)) for name, block in BLOCKS.items()},
+    "a PIN block in base64": ("PIN block", base64.b64encode(bytes.fromhex(BLOCKS["format 0"])).decode()),
+}
+
+
+@pytest.fixture
+def seen() -> Seen:
+    seen = Seen()
+    for name, text in {"pan": PAN, "pin": PIN, "cvc2": CVC2, "acs_password": PASSWORD}.items():
+        seen.note(name, text, CARD)
+    return seen
+
+
+@pytest.fixture(scope="module")
+def hub(resources: None) -> bootstrap.Hub:
+    hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), ManualClock(START))
+    hub.keyring.initialise()
+    hub.card_keys.initialise()
+    return hub
+
+
+@pytest.fixture
+def watch() -> Iterator[Watch]:
+    """A watch of this test's own, so that what it plants is not held against it."""
+    watch = Watch()
+    with watch.installed():
+        yield watch
+
+
+@pytest.mark.parametrize(("kind", "value"), ANYWHERE.values(), ids=ANYWHERE)
+def test_card_data_are_found_in_every_form(seen: Seen, kind: str, value: Any) -> None:
+    written = Written()
+    written.add("cards", {"owner": "card#987001", "version": 3})
+    written.add("cards", {"owner": "note#12", "note": value})
+
+    assert {found.kind for found in leaks(written, seen)} == {kind}
+    assert {found.place.split(".")[1].split("{")[0] for found in leaks(written, seen)} == {"note"}
+
+
+def test_a_leak_is_told_of_without_being_repeated(seen: Seen) -> None:
+    written = Written()
+    written.add("cards", {"note": PAN})
+
+    assert [str(found) for found in leaks(written, seen)] == ["a card number in clear at cards.note"]
+
+
+# -- where
+
+
+def put(hub: bootstrap.Hub) -> None:
+    hub.store.put("cards", {"owner": "leak#1", "part": "leak", "note": {"inner": [PAN]}})
+
+
+def update(hub: bootstrap.Hub) -> None:
+    hub.store.update("cards", {"owner": "leak#1", "part": "leak"}, set={"note": PAN, "other": 1})
+
+
+def transaction(hub: bootstrap.Hub) -> None:
+    key = {"owner": "leak#2", "part": "leak"}
+    hub.store.transact(
+        [Put("cards", key | {"seen": 1}), Update("cards", {"owner": "leak#1", "part": "leak"}, set={"note": PAN})]
+    )
+
+
+def stored_answer(hub: bootstrap.Hub) -> None:
+    answer = json.dumps({"status": "success", "data": {"pan": PAN}})
+    hub.store.put("idempotency", {"claim": "leak#1", "answer": answer.encode()})
+
+
+def message(hub: bootstrap.Hub) -> None:
+    hub.deliveries_queue.send(json.dumps({"notice": PAN}))
+
+
+def messages(hub: bootstrap.Hub) -> None:
+    hub.deliveries_queue.send_all(["first", f"second {PAN}"])
+
+
+def line(hub: bootstrap.Hub) -> None:
+    log.info("card made", number=PAN)
+
+
+def line_of_a_defect(hub: bootstrap.Hub) -> None:
+    log.defect(f"no card {PAN}", ValueError())
+
+
+@pytest.mark.parametrize(
+    ("leak", "place"),
+    [
+        (put, "causeway-local-cards.note.inner"),
+        (update, "causeway-local-cards.note"),
+        (transaction, "causeway-local-cards.note"),
+        (stored_answer, "causeway-local-idempotency.answer"),
+        (message, "causeway-local-deliveries.MessageBody{}.notice"),
+        (messages, "causeway-local-deliveries.Entries.MessageBody"),
+        (line, "log, 'card made'.number"),
+        (line_of_a_defect, "log, 'no card #'.message"),
+    ],
+)
+def test_a_planted_leak_is_found_in_tables_queues_stored_answers_and_logs(
+    hub: bootstrap.Hub, watch: Watch, lines: Lines, leak: Callable[[bootstrap.Hub], None], place: str
+) -> None:
+    watch.note("pan", PAN)
+    leak(hub)
+
+    assert Leak("card number", place) in watch.found()
+    assert watch.found() == [], "once told, it is not held against the next test"
+
+
+def test_what_a_table_holds_in_the_end_is_searched_once_more(hub: bootstrap.Hub, watch: Watch) -> None:
+    key = {"owner": "leak#3", "part": "leak"}
+    hub.store.put("cards", key | {"note": f"{PAN}"})
+    watch.everything.note("pan", PAN)
+
+    try:
+        with pytest.raises(AssertionError, match="a card number in clear at causeway-local-cards"):
+            watch.search_tables()
+    finally:
+        for owner in ("leak#1", "leak#2", "leak#3"):
+            hub.store.delete("cards", {"owner": owner, "part": "leak"})
+        hub.store.delete("idempotency", {"claim": "leak#1"})
+    watch.search_tables()
+
+
+def test_card_data_are_noted_as_the_service_handles_them(hub: bootstrap.Hub, watch: Watch) -> None:
+    data = hub.card_data
+    pan = card_numbers.new_pan("411111", 16)
+    cvc2 = data.cvc2(pan, year=2029, month=12, version=1)
+    data.open(CARD, "pin", data.seal(CARD, "pin", PIN))
+    data.seal(CARD, "pan", pan)
+    hub.vault.seal(json.dumps({"data": {"acs_password": PASSWORD}}), "idempotency/1")
+
+    assert watch.seen.fields == {"pan": {pan}, "pin": {PIN}, "cvc2": {cvc2}, "acs_password": {PASSWORD}}
+    assert list(watch.seen.pairs()) == [(pan, PIN)]
+
+
+def test_what_callers_send_and_see_is_noted(watch: Watch) -> None:
+    asked = {"action": "activateCard", "card_pan": PAN, "card_cvc2": CVC2, "card_expiration_year": 2029}
+    answered = {"status": "success", "data": {"pin": PIN, "acs_password": PASSWORD, "pan": "411111******5914"}}
+
+    for path, body, answer in (
+        ("/api", json.dumps(asked), json.dumps(answered)),
+        ("/simulator", "{", ""),
+        ("/tpp/pin", json.dumps({"pin": "1234"}), ""),
+    ):
+        watch._asked({"requestContext": {"resourcePath": path}, "body": body}, {"body": answer})
+    assert watch.seen.fields == {"pan": {PAN}, "pin": {PIN}, "cvc2": {CVC2}, "acs_password": {PASSWORD}}
+
+
+def test_sealed_card_data_are_no_leak(hub: bootstrap.Hub, watch: Watch, lines: Lines) -> None:
+    key = {"owner": f"card#{CARD}", "part": "card"}
+    sealed = {name: hub.card_data.seal(CARD, name, text) for name, text in (("pan", PAN), ("pin", PIN))}
+    hub.store.put("cards", key | sealed | {"pvv": hub.card_data.pvv(PAN, PIN, 1), "masked": card_numbers.masked(PAN)})
+    log.info("card made", card_id=CARD)
+
+    try:
+        assert watch.found() == []
+        assert opened(hub).fields["pan"] >= {PAN}
+    finally:
+        hub.store.delete("cards", key)
+
+
+# -- the running stack
+
+
+def test_the_running_stack_is_searched_for_all_that_its_cards_have(
+    hub: bootstrap.Hub, watch: Watch, tmp_path: Path
+) -> None:
+    key = {"owner": f"card#{CARD}", "part": "card"}
+    members = {name: hub.card_data.seal(CARD, name, text) for name, text in (("pan", PAN), ("acs_password", PASSWORD))}
+    hub.store.put("cards", key | members)
+    printed, logged = tmp_path / "log", tmp_path / "stack.log.jsonl"
+    printed.write_text("Ready.\n")
+    logged.write_text(json.dumps({"message": "request", "card": PASSWORD}) + "\n")
+    content = {"environment": {"STAGE": "local"}, "log": str(logged)}
+
+    try:
+        assert read_in_stack(content, printed) == [Leak("ACS password", "log, 'request'.card")]
+        printed.write_text(f"Traceback: {PAN}\n")
+        assert Leak("card number", "log") in read_in_stack(content, printed)
+    finally:
+        hub.store.delete("cards", key)
+
+
+def test_a_search_that_can_open_nothing_says_so(hub: bootstrap.Hub) -> None:
+    key = {"owner": "card#5", "part": "card"}
+    hub.store.put("cards", key | {"pan": b"sealed in another way"})
+
+    try:
+        with pytest.raises(AssertionError, match="does not know any more what opens their data"):
+            opened(hub)
+    finally:
+        hub.store.delete("cards", key)
+
+
+# -- few digits
+
+
+def window(watch: Watch, generator: random.Random, leak: str = "", times: int = 1) -> list[Leak]:
+    """One test that makes cards and writes much that is made of digits; ``leak`` is a member that has the CVC2."""
+    for _ in range(times):
+        cvc2, pin = f"{generator.randrange(1000):03}", f"{generator.randrange(10_000):04}"
+        watch.note("pan", card_numbers.new_pan("411111", 16))
+        watch.note("cvc2", cvc2)
+        watch.note("pin", pin)
+        members = {
+            "card_id": generator.randrange(1000, 2000),
+            "expiry_year": 2029,
+            "currency": 978,
+            "amount": generator.randrange(10_000),
+            "milliseconds": generator.randrange(1000),
+            "note": f"{generator.randrange(1000)} of {generator.randrange(10_000)} at 2026-03-02T09:00:00+00:00",
+            "claim": generator.randbytes(32).hex(),
+            "sealed": generator.randbytes(200),
+        }
+        leaked = {"member": {"code": cvc2}, "sentence": {"note": f"code {cvc2} is wrong."}, "": {}}[leak]
+        watch._calls.append(("PutItem", {"TableName": "cards", "Item": members | leaked}))
+        watch._lines.append(json.dumps({"message": "request", **members, "sealed": ""}))
+    return watch.found()
+
+
+def test_digits_that_agree_by_chance_are_no_leak() -> None:
+    watch, generator = Watch(), random.Random(2026)
+
+    assert [found for _ in range(400) for found in window(watch, generator)] == []
+    assert [found for _ in range(10) for found in window(watch, generator, times=50)] == []
+
+
+@pytest.mark.parametrize(("leak", "place"), [("member", "cards.code"), ("sentence", "cards.note: code #")])
+def test_a_member_that_has_the_cvc2_of_every_card_is_found_whatever_its_name(leak: str, place: str) -> None:
+    watch, generator = Watch(), random.Random(2026)
+
+    assert [window(watch, generator, leak) for _ in range(TELLING)][-1] == [Leak("cvc2", place)]
+
+
+# -- the plugin
+
+
+def test_a_test_that_leaks_fails_and_so_does_the_run(tmp_path: Path) -> None:
+    test = tmp_path / "test_leaking.py"
+    test.write_text(
+        "from chalicelib.cards import card_numbers\n"
+        "from chalicelib.foundation import log\n\n"
+        "def test_clean():\n    card_numbers.new_pan('411111', 16)\n\n"
+        "def test_leaking():\n    log.info('made', number=card_numbers.new_pan('411111', 16))\n"
+    )
+    options = [
+        "-p",
+        "tests.cards.leak_watch",
+        "-p",
+        "no:cacheprovider",
+        "--confcutdir",
+        str(tmp_path),
+        "-c",
+        "/dev/null",
+    ]
+    command = [sys.executable, "-m", "pytest", *options, "--rootdir", str(tmp_path), str(test)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+
+    assert ended.returncode == 1
+    assert "2 passed, 1 error" in ended.stdout
+    assert "a card number in clear at log, 'made'.number" in ended.stdout
+
+
+def test_watching_a_test_costs_about_a_millisecond() -> None:
+    """Two thousand tests of cards are watched in less than three seconds."""
+    watch, generator = Watch(), random.Random(2026)
+    began = time.process_time()
+    for _ in range(50):
+        window(watch, generator, times=3)
+
+    assert time.process_time() - began < 50 * 0.01
+
+
+def test_lines_that_are_no_json_are_searched_as_well(seen: Seen) -> None:
+    written = Written()
+    add_lines(written, ["Traceback (most recent call last):", f"  '{PAN}'", "[1]", '{"no": "message"}'])
+
+    assert leaks(written, seen) == [Leak("card number", "log")]

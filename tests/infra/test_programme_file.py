@@ -1,0 +1,318 @@
+"""A set-up's file: what it makes, and mistakes, each told with its place."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.foundation import signatures
+from infra.programme import file, yaml_text
+from infra.programme.file import InvalidProgramme
+from tests.cards.setups import PLAIN, Content, card_programme, credential, manager, written
+
+SECRET = "what-nobody-is-shown"
+DEMO = file.DEMO.read_text(encoding="utf-8")
+
+
+def faults(text: str, stage: Any = "local") -> tuple[str, ...]:
+    with pytest.raises(InvalidProgramme) as caught:
+        file.read(text, stage)
+    assert str(caught.value) == "; ".join(caught.value.faults)
+    assert SECRET not in str(caught.value)
+    return caught.value.faults
+
+
+def of_small(**members: Any) -> tuple[str, ...]:
+    """The mistakes of a small set-up with these members."""
+    return faults(written(manager(**members)))
+
+
+def of_programme(**members: Any) -> tuple[str, ...]:
+    return of_small(card_programmes=[card_programme(**members)])
+
+
+def of_credential(**members: Any) -> tuple[str, ...]:
+    return of_small(credentials=[credential("app", **members)])
+
+
+# -- the demonstration's file
+
+
+def test_the_demonstration_has_programmes_of_several_kinds() -> None:
+    demo, other = file.read(DEMO, "local")
+    programmes = demo.catalogue.card_programmes.values()
+
+    assert (demo.catalogue.manager_id, demo.catalogue.name, other.catalogue.manager_id) == (1, "Demo Programme", 2)
+    assert demo.catalogue.currencies == (978, 826, 840)
+    assert (
+        {each.auto_conversion for each in programmes} == {each.country_change for each in programmes} == {True, False}
+    )
+    assert {(each.virtual, each.physical) for each in programmes} == {(True, True), (True, False)}
+    assert demo.catalogue.rates[826, 978] == Decimal("1.1596")
+    assert {len(demo.catalogue.of(kind)) > 1 for kind, _ in demo.catalogue.entries()} == {True}
+
+
+def test_the_demonstration_has_credentials_of_several_kinds() -> None:
+    demo, other = file.read(DEMO, "local")
+    full, support, encrypted = (demo.rights[name] for name in ("full", "support", "encrypted"))
+
+    assert (full.access_level, full.actions, full.modes) == (1000, None, PLAIN)
+    assert support.access_level < 1000
+    assert support.actions is not None
+    assert {ACTIONS[name].effect for name in support.actions} <= {"read", "reveal"}
+    assert {**support.modes, "pan": "masked"} == {**dict.fromkeys(PLAIN, "absent"), "pan": "masked"}
+    assert set(encrypted.modes.values()) == {"encrypted"}
+    assert encrypted.encryption_key is not None
+    assert signatures.load_public_key(encrypted.encryption_key).key_size == 3072
+    assert list(other.rights) == ["other"]
+
+
+def test_there_is_no_secret_in_the_demonstration() -> None:
+    assert "PRIVATE" not in DEMO
+    assert "access_api" not in DEMO
+
+
+# -- YAML
+
+
+def test_numbers_are_decimal_and_fractions_stay_text() -> None:
+    assert yaml_text.loads("[036, 1:30, 0x10, 0.86, 1e3, yes, true, 2026-03-02, ~, 'a']") == [
+        36,
+        "1:30",
+        "0x10",
+        "0.86",
+        "1e3",
+        "yes",
+        True,
+        "2026-03-02",
+        None,
+        "a",
+    ]
+
+
+def test_a_member_that_stands_there_twice_is_a_mistake() -> None:
+    assert faults("programme_managers: []\nprogramme_managers: []") == (
+        "line 2, column 1: a member stands there twice",
+    )
+
+
+@pytest.mark.parametrize(
+    "text", [f"a: [{SECRET}", f"a: &b {SECRET}\nc: *d", f"{SECRET}: \x00", f"a: !x {SECRET}", f"? [{SECRET}]\n: 1"]
+)
+def test_what_is_no_yaml_is_told_without_quoting_it(text: str) -> None:
+    with pytest.raises(yaml_text.InvalidYaml) as caught:
+        yaml_text.loads(text)
+
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "just text", "- 1", "1"])
+def test_a_file_without_members_is_refused(text: str) -> None:
+    assert faults(text) == ("the file must have members",)
+
+
+# -- form
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("other: 1", ("programme_managers is missing", "other is not known here")),
+        ("programme_managers: []", ("programme_managers must not be empty",)),
+        ("programme_managers: 1", ("programme_managers must be a list",)),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(text: str, said: tuple[str, ...]) -> None:
+    assert faults(text) == said
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"bin": 222300}, "bin must be text: put it in quotes"),
+        ({"bin": "22230"}, "bin must match pattern '^[0-9]{6,8}$'"),
+        ({"bin": "222300123"}, "bin must match pattern '^[0-9]{6,8}$'"),
+        ({"pan_length": 15}, "pan_length must be greater than or equal to 16"),
+        ({"pan_length": 20}, "pan_length must be less than or equal to 19"),
+        ({"virtual": "yes"}, "virtual must be true or false"),
+        ({"virtual": 1}, "virtual must be true or false"),
+        ({"id": "1"}, "id must be a whole number"),
+        ({"id": 0}, "id must be greater than or equal to 1"),
+        ({"currencies": []}, "currencies must not be empty"),
+        ({"currencies": [978, 978]}, "currencies must not name anything twice"),
+        ({"currencies": [1]}, "currencies.0 must be a numeric code of ISO 4217"),
+        ({"countries": [999]}, "countries.0 must be a numeric code of ISO 3166-1"),
+        ({"validity_months": 301}, "validity_months must be less than or equal to 300"),
+        ({"service_code": "20"}, "service_code must match pattern '^[0-9]{3}$'"),
+        ({"access_level": 1001}, "access_level must be less than or equal to 1000"),
+        ({"design_ids": []}, "design_ids must not be empty"),
+        ({"name": ""}, "name must have at least 1 character"),
+        ({"name": "a\tb"}, "name must be printable text without spaces at its ends"),
+        ({"name": " a"}, "name must be printable text without spaces at its ends"),
+        ({"pin_key": SECRET}, "pin_key is not known here"),
+    ],
+)
+def test_the_form_of_a_card_programme_is_checked(members: Content, said: str) -> None:
+    assert of_programme(**members) == (f"programme_managers.0.card_programmes.0.{said}",)
+
+
+def test_a_limit_group_is_for_cards_accounts_or_holders() -> None:
+    groups = [*manager()["limit_groups"], {"id": 4, "name": "Else", "limit_type": 4}]
+
+    assert of_small(limit_groups=groups) == ("programme_managers.0.limit_groups.3.limit_type must be 1, 2 or 3",)
+
+
+@pytest.mark.parametrize("member", ["access_key", "access_api_id", "access_api_key", "secret", "private_key"])
+def test_a_secret_has_no_place_in_a_file(member: str) -> None:
+    assert of_credential(**{member: SECRET}) == (f"programme_managers.0.credentials.0.{member} is not known here",)
+
+
+# -- what has to fit together
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        *(
+            ({member: [1, 99]}, f"{member} names the {kind} 99, which is not in the file")
+            for member, kind in (
+                ("product_ids", "product"),
+                ("design_ids", "design"),
+                ("fee_group_ids", "fee group"),
+                ("limit_group_ids", "limit group"),
+                ("usage_group_ids", "usage group"),
+                ("risk_group_ids", "risk group"),
+                ("shipping_method_ids", "shipping method"),
+            )
+        ),
+        ({"account_program_id": 9}, "account_program_id names the account programme 9, which is not in the file"),
+        ({"holder_limit_group_id": 9}, "holder_limit_group_id names the limit group 9, which is not in the file"),
+        ({"limit_group_ids": [2]}, "limit_group_ids names the limit group 2, whose limit_type is not 1"),
+        (
+            {"account_limit_group_ids": [2, 3]},
+            "account_limit_group_ids names the limit group 3, whose limit_type is not 2",
+        ),
+        ({"holder_limit_group_id": 1}, "holder_limit_group_id names the limit group 1, whose limit_type is not 3"),
+        ({"account_limit_group_ids": []}, "account_limit_group_id must be one of account_limit_group_ids"),
+        ({"currencies": [840]}, "currencies names 840, which is not a currency of the programme manager"),
+        ({"currencies": [978, 826]}, "currencies names 826, which its account programme does not have"),
+        ({"bin": "222301"}, "bin does not begin with one of test_bins: only production may have other BINs"),
+        ({"virtual": False, "physical": False}, "physical must be true when virtual is not"),
+        ({"shipping_method_ids": []}, "shipping_method_ids must not be empty when physical is true"),
+        ({"validity_months": 61}, "validity_months must not be more than max_validity_months"),
+    ],
+)
+def test_what_a_card_programme_names_has_to_be_there(members: Content, said: str) -> None:
+    assert f"programme_managers.0.card_programmes.0.{said}" in of_programme(**members)
+
+
+def test_only_production_may_have_bins_outside_the_test_ranges() -> None:
+    text = written(manager(test_bins=[], card_programmes=[card_programme(bin="41111111")]))
+
+    assert file.read(text, "prod")
+    assert all(faults(text, stage) for stage in ("local", "dev"))
+
+
+def test_a_longer_bin_may_lie_within_a_test_range() -> None:
+    assert file.read(written(manager(card_programmes=[card_programme(bin="22230012")])), "dev")
+
+
+def test_an_id_is_used_once_by_each_kind() -> None:
+    designs = [{"id": 1, "name": "Blue"}, {"id": 2, "name": "Green"}, {"id": 1, "name": "Red"}]
+
+    assert of_small(designs=designs) == ("programme_managers.0.designs.2.id is there already",)
+    one = manager()
+    assert faults(written(one, one)) == ("programme_managers.1.id is there already",)
+    assert of_small(credentials=[credential("app"), credential("app")]) == (
+        "programme_managers.0.credentials.1.name is there already",
+    )
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ([{"of": 978, "to": 978, "rate": "1"}], "0.to must be, like of, a currency of the programme manager"),
+        ([{"of": 978, "to": 840, "rate": "1"}], "0.to must be, like of, a currency of the programme manager"),
+        ([{"of": 978, "to": 826, "rate": "0.0"}], "0.rate must be more than 0"),
+        ([{"of": 978, "to": 826, "rate": "-1"}], "0.rate must match pattern"),
+        ([{"of": 978, "to": 826, "rate": "1"}] * 2, "1 is there already"),
+    ],
+)
+def test_an_exchange_rate_is_a_decimal_number_between_two_currencies(rates: list[Content], said: str) -> None:
+    (found,) = of_small(exchange_rates=rates)
+    assert found.startswith(f"programme_managers.0.exchange_rates.{said}")
+
+
+def test_a_rate_keeps_its_digits_with_and_without_quotes() -> None:
+    for spelled in ("0.861200000", "'0.861200000'"):
+        text = written(manager()).replace("'0.86'", spelled)
+        assert str(file.read(text, "local")[0].catalogue.rates[978, 826]) == "0.861200000"
+
+
+# -- credentials
+
+
+def public_key(bits: int) -> str:
+    return signatures.public_pem(rsa.generate_private_key(65537, bits).public_key())
+
+
+def test_plain_needs_the_operators_flag() -> None:
+    modes = {**dict.fromkeys(PLAIN, "absent"), "pan": "plain"}
+
+    assert of_credential(modes=modes) == (
+        "programme_managers.0.credentials.0.modes.pan must not be plain unless allow_plain is true",
+    )
+    assert file.read(written(manager(credentials=[credential("app", modes=modes, allow_plain=True)])), "local")
+
+
+def test_encrypted_needs_a_public_key_of_3072_bits() -> None:
+    modes = {**dict.fromkeys(PLAIN, "absent"), "pin": "encrypted"}
+    place = "programme_managers.0.credentials.0.encryption_key"
+
+    assert of_credential(modes=modes) == (f"{place} is missing, and a mode is encrypted",)
+    (short,) = of_credential(modes=modes, encryption_key=public_key(2048))
+    assert short.startswith(f"{place} cannot be used: the public key has 2048 bits")
+    (private,) = of_credential(modes=modes, encryption_key=signatures.generate_private_pem())
+    assert private == f"{place} cannot be used: this is not a PEM public key"
+    given = credential("app", modes=modes, encryption_key=f"\n{public_key(3072)}\n\n")
+    key = file.read(written(manager(credentials=[given])), "local")[0].rights["app"].encryption_key
+    assert key is not None
+    assert key == key.strip() + "\n", "it is kept in one form"
+
+
+@pytest.mark.parametrize("field", ["pin", "cvc2", "acs_password", "expiry"])
+def test_only_a_pan_can_be_masked(field: str) -> None:
+    (said,) = of_credential(modes={**dict.fromkeys(PLAIN, "absent"), field: "masked"})
+
+    assert said == f"programme_managers.0.credentials.0.modes.{field} must be 'plain', 'encrypted' or 'absent'"
+
+
+def test_every_field_has_a_mode() -> None:
+    assert of_credential(modes={"pan": "absent"}) == tuple(
+        f"programme_managers.0.credentials.0.modes.{field} is missing" for field in PLAIN if field != "pan"
+    )
+
+
+def test_an_action_has_to_be_one() -> None:
+    place = "programme_managers.0.credentials.0.actions"
+
+    assert of_credential(actions=["getHolder", SECRET, "all"]) == (
+        f"{place}.1 is no action",
+        f"{place}.2 is no action",
+    )
+    assert of_credential(actions=[]) == (f"{place} must not be empty",)
+    rights = file.read(
+        written(manager(credentials=[credential("app", actions=["getHolder", "simulateAuthentication"])])), "local"
+    )
+    assert rights[0].rights["app"].actions == {"getHolder", "simulateAuthentication"}
+
+
+def test_a_name_is_short_and_plain() -> None:
+    for name in ("App", "a" * 41, "", "a b", "1a", "a.b"):
+        assert of_small(credentials=[credential(name)])[0].startswith(
+            "programme_managers.0.credentials.0.name must match"
+        )

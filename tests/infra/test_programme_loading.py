@@ -1,0 +1,300 @@
+"""Loading a set-up: the difference alone, all of it or nothing, and what is used stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.programmes import EntryGone
+from chalicelib.foundation.store import ConditionFailed, StoreUnavailable
+from infra.programme import loading
+from infra.programme.loading import InUse, LoadedMeanwhile, TooMuch
+from tests.cards.setups import Content, card_programme, credential, loaded, manager, planned, shown
+from tests.world import World
+
+
+@pytest.fixture
+def small(world: World) -> Content:
+    """A programme manager that is loaded."""
+    made = manager()
+    loaded(world.hub, made)
+    return made
+
+
+def changes(world: World, content: Content) -> list[tuple[str, str]]:
+    """What a load would do: the verbs and the titles."""
+    (plan,) = planned(world.hub, content)
+    return [(change.what, change.title) for change in plan.changes]
+
+
+def kept(world: World, content: Content) -> dict[str, Any]:
+    """What the table holds of a programme manager and of its credentials."""
+    rows = list(world.hub.store.scan("programmes"))
+    own = [row for row in rows if row["owner"] == f"manager#{content['id']}" or row.get("manager_id") == content["id"]]
+    return {f"{row['owner']} {row['part']}": row for row in own}
+
+
+def use(world: World, content: Content, *references: tuple[str, int]) -> None:
+    hub = world.another_process()
+    hub.programmes.mark_used(hub.programmes.catalogue(content["id"]), references)
+
+
+def without(content: Content, kind: str, number: int) -> Content:
+    return content | {kind: [each for each in content[kind] if each["id"] != number]}
+
+
+# -- the difference
+
+
+def test_loading_twice_changes_nothing(world: World, small: Content) -> None:
+    before = kept(world, small)
+
+    (plan,) = loaded(world.hub, small)
+
+    assert (plan.changes, plan.secrets) == ([], {})
+    assert kept(world, small) == before
+
+
+def test_a_use_is_no_difference(world: World, small: Content) -> None:
+    use(world, small, ("design", 1))
+
+    assert changes(world, small) == []
+
+
+def test_a_first_load_adds_everything_and_makes_the_credentials(world: World) -> None:
+    made = manager()
+    (plan,) = loaded(world.hub, made)
+
+    assert {change.what for change in plan.changes} == {"add"}
+    assert plan.changes[0].title == f"programme manager {made['id']} (Small Programme)"
+    assert plan.changes[-1].title == "credential app"
+    assert world.hub.credentials.check(*shown(plan.secrets["app"])) is not None
+
+
+def test_only_what_differs_is_changed(world: World, small: Content) -> None:
+    other = small | {
+        "name": "Renamed",
+        "designs": [{"id": 1, "name": "Deep Blue"}, {"id": 3, "name": "Red"}],
+        "card_programmes": [card_programme(design_ids=[3, 1], holder_limit_group_id=None)],
+        "credentials": [credential("app", access_level=7), credential("new")],
+    }
+    (plan,) = planned(world.hub, other)
+
+    assert [(change.what, change.title) for change in plan.changes] == [
+        ("change", f"programme manager {small['id']} (Renamed)"),
+        ("change", "design 1 (Deep Blue)"),
+        ("add", "design 3 (Red)"),
+        ("change", "card programme 1 (Card)"),
+        ("remove", "design 2 (Green)"),
+        ("change", "credential app"),
+        ("add", "credential new"),
+    ]
+    assert [change.differences for change in plan.changes if change.what == "change"] == [
+        {"name": ("Small Programme", "Renamed")},
+        {"name": ("Blue", "Deep Blue")},
+        {"design_ids": ([1], [3, 1]), "holder_limit_group_id": (3, None)},
+        {"access_level": (1000, 7)},
+    ]
+    loading.carry_out(world.hub, plan)
+    assert changes(world, other) == []
+    found = world.hub.programmes.set_up(small["id"])
+    assert (found.revision, found.catalogue.name, list(found.catalogue.designs)) == (2, "Renamed", [1, 3])
+    assert found.catalogue.card_programmes[1].holder_limit_group_id is None
+
+
+def test_a_plan_alone_changes_nothing(world: World, small: Content) -> None:
+    before = kept(world, small)
+    planned(world.hub, small | {"name": "Renamed", "credentials": []})
+    planned(world.hub, manager())
+
+    assert kept(world, small) == before
+
+
+def test_a_programme_manager_that_the_file_does_not_name_stays(world: World, small: Content) -> None:
+    before = kept(world, small)
+    loaded(world.hub, manager())
+
+    assert kept(world, small) == before
+
+
+def test_one_with_nothing_left_is_emptied(world: World, small: Content) -> None:
+    loaded(world.hub, {name: small[name] for name in ("id", "name", "currencies")})
+
+    assert list(kept(world, small)) == [f"manager#{small['id']} manager"]
+
+
+# -- what is in use
+
+
+def test_what_was_used_cannot_be_removed_and_nothing_else_changes(world: World, small: Content) -> None:
+    use(world, small, ("design", 2))
+    before = kept(world, small)
+    wanted = without(small, "designs", 2) | {"name": "Renamed", "credentials": []}
+
+    with pytest.raises(
+        InUse, match=rf"programme manager {small['id']} is changed, for this is in use: design 2 \(Green\)$"
+    ):
+        loaded(world.hub, wanted)
+
+    assert kept(world, small) == before
+    assert [change.title for change in planned(world.hub, wanted)[0].refused] == ["design 2 (Green)"]
+
+
+def test_a_refusal_keeps_every_programme_manager_of_the_file_as_it_is(world: World, small: Content) -> None:
+    use(world, small, ("design", 2))
+    new = manager()
+
+    with pytest.raises(InUse):
+        loaded(world.hub, new, without(small, "designs", 2))
+
+    assert kept(world, new) == {}
+
+
+def test_what_was_used_may_change_and_stays_used(world: World, small: Content) -> None:
+    use(world, small, ("design", 1))
+    loaded(world.hub, small | {"designs": [{"id": 1, "name": "Deep Blue"}]})
+    found = world.hub.programmes.set_up(small["id"])
+
+    assert found.catalogue.designs[1].name == "Deep Blue"
+    assert ("design", 1) in found.used
+
+
+def test_a_used_limit_group_stays_what_it_is_for(world: World, small: Content) -> None:
+    groups = [{"id": 1, "name": "Cards", "limit_type": 1}, {"id": 2, "name": "Accounts", "limit_type": 2}]
+    small["limit_groups"] = [*groups, *({"id": n, "name": "Holders", "limit_type": 3} for n in (3, 4, 5))]
+    loaded(world.hub, small)
+    use(world, small, ("limit_group", 4))
+
+    small["limit_groups"] = [*groups, *({"id": n, "name": "Other", "limit_type": 3 - n // 5} for n in (3, 4, 5))]
+    loaded(world.hub, small)
+    small["limit_groups"][3]["limit_type"] = 1
+
+    with pytest.raises(InUse, match=r"limit group 4 \(Other\)"):
+        loaded(world.hub, small)
+
+
+@pytest.mark.parametrize("kind", ["designs", "limit_groups"])
+def test_a_first_use_while_it_is_removed_wins_or_comes_too_late(world: World, small: Content, kind: str) -> None:
+    """Whichever comes first is seen by the other: both cannot succeed."""
+    used = {"designs": ("design", 2), "limit_groups": ("limit_group", 9)}[kind]
+    small["limit_groups"].append({"id": 9, "name": "Spare", "limit_type": 3})
+    loaded(world.hub, small)
+    if kind == "designs":
+        wanted = without(small, kind, 2)
+    else:
+        wanted = small | {kind: [*small[kind][:-1], {"id": 9, "name": "Spare", "limit_type": 1}]}
+    hub = world.another_process()
+    catalogue = hub.programmes.catalogue(small["id"])
+    before = kept(world, small)
+    with (
+        world.meanwhile("transact", lambda: use(world, small, used)),
+        pytest.raises(InUse, match=r"is in use: (design 2|limit group 9)"),
+    ):
+        loaded(world.hub, wanted)
+    after = kept(world, small)
+    assert {name for name, row in after.items() if row != before[name]} == {
+        f"manager#{small['id']} {used[0]}#{used[1]}",
+    }
+
+    other = small["designs"].append({"id": 7, "name": "Late"}) or small
+    loaded(world.hub, other)
+    late = world.another_process()
+    catalogue = late.programmes.catalogue(small["id"])
+    loaded(world.hub, without(other, "designs", 7))
+    with pytest.raises(EntryGone):
+        late.programmes.mark_used(catalogue, [("design", 7)])
+
+
+# -- two at a time, and faults
+
+
+def test_of_two_loads_at_the_same_time_one_is_refused(world: World, small: Content) -> None:
+    with (
+        world.meanwhile("transact", lambda: loaded(world.hub, small | {"name": "Theirs"})),
+        pytest.raises(LoadedMeanwhile, match="somebody else loads this programme manager at the same time"),
+    ):
+        loaded(world.hub, small | {"name": "Ours", "credentials": [credential("app"), credential("ours")]})
+
+    found = world.hub.programmes.set_up(small["id"])
+    assert (found.catalogue.name, list(found.credentials)) == ("Theirs", ["app"])
+
+
+def test_of_two_first_loads_at_the_same_time_one_is_refused(world: World) -> None:
+    new = manager()
+    with (
+        world.meanwhile("transact", lambda: loaded(world.hub, new)),
+        pytest.raises(LoadedMeanwhile),
+    ):
+        loaded(world.hub, new)
+    assert changes(world, new) == []
+
+
+def test_a_load_that_did_not_arrive_changes_nothing_and_can_be_repeated(world: World, small: Content) -> None:
+    before = kept(world, small)
+    wanted = small | {"name": "Renamed"}
+    with world.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):
+        loaded(world.hub, wanted)
+    assert kept(world, small) == before
+
+    assert [change.what for change in loaded(world.hub, wanted)[0].changes] == ["change"]
+
+
+# -- more than a transaction holds
+
+
+def many(count: int) -> list[Content]:
+    return [{"id": number, "name": f"Group {number}"} for number in range(1, count + 1)]
+
+
+def test_new_entries_go_before_the_rest_when_there_are_too_many_for_one_transaction(
+    world: World, small: Content, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    real = world.hub.store.transact
+    monkeypatch.setattr(world.hub.store, "transact", lambda given: sizes.append(len(given)) or real(given))
+    wanted = without(small, "designs", 2) | {"risk_groups": many(150), "name": "Large"}
+    loaded(world.hub, wanted)
+
+    assert sizes == [100, 51, 2]
+    assert changes(world, wanted) == []
+    assert world.hub.programmes.set_up(small["id"]).revision == 4
+
+
+def test_a_large_load_that_broke_off_goes_on_where_it_was(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = manager(risk_groups=many(150))
+    real, calls = world.hub.store.transact, iter((1, 2))
+
+    def breaks(operations: Any) -> None:
+        if next(calls, None) is None:
+            raise StoreUnavailable("the connection broke")
+        real(operations)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.hub.store, "transact", breaks)
+        with pytest.raises(StoreUnavailable):
+            loaded(world.hub, wanted)
+    assert world.hub.programmes.set_up(wanted["id"]).credentials == {}, "they come last, so their parts are not lost"
+
+    (plan,) = loaded(world.hub, wanted)
+
+    assert list(plan.secrets) == ["app"]
+    assert changes(world, wanted) == []
+
+
+def test_too_many_changes_and_removals_are_refused_before_anything_is_done(world: World, small: Content) -> None:
+    loaded(world.hub, small | {"risk_groups": many(101)})
+    before = kept(world, small)
+
+    with pytest.raises(TooMuch, match="more than 99 records"):
+        loaded(world.hub, small)
+    assert kept(world, small) == before
+
+
+def test_a_table_that_was_tampered_with_is_not_written_over(world: World) -> None:
+    new = manager()
+    world.hub.store.put("programmes", {"owner": f"manager#{new['id']}", "part": "credential#app", "access_key": "x"})
+
+    with pytest.raises(LoadedMeanwhile) as caught:
+        loaded(world.hub, new)
+    assert isinstance(caught.value.__context__, ConditionFailed)
