@@ -50,6 +50,7 @@ class Call:
         level: records above it do not exist for the caller.
         claim: with a ``request_reference_id``, where repeats find the answer.
         write_id: names this attempt in the records that it writes.
+        has_looked: whether the claim was read.
     """
 
     store: Store
@@ -62,7 +63,7 @@ class Call:
     now: int
     claim: Claim | None = None
     write_id: str = field(default_factory=new_id)
-    _asked: bool = False
+    has_looked: bool = False
 
     @property
     def manager_id(self) -> int:
@@ -70,9 +71,9 @@ class Call:
 
     def items(self, keys: Sequence[Key]) -> list[Item | None]:
         """Items, strongly consistent. The first time the claim is read along. Raises: Repeated, Refused."""
-        if self._asked or self.claim is None:
+        if self.has_looked or self.claim is None:
             return self.store.batch_get(keys)
-        self._asked = True
+        self.has_looked = True
         own = self.references.keys(self.claim)
         found = self.store.batch_get([*own, *keys])
         self.references.look(self.claim, found[: len(own)], self.now)

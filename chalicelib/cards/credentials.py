@@ -216,7 +216,7 @@ def new_key(secret: Secret, now: int) -> Key:
 
 
 def adding(manager_id: int, name: str, rights: Rights, secret: Secret, now: int) -> list[Operation]:
-    """What makes a credential with a whole new secret, on condition that there is none of that name."""
+    """What makes a credential with a whole new secret; one that has the name has to have ended."""
     assert secret.access_key is not None
     found = digest(secret.access_key)
     table, key = credential_key(found)
@@ -224,7 +224,7 @@ def adding(manager_id: int, name: str, rights: Rights, secret: Secret, now: int)
     item = {**key, "manager_id": manager_id, "name": name, **_rights_members(rights), "keys": keys, "revision": 1}
     return [
         Put(table, item, absent("owner")),
-        Put(table, {**name_key(manager_id, name)[1], "access_key": found}, absent("owner")),
+        Put(table, {**name_key(manager_id, name)[1], "access_key": found}),
     ]
 
 

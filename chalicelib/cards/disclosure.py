@@ -1,4 +1,4 @@
-"""How card data are shown to a credential: plain, masked, encrypted or not at all, and never without an audit line."""
+"""How card data are shown to a credential: plain, masked, encrypted or not at all; and the audit line of a reveal."""
 
 from __future__ import annotations
 
@@ -31,30 +31,26 @@ def is_absent(credential: Credential, field: Field) -> bool:
 
 
 def shown(credential: Credential, card_id: int, field: Field, clear: str) -> str | None:
-    """A value of a card as the credential gets to see it, with an audit line; ``None``: the member is left out.
+    """A value of a card as the credential gets to see it; ``None``: the member is left out.
 
     Encrypted is base64 of RSA-OAEP with SHA-256 and MGF1 of SHA-256, labelled ``<card_id>|<field>``.
     """
-    if is_absent(credential, field):
-        return None
-    revealed(credential, card_id, field)
-    return _shown(credential, card_id, field, clear)
+    return None if is_absent(credential, field) else _shown(credential, card_id, field, clear)
 
 
 def shown_expiry(credential: Credential, card_id: int, year: int, month: int) -> tuple[int | str, int | str] | None:
     """The year and month of a card's expiry as the credential gets to see them: numbers, or each of them encrypted."""
     if is_absent(credential, "expiry"):
         return None
-    revealed(credential, card_id, "expiry")
     if credential.modes["expiry"] == PLAIN:
         return year, month
     return _shown(credential, card_id, "expiry", str(year)), _shown(credential, card_id, "expiry", str(month))
 
 
 def revealed(credential: Credential, card_id: int, field: Field) -> None:
-    """Leave the audit line. ``shown`` does it by itself; who hands out a stored answer once more does it again."""
+    """Leave the audit line of a datum that leaves the service, for the first time or in a kept answer."""
     mode = credential.modes[field]
-    log.info("card data revealed", credential=credential.identity, card_id=card_id, field=field, mode=mode)
+    log.audit("card data revealed", credential=credential.identity, card_id=card_id, field=field, mode=mode)
 
 
 def _shown(credential: Credential, card_id: int, field: Field, clear: str) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, get_args
+from typing import Any
 
 from chalicelib.cards import disclosure, envelope
 from chalicelib.cards.call import Call, Outcome, RefusedWith
@@ -32,6 +32,15 @@ BODY_BYTES = 1_000_000
 PATIENCE_SECONDS = 10
 """So long a request decides anew while others change what it stands on."""
 _ATTEMPTS = 40
+_AUDITED: Mapping[str, CardField] = {
+    "pan": "pan",
+    "pin": "pin",
+    "cvc2": "cvc2",
+    "acs_password": "acs_password",
+    "expiration": "expiry",
+    "expiry_year": "expiry",
+}
+"""The members of answers that are card data."""
 _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 
 
@@ -76,8 +85,7 @@ class Dispatch:
         except Repeated as repeated:
             if repeated.answer is None:  # only the claim of a reveal is kept
                 return envelope.as_repeat(self._carried_out(credential, action, request, None))
-            if action.seals:
-                _told_again(credential, repeated.answer)
+            _audit(credential, request, jsontext.loads(repeated.answer).get("data"))
             return envelope.as_repeat(repeated.answer)
 
     def _credential(self, members: Mapping[str, Any]) -> Credential:
@@ -137,6 +145,8 @@ class Dispatch:
             operations = refusal.operations if isinstance(refusal, RefusedWith) else ()
             if refusal.status.is_kept:
                 self._write(call, operations, answer, None)
+            elif call.claim is not None and not call.has_looked:
+                self._look_again(call.claim, call.now)  # a repeat comes before what is wrong with it now
             return answer
         self.programmes.mark_used(call.catalogue, outcome.uses)
         answer = envelope.success(call.action, outcome.data, outcome.id)
@@ -144,6 +154,7 @@ class Dispatch:
         if call.action.seals:
             kept, whole = envelope.success(call.action, envelope.without_card_data(outcome.data), None), answer
         self._write(call, outcome.operations, kept, whole)
+        _audit(call.credential, call.request, outcome.data)
         return answer
 
     def _write(self, call: Call, operations: Any, answer: str, whole: str | None) -> None:
@@ -227,12 +238,13 @@ def _permit(credential: Credential, action: Action, members: Mapping[str, Any]) 
         raise Refused(Status.NOT_ALLOWED, f"the credential is not shown {action.field}")
 
 
-def _told_again(credential: Credential, answer: str) -> None:
-    """The audit lines of a kept answer that is handed out once more."""
-    data = jsontext.loads(answer).get("data") or {}
-    for name in get_args(CardField):
-        if data and data.get("expiration" if name == "expiry" else name):
-            disclosure.revealed(credential, data["card_id"], name)
+def _audit(credential: Credential, request: Any, data: Any) -> None:
+    """Leave an audit line for each card datum that an answer has."""
+    if not isinstance(data, dict):
+        return
+    for member, field_shown in _AUDITED.items():
+        if data.get(member):
+            disclosure.revealed(credential, data.get("card_id") or request.card_id, field_shown)
 
 
 def _is_own(call: Call, operations: list[Operation], failure: ConditionFailed) -> bool:

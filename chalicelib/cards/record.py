@@ -38,12 +38,11 @@ class Record:
 
     @classmethod
     def from_item(cls: type[R], item: Item) -> R:
-        return cls(**{each.name: item[each.name] for each in fields(cls) if each.name in item})
+        return cls(**{name: item[name] for name in _names(cls) if name in item})
 
     def making(self, write_id: str) -> Put:
         """The write that makes the record; it fails if one stands there."""
-        members = {each.name: getattr(self, each.name) for each in fields(self)}
-        kept = {name: value for name, value in members.items() if value is not None}
+        kept = {name: value for name in _names(type(self)) if (value := getattr(self, name)) is not None}
         return Put(TABLE, {**self.key(self.id)[1], **kept, "written_by": write_id}, absent("owner"))
 
     def changing(self, write_id: str, **members: Any) -> Update:
@@ -56,6 +55,16 @@ class Record:
             add={"version": 1},
             condition=Attr("version").eq(self.version),
         )
+
+
+_NAMES: dict[str, tuple[str, ...]] = {}
+
+
+def _names(record: type[Record]) -> tuple[str, ...]:
+    """The members of a kind of record; looked up once, since every request asks for them."""
+    if record.kind not in _NAMES:
+        _NAMES[record.kind] = tuple(each.name for each in fields(record))
+    return _NAMES[record.kind]
 
 
 def present(members: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,48 +1,54 @@
 """Identifiers in ascending order: each process takes them from the storage a block at a time.
 
 What of a block is never used is lost, which leaves gaps; no number is given twice. Between processes the order of
-numbers is not the order of time.
+numbers is not the order of time. All counters are attributes of one item, and what runs low is filled up together: a
+request that needs several kinds of numbers waits once at most.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import Literal
+from typing import Literal, get_args
 
 from chalicelib.cards.record import TABLE
 from chalicelib.foundation.store import Store, StoreUnavailable
 
 BLOCK = 50
+LOW = 20
+"""With fewer numbers left a counter is filled up when another one has to be."""
 
 Name = Literal["holder", "account", "card", "card_request", "rule", "authentication", "authorization"]
 
 
 class Sequences:
-    """Counters in the table of the cards, one item each."""
+    """Counters in the table of the cards."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._left: dict[str, range] = {}
+        self._left: dict[str, range] = {name: range(0) for name in get_args(Name)}
 
     def next(self, name: Name) -> int:
         """A new identifier, from 1 on. Raises: StoreError."""
         return self.take(name, 1)[0]
 
     def take(self, name: Name, count: int) -> list[int]:
-        """Several in ascending order. Raises: StoreError."""
+        """Several in ascending order, at most ``LOW``. Raises: StoreError."""
         with self._lock:
-            left = self._left.get(name, range(0))
-            if len(left) < count:
-                left = self._block(name, max(BLOCK, count))
+            if len(self._left[name]) < count:
+                self._fill_up()
+            left = self._left[name]
             self._left[name] = left[count:]
             return list(left[:count])
 
-    def _block(self, name: Name, size: int) -> range:
-        key = {"owner": f"sequence#{name}", "part": "sequence"}
+    def _fill_up(self) -> None:
+        """Take a new block of every counter that runs low; the numbers left of its last one are lost."""
+        names = [name for name, left in self._left.items() if len(left) < LOW]
+        counted = dict.fromkeys(names, BLOCK)
+        key = {"owner": "sequences", "part": "sequences"}
         try:
-            item = self._store.update(TABLE, key, add={"last": size})
+            item = self._store.update(TABLE, key, add=counted)
         except StoreUnavailable:  # if it was counted, those numbers are lost
-            item = self._store.update(TABLE, key, add={"last": size})
-        last: int = item["last"]
-        return range(last - size + 1, last + 1)
+            item = self._store.update(TABLE, key, add=counted)
+        for name in names:
+            self._left[name] = range(item[name] - BLOCK + 1, item[name] + 1)

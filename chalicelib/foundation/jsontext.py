@@ -41,7 +41,7 @@ class Number(Decimal):
 def loads(text: str | bytes) -> Any:
     """Raises: InvalidJson."""
     try:
-        value = simplejson.loads(text, parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_members)
+        value = _DECODER.decode(text.decode() if isinstance(text, bytes) else text)
     except InvalidJson:
         raise
     except RecursionError:
@@ -59,8 +59,8 @@ def loads(text: str | bytes) -> Any:
 
 def dumps(value: Any) -> str:
     """Compact JSON, which can be written in UTF-8; ``Decimal`` keeps its digits."""
-    text: str = simplejson.dumps(value, separators=(",", ":"), use_decimal=True, ensure_ascii=False)
-    return text if _is_utf_8(text) else simplejson.dumps(value, separators=(",", ":"), use_decimal=True)
+    text: str = _ENCODER.encode(value)
+    return text if _is_utf_8(text) else str(_ESCAPING.encode(value))
 
 
 def _is_utf_8(text: str) -> bool:
@@ -94,3 +94,8 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise InvalidJson(f"{name} is not a JSON number")
+
+
+_DECODER = simplejson.JSONDecoder(parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_members)
+_ENCODER = simplejson.JSONEncoder(separators=(",", ":"), use_decimal=True, ensure_ascii=False)
+_ESCAPING = simplejson.JSONEncoder(separators=(",", ":"), use_decimal=True)

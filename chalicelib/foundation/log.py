@@ -6,12 +6,15 @@ header set or address (addresses carry codes and cancel secrets).
 
 from __future__ import annotations
 
+import logging
 import traceback
 from functools import cache
 from typing import Any
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
+
+_NAME = "causeway"
 
 
 class _Formatter(LambdaPowertoolsFormatter):
@@ -31,7 +34,7 @@ class _Formatter(LambdaPowertoolsFormatter):
 @cache
 def logger() -> Logger:
     formatter = _Formatter(utc=True, serialize_stacktrace=False)
-    made = Logger(service="causeway", logger_formatter=formatter, log_uncaught_exceptions=False)
+    made = Logger(service=_NAME, logger_formatter=formatter, log_uncaught_exceptions=False)
     made.remove_keys(["location"])  # it would name this module
     return made
 
@@ -62,6 +65,12 @@ def info(event: str, **members: Any) -> None:
 
 def warning(event: str, **members: Any) -> None:
     logger().warning(event, extra=members)
+
+
+def audit(event: str, **members: Any) -> None:
+    """Write a line whatever the level is."""
+    line = logging.getLogger(_NAME)
+    line.handle(line.makeRecord(_NAME, logging.INFO, "", 0, event, (), None, extra=members))
 
 
 def exception(event: str, **members: Any) -> None:

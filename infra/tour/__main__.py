@@ -1,4 +1,4 @@
-"""``python -m infra.tour``: a TPP and a PSU on their way through both demonstration banks, with all that is said."""
+"""``python -m infra.tour``: a TPP and a PSU at both demonstration banks, then a programme manager; all that is said."""
 
 from __future__ import annotations
 
@@ -12,23 +12,29 @@ from typing import Any
 
 import requests
 
+from chalicelib.bootstrap import Hub
+from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import StoreError
 from chalicelib.openbanking.clients import Client, Clients
 from infra.tour.browser import Stuck
+from infra.tour.cards import CardTour
 from infra.tour.guide import Guide
 from infra.tour.journey import Tour
 from infra.tour.patience import TourFailed
 from infra.tour.receiver import Receiver, listening
 
 
-def run(stack: Mapping[str, Any], clients: Clients) -> None:
-    """Play the tour against a stack, with a client of its own among its ``clients``. Raises: TourFailed, Stuck."""
+def run(stack: Mapping[str, Any], hub: Hub) -> None:
+    """Play the tour against a stack whose parts ``hub`` has. Raises: TourFailed, Stuck."""
     guide = Guide()
-    with listening() as receiver, _client(clients, stack, receiver, guide) as client:
+    with listening() as receiver, _client(hub.clients, stack, receiver, guide) as client:
         tour = Tour(stack["base_url"], client, receiver, guide)
         for bank in stack["banks"]:
             tour.bank(bank)
     print(f"\n{guide.colour('green', f'Both banks done. {receiver.count} events arrived, and each was verified.')}")
+    programme = stack["programme"]
+    catalogue = hub.programmes.catalogue(programme["manager_id"])
+    CardTour(stack["base_url"], programme["credentials"]["full"], catalogue, guide).play()
 
 
 @contextlib.contextmanager
@@ -73,11 +79,8 @@ def main() -> int:
 
 
 def _run(stack: Mapping[str, Any]) -> None:
-    from chalicelib.bootstrap import Hub
-    from chalicelib.foundation.settings import Settings
-
     os.environ.update(stack["environment"])
-    run(stack, Hub(Settings.from_environment(stack["environment"])).clients)
+    run(stack, Hub(Settings.from_environment(stack["environment"])))
 
 
 if __name__ == "__main__":

@@ -32,13 +32,24 @@ def tables(operator: bootstrap.Hub) -> list[str]:
     return [name.removeprefix(prefix) for name in names]
 
 
-def test_the_tour_passes_both_banks(
+def test_the_tour_passes_both_banks_and_the_card_api(
     stack: dict[str, Any], operator: bootstrap.Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(stack, operator.clients)
+    run(stack, operator)
 
     shown = capsys.readouterr().out
     assert "Both banks done." in shown
+    assert "The card API is done." in shown
+    for code in ("55", "75", "00"):
+        assert f'"response_code": "{code}"' in shown
+    for told in (
+        '"duplicated": 1',
+        '"status_code": 6001',
+        '"status_code": 6002',
+        '"status_code": 4002',
+        "frictionless",
+    ):
+        assert told in shown
     for step in ("Is there enough", "A single payment", "A bulk payment", "A direct payment", "ends the consent"):
         assert shown.count(f"● {step}") + shown.count(f"● The TPP {step}") == 2
     assert shown.count('"payment_status": 4,') == 6  # bank one: each of three payments, and its history

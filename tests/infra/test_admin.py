@@ -807,7 +807,7 @@ def fresh(world: World, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
     """A stage without keys, whose secret and KMS are in memory."""
     hub = bootstrap.Hub(world.hub.settings, ManualClock(START))
     hub.__dict__["secrets"] = FakeSecrets()
-    hub.keyring._kms = FakeKms()
+    hub.keyring._kms = hub.card_keys._kms = FakeKms()
     monkeypatch.setattr(connection, "connect", lambda: hub)
     return hub
 
@@ -871,6 +871,14 @@ def test_a_data_key_is_rotated(fresh: bootstrap.Hub) -> None:
 
     assert done("keys", "rotate-data") == {"data_key": 2}
     assert fresh.keyring.current_data_key()[0] == 2
+
+
+def test_the_keys_of_card_data_are_made_with_the_others_and_rotated(fresh: bootstrap.Hub) -> None:
+    assert refused("keys", "rotate-card").endswith("holds no keys yet: run `python -m infra.admin keys init`")
+    done("keys", "init")
+
+    assert done("keys", "rotate-card") == {"card_keys": 2}
+    assert fresh.card_keys.current() == 2
 
 
 # -- what the commands work on, and what is missing there

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.programmes import EntryGone
-from chalicelib.foundation.store import ConditionFailed, StoreUnavailable
+from chalicelib.foundation.store import StoreUnavailable
 from infra.programme import loading
 from infra.programme.loading import InUse, LoadedMeanwhile, TooMuch
 from tests.cards.setups import Content, card_programme, credential, loaded, manager, planned, shown
@@ -174,36 +173,28 @@ def test_a_used_limit_group_stays_what_it_is_for(world: World, small: Content) -
         loaded(world.hub, small)
 
 
-@pytest.mark.parametrize("kind", ["designs", "limit_groups"])
-def test_a_first_use_while_it_is_removed_wins_or_comes_too_late(world: World, small: Content, kind: str) -> None:
-    """Whichever comes first is seen by the other: both cannot succeed."""
-    used = {"designs": ("design", 2), "limit_groups": ("limit_group", 9)}[kind]
-    small["limit_groups"].append({"id": 9, "name": "Spare", "limit_type": 3})
-    loaded(world.hub, small)
-    if kind == "designs":
-        wanted = without(small, kind, 2)
-    else:
-        wanted = small | {kind: [*small[kind][:-1], {"id": 9, "name": "Spare", "limit_type": 1}]}
-    hub = world.another_process()
-    catalogue = hub.programmes.catalogue(small["id"])
+def test_a_first_use_just_before_the_removal_keeps_it(world: World, small: Content) -> None:
+    """And one just after it comes too late: see the tests of ``programmes``."""
     before = kept(world, small)
     with (
-        world.meanwhile("transact", lambda: use(world, small, used)),
-        pytest.raises(InUse, match=r"is in use: (design 2|limit group 9)"),
+        world.meanwhile("transact", lambda: use(world, small, ("design", 2))),
+        pytest.raises(InUse, match="is in use: design 2"),
+    ):
+        loaded(world.hub, without(small, "designs", 2) | {"name": "Renamed"})
+
+    after = kept(world, small)
+    assert [name for name, row in after.items() if row != before[name]] == [f"manager#{small['id']} design#2"]
+
+
+def test_a_first_use_just_before_a_limit_group_changes_its_type_keeps_it(world: World, small: Content) -> None:
+    small["limit_groups"].append({"id": 9, "name": "Spare", "limit_type": 3})
+    loaded(world.hub, small)
+    wanted = small | {"limit_groups": [*small["limit_groups"][:-1], {"id": 9, "name": "Spare", "limit_type": 1}]}
+    with (
+        world.meanwhile("transact", lambda: use(world, small, ("limit_group", 9))),
+        pytest.raises(InUse, match="is in use: limit group 9"),
     ):
         loaded(world.hub, wanted)
-    after = kept(world, small)
-    assert {name for name, row in after.items() if row != before[name]} == {
-        f"manager#{small['id']} {used[0]}#{used[1]}",
-    }
-
-    other = small["designs"].append({"id": 7, "name": "Late"}) or small
-    loaded(world.hub, other)
-    late = world.another_process()
-    catalogue = late.programmes.catalogue(small["id"])
-    loaded(world.hub, without(other, "designs", 7))
-    with pytest.raises(EntryGone):
-        late.programmes.mark_used(catalogue, [("design", 7)])
 
 
 # -- two at a time, and faults
@@ -256,7 +247,7 @@ def test_new_entries_go_before_the_rest_when_there_are_too_many_for_one_transact
     wanted = without(small, "designs", 2) | {"risk_groups": many(150), "name": "Large"}
     loaded(world.hub, wanted)
 
-    assert sizes == [100, 51, 2]
+    assert sizes == [100, 51, 3]
     assert changes(world, wanted) == []
     assert world.hub.programmes.set_up(small["id"]).revision == 4
 
@@ -291,10 +282,10 @@ def test_too_many_changes_and_removals_are_refused_before_anything_is_done(world
     assert kept(world, small) == before
 
 
-def test_a_table_that_was_tampered_with_is_not_written_over(world: World) -> None:
+def test_a_credential_of_which_only_the_name_is_left_is_made_anew(world: World) -> None:
     new = manager()
     world.hub.store.put("programmes", {"owner": f"manager#{new['id']}", "part": "credential#app", "access_key": "x"})
 
-    with pytest.raises(LoadedMeanwhile) as caught:
-        loaded(world.hub, new)
-    assert isinstance(caught.value.__context__, ConditionFailed)
+    (plan,) = loaded(world.hub, new)
+
+    assert world.hub.credentials.check(*shown(plan.secrets["app"])) is not None

@@ -7,7 +7,6 @@ from chalicelib.cards.protocol.fields import (
     ANS,
     CountryIson,
     CurrencyIson,
-    Digits,
     Flag,
     Id,
     N,
@@ -92,7 +91,7 @@ class CardDetails(Answer):
     pin_status: PinStatus
     default_currency_ison: CurrencyIson
     country_ison: CountryIson
-    service_code: Digits[3]
+    service_code: N[1, 3]
     fees_group_id: Id | None = None
     limits_group_id: Id | None = None
     usages_group_id: Id | None = None

@@ -32,17 +32,15 @@ A request with a `request_reference_id` is carried out once: sent again, it gets
 30 days; the same reference with another body is 8002. Checked are, in this order: JSON, credentials, action, version,
 access, fields, repetition, existence, state, money. `message` names every field that is wrong, and never a value.
 """
-_SIMULATOR = "The same envelope and credentials. A card that is declined is a success, with another `response_code` than 00."
+_SIMULATOR = "The same envelope and credentials. A decline is a success, with another `response_code` than 00."
 
 
 def build() -> Json:
     """The document."""
     schemas = Schemas()
     paths = {
-        "/api": {"post": _operation("api", 0, "Carry out an action", _about(ACTIONS), ACTIONS, schemas)},
-        "/simulator": {
-            "post": _operation("simulator", 1, "Play the card network", _about(SIMULATED, _SIMULATOR), SIMULATED, schemas)
-        },
+        "/api": {"post": _operation(0, "Carry out an action", ACTIONS, schemas)},
+        "/simulator": {"post": _operation(1, "Play the card network", SIMULATED, schemas, _SIMULATOR)},
     }
     return document(
         "Causeway: card API",
@@ -57,14 +55,13 @@ def build() -> Json:
     )
 
 
-def _operation(
-    name: str, tag: int, summary: str, text: str, actions: Mapping[str, Action], schemas: Schemas
-) -> Json:
+def _operation(tag: int, summary: str, actions: Mapping[str, Action], schemas: Schemas, text: str = "") -> Json:
+    name, _ = _TAGS[tag]
     return {
-        "operationId": name,
-        "tags": [_TAGS[tag][0]],
+        "operationId": name.lower(),
+        "tags": [name],
         "summary": summary,
-        "description": text,
+        "description": _about(actions, text),
         "security": [],
         "parameters": [{"$ref": "#/components/parameters/RequestIdIfAny"}],
         "requestBody": body(json_content(_requests(actions, schemas), _request_examples(actions))),
@@ -72,7 +69,7 @@ def _operation(
     }
 
 
-def _about(actions: Mapping[str, Action], more: str = "") -> str:
+def _about(actions: Mapping[str, Action], more: str) -> str:
     rows = [(f"`{name}`", action.summary) for name, action in actions.items()]
     return "\n\n".join(part for part in (more, texts.table(("Action", "Purpose"), rows)) if part)
 

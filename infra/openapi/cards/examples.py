@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 from chalicelib.cards.protocol.actions import Action
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION, VIRTUAL
-from infra.openapi.cards.meanings import meaning
+from infra.openapi.cards.meanings import HOLDER_ID, meaning
 from infra.openapi.cards.schemas import ENVELOPE, ordered
 from infra.openapi.models import Model, models_in
 
@@ -20,12 +20,13 @@ ERRORS: Mapping[str, Refused] = {
     "error_fields": refused_field("first_name", "missing", "is required"),
     "error_not_found": Refused(Status.NO_CARD),
     "error_state": Refused(Status.FINAL),
-    "error_in_progress": Refused(Status.IN_PROGRESS),
+    "error_reference": Refused(Status.REFERENCE_REUSED),
 }
 """Some of the errors that any action may have, as they are told."""
 
 _CREDENTIALS = ("access_key", "access_api_id", "access_api_key")
-_HOLDER_ONLY = ("holder_id",)
+_OF_HOLDER = ("holder_", "kyc_")
+_OF_DELIVERY = ("delivery_", "order_", "bulk_")
 
 
 def request(action: Action) -> Json:
@@ -43,22 +44,23 @@ def more_requests(action: Action) -> Mapping[str, tuple[str, Json]]:
     """Other useful requests of an action, with their titles."""
     if action.name != "createCard":
         return {}
-    body = request(action)
-    for_physical = ("delivery_", "order_", "bulk_")
-    virtual = {name: value for name, value in body.items() if not name.startswith(for_physical)}
-    existing = {name: value for name, value in virtual.items() if not name.startswith(("holder_", "kyc_"))}
-    existing |= {"holder_id": meaning(action.request.__mro__[1], "holder_id")[1]}
+    virtual = _without(request(action), *_OF_DELIVERY) | {"card_virtual": VIRTUAL}
+    of_holder = _without(virtual, *_OF_HOLDER) | {"holder_id": HOLDER_ID}
     return {
-        "createCard_virtual": ("Make a virtual card", virtual | {"card_virtual": VIRTUAL}),
-        "createCard_of_holder": ("Make a virtual card for a holder that there is", existing | {"card_virtual": VIRTUAL}),
+        "createCard_virtual": ("Make a virtual card", virtual),
+        "createCard_of_holder": ("Make a virtual card for a holder that there is", of_holder),
     }
+
+
+def _without(body: Json, *beginnings: str) -> Json:
+    return {name: value for name, value in body.items() if not name.startswith(beginnings)}
 
 
 def answer(action: Action) -> Json:
     """The body of a successful answer."""
     found: Json = {"status": "success", "duplicated": 0, "data": _data(action)}
     if action.shape == "id":
-        found["id"] = meaning(action.request, "holder_id")[1]
+        found["id"] = HOLDER_ID
     return found
 
 
@@ -90,5 +92,4 @@ def _value(model: Model, name: str) -> Any:
     inner = next(models_in(model.model_fields[name].annotation), None)
     if inner is not None:
         return _members(inner)
-    found = meaning(model, name)[1]
-    return found if found is None or not get_args(model.model_fields[name].annotation) else found
+    return meaning(model, name)[1]

@@ -15,7 +15,10 @@ from chalicelib.cards.authorizing import RISK_ACTIONS, SECURITY_CHECKS
 
 Meaning = tuple[str, Any]
 
-_HOLDER_ID, _ACCOUNT_ID, _CARD_ID, _REQUEST_ID = 100000017, 100000025, 100000033, 100000041
+HOLDER_ID, ACCOUNT_ID, CARD_ID = 100000017, 100000025, 100000033
+"""The holder, account and card of the examples."""
+
+_REQUEST_ID = 100000041
 _PAN, _CVC2, _PIN, _PASSWORD = "2223000048410010", "482", "4917", "Meadow-42-Lantern"
 _EURO, _GERMANY = 978, 276
 _YEAR, _MONTH = 2029, 11
@@ -23,27 +26,28 @@ _MOMENT = 1795253400  # 2026-11-21T09:30:00+00:00
 
 _EMBOSSED, _THERMAL = "ADA OKAFOR", "Printed on the card's back"
 _ADDRESS = "Further line of the address"
+_CONVERTED = "Whether transactions in currencies without an account are taken from the default one, or declined"
 
 MEANINGS: Mapping[str, Meaning] = {
     # identifiers
-    "id": ("The account", _ACCOUNT_ID),
-    "HolderRecord.id": ("The holder", _HOLDER_ID),
-    "account_id": ("The account", _ACCOUNT_ID),
+    "id": ("The account", ACCOUNT_ID),
+    "HolderRecord.id": ("The holder", HOLDER_ID),
+    "account_id": ("The account", ACCOUNT_ID),
     "CreateCard.account_id": (
         "The accounts that the card is put on, instead of new ones; the first is its primary account",
         None,
     ),
-    "CreatedCard.account_id": ("The account of the first currency", _ACCOUNT_ID),
+    "CreatedCard.account_id": ("The account of the first currency", ACCOUNT_ID),
     "GetAccounts.card_id": ("A card: its accounts are shown", None),
     "account_owner_id": ("The holders of these accounts, in the same order", None),
-    "primary_account_id": ("The card's first account", _ACCOUNT_ID),
-    "holder_id": ("The holder", _HOLDER_ID),
+    "primary_account_id": ("The card's first account", ACCOUNT_ID),
+    "holder_id": ("The holder", HOLDER_ID),
     "WithHolder.holder_id": ("An existing holder; without it the holder block describes a new one", None),
-    "card_id": ("The card", _CARD_ID),
-    "GetHolder.card_id": ("A card of the holder", _CARD_ID),
+    "card_id": ("The card", CARD_ID),
+    "GetHolder.card_id": ("A card of the holder", CARD_ID),
     "card_request_id": ("The order that made the card as it is now; another one after each reissue", _REQUEST_ID),
     "ActivateCard.card_request_id": ("The order that made the card: has to be its last one", None),
-    "cards": ("The cards that are put on the account", [_CARD_ID]),
+    "cards": ("The cards that are put on the account", [CARD_ID]),
     "access_level": ("On reads, only records up to this level are seen; on creations, the record's own level", None),
     "HolderRecord.access_level": ("The level from which the holder is seen", 0),
     # programmes and groups
@@ -76,7 +80,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "sub_product_id": ("The product's sub-product", 1),
     "card_fee_group_id": ("The card's fee group; else the programme's first", 301),
     "card_limit_group_id": ("The card's limit group; else the programme's first", 201),
-    "account_limit_group_id": ("The limit group of the accounts that are made; else the programme's, if it has one", 211),
+    "account_limit_group_id": ("The limit group of the new accounts; else the programme's, if it has one", 211),
     "card_usage_group_id": ("The card's usage group; else the programme's first", 601),
     "card_design_id": ("The design", 21),
     "card_design_name": ("The design's name", "Plain Blue"),
@@ -159,12 +163,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "acs_password": ("The password of 3-D Secure", _PASSWORD),
     "CreateCard.acs_password": ("The password of 3-D Secure; drawn when absent", None),
     "CreatedCard.acs_password": ("The password of 3-D Secure; empty where the credential does not get it", _PASSWORD),
-    "auto_conversion": (
-        "Whether a transaction in a currency without an account is converted into the default account's, or declined; "
-        "else as the programme says",
-        1,
-    ),
-    "ReissueCard.auto_conversion": ("Whether transactions in other currencies are converted; as it was when absent", None),
+    "auto_conversion": (f"{_CONVERTED}; else as the programme says", 1),
+    "ReissueCard.auto_conversion": (f"{_CONVERTED}; as it was when absent", None),
     "generate_new_pan": ("Whether the card gets a new number; it keeps its own when absent", 1),
     "generate_new_pin": ("Whether the card gets a new PIN; it does when absent", 1),
     "card_pan": ("The number: has to be the card's", None),
@@ -191,7 +191,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "invalid_pin_tries": ("How many wrong PINs there were since the last right one", 0),
     "invalid_pin_tries_max_limit": ("How many wrong PINs block it", 3),
     "default_currency_ison": ("The currency of the card's default account", _EURO),
-    "service_code": ("The service code of the card's chip", "201"),
+    "service_code": ("The service code of the card's chip", 201),
     "participating": ("Whether the card takes part in the scheme's account updates", 1),
     # delivery
     "delivery_title": ("How the recipient is addressed", "Ms"),

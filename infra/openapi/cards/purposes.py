@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
 from chalicelib.cards.protocol.card_blocks import TRACK_NAME, WithEmbossing
-from chalicelib.cards.protocol.card_messages import CreateCard
+from chalicelib.cards.protocol.card_messages import PASSWORD_BYTES, ChangeCardAcsPassword, CreateCard
 from chalicelib.cards.protocol.fields import ENTRIES
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.simulator_messages import SimulateAuthorization
@@ -25,6 +25,7 @@ GROUPS: Mapping[str, str] = {
 _SHOWN = "It is shown as the mode of the credential says; where that is `absent`, the answer is 1103."
 _GROUP_UNKNOWN = "The group has to be one of the programme's."
 _PIN_RULE = "A PIN has 4 digits, not all the same and no sequence up or down (6002)."
+_PASSWORD = f"`acs_password` has at most {PASSWORD_BYTES} bytes in UTF-8 (2003)."
 _CONVERSION = "`auto_conversion` 1 needs a programme that permits it (2005)."
 
 NOTES: Mapping[str, str] = {
@@ -52,8 +53,8 @@ NOTES: Mapping[str, str] = {
     "getCardNumber": _SHOWN,
     "getPin": f"{_SHOWN} It is empty for a virtual card.",
     "getCardStatus": "The status, and why it was changed last.",
-    "reissueCard": "The card keeps its `card_id`, gets another `card_request_id`, and has to be activated again. A lost "
-    "or stolen card needs a new number, a virtual one that becomes physical a new PIN (2005); when virtual and "
+    "reissueCard": "The card keeps its `card_id`, gets another `card_request_id`, and has to be activated again. A "
+    "lost or stolen card needs a new number, a virtual one that becomes physical a new PIN (2005); when virtual and "
     f"physical change, `card_program_id` is required, and for a physical card the delivery (2006). {_PIN_RULE} "
     f"{_CONVERSION}",
     "setPin": f"{_PIN_RULE} A PIN that is blocked has to be unblocked first (6003).",
@@ -63,16 +64,16 @@ NOTES: Mapping[str, str] = {
     "changeCardAcsPassword": "The old password ends at once.",
     "createCardAcsMerchantWhitelistRule": "A payment has to meet every criterion that is given, and one entry of each "
     "list; then 3-D Secure asks the cardholder nothing. A `rule_code` is used once (2005).",
-    "authenticationConfirm": "A request that was answered or has expired is 4008; a `validation_value` is compared when "
-    "it is given (6004).",
+    "authenticationConfirm": "A request that was answered or has expired is 4008; a `validation_value` is compared "
+    "when it is given (6004).",
     "getHolder": "By either, or by both when they belong together (3002).",
     "getHolderAccounts": "Those that your level lets you see.",
     "createHolder": "`id` stands beside `data`, which is empty. Without `access_level` the holder's level is 0.",
     "updateHolder": "`id` stands beside `data`, which is empty. A change of the country that the programme forbids is "
     "ignored.",
-    "simulateAuthentication": "`outcome` is `frictionless` when a rule of the card lets the payment pass, `rejected` when "
-    "the card is not active, else `challenge`: then there is a request that `authenticationConfirm` answers. Nothing is "
-    "sent to anybody: the answer has the value that the cardholder would get.",
+    "simulateAuthentication": "`outcome` is `frictionless` when a rule of the card lets the payment pass, `rejected` "
+    "when the card is not active, else `challenge`: then there is a request that `authenticationConfirm` answers. "
+    "Nothing is sent to anybody: the answer has the value that the cardholder would get.",
     "simulateAuthorization": f"A decline is a success, with another `response_code` than 00. After {PIN_TRIES} wrong "
     "PINs in a row the PIN is blocked (75).",
 }
@@ -80,7 +81,9 @@ NOTES: Mapping[str, str] = {
 FURTHER: Mapping[type[Request], str] = {
     WithEmbossing: "`track_data_first_name` and `track_data_last_name` have at most "
     f"{TRACK_NAME} characters together (2003).",
-    CreateCard: f"`account_owner_id` has as many entries as `account_id`; a list has at most {ENTRIES} (2003).",
+    CreateCard: "`account_owner_id` has as many entries as `account_id`; a list has at most "
+    f"{ENTRIES} (2003). {_PASSWORD}",
+    ChangeCardAcsPassword: _PASSWORD,
     SimulateAuthorization: "`force_response_code` is one of the response codes (2005).",
 }
 """What models check of several fields together, or of a field's value, in code of their own."""

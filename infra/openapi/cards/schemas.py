@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from chalicelib.cards.protocol import fields, kinds
 from chalicelib.cards.protocol.actions import Action
-from chalicelib.cards.protocol.message import Answer, Request
+from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.rules import TextRule, ValueRule
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.cards.protocol.values import API_VERSION
@@ -144,7 +144,7 @@ class Schemas:
         if action.answer is not None and action.shape == "list":
             return {"type": "array", "items": self._answer(action.answer), "description": "The entries"}
         if action.answer is not None:
-            return self._answer(action.answer)
+            return self._answer(action.answer) | {"description": "What there is to tell"}
         if action.shape == "empty object":
             return {"type": "object", "maxProperties": 0, "description": "Empty"}
         return {"type": "array", "maxItems": 0, "description": "Empty"}
@@ -205,15 +205,15 @@ def ordered(model: Model) -> list[str]:
     return list(dict.fromkeys([*own, *model.model_fields])) if issubclass(model, Request) else list(model.model_fields)
 
 
-def _required(model: type[Request] | type[Answer] | Model) -> list[str]:
+def _required(model: Model) -> list[str]:
     return [name for name in ordered(model) if model.model_fields[name].is_required()]
 
 
 def _rule_schema(rule: ValueRule, way: Way) -> Json:
-    schema = dict(rule.described() if way == "taken" else rule.answered())
-    if way == "answered" and isinstance(rule, TextRule):
-        schema.pop("pattern")  # nobody has to be told which characters not to expect
-    return _without_examples(schema)
+    schema = rule.described() if way == "taken" else rule.answered()
+    # nobody has to be told which characters not to expect
+    left_out = {"pattern"} if way == "answered" and isinstance(rule, TextRule) else set()
+    return {key: _without_examples(value) for key, value in schema.items() if key not in {"examples", *left_out}}
 
 
 def _without_examples(value: Any) -> Any:

@@ -1,0 +1,84 @@
+"""How the card API's page writes the types of fields: the specification's notation, as far as it has one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import get_args
+
+from pydantic.fields import FieldInfo
+
+from chalicelib.cards.protocol import fields, rules
+from infra.openapi.cards.schemas import rule_in
+from infra.openapi.models import models_in
+
+TYPES: Mapping[str, str] = {
+    "N 1-20": "A whole number of 1 to 20 digits, a JSON number or a string of digits. Answered as a number",
+    "digits 4": "4 digits whose leading zeros count: a string, or a JSON number. Answered as a string",
+    "1 to 300": "A whole number in that range",
+    "AN 1-50": "1 to 50 ASCII letters and digits",
+    "A 1-3": "1 to 3 ASCII letters",
+    "ANS 1-100": "1 to 100 printable characters, of any script",
+    "AS 1-50": "1 to 50 characters of names: letters of any script, spaces, `' ’ - .`",
+    "flag": "0 or 1, also as a string; true and false are refused",
+    "choice": "One of a list of values",
+    "currency": "A numeric code of ISO 4217, with or without its leading zeros",
+    "country": "A numeric code of ISO 3166-1, with or without its leading zeros",
+    "date": "`YYYY-MM-DD`",
+    "list of …": f"A JSON list, a string with commas, or one value; at most {fields.ENTRIES} entries, each once. An empty "
+    "one counts as absent",
+    "series": "A string of entries with commas between them",
+    "texts": "A JSON list of strings",
+    "number, text, object, list": "Those of JSON; in answers only",
+}
+"""The notation, with what it means."""
+
+_BARE: dict[type, str] = {int: "number", str: "text"}
+_TEXTS = {
+    rule.reason: name
+    for name in ("AN", "A", "ANS", "AS")
+    if isinstance(rule := fields.rule_of(getattr(fields, name)[1]), rules.TextRule)
+}
+
+
+def of_field(field: FieldInfo) -> str:
+    """The type of a model's field."""
+    rule = rule_in(field)
+    if rule is not None:
+        return of_rule(rule)
+    if next(models_in(field.annotation), None) is not None:
+        return "object"
+    if "list" in str(field.annotation):
+        return "list"
+    return " or ".join(_BARE[part] for part in (field.annotation, *get_args(field.annotation)) if part in _BARE)
+
+
+def of_rule(rule: rules.ValueRule) -> str:
+    """The type of a value that has to pass a rule."""
+    match rule:
+        case rules.NumberRule(shortest, longest):
+            return f"N {_length(shortest, longest)}"
+        case rules.DigitsRule(shortest, longest):
+            return f"digits {_length(shortest, longest)}"
+        case rules.RangeRule(lowest, highest):
+            return f"{lowest} to {highest}"
+        case rules.TextRule(shortest, longest, reason=reason):
+            return f"{_TEXTS[reason]} {_length(shortest, longest)}"
+        case rules.OneOfRule(meanings):
+            return "flag" if meanings is fields.FLAG else "choice"
+        case rules.LetterRule():
+            return "choice"
+        case rules.CodeRule(called=called):
+            return "currency" if "currency" in called else "country"
+        case rules.DayRule():
+            return "date"
+        case rules.ListRule(entry):
+            return f"list of {of_rule(entry)}"
+        case rules.SeriesRule():
+            return "series"
+        case rules.TextsRule():
+            return "texts"
+    raise TypeError(f"{type(rule).__name__} has no notation: add it to {__name__}")
+
+
+def _length(shortest: int, longest: int) -> str:
+    return str(longest) if shortest == longest else f"{shortest}-{longest}"

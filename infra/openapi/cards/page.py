@@ -1,0 +1,188 @@
+"""The reference in ``docs/card-api.md``: status codes, states, value lists, and every action; made of the tables.
+
+What stands between the page's two marks is made here; the rest of the page is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from chalicelib.cards.protocol.actions import Action
+from chalicelib.cards.protocol.card_blocks import WithDelivery
+from chalicelib.cards.protocol.holder_messages import WithHolder
+from chalicelib.cards.protocol.message import Needs, NeedsOne, Request
+from chalicelib.cards.protocol.rules import LetterRule, OneOfRule, SeriesRule, TextsRule
+from infra.openapi.cards import examples, notation, purposes, tables
+from infra.openapi.cards.meanings import meaning
+from infra.openapi.cards.schemas import ENVELOPE, Json, ordered, rule_in
+from infra.openapi.document import ROOT
+from infra.openapi.models import Model, models_in
+from infra.openapi.texts import table
+
+FILE = ROOT / "docs" / "card-api.md"
+BEGIN, END = "<!-- reference: begin -->", "<!-- reference: end -->"
+BLOCKS: Mapping[str, type[Request]] = {"Holder block": WithHolder, "Delivery and bulk block": WithDelivery}
+_COMMON = ("access_level",)
+_LONG = 6
+_NOTES = {
+    "Account statuses": "`createAccount` sets all but C.",
+    "Response codes": "A card that is not active is declined with the code of its status.",
+}
+
+
+def text() -> str:
+    """The whole page, with its reference as it should be."""
+    page = FILE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{reference()}\n\n{END}{after}"
+
+
+def reference() -> str:
+    """What stands between the marks."""
+    return "\n\n".join([*_types(), *_codes(), *_states(), *_lists(), *_actions()])
+
+
+# -- tables
+
+
+def _types() -> Iterator[str]:
+    yield "## Types"
+    yield table(("Type", "Meaning"), notation.TYPES.items())
+
+
+def _codes() -> Iterator[str]:
+    yield "## Status codes"
+    yield tables.status_codes()
+
+
+def _states() -> Iterator[str]:
+    yield "## States"
+    yield "*yes*: the action may start. A number: it is refused with that status code. Reading is always possible."
+    yield "### Account"
+    yield tables.account_rules()
+    yield "### Card"
+    yield tables.card_rules()
+    yield "`changeCardStatus` changes a card's status"
+    yield tables.card_moves()
+    yield "and to any other with 4008. E comes by itself when the month of expiry is over."
+
+
+def _lists() -> Iterator[str]:
+    yield "## Value lists"
+    yield "A value that is not in its list is 2005."
+    for name in tables.LISTS:
+        yield f"### {name}"
+        yield tables.value_list(name)
+
+
+# -- actions
+
+
+def _actions() -> Iterator[str]:
+    yield "## Actions"
+    yield "Examples of requests leave the credentials out."
+    for group, actions in purposes.grouped().items():
+        yield table(
+            (group, "Purpose", "Effect"),
+            [(f"[`{action.name}`](#{action.name.lower()})", action.summary, action.effect) for action in actions],
+        )
+    yield "### Every request"
+    yield _envelope()
+    for name, block in BLOCKS.items():
+        yield f"### {name}"
+        yield _fields(block, [field for field in block.model_fields if field not in _COMMON])
+    for actions in purposes.grouped().values():
+        for action in actions:
+            yield from _action(action)
+
+
+def _envelope() -> str:
+    level = Request.model_fields["access_level"]
+    rows = [(f"`{name}`", _need_of_envelope(name), kind, rule) for name, (kind, rule) in _ENVELOPE.items()]
+    rows.append(("`access_level`", "optional", notation.of_field(level), f"{meaning(Request, 'access_level')[0]}"))
+    return table(("Envelope field", "", "Type", "Rule"), rows)
+
+
+_ENVELOPE: Mapping[str, tuple[str, str]] = {
+    "access_key": ("AN 20", "The credential's access key"),
+    "access_api_id": ("AN 32", "The credential's API id"),
+    "access_api_key": ("AN 64", "The credential's API key"),
+    "action": ("choice", "The action"),
+    "api_version": ("choice", "`1.2`"),
+    "request_reference_id": ("ANS 10-255", "Letters, digits and hyphens; see [Repeats](#repeats)"),
+}
+
+
+def _need_of_envelope(name: str) -> str:
+    return "optional" if "null" in ENVELOPE[name].get("type", ()) else "mandatory"
+
+
+def _action(action: Action) -> Iterator[str]:
+    model = action.request
+    blocks = [name for name, block in BLOCKS.items() if issubclass(model, block)]
+    shared = {*_COMMON, *(field for name in blocks for field in BLOCKS[name].model_fields)}
+    own = [field for field in ordered(model) if field not in shared]
+    yield f"### `{action.name}`"
+    yield f"{action.summary}. {' '.join(purposes.rules(action))}"
+    if own:
+        yield _fields(model, own)
+    if blocks:
+        linked = [f"the [{name[0].lower()}{name[1:]}](#{name.lower().replace(' ', '-')})" for name in blocks]
+        yield f"Also {' and '.join(linked)}."
+    yield _block({name: value for name, value in examples.request(action).items() if not name.startswith("access_")})
+    yield from _answer(action)
+
+
+def _answer(action: Action) -> Iterator[str]:
+    if action.answer is None:
+        said = {"empty": "is `[]`", "empty object": "is `{}`", "id": "is `[]`, with `id` beside it"}
+        yield f"`data` {said[action.shape]}."
+    else:
+        yield f"`data` is {'a list' if action.shape == 'list' else 'an object'}:"
+        yield table(("Answer field", "", "Type", "Meaning"), list(_answer_rows(action.answer, "")))
+    yield _block(examples.answer(action))
+
+
+def _fields(model: type[Request], names: Sequence[str]) -> str:
+    rows = [(f"`{name}`", _need(model, name), notation.of_field(model.model_fields[name]), _rule(model, name)) for name in names]
+    return table(("Request field", "", "Type", "Rule"), rows)
+
+
+def _need(model: type[Request], name: str) -> str:
+    if model.model_fields[name].is_required():
+        return "mandatory"
+    conditional = (each for each in model.conditions if isinstance(each, Needs | NeedsOne))
+    return "conditional" if any(name in each.fields for each in conditional) else "optional"
+
+
+def _rule(model: Model, name: str) -> str:
+    said, rule = meaning(model, name)[0], rule_in(model.model_fields[name])
+    if isinstance(rule, OneOfRule | LetterRule) and notation.of_rule(rule) == "choice":
+        return f"{said}: {_values(rule)}"
+    if isinstance(rule, SeriesRule | TextsRule):
+        kind = rule.described()["description"]
+        return f"{said}: {kind[0].lower()}{kind[1:]}"
+    return said
+
+
+def _values(rule: OneOfRule | LetterRule) -> str:
+    """The values where they are few, else where they are listed."""
+    name = next(name for name, (meanings, _) in tables.LISTS.items() if meanings is rule.meanings)
+    if len(rule.meanings) <= _LONG:
+        return ", ".join(f"`{value}` {text}" for value, text in rule.meanings.items())
+    return f"see [{name}](#{re.sub('[^a-z0-9-]', '', name.lower().replace(' ', '-'))})"
+
+
+def _answer_rows(model: Model, above: str) -> Iterator[tuple[str, str, str, str]]:
+    for name, field in model.model_fields.items():
+        need = "mandatory" if field.is_required() else "optional"
+        yield f"`{above}{name}`", need, notation.of_field(field), _rule(model, name)
+        for inner in models_in(field.annotation):
+            yield from _answer_rows(inner, f"{above}{name}.")
+
+
+def _block(value: Json) -> str:
+    return f"```json\n{json.dumps(value, indent=2, ensure_ascii=False)}\n```"

@@ -1,0 +1,192 @@
+"""A programme manager's way through the card API: a holder, a card, its activation, PIN, secrets, and its end."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import requests
+
+from chalicelib.cards.catalogue import CardProgramme, Catalogue
+from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.cards.protocol.values import API_VERSION, LIMIT_OF_HOLDER
+from infra.tour.guide import Guide
+from infra.tour.patience import TourFailed
+
+_CREDENTIALS = ("access_key", "access_api_id", "access_api_key")
+_FIRST_PIN, _OWN_PIN = "2580", "7391"
+_WRONG_PINS = ("1357", "2468", "9876")
+_EURO, _GERMANY = 978, 276
+_ADDRESS = {"address_line_1": "Riverside 12", "zipcode": "10115", "city": "Berlin"}
+
+
+class CardTour:
+    """One programme manager's requests of a stack at ``base``, each shown as it is made and as it is answered.
+
+    ``credential`` has the three parts of a credential that may do everything, ``catalogue`` is its set-up.
+    """
+
+    def __init__(self, base: str, credential: Mapping[str, str], catalogue: Catalogue, guide: Guide) -> None:
+        self._base = base
+        self._credential = {name: credential[name] for name in _CREDENTIALS}
+        self._catalogue = catalogue
+        self._guide = guide
+        self._session = requests.Session()
+        self._session.trust_env = False
+
+    def play(self) -> None:
+        """The whole way. Raises: TourFailed."""
+        guide = self._guide
+        guide.chapter(f"The card API: {self._catalogue.name}")
+        guide.step("Every request is a POST with three credentials in its body (left out below)")
+
+        guide.step("The programme manager registers a holder")
+        holder_id = self._ask("createHolder", **self._holder())["id"]
+
+        guide.step("It orders a physical card, with an account in each currency of the programme")
+        reference = f"tour-{uuid.uuid4()}"
+        card = self._ask("createCard", request_reference_id=reference, **self._card(holder_id))["data"]
+
+        guide.step("The answer is lost, say: the same request gets the same card, and tells that it is a repeat")
+        again = self._ask("createCard", silent=True, request_reference_id=reference, **self._card(holder_id))
+        if again["duplicated"] != 1 or again["data"] != card:
+            raise TourFailed("a repeated createCard was not answered with the first card")
+        self._accounts(holder_id)
+        self._activation(card)
+        self._pin(card["card_id"])
+        self._secrets(card["card_id"])
+        self._online(card["card_id"])
+        self._end(card["card_id"])
+        print(f"\n{guide.colour('green', 'The card API is done.')}")
+
+    # -- chapters
+
+    def _accounts(self, holder_id: int) -> None:
+        self._guide.step("The holder has those accounts now")
+        accounts = self._ask("getHolderAccounts", holder_id=holder_id)["data"]
+        if [account["currency_ison"] for account in accounts] != list(self._programme().currencies):
+            raise TourFailed("the card did not bring an account for each currency")
+
+    def _activation(self, card: Mapping[str, Any]) -> None:
+        card_id, right = card["card_id"], card["cvc2"]
+        wrong = f"{(int(right) + 1) % 1000:03}"
+        self._guide.step("The card arrives. Activation with the wrong CVC2 is refused, and counted")
+        self._ask("activateCard", Status.CARD_DATA_DIFFERS, card_id=card_id, card_cvc2=wrong)
+        self._guide.step("With what stands on the card it is activated")
+        self._ask("activateCard", card_id=card_id, card_pan=card["pan"], card_cvc2=right)
+
+    def _pin(self, card_id: int) -> None:
+        guide = self._guide
+        guide.step("The holder chooses a PIN: 1234 is too simple, another one is taken")
+        self._ask("setPin", Status.PIN_TOO_SIMPLE, card_id=card_id, pin="1234")
+        self._ask("setPin", card_id=card_id, pin=_OWN_PIN)
+        guide.step("Three wrong PINs at a terminal (the simulator plays the card network) block it")
+        codes = [self._verified(card_id, pin) for pin in _WRONG_PINS]
+        if codes != ["55", "55", "75"] or self._verified(card_id, _OWN_PIN) != "75":
+            raise TourFailed("three wrong PINs did not block the card's PIN")
+        guide.step("The programme manager unblocks it, and the right PIN is good again")
+        self._ask("unblockPin", card_id=card_id)
+        if self._verified(card_id, _OWN_PIN) != "00":
+            raise TourFailed("the right PIN was declined")
+
+    def _secrets(self, card_id: int) -> None:
+        self._guide.step("What this credential may see of the card; every look leaves a line in the log")
+        self._ask("getCardNumber", card_id=card_id)
+        self._ask("getPin", card_id=card_id)
+        self._ask("getCardDetails", card_id=card_id)
+
+    def _online(self, card_id: int) -> None:
+        guide = self._guide
+        guide.step("Online, 3-D Secure asks the cardholder, who confirms in the programme manager's app")
+        purchase: dict[str, Any] = {"card_id": card_id, "amount": 4999, "currency_ison": _EURO, "mcc": "5942"}
+        asked = self._simulate("simulateAuthentication", **purchase)["data"]
+        self._ask(
+            "authenticationConfirm",
+            auth_request_id=asked["auth_request_id"],
+            confirmation_status="Y",
+            oob_auth_method=1,
+            validation_value=asked["validation_value"],
+        )
+        guide.step("With a rule for bookshops up to 50.00 EUR nothing is asked any more")
+        rule: dict[str, Any] = {"rule_name": "Bookshops", "mcc": "5942"}
+        rule |= {"maximum_amount": 5000, "maximum_amount_currency_ison": _EURO}
+        self._ask("createCardAcsMerchantWhitelistRule", card_id=card_id, **rule)
+        if self._simulate("simulateAuthentication", **purchase)["data"]["outcome"] != "frictionless":
+            raise TourFailed("the rule for bookshops did not count")
+
+    def _end(self, card_id: int) -> None:
+        self._guide.step("The card is blocked for good; nothing changes it any more")
+        self._ask("changeCardStatus", card_id=card_id, status="B", reason_code=2, note="The end of the tour")
+        self._ask("changeCardStatus", Status.FINAL, card_id=card_id, status="A")
+        self._ask("getCardStatus", card_id=card_id)
+
+    # -- requests
+
+    def _verified(self, card_id: int, pin: str) -> str:
+        """The network's answer to a verification with a PIN."""
+        asked: dict[str, Any] = {
+            "card_id": card_id,
+            "transaction_type": 39,
+            "amount": 0,
+            "currency_ison": _EURO,
+            "pin": pin,
+        }
+        code: str = self._simulate("simulateAuthorization", **asked)["data"]["response_code"]
+        return code
+
+    def _simulate(self, action: str, **members: Any) -> Any:
+        return self._post("/simulator", action, None, members)
+
+    def _ask(self, action: str, refused: Status | None = None, *, silent: bool = False, **members: Any) -> Any:
+        return self._post("/api", action, refused, members, silent=silent)
+
+    def _post(
+        self, path: str, action: str, refused: Status | None, members: Mapping[str, Any], *, silent: bool = False
+    ) -> Any:
+        """The envelope. Raises: TourFailed, unless it is a success, or the error that is expected."""
+        asked = {"action": action, "api_version": API_VERSION, **members}
+        self._guide.request("PM", "POST", f"{self._base}{path}", "(the same body)" if silent else asked)
+        answer = self._session.post(f"{self._base}{path}", json={**self._credential, **asked}, timeout=30)
+        envelope = answer.json()
+        self._guide.answer(answer.status_code, envelope)
+        if envelope.get("status_code") != refused:
+            raise TourFailed(f"{action} was answered with {envelope.get('message', 'success')}")
+        return envelope
+
+    # -- what is asked for
+
+    def _programme(self) -> CardProgramme:
+        """The first card programme that has plastic."""
+        return next(each for each in self._catalogue.card_programmes.values() if each.physical)
+
+    def _holder(self) -> dict[str, Any]:
+        groups = self._catalogue.limit_groups.values()
+        return {
+            "first_name": "Ada",
+            "last_name": "Lovelace",
+            "address_line_1": _ADDRESS["address_line_1"],
+            "zip_code": _ADDRESS["zipcode"],
+            "city": _ADDRESS["city"],
+            "country_ison": _GERMANY,
+            "phone_number": "4930901820",
+            "email": "ada@example.com",
+            "holder_limit_group_id": next(group.id for group in groups if group.limit_type == LIMIT_OF_HOLDER),
+        }
+
+    def _card(self, holder_id: int) -> dict[str, Any]:
+        programme = self._programme()
+        return {
+            "holder_id": holder_id,
+            "card_program_id": programme.id,
+            "card_virtual": 0,
+            "card_currency_ison": list(programme.currencies),
+            "card_country_ison": _GERMANY,
+            "card_name_line_3": "ADA LOVELACE",
+            "card_pin": _FIRST_PIN,
+            "delivery_first_name": "Ada",
+            "delivery_last_name": "Lovelace",
+            "delivery_country_ison": _GERMANY,
+            **{f"delivery_{name}": value for name, value in _ADDRESS.items()},
+            "order_shipping_method": programme.shipping_method_ids[0],
+        }

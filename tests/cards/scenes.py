@@ -1,0 +1,261 @@
+"""A programme manager at work: it calls the card API inside this process, and makes what a test needs to stand on.
+
+``Scene`` speaks for the demonstration programme: ``do`` calls an action of ``POST /api`` and ``sim`` one of
+``POST /simulator``; ``holder``, ``account``, ``card``, ``card_in``, ``account_in`` and ``authentication`` make records
+with few members, or those that are given. A member given as ``LEFT_OUT`` is not sent.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+
+from chalicelib.bootstrap import Hub
+from chalicelib.cards import credentials, disclosure
+from chalicelib.cards.credentials import PLAIN, Rights
+from chalicelib.foundation import jsontext, signatures
+from chalicelib.foundation.clock import ManualClock
+from tests.world import World
+
+LEFT_OUT: Any = object()
+"""A member that is not sent."""
+
+MANAGER, OTHER_MANAGER = 1, 2
+EVERYDAY, PREPAID, ONLINE = 101, 102, 103
+"""The demonstration programme's cards."""
+EVERYDAY_ACCOUNT, PREPAID_ACCOUNT = 501, 502
+EUR, GBP, USD = 978, 826, 840
+GERMANY, BRITAIN = 276, 826
+PIN = "7305"
+
+DAY = 24 * 3600
+_references = itertools.count(1)
+ALL_PLAIN = dict.fromkeys(credentials.FIELDS, PLAIN)
+
+PERSON = {
+    "first_name": "Zoë",
+    "last_name": "O'Neil-Smith",
+    "address_line_1": "1 Riverside",
+    "zip_code": "E1 6AN",
+    "city": "London",
+    "phone_number": "0447700900123",
+    "holder_limit_group_id": 221,
+}
+"""The least that createHolder takes."""
+
+HOLDER_BLOCK = {
+    "holder_first_name": "Zoë",
+    "holder_last_name": "O'Neil-Smith",
+    "holder_address_line_1": "1 Riverside",
+    "holder_country_ison": BRITAIN,
+    "holder_zipcode": "E1 6AN",
+    "holder_city": "London",
+    "holder_phone_number": "0447700900123",
+}
+"""The least that describes a new holder in createAccount and createCard."""
+
+DELIVERY = {
+    "delivery_first_name": "Zoë",
+    "delivery_last_name": "O'Neil-Smith",
+    "delivery_address_line_1": "1 Riverside",
+    "delivery_country_ison": BRITAIN,
+    "delivery_zipcode": "E1 6AN",
+    "delivery_city": "London",
+    "order_shipping_method": 701,
+}
+"""The least that orders a physical card."""
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What an action answered; ``raw`` is the text that it came in."""
+
+    raw: str
+    members: Mapping[str, Any]
+
+    @property
+    def status(self) -> str:
+        return str(self.members["status"])
+
+    @property
+    def duplicated(self) -> int:
+        return int(self.members["duplicated"])
+
+    @property
+    def data(self) -> Any:
+        return self.members.get("data")
+
+    @property
+    def id(self) -> int | None:
+        """What stands beside the data after createHolder and updateHolder."""
+        return self.members.get("id")
+
+    @property
+    def status_code(self) -> int | None:
+        """The code of an error; ``None`` is a success."""
+        return self.members.get("status_code")
+
+    @property
+    def message(self) -> str:
+        return str(self.members.get("message", ""))
+
+
+@dataclass(frozen=True)
+class MadeCard:
+    """What createCard answered, member by member; ``expiration`` is its year and month."""
+
+    card_id: int
+    card_request_id: int
+    holder_id: int
+    account_id: int
+    acs_password: str
+    pan: str = ""
+    pin: str = ""
+    cvc2: str = ""
+    expiration: Mapping[str, Any] | None = None
+
+
+class Scene:
+    """One process of the service with a clock of its own, and the credentials of its callers by name.
+
+    ``full``, ``support`` and ``encrypted`` are the demonstration programme's credentials, ``other`` is another
+    programme manager's, and ``lend`` makes more.
+    """
+
+    def __init__(self, world: World, hub: Hub | None = None, caller: str = "full") -> None:
+        self.world = world
+        self.hub = hub or world.hub
+        self.clock: ManualClock = self.hub.clock  # type: ignore[assignment]
+        self.secrets = dict(world.card_secrets)
+        self.caller = caller
+
+    def apart(self, *, days: float = 0) -> Scene:
+        """The same resources in another process, whose clock is so many days ahead of this one's."""
+        clock = ManualClock(self.clock.now())
+        clock.advance(days * DAY)
+        return self._as(self.world.another_process(clock=clock), self.caller)
+
+    def of_caller(self, name: str) -> Scene:
+        """The same process, called with another credential."""
+        return self._as(self.hub, name)
+
+    def _as(self, hub: Hub, caller: str) -> Scene:
+        other = Scene(self.world, hub, caller)
+        other.secrets = self.secrets
+        return other
+
+    def lend(self, name: str, *, manager: int = MANAGER, **rights: Any) -> Scene:
+        """Make a credential that may do everything but for ``rights``; answers the scene as it plays with it."""
+        with_defaults = {"access_level": 1000, "actions": None, "modes": ALL_PLAIN} | rights
+        secret = credentials.new_secret(with_access_key=True)
+        made = credentials.adding(manager, name, Rights(**with_defaults), secret, self.clock.time())
+        self.hub.store.transact(made)
+        self.secrets[name] = asdict(secret)
+        return self.of_caller(name)
+
+    # -- calls
+
+    def body(self, action: str, **members: Any) -> dict[str, Any]:
+        """A whole request; ``members`` may replace those of the envelope, too."""
+        envelope = {**self.secrets[self.caller], "action": action, "api_version": "1.2"}
+        return {name: value for name, value in (envelope | members).items() if value is not LEFT_OUT}
+
+    def send(self, body: bytes, *, simulator: bool = False) -> Envelope:
+        """Post bytes as they are."""
+        raw = (self.hub.card_simulator if simulator else self.hub.card_api).answer(body)
+        return Envelope(raw, jsontext.loads(raw))
+
+    def do(self, action: str, **members: Any) -> Envelope:
+        """Call an action of the card API."""
+        return self.send(jsontext.dumps(self.body(action, **members)).encode())
+
+    def sim(self, action: str, **members: Any) -> Envelope:
+        """Call an action of the simulator."""
+        return self.send(jsontext.dumps(self.body(action, **members)).encode(), simulator=True)
+
+    def data(self, action: str, **members: Any) -> Any:
+        """The data of an action that has to succeed, be it the card API's or the simulator's."""
+        answer = (self.sim if action.startswith("simulate") else self.do)(action, **members)
+        assert answer.status == "success", answer.raw
+        return answer.data
+
+    def reference(self) -> str:
+        """A ``request_reference_id`` that was not used before."""
+        return f"reference-{next(_references):06}"
+
+    # -- records
+
+    def holder(self, **members: Any) -> int:
+        """A new holder's id."""
+        answer = self.do("createHolder", **PERSON | members)
+        assert answer.id is not None, answer.raw
+        return answer.id
+
+    def account(self, **members: Any) -> int:
+        """A new account's id; of a new holder unless ``holder_id`` is given."""
+        least = {
+            "currency_ison": EUR,
+            "account_status": "A",
+            "program_id": EVERYDAY_ACCOUNT,
+            "skip_holder_validation": 0,
+        }
+        return int(self.data("createAccount", **least | self._of_holder(members))["id"])
+
+    def card(self, **members: Any) -> MadeCard:
+        """A new card: virtual unless ``card_virtual`` is 0, of a new holder unless ``holder_id`` is given."""
+        least = {
+            "card_program_id": EVERYDAY,
+            "card_country_ison": GERMANY,
+            "card_virtual": 1,
+            "card_name_line_3": "ZOE ONEIL",
+        }
+        delivery = DELIVERY if members.get("card_virtual") == 0 else {}
+        return MadeCard(**self.data("createCard", **least | delivery | self._of_holder(members)))
+
+    def card_in(self, status: str, **members: Any) -> MadeCard:
+        """A card in a status; for E, which comes by time, one that has expired for a scene 62 days ahead."""
+        if status == "E":
+            members = {"card_validity_period": 1} | members
+        card = self.card(**members)
+        if status != "N":
+            self.data("activateCard", card_id=card.card_id)
+        if status in "TRLSB":
+            self.data("changeCardStatus", card_id=card.card_id, status=status)
+        return card
+
+    def account_in(self, status: str, **members: Any) -> int:
+        """An account in a status."""
+        account = self.account(**members)
+        if status != "A":
+            self.data("changeAccountStatus", account_id=account, account_status=status)
+        return account
+
+    def authentication(self, card_id: int, **members: Any) -> Any:
+        """What an online shop's request for 3-D Secure came to; the card has to be active to be challenged."""
+        purchase = {"card_id": card_id, "amount": 1999, "currency_ison": EUR}
+        return self.data("simulateAuthentication", **purchase | members)
+
+    def authorization(self, **members: Any) -> Any:
+        """What the network is answered; ``members`` name the card by ``card_id`` or ``pan``."""
+        least = {"transaction_type": 39, "amount": 0, "currency_ison": EUR}
+        return self.data("simulateAuthorization", **least | members)
+
+    def block_pin(self, card_id: int, wrong: str = "0000") -> None:
+        """Three wrong PINs at an active card with a PIN."""
+        codes = [self.authorization(card_id=card_id, pin=wrong)["response_code"] for _ in range(3)]
+        assert codes == ["55", "55", "75"], codes
+
+    def _of_holder(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        return {**members} if "holder_id" in members else HOLDER_BLOCK | members
+
+
+@cache
+def key_pair() -> tuple[RSAPrivateKey, str]:
+    """A key pair for encrypted card data: the private key, and the public one in PEM."""
+    key = generate_private_key(public_exponent=65537, key_size=disclosure.MINIMUM_BITS)
+    return key, signatures.public_pem(key.public_key())

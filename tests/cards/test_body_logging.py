@@ -1,0 +1,117 @@
+"""Bodies of the card API carry credentials and card data: neither API Gateway nor the service logs any of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from infra import template
+from tests.conftest import Lines
+from tests.world import World
+
+CONFIG = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text(encoding="utf-8"))
+STAGES = ("dev", "prod")
+BODY = {"action": "activateCard", "card_id": 987001, "card_pan": "4111117260385914", "acs_password": "quiet-otter-71"}
+
+_LOGS: dict[str, Callable[[str], bool]] = {
+    "datatraceenabled": lambda said: said != "false",
+    "format": lambda said: "body" in said or "$input" in said,
+}
+"""Settings of API Gateway, and when they have it log bodies."""
+
+
+def logging_of_bodies(value: Any, path: str = "") -> Iterator[str]:
+    """The settings of a template, or of a call, that have API Gateway log bodies, by their paths."""
+    if isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from logging_of_bodies(inner, f"{path}[{number}]")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if name.lower() in _LOGS and _LOGS[name.lower()](str(inner).lower()):
+                yield f"{path}.{name}"
+            yield from logging_of_bodies(inner, f"{path}.{name}")
+
+
+@pytest.fixture(scope="module")
+def packaged() -> dict[str, dict[str, Any]]:
+    """What ``chalice package`` makes of each stage, but for the code itself."""
+    return {stage: _packaged(stage) for stage in STAGES}
+
+
+def _packaged(stage: str) -> dict[str, Any]:
+    from chalice.config import Config
+    from chalice.deploy.appgraph import ApplicationGraphBuilder, DependencyBuilder
+    from chalice.deploy.deployer import BuildStage, SwaggerBuilder
+    from chalice.deploy.swagger import CFNSwaggerGenerator
+    from chalice.package import SAMTemplateGenerator
+
+    import app
+
+    class Options:
+        def service_principal(self, service: str) -> str:
+            return f"{service}.amazonaws.com"
+
+    given = {"chalice_app": app.app, "project_dir": str(template.PATH.parents[1]), "automatic_layer": False}
+    config = Config(chalice_stage=stage, user_provided_params=given, config_from_disk=CONFIG)
+    graph = ApplicationGraphBuilder().build(config, stage)
+    BuildStage(steps=[SwaggerBuilder(CFNSwaggerGenerator())]).execute(
+        config, DependencyBuilder().build_dependencies(graph)
+    )
+    made: dict[str, Any] = SAMTemplateGenerator(config, Options()).generate(
+        DependencyBuilder().build_dependencies(graph)
+    )
+    return made
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_no_stage_has_api_gateway_log_bodies(stage: str, packaged: dict[str, Any]) -> None:
+    (interface,) = [each for each in packaged[stage]["Resources"].values() if each["Type"] == "AWS::Serverless::Api"]
+
+    assert {"/api", "/simulator"} <= set(interface["Properties"]["DefinitionBody"]["paths"])
+    assert list(logging_of_bodies(packaged[stage])) == []
+    assert list(logging_of_bodies(CONFIG)) == []
+
+
+def test_no_resource_of_the_template_has_bodies_logged() -> None:
+    assert list(logging_of_bodies(template.load())) == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {
+            "MethodSettings": [
+                {"HttpMethod": "*", "ResourcePath": "/*", "LoggingLevel": "INFO", "DataTraceEnabled": True}
+            ]
+        },
+        {"MethodSettings": [{"ResourcePath": "/api", "DataTraceEnabled": "true"}]},
+        {"DefaultRouteSettings": {"DataTraceEnabled": True}},
+        {"AccessLogSetting": {"Format": '{"id": "$context.requestId", "body": "$input.body"}'}},
+        {"AccessLogSetting": {"DestinationArn": "arn", "Format": "$context.requestOverride.body"}},
+    ],
+)
+def test_a_setting_that_logs_bodies_would_be_found(settings: dict[str, Any]) -> None:
+    found = list(logging_of_bodies({"Resources": {"RestAPI": {"Properties": settings}}}))
+
+    assert len(found) == 1
+    assert found[0].startswith(".Resources.RestAPI.Properties.")
+
+
+def test_a_stage_may_log_that_it_was_called() -> None:
+    harmless = {"AccessLogSetting": {"Format": "$context.requestId $context.status"}, "DataTraceEnabled": False}
+
+    assert list(logging_of_bodies(harmless)) == []
+
+
+@pytest.mark.parametrize("path", ["/api", "/simulator"])
+@pytest.mark.parametrize("text", [json.dumps(BODY), json.dumps(BODY)[:-1], "quiet-otter-71"])
+def test_the_line_of_a_request_has_no_body(world: World, lines: Lines, path: str, text: str) -> None:
+    world.call("POST", path, text.encode(), {"content-type": "application/json"})
+
+    (line,) = [each for each in lines.all() if each["message"] == "request"]
+    told = {"message", "method", "route", "status", "milliseconds", "action", "credential"}
+    assert set(line) - {"timestamp", "level", "service", "request_id", "xray_trace_id"} <= told
+    assert not [word for word in ("quiet-otter-71", "4111117260385914", "987001") if word in lines.text]

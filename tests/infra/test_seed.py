@@ -1,0 +1,49 @@
+"""What a stack is seeded with: what an earlier one kept is used again as long as it is good."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.local import seed
+from infra.programme import file
+from tests.cards.setups import credential, manager, written
+from tests.world import World
+
+
+@pytest.fixture
+def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Two programme managers instead of the demonstration's, whose credentials other tests use."""
+    made = [manager(credentials=[credential("full"), credential("support")]), manager()]
+    monkeypatch.setattr(file, "DEMO", tmp_path / "demo.yaml")
+    file.DEMO.write_text(written(*made))
+    return made
+
+
+def passes(world: World, parts: dict[str, str]) -> bool:
+    credentials = world.another_process().credentials
+    return credentials.check(parts["access_key"], parts["access_api_id"], parts["access_api_key"]) is not None
+
+
+def test_credentials_of_before_are_used_again(world: World, demo: list[dict[str, Any]]) -> None:
+    first = seed._programmes(world.hub, [{}, {}])
+    assert [each["manager_id"] for each in first] == [each["id"] for each in demo]
+    assert list(first[0]["credentials"]) == ["full", "support"]
+    assert all(passes(world, parts) for each in first for parts in each["credentials"].values())
+    revision = world.hub.programmes.set_up(demo[0]["id"]).revision
+
+    assert seed._programmes(world.hub, first) == first
+    assert world.hub.programmes.set_up(demo[0]["id"]).revision == revision
+
+
+def test_credentials_whose_parts_nobody_knows_are_made_again(world: World, demo: list[dict[str, Any]]) -> None:
+    first, _ = seed._programmes(world.hub, [{}, {}])
+    forgotten = {**first, "credentials": {"full": first["credentials"]["full"]}}
+
+    again, _ = seed._programmes(world.another_process(), [forgotten, {}])
+
+    assert again["credentials"]["full"] == first["credentials"]["full"]
+    assert passes(world, again["credentials"]["support"])
+    assert not passes(world, first["credentials"]["support"])
