@@ -103,7 +103,7 @@ class Dispatch:
         return action
 
     def _claim(self, credential: Credential, action: Action, request: Request, reference: str) -> Claim:
-        meaning = [action.name, request.members(), sorted(getattr(request, "nulls", ()))]
+        meaning = [action.name, request.members(), list(getattr(request, "nulls", ()))]
         body = jsontext.dumps(meaning)
         return self.references.claim(credential.identity, reference, body, seals=action.seals, attempt=new_id())
 

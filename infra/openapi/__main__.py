@@ -1,4 +1,7 @@
-"""``python -m infra.openapi``: write the OpenAPI documents; with ``--check``, say which of them are out of date."""
+"""``python -m infra.openapi``: write the OpenAPI documents and the reference of the card API's page.
+
+With ``--check`` it says which of them are out of date.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from pathlib import Path
 from infra.local import stackfile
 from infra.openapi import bank, tpp
 from infra.openapi.cards import document as cards
+from infra.openapi.cards import page
 from infra.openapi.document import ROOT
 from infra.openapi.schemas import Json
 
@@ -25,11 +29,12 @@ DOCUMENTS: Mapping[str, Callable[[], Json]] = {
 
 
 def texts() -> dict[Path, str]:
-    """The documents' files and what should stand in them."""
-    return {
+    """The documents' files, and the page whose reference is made of the same tables: what should stand in each."""
+    documents = {
         PLACE / f"{name}.json": json.dumps(build(), indent=1, ensure_ascii=False) + "\n"
         for name, build in DOCUMENTS.items()
     }
+    return {**documents, page.FILE: page.text()}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -30,11 +30,14 @@ _SEPARATOR = re.compile("(?<=[0-9])[ -](?=[0-9])")
 _TYPES = frozenset({"S", "N", "B", "BOOL", "M", "L", "SS", "NS", "BS", "NULL"})
 _SENTENCE = 200
 _LONG = 12
+_LENGTHS = range(12, 20)
 
 TELLING = 4
 """So many different PINs or CVC2s in one place, and in half of what was written there at least, are no chance."""
 FEW = 10
 """Where there are more PINs or CVC2s at the same time, one of them or another soon stands anywhere."""
+MANY = 100
+"""Of more cards than these, what is encoded is not searched for: that takes its time for each card."""
 
 
 @dataclass(frozen=True, order=True)
@@ -149,11 +152,27 @@ def _short_numbers(written: Written, length: int) -> Iterator[tuple[str, str]]:
 
 def leaks(written: Written, seen: Seen) -> list[Leak]:
     """Everything that can be read, by kind and place, but for what only ``Coincidences`` can tell."""
-    found = {*written.named, *_said(written, seen), *_random_blocks(written, seen)}
-    for needle in seen.needles():
-        if needle.text in written.whole[needle.form]:
-            found |= {Leak(needle.kind, place) for place, text in written.pieces if _stands(needle, text)}
+    needles = seen.needles() if len(seen.fields["pan"]) <= MANY else _likely(written, seen)
+    found = {*written.named, *_said(written, seen), *_random_blocks(written, seen), *_found(written, needles)}
     return sorted(found)
+
+
+def _likely(written: Written, seen: Seen) -> Iterator[Needle]:
+    """What of very many cards stands somewhere, found out without searching for each: nothing that is encoded."""
+    runs = set(re.findall("[0-9]{12,}", written.whole["squeezed"]))
+    numbers = {run[start : start + length] for run in runs for length in _LENGTHS for start in range(len(run))}
+    words = set(re.findall(r"\w+", written.whole["text"])) | set(re.findall(r"\w+", written.whole["upper"]))
+    yield from (Needle("card number", pan, "squeezed") for pan in seen.fields["pan"] & numbers)
+    yield from (Needle("PIN block", block, "upper") for block in words.intersection(seen.blocks()))
+    for password in seen.fields["acs_password"]:
+        if password in words or not password.isalnum():
+            yield Needle("ACS password", password, apart=True)
+
+
+def _found(written: Written, needles: Iterable[Needle]) -> Iterator[Leak]:
+    for needle in needles:
+        if needle.text in written.whole[needle.form]:
+            yield from (Leak(needle.kind, place) for place, text in written.pieces if _stands(needle, text))
 
 
 def _stands(needle: Needle, text: str) -> bool:
@@ -177,7 +196,8 @@ def _random_blocks(written: Written, seen: Seen) -> Iterator[Leak]:
     if not pins:
         return
     found = {match for match in _ISO_3.findall(written.whole["upper"]) if _is_iso_3(match, pairs)}
-    found |= {match[0] for match in _ISO_1.finditer(written.whole["upper"]) if match[1] in pins}
+    if len(pins) <= FEW:
+        found |= {match[0] for match in _ISO_1.finditer(written.whole["upper"]) if match[1] in pins}
     yield from (Leak("PIN block", place) for place, text in written.pieces for block in found if block in text.upper())
 
 

@@ -69,7 +69,7 @@ class Seen:
             for text in {password, json.dumps(password)[1:-1]}:
                 yield Needle("ACS password", text, apart=True)
             yield from _encoded("ACS password", password.encode())
-        for block in self._blocks():
+        for block in self.blocks():
             yield Needle("PIN block", block, "upper")
             yield from _base64("PIN block", bytes.fromhex(block))
 
@@ -78,7 +78,7 @@ class Seen:
         for pans, pins in self.by_card.values():
             yield from product(pans, pins)
 
-    def _blocks(self) -> Iterator[str]:
+    def blocks(self) -> Iterator[str]:
         """The PIN blocks without random digits: formats 0, 2 and 4 (the last before it is enciphered) of ISO 9564."""
         for pan, pin in self.pairs():
             yield f"{int(f'04{pin}FFFFFFFFFF', 16) ^ account_part(pan):016X}"

@@ -28,9 +28,13 @@ def read_in_stack(content: Mapping[str, Any], log: Path) -> list[Leak]:
         seen = opened(hub)
         written = Written()
         add_tables(written, hub.store._client)
-    for file in (log, Path(content["log"])):
-        add_lines(written, file.read_text(errors="replace").splitlines())
+    add_lines(written, _lines(Path(content["log"])))
+    add_lines(written, [line for line in _lines(log) if not line.startswith("{")])  # the others stand in both
     return leaks(written, seen)
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def opened(hub: bootstrap.Hub) -> Seen:

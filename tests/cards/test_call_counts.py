@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.catalogue import KINDS, Catalogue
+from chalicelib.cards import programmes
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
 from tests.cards.scenes import (
     DELIVERY,
@@ -250,3 +251,79 @@ def test_reads_take_at_most_2_and_writes_at_most_3_but_for_what_is_stated() -> N
     assert [str(case) for case in CASES if over(case, case.calls)] == [BY_NUMBER]
     assert [str(case) for case in CASES if over(case, case.calls_with_reference)] == [*LEADING_ON, BY_NUMBER]
     assert [str(case) for case in CASES if over(case, case.calls_of_repeat)] == []
+
+
+# -- what is written together
+
+
+@contextlib.contextmanager
+def transactions(world: World) -> Iterator[list[list[str]]]:
+    """The operations of each transaction made inside: what they do, and where."""
+    made: list[list[str]] = []
+    events = world.hub.store._client.meta.events
+
+    def note(params: Any, **_: object) -> None:
+        operations = [next(iter(each.items())) for each in json.loads(params["body"])["TransactItems"]]
+        made.append([f"{verb} {_place(operation)}" for verb, operation in operations])
+
+    events.register("before-call.dynamodb.TransactWriteItems", note)
+    try:
+        yield made
+    finally:
+        events.unregister("before-call.dynamodb.TransactWriteItems", note)
+
+
+def _place(operation: Any) -> str:
+    key = operation.get("Item") or operation["Key"]
+    name = (key.get("part") or key["claim"])["S"]
+    return str(name).partition("#")[0]
+
+
+def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_6_operations(scene: Scene) -> None:
+    members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK)
+    with counted(scene.world) as calls, transactions(scene.world) as made:
+        scene.data("createCard", **members)
+
+    assert calls == [WRITE]
+    assert made == [["Put holder", *["Put account"] * 3, "Put card", "Put pan"]]
+
+
+def test_with_a_reference_and_an_order_these_are_9(scene: Scene) -> None:
+    members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK, **DELIVERY)
+    with counted(scene.world) as calls, transactions(scene.world) as made:
+        scene.data("createCard", **members | {"card_virtual": 0, "request_reference_id": scene.reference()})
+
+    assert calls == [WRITE]
+    made_things = ["Put holder", *["Put account"] * 3, "Put card", "Put pan", "Put order"]
+    assert made == [["Put card-api", "Put card-api", *made_things]]
+
+
+# -- what is taken in advance
+
+
+def test_a_card_takes_at_most_3_when_all_identifiers_run_out_together(scene: Scene) -> None:
+    holder = scene.holder()
+    for members in ({"holder_id": holder}, HOLDER_BLOCK):
+        sequences = scene.hub._card_flows["issuing"].sequences
+        sequences._left = dict.fromkeys(sequences._left, range(0))
+        with counted(scene.world) as calls:
+            scene.data("createCard", **of_new_card(request_reference_id=scene.reference(), **members))
+
+        assert len(calls) <= MOST["write"], calls
+
+
+def test_the_first_use_of_entries_takes_one_round_trip_more_and_the_second_none(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waves: list[int] = []
+
+    def noted(calls: list[Any]) -> list[Any]:
+        waves.append(len(calls))
+        return [call() for call in calls]
+
+    monkeypatch.setattr(programmes, "together", noted)
+    scene.hub.programmes._used.clear()
+    for _ in range(2):
+        scene.data("createCard", **of_new_card(**HOLDER_BLOCK))
+
+    assert len(waves) == 1

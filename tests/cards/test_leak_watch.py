@@ -21,7 +21,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import Put, Update
-from tests.cards.leak_search import TELLING, Leak, Written, leaks
+from tests.cards.leak_search import MANY, TELLING, Leak, Written, leaks
 from tests.cards.leak_watch import Watch, add_lines
 from tests.cards.secrets_seen import Seen
 from tests.cards.stack_search import opened, read_in_stack
@@ -99,6 +99,31 @@ def test_card_data_are_found_in_every_form(seen: Seen, kind: str, value: Any) ->
 
     assert {found.kind for found in leaks(written, seen)} == {kind}
     assert {found.place.split(".")[1].split("{")[0] for found in leaks(written, seen)} == {"note"}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "a number",
+        "a number in groups",
+        "a number in a sentence",
+        "a password",
+        "a PIN by its name",
+        "a CVC2 by its name",
+    ]
+    + [f"a PIN block of format {number}" for number in (0, 2, 3, 4)],
+)
+def test_among_very_many_cards_what_stands_in_clear_is_found(seen: Seen, form: str) -> None:
+    generator = random.Random(2026)
+    for card in range(2 * MANY):
+        seen.note("pan", card_numbers.new_pan("411111", 16), card)
+        seen.note("pin", f"{generator.randrange(10_000):04}", card)
+        seen.note("acs_password", generator.randbytes(6).hex())
+    kind, value = ANYWHERE[form]
+    written = Written()
+    written.add("cards", {"owner": "note#12", "claim": generator.randbytes(2000).hex(), "note": value})
+
+    assert {found.kind for found in leaks(written, seen)} == {kind}
 
 
 def test_a_leak_is_told_of_without_being_repeated(seen: Seen) -> None:

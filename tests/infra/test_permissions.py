@@ -12,6 +12,7 @@ from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
 from chalicelib.foundation.outbound import Reply
 from chalicelib.openbanking.events import EventSender
+from tests.cards.scenes import ONLINE, Scene
 from tests.infra.test_policies import FOLDER, STAGES, TAKING, granted
 from tests.openbanking.test_deferred import DOWN, LATER, Question
 from tests.openbanking.test_deferred_payments import LaterPayer
@@ -163,3 +164,25 @@ def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
     taken_up = working(work)
 
     assert all(taken_up <= policy(stage, "") for stage in STAGES)
+
+
+def test_the_card_api_uses_what_it_may_of_its_tables_and_may_what_it_uses(
+    world: World, working: Callable[[Callable[[], object]], Used]
+) -> None:
+    def work() -> None:
+        scene = Scene(world, world.another_process())
+        card = scene.card(card_virtual=0, request_reference_id=scene.reference())
+        scene.card(account_id=card.account_id, account_owner_id=card.holder_id, holder_id=card.holder_id)
+        scene.account(program_id=502, holder_id=card.holder_id, cards=[card.card_id])
+        scene.data("reissueCard", card_id=scene.card(card_program_id=ONLINE).card_id, card_name_line_3="ZOE O")
+        scene.authentication(scene.card_in("A").card_id)
+        scene.authorization(card_id=card.card_id)
+
+    taken_up = working(work)
+
+    for table in ("cards", "programmes"):
+        resource = f"arn:aws:dynamodb:*:*:table/causeway-local-{table}"
+        for stage in STAGES:
+            assert {right for right in taken_up if right[1] == resource} == {
+                right for right in policy(stage, "") if right[1] == resource
+            }

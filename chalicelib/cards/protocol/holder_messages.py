@@ -22,6 +22,7 @@ from chalicelib.cards.protocol.message import (
     Needs,
     NeedsOne,
     Request,
+    Update,
     absent,
     equals,
     given,
@@ -134,7 +135,7 @@ class CreateHolder(Request):
     holder_locale: AS[1, 15] | None = None
 
 
-class UpdateHolder(Request):
+class UpdateHolder(Update):
     """updateHolder: replaces the mandatory fields; an optional one is kept when absent and emptied by ``null``."""
 
     emptied: ClassVar = frozenset(

@@ -6,11 +6,11 @@ condition by the fields that are there, and all that is wrong is told at once, i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from pydantic import ValidationError
+from pydantic import PrivateAttr, ValidationError
 
 from chalicelib.cards.protocol.fields import Level
 from chalicelib.cards.protocol.status_codes import refused_fields
@@ -112,8 +112,6 @@ class Request(Message):
 
     conditions: ClassVar[tuple[Condition, ...]] = ()
     ignored: ClassVar[tuple[Ignores, ...]] = ()
-    emptied: ClassVar[frozenset[str]] = frozenset()
-    """Fields that ``null`` empties; everywhere else ``null`` is as good as absent."""
 
     access_level: Level | None = None
 
@@ -134,18 +132,18 @@ class Request(Message):
         except ValidationError as error:
             problems = list(problems_of(cls, error))
             request = None
-        here = {name: value for name, value in members.items() if not _is_empty_list(value)}
+        here, faulty = {name: value for name, value in members.items() if not _is_empty_list(value)}, _fields(problems)
         for condition in cls.conditions:
-            problems += condition.problems(here)
+            problems += [problem for problem in condition.problems(here) if problem.field not in faulty]
         if request is not None and not problems:
             problems += request.further()
         if problems or request is None:
             raise refused_fields(_ordered(cls, problems))
-        if cls.emptied:
-            object.__setattr__(request, "nulls", frozenset(nulls) & cls.emptied)
+        request.note_nulls(nulls)
         return request
 
-    nulls: ClassVar[frozenset[str]] = frozenset()
+    def note_nulls(self, names: Iterable[str]) -> None:
+        """What was given as ``null``: for an ordinary request nothing at all."""
 
     def further(self) -> Iterator[Problem]:
         """What is wrong between fields that are right each by itself."""
@@ -154,6 +152,25 @@ class Request(Message):
     def members(self) -> dict[str, Any]:
         """The fields that were given, as they are meant."""
         return {name: value for name, value in self.__dict__.items() if value is not None}
+
+
+class Update(Request):
+    """A request in which ``null`` empties what is ``emptied`` by it; everywhere else it is as good as absent."""
+
+    emptied: ClassVar[frozenset[str]] = frozenset()
+    _nulls: tuple[str, ...] = PrivateAttr(())
+
+    def note_nulls(self, names: Iterable[str]) -> None:
+        self._nulls = tuple(sorted(self.emptied.intersection(names)))
+
+    @property
+    def nulls(self) -> tuple[str, ...]:
+        """The fields to be emptied, in alphabetical order."""
+        return self._nulls
+
+
+def _fields(problems: Iterable[Problem]) -> frozenset[str]:
+    return frozenset(problem.field for problem in problems)
 
 
 def _is_empty_list(value: Any) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import get_args
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
@@ -18,14 +18,14 @@ TYPES: Mapping[str, str] = {
     "AN 1-50": "1 to 50 ASCII letters and digits",
     "A 1-3": "1 to 3 ASCII letters",
     "ANS 1-100": "1 to 100 printable characters, of any script",
-    "AS 1-50": "1 to 50 characters of names: letters of any script, spaces, `' ’ - .`",
+    "AS 1-50": "1 to 50 characters of names: letters of any script, spaces, `' \u2019 - .`",
     "flag": "0 or 1, also as a string; true and false are refused",
     "choice": "One of a list of values",
     "currency": "A numeric code of ISO 4217, with or without its leading zeros",
     "country": "A numeric code of ISO 3166-1, with or without its leading zeros",
     "date": "`YYYY-MM-DD`",
-    "list of …": f"A JSON list, a string with commas, or one value; at most {fields.ENTRIES} entries, each once. An empty "
-    "one counts as absent",
+    "list of …": f"A JSON list, a string with commas, or one value; at most {fields.ENTRIES} entries. An empty one "
+    "counts as absent",
     "series": "A string of entries with commas between them",
     "texts": "A JSON list of strings",
     "number, text, object, list": "Those of JSON; in answers only",
@@ -53,32 +53,28 @@ def of_field(field: FieldInfo) -> str:
 
 
 def of_rule(rule: rules.ValueRule) -> str:
-    """The type of a value that has to pass a rule."""
-    match rule:
-        case rules.NumberRule(shortest, longest):
-            return f"N {_length(shortest, longest)}"
-        case rules.DigitsRule(shortest, longest):
-            return f"digits {_length(shortest, longest)}"
-        case rules.RangeRule(lowest, highest):
-            return f"{lowest} to {highest}"
-        case rules.TextRule(shortest, longest, reason=reason):
-            return f"{_TEXTS[reason]} {_length(shortest, longest)}"
-        case rules.OneOfRule(meanings):
-            return "flag" if meanings is fields.FLAG else "choice"
-        case rules.LetterRule():
-            return "choice"
-        case rules.CodeRule(called=called):
-            return "currency" if "currency" in called else "country"
-        case rules.DayRule():
-            return "date"
-        case rules.ListRule(entry):
-            return f"list of {of_rule(entry)}"
-        case rules.SeriesRule():
-            return "series"
-        case rules.TextsRule():
-            return "texts"
-    raise TypeError(f"{type(rule).__name__} has no notation: add it to {__name__}")
+    """The type of a value that has to pass a rule. Raises: LookupError, for a rule without a notation."""
+    return _NOTATIONS[type(rule)](rule)
 
 
 def _length(shortest: int, longest: int) -> str:
     return str(longest) if shortest == longest else f"{shortest}-{longest}"
+
+
+def _chosen(rule: rules.OneOfRule) -> str:
+    return "flag" if rule.meanings is fields.FLAG else "choice"
+
+
+_NOTATIONS: Mapping[type[rules.ValueRule], Callable[[Any], str]] = {
+    rules.NumberRule: lambda rule: f"N {_length(rule.shortest, rule.longest)}",
+    rules.DigitsRule: lambda rule: f"digits {_length(rule.shortest, rule.longest)}",
+    rules.RangeRule: lambda rule: f"{rule.lowest} to {rule.highest}",
+    rules.TextRule: lambda rule: f"{_TEXTS[rule.reason]} {_length(rule.shortest, rule.longest)}",
+    rules.OneOfRule: _chosen,
+    rules.LetterRule: lambda _: "choice",
+    rules.CodeRule: lambda rule: "currency" if "currency" in rule.called else "country",
+    rules.DayRule: lambda _: "date",
+    rules.ListRule: lambda rule: f"list of {of_rule(rule.entry)}",
+    rules.SeriesRule: lambda _: "series",
+    rules.TextsRule: lambda _: "texts",
+}

@@ -9,8 +9,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from chalicelib.cards.protocol.account_messages import CreateAccount
 from chalicelib.cards.protocol.actions import Action
 from chalicelib.cards.protocol.card_blocks import WithDelivery
+from chalicelib.cards.protocol.card_messages import CreateCard
 from chalicelib.cards.protocol.holder_messages import WithHolder
 from chalicelib.cards.protocol.message import Needs, NeedsOne, Request
 from chalicelib.cards.protocol.rules import LetterRule, OneOfRule, SeriesRule, TextsRule
@@ -23,13 +25,14 @@ from infra.openapi.texts import table
 
 FILE = ROOT / "docs" / "card-api.md"
 BEGIN, END = "<!-- reference: begin -->", "<!-- reference: end -->"
-BLOCKS: Mapping[str, type[Request]] = {"Holder block": WithHolder, "Delivery and bulk block": WithDelivery}
-_COMMON = ("access_level",)
-_LONG = 6
-_NOTES = {
-    "Account statuses": "`createAccount` sets all but C.",
-    "Response codes": "A card that is not active is declined with the code of its status.",
+BLOCKS: Mapping[str, tuple[type[Request], type[Request]]] = {
+    "Holder block": (WithHolder, CreateAccount),
+    "Delivery and bulk block": (WithDelivery, CreateCard),
 }
+"""What several actions share, with a request that has the conditions."""
+_COMMON = ("access_level",)
+_FEW = 6
+_WIDTH = 120
 
 
 def text() -> str:
@@ -42,7 +45,7 @@ def text() -> str:
 
 def reference() -> str:
     """What stands between the marks."""
-    return "\n\n".join([*_types(), *_codes(), *_states(), *_lists(), *_actions()])
+    return "\n\n".join([*_types(), *_actions(), *_states(), *_lists(), *_codes()])
 
 
 # -- tables
@@ -53,21 +56,15 @@ def _types() -> Iterator[str]:
     yield table(("Type", "Meaning"), notation.TYPES.items())
 
 
-def _codes() -> Iterator[str]:
-    yield "## Status codes"
-    yield tables.status_codes()
-
-
 def _states() -> Iterator[str]:
     yield "## States"
-    yield "*yes*: the action may start. A number: it is refused with that status code. Reading is always possible."
+    yield "A number is the [status code](#status-codes) that the action is refused with. Reading is always possible."
     yield "### Account"
     yield tables.account_rules()
     yield "### Card"
     yield tables.card_rules()
-    yield "`changeCardStatus` changes a card's status"
+    yield "What `changeCardStatus` may change to what; else 4008. E comes by itself, when the month of expiry is over."
     yield tables.card_moves()
-    yield "and to any other with 4008. E comes by itself when the month of expiry is over."
 
 
 def _lists() -> Iterator[str]:
@@ -76,6 +73,11 @@ def _lists() -> Iterator[str]:
     for name in tables.LISTS:
         yield f"### {name}"
         yield tables.value_list(name)
+
+
+def _codes() -> Iterator[str]:
+    yield "## Status codes"
+    yield tables.status_codes()
 
 
 # -- actions
@@ -91,9 +93,9 @@ def _actions() -> Iterator[str]:
         )
     yield "### Every request"
     yield _envelope()
-    for name, block in BLOCKS.items():
+    for name, (block, model) in BLOCKS.items():
         yield f"### {name}"
-        yield _fields(block, [field for field in block.model_fields if field not in _COMMON])
+        yield _fields(model, [field for field in block.model_fields if field not in _COMMON])
     for actions in purposes.grouped().values():
         for action in actions:
             yield from _action(action)
@@ -122,11 +124,12 @@ def _need_of_envelope(name: str) -> str:
 
 def _action(action: Action) -> Iterator[str]:
     model = action.request
-    blocks = [name for name, block in BLOCKS.items() if issubclass(model, block)]
-    shared = {*_COMMON, *(field for name in blocks for field in BLOCKS[name].model_fields)}
+    blocks = {name: block for name, (block, _) in BLOCKS.items() if issubclass(model, block)}
+    shared = {*_COMMON, *(field for block in blocks.values() for field in block.model_fields)}
     own = [field for field in ordered(model) if field not in shared]
     yield f"### `{action.name}`"
-    yield f"{action.summary}. {' '.join(purposes.rules(action))}"
+    yield f"{action.summary}."
+    yield "\n".join(f"- {rule}" for rule in purposes.rules(action))
     if own:
         yield _fields(model, own)
     if blocks:
@@ -140,14 +143,17 @@ def _answer(action: Action) -> Iterator[str]:
     if action.answer is None:
         said = {"empty": "is `[]`", "empty object": "is `{}`", "id": "is `[]`, with `id` beside it"}
         yield f"`data` {said[action.shape]}."
-    else:
-        yield f"`data` is {'a list' if action.shape == 'list' else 'an object'}:"
-        yield table(("Answer field", "", "Type", "Meaning"), list(_answer_rows(action.answer, "")))
+        return
+    yield f"`data` is {'a list of objects' if action.shape == 'list' else 'an object'}:"
+    yield table(("Answer field", "", "Type", "Meaning"), list(_answer_rows(action.answer, "")))
     yield _block(examples.answer(action))
 
 
 def _fields(model: type[Request], names: Sequence[str]) -> str:
-    rows = [(f"`{name}`", _need(model, name), notation.of_field(model.model_fields[name]), _rule(model, name)) for name in names]
+    rows = [
+        (f"`{name}`", _need(model, name), notation.of_field(model.model_fields[name]), _rule(model, name))
+        for name in names
+    ]
     return table(("Request field", "", "Type", "Rule"), rows)
 
 
@@ -170,9 +176,9 @@ def _rule(model: Model, name: str) -> str:
 
 def _values(rule: OneOfRule | LetterRule) -> str:
     """The values where they are few, else where they are listed."""
-    name = next(name for name, (meanings, _) in tables.LISTS.items() if meanings is rule.meanings)
-    if len(rule.meanings) <= _LONG:
+    if len(rule.meanings) <= _FEW:
         return ", ".join(f"`{value}` {text}" for value, text in rule.meanings.items())
+    name = next(name for name, (meanings, _) in tables.LISTS.items() if meanings is rule.meanings)
     return f"see [{name}](#{re.sub('[^a-z0-9-]', '', name.lower().replace(' ', '-'))})"
 
 
@@ -185,4 +191,6 @@ def _answer_rows(model: Model, above: str) -> Iterator[tuple[str, str, str, str]
 
 
 def _block(value: Json) -> str:
-    return f"```json\n{json.dumps(value, indent=2, ensure_ascii=False)}\n```"
+    """An example, on one line if it fits."""
+    line = json.dumps(value, ensure_ascii=False)
+    return f"```json\n{line if len(line) <= _WIDTH else json.dumps(value, indent=2, ensure_ascii=False)}\n```"

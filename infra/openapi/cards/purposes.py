@@ -8,7 +8,7 @@ from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
 from chalicelib.cards.protocol.card_blocks import TRACK_NAME, WithEmbossing
 from chalicelib.cards.protocol.card_messages import PASSWORD_BYTES, ChangeCardAcsPassword, CreateCard
 from chalicelib.cards.protocol.fields import ENTRIES
-from chalicelib.cards.protocol.message import Request
+from chalicelib.cards.protocol.message import Request, Update
 from chalicelib.cards.protocol.simulator_messages import SimulateAuthorization
 from chalicelib.cards.protocol.states import MISMATCHES_A_DAY, PIN_TRIES
 from infra.openapi.cards import conditions
@@ -108,7 +108,7 @@ def rules(action: Action) -> list[str]:
 
 
 def _emptied(model: type[Request]) -> list[str]:
-    if not model.emptied:
+    if not issubclass(model, Update):
         return []
     names = [f"`{name}`" for name in model.model_fields if name in model.emptied]
     return [f"A field that is absent keeps its value; null empties {', '.join(names[:-1])} and {names[-1]}."]

@@ -14,9 +14,7 @@ from infra.openapi.texts import table
 
 LISTS: Mapping[str, tuple[Mapping[Any, str], tuple[str, ...]]] = {
     "Account statuses": (states.ACCOUNT_STATES, ()),
-    "Account statuses of a new account": (states.NEW_ACCOUNT_STATES, ()),
     "Card statuses": (states.CARD_STATES, ()),
-    "Card statuses that can be set": (states.CARD_STATES_TO_SET, ()),
     "PIN statuses": (states.PIN_STATES, ()),
     "Reason codes": (values.REASONS, ()),
     "Kinds of card": (values.KINDS_OF_CARD, ()),
@@ -30,7 +28,10 @@ LISTS: Mapping[str, tuple[Mapping[Any, str], tuple[str, ...]]] = {
     "Electronic commerce indicators": (values.ECI_INDICATORS, ()),
     "Response codes": (values.RESPONSE_CODES, ("response_code", "force_response_code")),
 }
-"""The value lists, and the fields that have their values without a rule that names the list."""
+"""The value lists, and the fields that have their values without a rule that names the list.
+
+Fields that take some of a list's values only say so by themselves.
+"""
 
 _YES = "yes"
 

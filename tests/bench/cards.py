@@ -1,0 +1,168 @@
+"""What the card API does with a request besides storage: its cost against reading and writing the same bodies as JSON.
+
+Storage answers at once with what it is told, and forgets what it is given. Cryptography of card data (sealing, keyed
+hashes, verification values) belongs to neither; what is measured without it has constants in its place.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from chalicelib.bootstrap import Hub
+from chalicelib.cards.accounts import Account
+from chalicelib.cards.card_data import CardData
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.keyring import Keyring
+from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.store import Item, Operation, Page, Put, Store, Update
+from infra.programme import file, loading
+from tests.cards.scenes import DELIVERY, EUR, EVERYDAY, GBP, GERMANY, HOLDER_BLOCK, USD
+from tests.foundation.fakes import FakeKms, FakeSecrets
+from tests.world import START
+
+GOALS = {"getAccounts": 8, "createCard": 12}
+ACCOUNT_ID = 1
+CREATE_CARD = {
+    "card_program_id": EVERYDAY,
+    "card_currency_ison": [EUR, GBP, USD],
+    "card_country_ison": GERMANY,
+    "card_virtual": 0,
+    "card_name_line_3": "ZOE ONEIL",
+    **HOLDER_BLOCK,
+    **DELIVERY,
+}
+REQUESTS: Mapping[str, Mapping[str, Any]] = {"getAccounts": {"account_id": ACCOUNT_ID}, "createCard": CREATE_CARD}
+
+
+class Instant(Store):
+    """Items in memory; once it is ``settled`` nothing is written any more."""
+
+    def __init__(self) -> None:
+        self._items: dict[tuple[str, str, str], Item] = {}
+        self._settled = False
+
+    def settle(self) -> None:
+        self._settled = True
+
+    def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
+        return [self._items.get(_place(table, key)) for table, key in keys]
+
+    def put(self, table: str, item: Item, condition: Any = None) -> None:
+        if not self._settled:
+            self._items[_place(table, item)] = item
+
+    def transact(self, operations: Sequence[Operation]) -> None:
+        for each in operations:
+            if isinstance(each, Put):
+                self.put(each.table, each.item)
+            elif isinstance(each, Update) and not self._settled:
+                self.update(each.table, each.key, set=each.set, add=each.add)
+
+    def update(self, table: str, key: Item, **changes: Any) -> Item:
+        item = self._items.setdefault(_place(table, key), dict(key))
+        item |= changes.get("set") or {}
+        for name, number in (changes.get("add") or {}).items():
+            item[name] = item.get(name, 0) + number
+        return item
+
+    def query(self, table: str, partition: tuple[str, Any], **_: Any) -> Page:
+        rows = [item for place, item in self._items.items() if place[:2] == (table, partition[1])]
+        return Page(rows, None)
+
+
+def _place(table: str, key: Item) -> tuple[str, str, str]:
+    return table, str(key.get("owner", key.get("claim"))), str(key.get("part"))
+
+
+class NoCryptography(CardData):
+    """Card data that cost nothing."""
+
+    def __init__(self) -> None:
+        """No keys."""
+
+    def seal(self, card_id: int, field: Any, text: str) -> bytes:
+        return b"sealed"
+
+    def lookup(self, pan: str) -> str:
+        return "hash"
+
+    def fingerprint(self, text: str) -> str:
+        return "hash"
+
+    def key_version(self) -> int:
+        return 1
+
+    def cvc2(self, pan: str, year: int, month: int, version: int) -> str:
+        return "123"
+
+    def pvv(self, pan: str, pin: str, version: int) -> str:
+        return "1234"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A process that answers, and a request: its body, and the answer that it gets."""
+
+    ask: Callable[[], str]
+    body: bytes
+    answer: str
+
+    def bare(self) -> None:
+        """What cannot be done without: the same bodies, read and written by the standard library."""
+        json.loads(self.body)
+        json.dumps(self.written)
+
+    @property
+    def written(self) -> Any:
+        return self._written
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_written", json.loads(self.answer))
+
+
+def asked(action: str, *, cryptography: bool = True, reference: bool = False) -> Asked:
+    """One request, again and again, at a process whose caches are warm."""
+    hub, credentials = _process(cryptography)
+    envelope = {**credentials, "action": action, "api_version": "1.2"}
+    envelope |= {"request_reference_id": "reference-000001"} if reference else {}
+    body = json.dumps(envelope | REQUESTS[action]).encode()
+    answer = hub.card_api.answer(body)
+    assert json.loads(answer)["status"] == "success", answer
+    return Asked(lambda: hub.card_api.answer(body), body, answer)
+
+
+def _process(cryptography: bool) -> tuple[Hub, Mapping[str, str]]:
+    hub = Hub(Settings.from_environment({"STAGE": "local"}), ManualClock(START))
+    store, secrets = Instant(), FakeSecrets()
+    hub.__dict__ |= {"store": store, "secrets": secrets}
+    hub.__dict__["keyring"] = Keyring(secrets, FakeKms(), "keys", hub.clock)
+    hub.card_keys._kms = FakeKms()
+    hub.keyring.initialise()
+    hub.card_keys.initialise()
+    if not cryptography:
+        hub.__dict__["card_data"] = NoCryptography()
+    made = loading.load(hub, file.read(file.DEMO.read_text(encoding="utf-8"), "local"))
+    store.transact([_account().making("bench")])
+    store.settle()
+    return hub, asdict(made[0].secrets["full"])
+
+
+def _account() -> Account:
+    return Account(
+        id=ACCOUNT_ID,
+        manager_id=1,
+        access_level=0,
+        holder_id=1,
+        currency=EUR,
+        status="A",
+        program_id=501,
+        fee_group_id=301,
+        risk_group_id=401,
+        limit_group_id=211,
+        updated_at=1_772_442_000,
+    )

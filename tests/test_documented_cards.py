@@ -1,0 +1,221 @@
+"""What the card API's page says of actions, fields, codes, lists and states is what the tables have."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from chalicelib.cards import authentications, authorizing, cards, credentials, dispatch, holders, references
+from chalicelib.cards.protocol import card_blocks, holder_messages, states, values
+from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
+from chalicelib.cards.protocol.fields import ENTRIES
+from chalicelib.cards.protocol.message import ENVELOPE, Request
+from chalicelib.cards.protocol.status_codes import Status
+from infra.openapi.cards.tables import LISTS
+from tests.documents import DOCUMENTS, blocks, rows, section, tables
+
+PAGE = DOCUMENTS["docs/card-api.md"]
+EVERY: Mapping[str, Action] = {**ACTIONS, **SIMULATED}
+EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
+HOURS, DAYS = 3600, 24 * 3600
+BLOCKS = {
+    "the [holder block](#holder-block)": "### Holder block",
+    "the [delivery and bulk block](#delivery-and-bulk-block)": "### Delivery and bulk block",
+}
+
+
+def of_action(action: Action) -> str:
+    return section(PAGE, f"### `{action.name}`")
+
+
+def fields(text: str, head: str) -> dict[str, str]:
+    """The fields of the tables that are headed so, and whether each is mandatory."""
+    return {row[0]: row[1] for table in tables(text) if table[0][0] == head for row in table[2:]}
+
+
+def table(heading: str, first: str) -> dict[str, list[str]]:
+    """The first table below a heading whose first column is headed ``first``: other cells by the first one."""
+    found, *_ = [each[2:] for each in tables(section(PAGE, heading)) if each[0][0] == first]
+    return {row[0]: row[1:] for row in found}
+
+
+# -- Actions
+
+
+def test_every_action_is_documented_and_no_other() -> None:
+    found = re.findall("^### `([A-Za-z0-9]+)`$", PAGE, re.MULTILINE)
+    listed = [
+        row for group in ("Accounts", "Cards", "Holders", "Simulator") for row in table("## Actions", group).items()
+    ]
+
+    assert sorted(found) == sorted(EVERY)
+    assert {re.sub(r"\[(.+)\]\(.*", r"\1", name): cells for name, cells in listed} == {
+        name: [action.summary, action.effect] for name, action in EVERY.items()
+    }
+
+
+def test_every_field_of_the_envelope_is_documented_and_no_other() -> None:
+    assert fields(section(PAGE, "### Every request"), "Envelope field").keys() == ENVELOPE | Request.model_fields.keys()
+
+
+@EACH
+def test_every_field_of_a_request_is_documented_and_no_other(action: Action) -> None:
+    text = of_action(action)
+    found = fields(text, "Request field")
+    for link, heading in BLOCKS.items():
+        found |= fields(section(PAGE, heading), "Request field") if link in text else {}
+    declared = {name: field for name, field in action.request.model_fields.items() if name not in Request.model_fields}
+
+    assert found.keys() == declared.keys()
+    assert {name for name, need in found.items() if need == "mandatory"} == {
+        name for name, field in declared.items() if field.is_required()
+    }
+
+
+@EACH
+def test_every_field_of_an_answer_is_documented_and_no_other(action: Action) -> None:
+    found = fields(of_action(action), "Answer field")
+    inside = {name for name in found if "." in name}
+
+    assert found.keys() - inside == (action.answer.model_fields.keys() if action.answer else set())
+    assert {name.partition(".")[0] for name in inside} <= {"expiration"}
+
+
+@EACH
+def test_the_examples_of_an_action_fit_its_models(action: Action) -> None:
+    request, *answers = [json.loads(block) for block in blocks(of_action(action), "json")]
+
+    action.request.read_fields(request)
+    assert request["action"] == action.name
+    assert len(answers) == (action.answer is not None)
+    for answer in answers:
+        assert action.answer is not None
+        for entry in answer["data"] if action.shape == "list" else [answer["data"]]:
+            action.answer.read(entry)
+
+
+def test_the_blocks_are_those_of_the_tables() -> None:
+    holder, delivery = (fields(section(PAGE, heading), "Request field") for heading in BLOCKS.values())
+
+    assert holder.keys() == {"holder_id", *holder_messages.HOLDER_BLOCK}
+    assert delivery.keys() == {*card_blocks.DELIVERY_BLOCK}
+    assert {name for name, need in delivery.items() if need == "conditional"} == {
+        *card_blocks.DELIVERY_MANDATORY,
+        *card_blocks.BULK_MANDATORY,
+    }
+
+
+def test_no_word_in_code_is_made_up() -> None:
+    models = [model for action in EVERY.values() for model in (action.request, action.answer) if model]
+    known = {name for model in models for name in model.model_fields} | ENVELOPE | EVERY.keys()
+    known |= {"status", "duplicated", "data", "status_code", "message", "year", "month"}
+    prose = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
+    words = set(re.findall(r"`((?:[a-z]+_[a-z0-9_]+|(?:[a-z0-9]+[A-Z])[A-Za-z0-9]+))(?: [01])?`", prose))
+
+    assert words - known == set()
+
+
+# -- Tables
+
+
+def test_the_status_codes_are_complete() -> None:
+    assert table("## Status codes", "Code") == {
+        str(status.value): [status.meaning, "yes" if status.is_kept else "no"] for status in Status
+    }
+
+
+def test_every_value_list_is_documented_and_no_other() -> None:
+    every = {name: found for module in (values, states) for name, found in vars(module).items() if name[0] != "_"}
+    lists = [
+        found for found in every.values() if isinstance(found, dict) and isinstance(next(iter(found.values())), str)
+    ]
+    headings = re.findall("^### (.+)$", section(PAGE, "## Value lists"), re.MULTILINE)
+
+    assert headings == list(LISTS)
+    for name, (meanings, _) in LISTS.items():
+        assert table(f"### {name}", "Value") == {str(value): [meaning] for value, meaning in meanings.items()}
+    for found in lists:
+        assert any(found.items() <= meanings.items() for meanings, _ in LISTS.values()), found
+
+
+@pytest.mark.parametrize(("heading", "rules"), [("### Account", states.ACCOUNT_RULES), ("### Card", states.CARD_RULES)])
+def test_the_states_of_accounts_and_cards_are_those_of_the_table(heading: str, rules: Any) -> None:
+    found = table(heading, "Action")
+
+    assert found == {
+        action: ["yes" if status is None else str(status.value) for status in rule.values()]
+        for action, rule in rules.items()
+    }
+
+
+def test_the_changes_of_a_cards_status_are_those_of_the_table() -> None:
+    assert {before: set(after.split(", ")) for before, (after,) in table("### Card", "From").items()} == {
+        before: set(after) for before, after in states.CARD_MOVES.items()
+    }
+
+
+def test_the_response_codes_of_cards_that_are_not_active_are_those_of_the_authorizer() -> None:
+    assert table("## Cards from order to end", "Status") == {
+        state: [code] for state, code in authorizing._BY_STATE.items()
+    }
+
+
+def test_the_states_of_a_request_of_3_d_secure_are_those_of_the_record() -> None:
+    found = table("### 3-D Secure", "State of the request")
+    stored = {authentications.WAITING, authentications.CONFIRMED, authentications.REFUSED, authentications.FAILED}
+
+    assert {word for cell in found for word in cell.split(", ")} == {*stored, "expired"}
+    assert found["failed"][1].startswith(f"{authentications.TRIES} wrong")
+    assert found["expired"][1].startswith(f"{authentications.VALID_SECONDS} seconds")
+
+
+# -- Rules in words
+
+
+def test_the_order_of_checks_names_codes_that_exist() -> None:
+    said = list(table("## Calling", "Order of checks").values())
+    told = [code for (cell,) in said for code in re.findall("[0-9]{4}", cell)]
+
+    assert {int(code) for code in told} <= set(Status)
+    assert dispatch.BODY_BYTES == 1_000_000, "the words on bodies say so"
+
+
+def test_the_rights_of_credentials_are_the_codes() -> None:
+    modes = table("## Credentials", "Mode")
+
+    assert tuple(modes) == credentials.MODES
+    rights = table("## Credentials", "Right")
+    assert {*re.findall("`(.+?)`", "`pan`, `pin`, `cvc2`, `acs_password`")} | {"expiry"} == set(credentials.FIELDS)
+    assert "0 to 1000" in rights["Level"][0]
+
+
+def test_how_long_answers_are_kept_is_the_codes() -> None:
+    found = table("## Repeats", "The same credential sends again")
+    reveals = [name for name, action in ACTIONS.items() if action.effect == "reveal"]
+    sealing = [name for name, action in ACTIONS.items() if action.seals]
+
+    assert f"for {references.KEPT // DAYS} days" in found["The same reference and the same fields"][0]
+    assert f"{', '.join(sealing)} after {references.CARD_DATA_KEPT // HOURS} hours" in found
+    assert set(reveals) == set(next(name for name in found if name.startswith("getPin")).split(", "))
+
+
+def test_the_numbers_of_cards_and_holders_are_the_codes() -> None:
+    found = {name: cell for name, (cell,) in table("## Cards from order to end", "Subject").items()}
+
+    assert f"After {states.PIN_TRIES} wrong ones" in found["PIN"]
+    assert found["Wrong card data at activateCard, wrong CVC2s"].startswith(f"{states.MISMATCHES_A_DAY} of each")
+    assert re.findall("[0-9]+", found["Limits"]) == [str(ENTRIES), str(holders.ACCOUNTS), str(cards.ACCOUNTS)]
+    for code in re.findall("(?:with|of .+? card) with ([0-9]{2})", found["Reissue"]):
+        assert code in values.RESPONSE_CODES
+    for code in set(re.findall(r"\b[0-9]{2}\b", section(PAGE, "## Cards from order to end"))) & {"62", "46", "57"}:
+        assert code in values.RESPONSE_CODES
+
+
+def test_every_table_row_is_whole() -> None:
+    for each in tables(PAGE):
+        assert {len(row) for row in each} == {len(each[0])}, each[0]
+    assert rows(PAGE)
