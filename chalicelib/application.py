@@ -88,4 +88,4 @@ def _card_answer(status: int) -> Response:
         refused_call = Refused(Status.NOT_JSON)
     else:
         refused_call = Refused(Status.INTERNAL)
-    return text_answer(envelope.error(refused_call), JSON, status)
+    return text_answer(envelope.error(refused_call), JSON, status, {"Allow": "POST"} if status == 405 else {})

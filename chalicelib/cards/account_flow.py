@@ -39,14 +39,7 @@ class AccountFlow:
         uses = [("account_programme", programme.id)]
         operations: list[Operation] = []
         if holder is None:
-            made = new_holder(
-                call,
-                self.sequences.next("holder"),
-                request,
-                level=programme.holder_access_level,
-                group_id=programme.holder_limit_group_id,
-                programme=uses[0],
-            )
+            made = new_holder(call, self.sequences.next("holder"), programme)
             holder_id = made.id
             operations.append(replace(made, account_ids=frozenset((number,))).making(call.write_id))
             uses += limits_of(made)
@@ -101,13 +94,13 @@ class AccountFlow:
         return Outcome(operations=[change], uses=[("account_programme", programme.id)])
 
     def assign_account_to_risk_rule_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "risk_group", "risk_group_id", call.request.risk_rule_group_id)
+        return self._assigned(call, "risk_group", "risk_rule_group_id")
 
     def assign_account_to_fee_rule_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "fee_group", "fee_group_id", call.request.fee_group_id)
+        return self._assigned(call, "fee_group", "fee_group_id")
 
     def assign_account_to_limit_rule_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "limit_group", "limit_group_id", call.request.limit_group_id)
+        return self._assigned(call, "limit_group", "limit_group_id")
 
     def get_accounts(self, call: Call) -> Outcome:
         request: GetAccounts = call.request
@@ -144,14 +137,15 @@ class AccountFlow:
                 raise refused_field("cards", "length", f"has a card with {ACCOUNTS} accounts, and no card has more")
         return holder, cards
 
-    def _assigned(self, call: Call, kind: str, member: str, number: int) -> Outcome:
+    def _assigned(self, call: Call, kind: str, field: str) -> Outcome:
+        """The account with the group that ``field`` names, one of those that its programme allows. Raises: Refused."""
+        number: int = getattr(call.request, field)
         account = call.find(Account, call.request.account_id)
-        if kind == "limit_group":
-            group = groups.limit_group(call.catalogue, LIMIT_OF_ACCOUNT, number)
-        else:
-            group = groups.entry(call.catalogue, kind, number)
+        programme = groups.account_programme(call.catalogue, account.program_id)
+        allowed = getattr(programme, f"{kind}_ids") or (number,)
+        group = groups.allowed_one(call.catalogue, kind, field, number, allowed, LIMIT_OF_ACCOUNT)
         account.require(call.action.name)
-        change = account.changing(call.write_id, **{member: number}, updated_at=call.now)
+        change = account.changing(call.write_id, **{f"{kind}_id": number}, updated_at=call.now)
         return Outcome(operations=[change], uses=[group])
 
 

@@ -13,7 +13,6 @@ from chalicelib.cards.cards import Card
 from chalicelib.cards.protocol.card_messages import ActivateCard, ChangeCardStatus
 from chalicelib.cards.protocol.states import CARD_MOVES, PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.protocol.values import LIMIT_OF_CARD
 from chalicelib.cards.record import present
 from chalicelib.cards.shown import card_shown
 
@@ -79,16 +78,16 @@ class CardFlow:
         return _changed(call, self._changeable(call), participating=call.request.participating)
 
     def assign_card_to_fees_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "fee_group", call.request.fees_group_id)
+        return self._assigned(call, "fee_group", "fees_group_id")
 
     def assign_card_to_limits_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "limit_group", call.request.limits_group_id)
+        return self._assigned(call, "limit_group", "limits_group_id")
 
     def assign_card_to_usage_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "usage_group", call.request.usages_group_id)
+        return self._assigned(call, "usage_group", "usages_group_id")
 
     def assign_card_to_risk_rule_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "risk_group", call.request.risk_rules_group_id)
+        return self._assigned(call, "risk_group", "risk_rules_group_id")
 
     def get_design(self, call: Call) -> Outcome:
         programme = groups.card_programme(call.catalogue, call.request.program_id)
@@ -105,12 +104,12 @@ class CardFlow:
         card.require(call.action.name, call.now)
         return card
 
-    def _assigned(self, call: Call, kind: str, number: int) -> Outcome:
+    def _assigned(self, call: Call, kind: str, field: str) -> Outcome:
+        """The card with the group that ``field`` names, one of those that its programme allows. Raises: Refused."""
+        number: int = getattr(call.request, field)
         card = call.find(Card, call.request.card_id)
-        if kind == "limit_group":
-            group = groups.limit_group(call.catalogue, LIMIT_OF_CARD, number)
-        else:
-            group = groups.entry(call.catalogue, kind, number)
+        programme = groups.card_programme(call.catalogue, card.program_id)
+        group = groups.allowed_one(call.catalogue, kind, field, number, getattr(programme, f"{kind}_ids"))
         card.require(call.action.name, call.now)
         return Outcome(operations=[card.changing(call.write_id, **{f"{kind}_id": number})], uses=[group])
 

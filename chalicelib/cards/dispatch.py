@@ -41,6 +41,7 @@ _AUDITED: Mapping[str, CardField] = {
     "expiry_year": "expiry",
 }
 """The members of answers that are card data."""
+_LEVELS = ("access_level", "holder_access_level")
 _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 
 
@@ -151,7 +152,7 @@ class Dispatch:
         self.programmes.mark_used(call.catalogue, outcome.uses)
         answer = envelope.success(call.action, outcome.data, outcome.id)
         kept, whole = answer, None
-        if call.action.seals:
+        if call.action.seals and call.claim is not None:
             kept, whole = envelope.success(call.action, envelope.without_card_data(outcome.data), None), answer
         self._write(call, outcome.operations, kept, whole)
         _audit(call.credential, call.request, outcome.data)
@@ -229,9 +230,10 @@ def _envelope(members: Mapping[str, Any]) -> str | None:
 
 def _permit(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
     """Hold a request against the credential's level, its actions and its modes. Raises: Refused."""
-    asked = str(members.get("access_level", ""))
-    if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
-        raise Refused(Status.LEVEL_TOO_HIGH)
+    for name in _LEVELS:
+        asked = str(members.get(name, ""))
+        if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
+            raise Refused(Status.LEVEL_TOO_HIGH, f"{name} is above the credential's")
     if not credential.allows(action.name):
         raise Refused(Status.NOT_ALLOWED, "the credential does not allow this action")
     if action.field is not None and disclosure.is_absent(credential, action.field):

@@ -8,7 +8,7 @@ from typing import TypeVar
 from chalicelib.cards.catalogue import AccountProgramme, CardProgramme, Catalogue
 from chalicelib.cards.programmes import Reference
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
+from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT, LIMIT_OF_CARD
 
 T = TypeVar("T")
 
@@ -41,9 +41,16 @@ def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> Reference
     return "limit_group", number
 
 
-def entry(catalogue: Catalogue, kind: str, number: int) -> Reference:
-    """An entry of a kind. Raises: Refused."""
-    _found(catalogue.of(kind), number, _MISSING[kind])
+def allowed_one(
+    catalogue: Catalogue, kind: str, field: str, number: int, allowed: Sequence[int], limit_type: int = LIMIT_OF_CARD
+) -> Reference:
+    """An entry that ``field`` names, if it is there and the programme allows it. Raises: Refused."""
+    if kind == "limit_group":
+        limit_group(catalogue, limit_type, number)
+    else:
+        _found(catalogue.of(kind), number, _MISSING[kind])
+    if number not in allowed:
+        raise refused_field(field, "value", "is not allowed by the programme")
     return kind, number
 
 
@@ -56,22 +63,19 @@ def chosen(
     """
     if number is None:
         return kept if kept in allowed and kept is not None else allowed[0]
-    _found(catalogue.of(kind), number, _MISSING[kind])
-    if number not in allowed:
-        raise refused_field(field, "value", "is not allowed by the programme")
-    return number
+    return allowed_one(catalogue, kind, field, number, allowed)[1]
 
 
 def account_limit_group(
     catalogue: Catalogue, field: str, number: int | None, allowed: Sequence[int], default: int | None = None
 ) -> int | None:
-    """The limit group of a new account: what is asked for, or the programme's, which may have none. Raises: Refused."""
+    """The limit group of a new account: what is asked for, or the programme's, which may have none.
+
+    A programme that names no groups allows all of them. Raises: Refused.
+    """
     if number is None:
         return default if default is not None else next(iter(allowed), None)
-    limit_group(catalogue, LIMIT_OF_ACCOUNT, number)
-    if allowed and number not in allowed:
-        raise refused_field(field, "value", "is not allowed by the programme")
-    return number
+    return allowed_one(catalogue, "limit_group", field, number, allowed or (number,), LIMIT_OF_ACCOUNT)[1]
 
 
 def _found(entries: Mapping[int, T], number: int, missing: Status) -> T:

@@ -9,6 +9,7 @@ from typing import Any
 from chalicelib.cards.accounts import Account
 from chalicelib.cards.call import Call, Outcome, own_level
 from chalicelib.cards.cards import Card
+from chalicelib.cards.catalogue import AccountProgramme, CardProgramme
 from chalicelib.cards.groups import limit_group
 from chalicelib.cards.holders import DETAILS, Holder
 from chalicelib.cards.protocol.holder_messages import CreateHolder, UpdateHolder, WithHolder
@@ -18,8 +19,11 @@ from chalicelib.cards.record import present
 from chalicelib.cards.sequences import Sequences
 from chalicelib.cards.shown import account_shown, holder_shown
 
-_OF_BLOCK = {"zip_code": "holder_zipcode", "holder_limit_group_id": "holder_limit_group_id"}
-_AS_IS = ("kyc_completion_level", "kyc_document_expiration_date", "holder_locale")
+_OF_BLOCK = {"zip_code": "holder_zipcode", **{name: name for name in WithHolder.model_fields if name in DETAILS}}
+_BLOCK = tuple(
+    (name, field) for name in DETAILS if (field := _OF_BLOCK.get(name, f"holder_{name}")) in WithHolder.model_fields
+)
+"""What is known of a holder, with the fields of a holder block that tell it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,29 +81,26 @@ class HolderFlow:
         return Outcome([account_shown(account, with_status_change=False) for account in accounts])
 
 
-def new_holder(
-    call: Call, number: int, request: WithHolder, *, level: int, group_id: int | None, programme: tuple[str, int]
-) -> Holder:
-    """The holder that a holder block describes; ``level`` and ``group_id`` are the programme's defaults.
-
-    Raises: Refused.
-    """
-    members = {name: getattr(request, _OF_BLOCK.get(name, _block_name(name)), None) for name in DETAILS}
-    group = request.holder_limit_group_id or group_id
+def new_holder(call: Call, number: int, programme: AccountProgramme | CardProgramme) -> Holder:
+    """The holder that a request's holder block describes, with the programme's defaults. Raises: Refused."""
+    request: WithHolder = call.request
+    given, kind = request.__dict__, "card" if isinstance(programme, CardProgramme) else "account"
+    members = {name: given[field] for name, field in _BLOCK}
+    group = request.holder_limit_group_id or programme.holder_limit_group_id
     if group is not None:
         limit_group(call.catalogue, LIMIT_OF_HOLDER, group)
     return Holder(
         id=number,
         manager_id=call.manager_id,
-        access_level=level if request.holder_access_level is None else request.holder_access_level,
+        access_level=_or(request.holder_access_level, programme.holder_access_level),
         holder_type=request.holder_type or PERSONAL,
         details=present({**members, "holder_limit_group_id": group}),
-        programme=list(programme),
+        programme=[f"{kind}_programme", programme.id],
     )
 
 
-def _block_name(name: str) -> str:
-    return name if name in _AS_IS else f"holder_{name}"
+def _or(wished: int | None, otherwise: int) -> int:
+    return otherwise if wished is None else wished
 
 
 def _details(members: Mapping[str, Any]) -> dict[str, Any]:

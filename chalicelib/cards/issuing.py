@@ -31,7 +31,7 @@ from chalicelib.foundation.store import Operation
 
 _DRAWN_FROM = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789"
 """What passwords are drawn from: letters and digits that are not taken for each other."""
-_DRAWN = 12
+_LENGTH = 12
 
 
 _CHOICES = (
@@ -98,9 +98,8 @@ class Issuing:
             thermal_line_1=request.card_thermal_line_1,
             thermal_line_2=request.card_thermal_line_2,
             **members,
+            **(pin_members(self.card_data, number, pan, pin, version) if pin is not None else {}),
         )
-        if pin is not None:
-            card = replace(card, **pin_members(self.card_data, number, pan, pin, version))
         operations = [
             *owned.operations,
             card.making(call.write_id),
@@ -134,14 +133,7 @@ class Issuing:
         uses: list[tuple[str, int]] = []
         numbers = self.sequences.take("account", len(currencies)) if currencies else []
         if holder is None:
-            made = new_holder(
-                call,
-                self.sequences.next("holder"),
-                request,
-                level=programme.holder_access_level,
-                group_id=programme.holder_limit_group_id,
-                programme=("card_programme", programme.id),
-            )
+            made = new_holder(call, self.sequences.next("holder"), programme)
             holder_id, uses = made.id, limits_of(made)
             operations.append(replace(made, account_ids=frozenset(numbers) or None).making(call.write_id))
         else:
@@ -256,7 +248,12 @@ def created(call: Call, card_data: CardData, card: Card, pan: str, pin: str | No
 
 
 def new_password() -> str:
-    return "".join(secrets.choice(_DRAWN_FROM) for _ in range(_DRAWN))
+    """Twelve letters and digits, each password as likely as any other."""
+    drawn, number = "", secrets.randbelow(len(_DRAWN_FROM) ** _LENGTH)
+    for _ in range(_LENGTH):
+        number, place = divmod(number, len(_DRAWN_FROM))
+        drawn += _DRAWN_FROM[place]
+    return drawn
 
 
 def _validity(request: CreateCard, programme: CardProgramme) -> int:

@@ -42,7 +42,7 @@ class Record:
 
     def making(self, write_id: str) -> Put:
         """The write that makes the record; it fails if one stands there."""
-        kept = {name: value for name in _names(type(self)) if (value := getattr(self, name)) is not None}
+        kept = {name: value for name, value in vars(self).items() if value is not None}
         return Put(TABLE, {**self.key(self.id)[1], **kept, "written_by": write_id}, absent("owner"))
 
     def changing(self, write_id: str, **members: Any) -> Update:

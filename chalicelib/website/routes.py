@@ -65,7 +65,7 @@ def _described(name: str) -> View:
     def described(incoming: Incoming) -> Response:
         """An OpenAPI document; a caller who has it already is told so (304)."""
         settings = hub().settings
-        found = description(name, settings.public_url if name == "tpp" else settings.bank_api_url)
+        found = description(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)
         headers = {"Cache-Control": "public, max-age=300", "ETag": found.tag}
         if found.is_known(incoming.headers.get("if-none-match", "")):
             return text_answer("", JSON, 304, headers)

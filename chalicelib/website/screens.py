@@ -12,8 +12,8 @@ from chalicelib.website.descriptions import DOCUMENTS
 class Screen:
     """An API specification screen: the last part of its address, its title, and the document and tag that it shows.
 
-    Without a ``tag`` it shows the whole document. ``note`` is what one has to know besides, ``sandbox_note`` what one
-    has to know where the demonstration banks are.
+    Without a ``tag`` it shows the whole document, action by action. ``note`` is what one has to know besides,
+    ``sandbox_note`` what one has to know where the demonstration banks and programmes are.
     """
 
     name: str
@@ -32,11 +32,16 @@ _REFERENCES = (
     "The demonstration banks let a payment fail as its reference says: TEST-NO-FUNDS, TEST-REFUSED, TEST-TIMEOUT, "
     "TEST-MALFORMED, TEST-LATE-REJECT, TEST-UNKNOWN."
 )
+_ACTIONS = (
+    "Every action is a POST to one address, which the action in its body tells apart. What is sent again with the same "
+    "request_reference_id gets the same answer: each example has a new one."
+)
+_DEMONSTRATION = "On a local stack, make run prints the credential of a demonstration programme."
 _SCREENS = (
     Screen("authorization", "Authorization", "tpp", "Authorization", _PSU),
     Screen("account", "Account", "tpp", "Account", _PSU),
     Screen("payments", "Payments", "tpp", "Payments", _CONFIRMATION, _REFERENCES),
-    Screen("cards", "Cards", "cards", None),
+    Screen("cards", "Cards", "cards", None, _ACTIONS, _DEMONSTRATION),
 )
 SCREENS: Sequence[Screen] = tuple(screen for screen in _SCREENS if screen.document in DOCUMENTS)
 """The screens whose document exists."""

@@ -23,15 +23,25 @@ from chalicelib.website.screens import SCREENS, Screen
 _PICTURES = "'self' data:"
 """Swagger UI's style sheet has its pictures in itself."""
 _METHODS = ("get", "post", "put", "patch", "delete")
+_SIMULATOR = "/simulator"
+"""What there is outside ``prod`` only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One call of a document."""
+    """One call of a document, or one action of a call that has several; ``place`` is its path, or the action."""
 
     method: str
-    path: str
+    place: str
     summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Operations that stand together; without a title where there is one group only."""
+
+    title: str
+    operations: Sequence[Operation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,7 @@ def screen(visit: Visit) -> Response:
             label="To the API",
         )
     journey = hub().journeys.find(visit.email, visit.field("state")) if visit.email else None
-    about, operations = _contents(found)
+    about, groups = _contents(found)
     return page(
         visit,
         "specification.html",
@@ -66,7 +76,7 @@ def screen(visit: Visit) -> Response:
         screen=found,
         screens=SCREENS,
         about=about,
-        operations=operations,
+        groups=groups,
         user=digest(visit.email) if visit.email else "",
         clients=_suggestions(visit.email) if visit.email else (),
         payment_callback=_payment_page(),
@@ -77,21 +87,34 @@ def screen(visit: Visit) -> Response:
 
 
 @cache
-def _contents(shown: Screen) -> tuple[str, Sequence[Operation]]:
+def _contents(shown: Screen) -> tuple[str, Sequence[Group]]:
     """What a screen is about, in a sentence, and its operations in the document's order."""
     document = jsontext.loads(description(shown.document, hub().settings.public_url).text)
-    abouts = {tag["name"]: tag.get("description", "") for tag in document.get("tags", ())}
-    about = abouts.get(shown.tag) or document["info"].get("summary", "")
-    return about, [
-        Operation(method.upper(), path, operation.get("summary", ""))
+    if shown.tag is None:
+        return document["info"]["summary"], _actions(document)
+    abouts = {tag["name"]: tag["description"] for tag in document["tags"]}
+    operations = [
+        Operation(method.upper(), path, operation["summary"])
         for path, operations in document["paths"].items()
         for method, operation in operations.items()
-        if method in _METHODS and _is_shown(shown, operation)
+        if method in _METHODS and shown.tag in operation["tags"]
     ]
+    return abouts[shown.tag], [Group("", operations)]
 
 
-def _is_shown(shown: Screen, operation: dict[str, Any]) -> bool:
-    return shown.tag is None or shown.tag in operation.get("tags", ())
+def _actions(document: dict[str, Any]) -> Sequence[Group]:
+    """The actions of a document whose operations have several, in groups; those that this stage has."""
+    groups: dict[str, list[Operation]] = {}
+    for path, operations in document["paths"].items():
+        if path == _SIMULATOR and not hub().settings.is_sandbox:
+            continue
+        for method, operation in operations.items():
+            content = operation["requestBody"]["content"]["application/json"]
+            for action, reference in content["schema"]["discriminator"]["mapping"].items():
+                schema = document["components"]["schemas"][reference.rpartition("/")[2]]
+                made = Operation(method.upper(), action, content["examples"][action]["summary"])
+                groups.setdefault(schema["x-group"], []).append(made)
+    return [Group(title, operations) for title, operations in groups.items()]
 
 
 def _suggestions(email: str) -> Sequence[Suggestion]:

@@ -24,6 +24,7 @@ def document(
     title: str,
     introduction: str,
     *,
+    summary: str = "",
     tags: Sequence[tuple[str, str]],
     paths: Mapping[str, Json],
     components: Json,
@@ -34,6 +35,7 @@ def document(
         "openapi": "3.1.1",
         "info": {
             "title": title,
+            **({"summary": summary} if summary else {}),
             "version": version(),
             "description": introduction,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},

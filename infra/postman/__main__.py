@@ -27,8 +27,10 @@ def write(target: Path) -> list[Path]:
     os.environ |= stack["environment"]
     base, client_id = stack["base_url"], stack["client"]["client_id"]
     documents = {name: make() for name, make in DOCUMENTS.items()}
+    credential = stack["programme"]["credentials"]["full"]
+    collection = build(documents, base, client_id, prepare(stack), credential)
     made = {
-        target / "causeway.postman_collection.json": build(documents, base, client_id, prepare(stack)),
+        target / "causeway.postman_collection.json": collection,
         target / "causeway.postman_environment.json": environment(base, client_id),
     }
     for file, content in made.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.foundation.identifiers import new_uuid
@@ -27,9 +27,9 @@ from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
 from infra.openapi.models import example, meaning
+from infra.postman import cards
+from infra.postman.item import Json, Request
 from infra.postman.scene import AtBank
-
-Json = dict[str, Any]
 
 _FORMAT = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 _REVOKE = "/tpp/token/revoke"
@@ -41,17 +41,24 @@ _HEADERS: Mapping[str, str] = {
 _ASYNC = {"Prefer": "respond-async"}
 _INTRODUCTION = (
     "Made by `make postman` from the OpenAPI documents, with what the running stack has: tokens that live for an hour, "
-    "accounts, payments. Run the folders from top to bottom; codes and refresh tokens are used once, so that a second "
-    "run needs a new `make postman`."
+    "accounts, payments, a programme manager's credential. Run the folders from top to bottom; codes and refresh "
+    "tokens are used once, so that a second run needs a new `make postman`."
 )
 
 
-def build(documents: Mapping[str, Json], base: str, client_id: str, banks: Mapping[Version, AtBank]) -> Json:
+def build(
+    documents: Mapping[str, Json],
+    base: str,
+    client_id: str,
+    banks: Mapping[Version, AtBank],
+    credential: Mapping[str, str],
+) -> Json:
     """The collection.
 
     Args:
         documents: the OpenAPI documents by name.
         base: where the stack answers.
+        credential: the three parts of a programme manager's credential.
     """
     variables = {"base_url": base, "client_id": client_id}
     folders = [_folder("Without credentials", _public(documents["tpp"], documents["bank-v1"]))]
@@ -61,6 +68,8 @@ def build(documents: Mapping[str, Json], base: str, client_id: str, banks: Mappi
         folders.append(_folder(f"TPP at {bank.name} (version {version})", requests.all()))
         calls = _BankRequests(documents[f"bank-v{version}"], bank, base)
         folders.append(_folder(f"{bank.name} calls the service (version {version})", calls.all()))
+    variables |= credential
+    folders.append(_folder("Cards", cards.requests(documents["cards"])))
     return {
         "info": {"name": "Causeway", "description": _INTRODUCTION, "schema": _FORMAT},
         "item": folders,
@@ -78,56 +87,15 @@ def environment(base: str, client_id: str) -> Json:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """One request before it has Postman's form; ``query`` and ``off`` are parameters that are sent and that are not."""
-
-    operation: Json
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    query: Mapping[str, Any]
-    off: tuple[str, ...] = ()
-    body: str | None = None
-    name: str = ""
-
-    def item(self) -> Json:
-        """The request in Postman's form, with a test of its status."""
-        status = "202" if "Prefer" in self.headers else min(self.operation["responses"])
-        sent = [{"key": name, "value": str(value)} for name, value in self.query.items()]
-        left = [{"key": name, "value": "", "disabled": True} for name in self.off]
-        asked = "&".join(f"{entry['key']}={entry['value']}" for entry in sent)
-        request: Json = {
-            "method": self.method,
-            "description": self.operation["description"],
-            "header": [{"key": name, "value": value} for name, value in self.headers.items()],
-            "url": {
-                "raw": f"{{{{base_url}}}}{self.path}" + (f"?{asked}" if asked else ""),
-                "host": ["{{base_url}}"],
-                "path": self.path.strip("/").split("/"),
-                "query": [*sent, *left],
-            },
-        }
-        if self.body is not None:
-            request["body"] = {"mode": "raw", "raw": self.body, "options": {"raw": {"language": "json"}}}
-        test = f'pm.test("the status is {status}", () => pm.response.to.have.status({status}));'
-        return {
-            "name": self.name or self.operation["summary"],
-            "event": [{"listen": "test", "script": {"type": "text/javascript", "exec": [test]}}],
-            "protocolProfileBehavior": {"followRedirects": False},
-            "request": request,
-        }
-
-
-def _folder(name: str, requests: Iterator[_Request]) -> Json:
+def _folder(name: str, requests: Iterator[Request]) -> Json:
     return {"name": name, "item": [request.item() for request in requests]}
 
 
-def _public(tpp: Json, bank: Json) -> Iterator[_Request]:
+def _public(tpp: Json, bank: Json) -> Iterator[Request]:
     for call in OWN_CALLS:
         if call.caller == "anybody":
-            yield _Request(tpp["paths"][call.path]["get"], "GET", call.path, {}, {})
-    yield _Request(bank["paths"][PUBLIC_KEY]["get"], "GET", PUBLIC_KEY, {}, {})
+            yield Request(tpp["paths"][call.path]["get"], "GET", call.path, {}, {})
+    yield Request(bank["paths"][PUBLIC_KEY]["get"], "GET", PUBLIC_KEY, {}, {})
 
 
 class _TppRequests:
@@ -140,7 +108,7 @@ class _TppRequests:
         self._variables |= {OWN_ADDRESS: "{{base_url}}", meaning(TokenRequest, "client_id")[1]: "{{client_id}}"}
         self._bics = {str(meaning(ScopeQuery, "bic")[1]), "DEMOGB21"}
 
-    def all(self) -> Iterator[_Request]:
+    def all(self) -> Iterator[Request]:
         version = self._bank.version
         for call in OWN_CALLS:
             if call.caller != "anybody" and call.path != _REVOKE:
@@ -164,7 +132,7 @@ class _TppRequests:
 
     # -- inside
 
-    def _request(self, method: str, path: str, query: Mapping[str, Any], body: str, name: str = "") -> _Request:
+    def _request(self, method: str, path: str, query: Mapping[str, Any], body: str, name: str = "") -> Request:
         operation = self._document["paths"][path][method.lower()]
         parameters = [_resolved(self._document, each) for each in operation["parameters"]]
         headers = {"X-Api-Key": "{{client_id}}"}
@@ -177,17 +145,17 @@ class _TppRequests:
         asked = {key: self._real(value) for key, value in query.items()}
         others = [each["name"] for each in parameters if each["in"] == "query" and each["name"] not in asked]
         content = self._body(operation, body) if body else None
-        return _Request(operation, method, self._place(path), headers, asked, tuple(others), content, name)
+        return Request(operation, method, self._place(path), headers, asked, tuple(others), content, name)
 
     def _place(self, path: str) -> str:
         """A path with what it names."""
         return re.sub(r"\{(.+?)\}", rf"{{{{\1_{self._bank.version}}}}}", path)
 
-    def _front_door(self) -> _Request:
+    def _front_door(self) -> Request:
         operation = self._document["paths"][FRONT_DOOR]["get"]
         scope = "account.list" if self._bank.version == 1 else "accounts"
         query = {"response_type": "code", "client_id": "{{client_id}}", "scope": scope, "state": "{{$guid}}"}
-        return _Request(operation, "GET", FRONT_DOOR, {}, query | {"bic": self._bank.bic})
+        return Request(operation, "GET", FRONT_DOOR, {}, query | {"bic": self._bank.bic})
 
     def _body(self, operation: Json, name: str) -> str:
         shown = operation["requestBody"]["content"]["application/json"]["examples"][name]["value"]
@@ -214,15 +182,15 @@ class _BankRequests:
         self._base = base
         self._key = load_private_key(bank.signing_key)
 
-    def all(self) -> Iterator[_Request]:
+    def all(self) -> Iterator[Request]:
         version = self._bank.version
         for call in [call for call in BANK_CALLS if version in call.models and call.name != "revoke_token"]:
             yield self._call(f"{BANK_BASES[version]}{call.path}")
         yield self._call(f"{BANK_BASES[version]}/token/revoke")
         operation = self._document["paths"][CANCEL[version]]["get"]
-        yield _Request(operation, "GET", CANCEL[version].format(secret=f"{{{{cancel_secret_{version}}}}}"), {}, {})
+        yield Request(operation, "GET", CANCEL[version].format(secret=f"{{{{cancel_secret_{version}}}}}"), {}, {})
 
-    def _call(self, path: str) -> _Request:
+    def _call(self, path: str) -> Request:
         operation = self._document["paths"][path]["post"]
         shown = operation["requestBody"]["content"]["application/json"]["examples"]["usual"]["value"]
         body = json.dumps(shown, indent=2, ensure_ascii=False).replace(OWN_ADDRESS, self._base)
@@ -234,7 +202,7 @@ class _BankRequests:
             "X-Signature": sign(self._key, body.encode()),
             "Content-Type": "application/json",
         }
-        return _Request(operation, "POST", path, headers, {}, body=body)
+        return Request(operation, "POST", path, headers, {}, body=body)
 
 
 def _resolved(document: Json, parameter: Json) -> Json:

@@ -12,8 +12,8 @@ import requests
 from chalicelib.openbanking.protocol.scopes import Version
 from infra.local.background import started
 from infra.tour.browser import Browser, approve
+from tests.bench import bulk, cards
 from tests.bench.bare import Bare
-from tests.bench.bulk import ratio
 from tests.bench.measures import cold, percentiles, warm
 from tests.bench.relayed import Relayed
 from tests.bench.scene import scene
@@ -48,7 +48,16 @@ def _against_the_bare_script() -> None:
 def _bulk() -> None:
     for version in VERSIONS:
         what = f"bulk order of 1000 payments, version {version}, read and validated"
-        print(f"{what}      {ratio(version):.1f} times json.loads   (goal: 8)")
+        print(f"{what}      {bulk.ratio(version):.1f} times json.loads   (goal: 8)")
+
+
+def _cards() -> None:
+    for action, goal in cards.GOALS.items():
+        for what, share in cards.SHARES.items():
+            with _silent():
+                measured = cards.ratio(action, share)
+            aim = f"   (goal: {goal})" if what == cards.COUNTED else ""
+            print(f"{action:12} {what:40} {measured:5.1f} times json.loads + json.dumps{aim}")
 
 
 def _latency() -> None:
@@ -78,4 +87,5 @@ def _latency() -> None:
 if __name__ == "__main__":
     _against_the_bare_script()
     _bulk()
+    _cards()
     _latency()

@@ -7,15 +7,19 @@ hashes, verification values) belongs to neither; what is measured without it has
 from __future__ import annotations
 
 import json
+import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.accounts import Account
+from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.card_data import CardData
-from chalicelib.foundation import jsontext
+from chalicelib.cards.dispatch import Dispatch
+from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.settings import Settings
@@ -105,38 +109,94 @@ class NoCryptography(CardData):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A process that answers, and a request: its body, and the answer that it gets."""
+class Share:
+    """A share of what happens to a request: what has to be decided, audit lines and cryptography belong to it or not.
 
-    ask: Callable[[], str]
-    body: bytes
-    answer: str
+    Without ``decides`` the flow is answered for by what it decided before.
+    """
 
-    def bare(self) -> None:
-        """What cannot be done without: the same bodies, read and written by the standard library."""
-        json.loads(self.body)
-        json.dumps(self.written)
-
-    @property
-    def written(self) -> Any:
-        return self._written
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_written", json.loads(self.answer))
+    decides: bool = False
+    audits: bool = False
+    ciphers: bool = False
+    reference: bool = False
 
 
-def asked(action: str, *, cryptography: bool = True, reference: bool = False) -> Asked:
-    """One request, again and again, at a process whose caches are warm."""
-    hub, credentials = _process(cryptography)
-    envelope = {**credentials, "action": action, "api_version": "1.2"}
-    envelope |= {"request_reference_id": "reference-000001"} if reference else {}
-    body = json.dumps(envelope | REQUESTS[action]).encode()
+COUNTED = "dispatch, validation and serialisation"
+"""What the goals are about."""
+SHARES = {
+    COUNTED: Share(),
+    "  and what is decided": Share(decides=True),
+    "  and the audit lines": Share(decides=True, audits=True),
+    "  and the cryptography of card data": Share(decides=True, audits=True, ciphers=True),
+    "  and a reference with a kept answer": Share(decides=True, audits=True, ciphers=True, reference=True),
+}
+
+
+def ratio(action: str, share: Share = SHARES[COUNTED], rounds: int = 20) -> float:
+    """A request against ``json.loads`` of its body and ``json.dumps`` of its answer, each at its best of ``rounds``."""
+    import app  # noqa: F401 - the function's own settings of the garbage collector
+
+    hub, body = _asked(action, share)
+    answer = json.loads(_answered(hub, body))
+
+    def bare() -> None:
+        json.loads(body)
+        json.dumps(answer)
+
+    if not share.decides:
+        _decided_before(hub.card_api, action, body)
+    with nullcontext() if share.audits else _unheard():
+        pairs = [(_time(lambda: hub.card_api.answer(body), 50), _time(bare, 200)) for _ in range(rounds)]
+    return min(ours for ours, _ in pairs) / min(bare for _, bare in pairs)
+
+
+def _time(call: Callable[[], object], times: int) -> float:
+    started = time.process_time()
+    for _ in range(times):
+        call()
+    return (time.process_time() - started) / times
+
+
+def _asked(action: str, share: Share) -> tuple[Hub, bytes]:
+    """A process whose caches are warm, and a request."""
+    hub, credentials = _process(share.ciphers)
+    envelope = {**credentials, "action": action, "api_version": API_VERSION}
+    envelope |= {"request_reference_id": "reference-000001"} if share.reference else {}
+    return hub, json.dumps(envelope | REQUESTS[action]).encode()
+
+
+def _answered(hub: Hub, body: bytes) -> str:
     answer = hub.card_api.answer(body)
     assert json.loads(answer)["status"] == "success", answer
-    return Asked(lambda: hub.card_api.answer(body), body, answer)
+    return answer
 
 
-def _process(cryptography: bool) -> tuple[Hub, Mapping[str, str]]:
+def _decided_before(dispatch: Dispatch, action: str, body: bytes) -> None:
+    """Have the flow answer at once what it has just decided, and nothing be written."""
+    decide, decided = dispatch._methods[action], []
+
+    def note(call: Call) -> Outcome:
+        decided.append(decide(call))
+        return decided[-1]
+
+    dispatch._methods[action] = note
+    dispatch.answer(body)
+    outcome = replace(decided[-1], operations=(), uses=())
+    dispatch._methods[action] = lambda call: outcome
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """No lines are written."""
+    logger = logging.getLogger("causeway")
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = False
+
+
+def _process(ciphers: bool) -> tuple[Hub, Mapping[str, str]]:
     hub = Hub(Settings.from_environment({"STAGE": "local"}), ManualClock(START))
     store, secrets = Instant(), FakeSecrets()
     hub.__dict__ |= {"store": store, "secrets": secrets}
@@ -144,7 +204,7 @@ def _process(cryptography: bool) -> tuple[Hub, Mapping[str, str]]:
     hub.card_keys._kms = FakeKms()
     hub.keyring.initialise()
     hub.card_keys.initialise()
-    if not cryptography:
+    if not ciphers:
         hub.__dict__["card_data"] = NoCryptography()
     made = loading.load(hub, file.read(file.DEMO.read_text(encoding="utf-8"), "local"))
     store.transact([_account().making("bench")])

@@ -8,6 +8,7 @@ PIN or CVC2 of the moment time and again, of card after card: chance does not do
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -32,10 +33,10 @@ _SENTENCE = 200
 _LONG = 12
 _LENGTHS = range(12, 20)
 
-TELLING = 4
-"""So many different PINs or CVC2s in one place, and in half of what was written there at least, are no chance."""
+NO_CHANCE = 1e-7
+"""Of a coincidence that is less probable than this, it is certain that it is none."""
 FEW = 10
-"""Where there are more PINs or CVC2s at the same time, one of them or another soon stands anywhere."""
+"""Of more PINs than these, one or the other soon stands among random digits."""
 MANY = 100
 """Of more cards than these, what is encoded is not searched for: that takes its time for each card."""
 
@@ -109,34 +110,39 @@ _LOOKS: dict[Form, Callable[[str], str]] = {
 
 @dataclass
 class Coincidences:
-    """How often one place had the PIN or CVC2 of the moment; kept over many searches."""
+    """How often one place had a PIN or CVC2 of the moment, and how often that was to be expected by chance."""
 
     _counts: dict[tuple[str, str], _Count] = field(default_factory=dict)
 
     def leaks(self, written: Written, seen: Seen) -> list[Leak]:
         """Take another search into account; answers the places where it became certain."""
         found = []
-        for kind in ("pin", "cvc2"):
+        for kind, length in (("pin", 4), ("cvc2", 3)):
             values = seen.fields[kind]
-            if not 0 < len(values) <= FEW:
-                continue
-            for place, token in _short_numbers(written, len(next(iter(values)))):
+            for place, number in set(_short_numbers(written, length)) if values else ():
                 count = self._counts.setdefault((kind, place), _Count())
-                count.tries += 1
-                if token in values:
-                    count.hits += 1
-                    count.values.add(token)
-                if len(count.values) >= TELLING and 2 * count.hits >= count.tries:
-                    found.append(Leak(kind, place))
-                    del self._counts[kind, place]
+                count.expected += len(values) / 10**length
+                if number in values and number not in count.values:
+                    count.values.add(number)
+                    if count.chance < NO_CHANCE:
+                        found.append(Leak(kind, place))
         return found
 
 
 @dataclass
 class _Count:
-    tries: int = 0
-    hits: int = 0
+    """``values`` are the different PINs or CVC2s that were met."""
+
+    expected: float = 0
     values: set[str] = field(default_factory=set)
+
+    @property
+    def chance(self) -> float:
+        """At most so probable is it that so many different ones are met by chance (Chernoff's bound)."""
+        met = len(self.values)
+        if met <= self.expected:
+            return 1
+        return math.exp(-self.expected) * (math.e * self.expected / met) ** met
 
 
 def _short_numbers(written: Written, length: int) -> Iterator[tuple[str, str]]:
@@ -161,9 +167,10 @@ def _likely(written: Written, seen: Seen) -> Iterator[Needle]:
     """What of very many cards stands somewhere, found out without searching for each: nothing that is encoded."""
     runs = set(re.findall("[0-9]{12,}", written.whole["squeezed"]))
     numbers = {run[start : start + length] for run in runs for length in _LENGTHS for start in range(len(run))}
-    words = set(re.findall(r"\w+", written.whole["text"])) | set(re.findall(r"\w+", written.whole["upper"]))
+    words = set(re.findall(r"\w+", written.whole["text"]))
+    blocks = {word[:16].upper() for word in words if len(word) >= 16}
     yield from (Needle("card number", pan, "squeezed") for pan in seen.fields["pan"] & numbers)
-    yield from (Needle("PIN block", block, "upper") for block in words.intersection(seen.blocks()))
+    yield from (Needle("PIN block", block, "upper") for block in blocks.intersection(seen.blocks()))
     for password in seen.fields["acs_password"]:
         if password in words or not password.isalnum():
             yield Needle("ACS password", password, apart=True)

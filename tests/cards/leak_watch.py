@@ -54,7 +54,7 @@ class Watch:
             for place, value in _stored(operation, parameters):
                 written.add(place, value)
         add_lines(written, lines)
-        return leaks(written, seen) + self._coincidences.leaks(written, seen)
+        return sorted({*leaks(written, seen), *self._coincidences.leaks(written, seen)})
 
     def search_tables(self) -> None:
         """Search every table as it stands for all card data that ever went by. Raises: AssertionError."""

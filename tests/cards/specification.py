@@ -1,10 +1,10 @@
 """The interface's tables of the card actions, typed in by hand: what the tests of requests and answers stand on.
 
-A line is a member, its requirement (M mandatory, O optional, C conditional), its type and its length. ``N`` is a number,
-``AN`` ASCII letters and digits, ``ANS`` printable text, ``AS`` names, ``A`` letters, ``EXT-LIST`` a list value. Where a
-member means more than its type says, the type says what: ``ID``, ``CURRENCY``, ``COUNTRY``, ``FLAG``, ``DATE``,
-``DIGITS`` (an N whose leading zeros count), ``LEVEL``, ``MONTHS``, ``MONTH``, ``PASSWORD`` (printable, of an AN) and the
-value lists ``OF:<numbers or letters>``. A bare length is exact where one may be, which the type then says.
+A line is a member, its requirement (M mandatory, O optional, C conditional), its type and its length in characters or
+digits. ``N`` is a number, ``AN`` ASCII letters and digits, ``ANS`` printable text, ``AS`` names, ``A`` letters. Where
+a member means more than its type says, the type says what: ``ID``, ``CURRENCY``, ``COUNTRY``, ``FLAG``, ``DATE``,
+``DIGITS`` (leading zeros count), ``LEVEL``, ``MONTHS``, ``MONTH``, ``PASSWORD``, ``OF:`` with the values of a list, and
+``EXT-LIST:`` with the type of the entries.
 """
 
 from __future__ import annotations
@@ -110,6 +110,10 @@ DELIVERY = """
     bulk_state O ANS 1-50
 """
 _DETAILS = """
+    business_name C ANS 1-50
+    title O ANS 1-7
+    first_name M AS 1-50
+    last_name M AS 1-50
     address_line_1 M ANS 1-100
     address_line_2 O ANS 1-100
     address_line_3 O ANS 1-100
@@ -117,7 +121,9 @@ _DETAILS = """
     zip_code M ANS 1-9
     city M ANS 1-50
     state O ANS 1-50
+    phone_number M DIGITS 6-15
     country_ison O COUNTRY
+    holder_limit_group_id M ID 1-20
     email O ANS 6-100
     date_of_birth O DATE
     industry_id O N 1-4
@@ -127,49 +133,34 @@ _DETAILS = """
     additional_charset_id O N 1-10
     holder_locale O AS 1-15
 """
-_NEW_DETAILS = f"""
-    business_name C ANS 1-50
-    title O ANS 1-7
-    first_name M AS 1-50
-    last_name M AS 1-50
-    phone_number M DIGITS 6-15
-    holder_limit_group_id M ID 1-20
-    {_DETAILS}
-"""
 CARD = "card_id M ID 1-20"
 ACCOUNT = "account_id M ID 1-20"
 WHY = """
     reason_code O REASON 1-20
     note O ANS 1-255
 """
-EMBOSSING = """
-    card_name_line_3 M ANS 3-26
+TRACK_NAMES = """
     track_data_first_name O ANS 1-26
     track_data_last_name O ANS 1-26
 """
 LEVEL = "access_level O LEVEL"
 MERCHANT = """
     mcc O DIGITS 4-4
-    merchant_name O ANS
-    merchant_id O ANS
+    merchant_name O ANS 1-100
+    merchant_id O ANS 1-15
     merchant_country_ison O COUNTRY
-    terminal_id O ANS
+    terminal_id O ANS 1-16
 """
 
 # -- answers
 
+_HOLDER = _DETAILS.replace("holder_limit_group_id M", "holder_limit_group_id O")
 HOLDER_RECORD = f"""
     id M ID
-    title O ANS
     holder_type M N
     access_level M N
-    business_name C ANS
-    first_name M AS
-    last_name M AS
-    phone_number M DIGITS
     ip_address O ANS
-    holder_limit_group_id O N
-    {_DETAILS}
+    {_HOLDER}
 """
 HOLDER_ACCOUNT = """
     id M ID
@@ -291,6 +282,7 @@ TABLES = {
         card_country_ison M COUNTRY
         card_virtual M FLAG
         card_reference_id O AN 1-50
+        card_name_line_3 M ANS 3-26
         card_name_line_4 O ANS 3-50
         card_product_id O ID 1-20
         card_fee_group_id O ID 1-20
@@ -307,7 +299,7 @@ TABLES = {
         risk_rules_group_id O ID 1-20
         acs_password O PASSWORD 6-128
         auto_conversion O FLAG
-        {EMBOSSING} {HOLDER} {DELIVERY} {LEVEL}
+        {TRACK_NAMES} {HOLDER} {DELIVERY} {LEVEL}
         """,
         MADE_CARD,
     ),
@@ -329,9 +321,10 @@ TABLES = {
         card_usage_group_id O ID 1-20
         card_design_id O ID 1-20
         risk_rules_group_id O ID 1-20
+        card_name_line_3 M ANS 3-26
         card_name_line_4 O ANS 2-50
         auto_conversion O FLAG
-        {EMBOSSING} {DELIVERY} {LEVEL}
+        {TRACK_NAMES} {DELIVERY} {LEVEL}
         """,
         MADE_CARD,
     ),
@@ -368,10 +361,10 @@ TABLES = {
     ),
     "getHolder": Table(f"holder_id C ID 1-20 \n card_id C ID 1-20 \n {LEVEL}", HOLDER_RECORD),
     "getHolderAccounts": Table(f"holder_id M ID 1-20 \n {LEVEL}", HOLDER_ACCOUNT),
-    "createHolder": Table(f"holder_type O OF:0,1 \n ip_address O ANS 7-15 \n {_NEW_DETAILS} {LEVEL}"),
-    "updateHolder": Table(f"holder_id M ID 1-20 \n {_NEW_DETAILS} {LEVEL}"),
+    "createHolder": Table(f"holder_type O OF:0,1 \n ip_address O ANS 7-15 \n {_DETAILS} {LEVEL}"),
+    "updateHolder": Table(f"holder_id M ID 1-20 \n {_DETAILS} {LEVEL}"),
     "simulateAuthentication": Table(
-        f"{CARD} \n amount M N 1-15 \n currency_ison M CURRENCY \n acquirer_bin O DIGITS \n {MERCHANT} {LEVEL}",
+        f"{CARD} \n amount M N 1-15 \n currency_ison M CURRENCY \n acquirer_bin O DIGITS 4-11 \n {MERCHANT} {LEVEL}",
         "outcome M AN \n auth_request_id C N \n validation_value C AN \n expires_at C N",
     ),
     "simulateAuthorization": Table(
@@ -387,7 +380,7 @@ TABLES = {
         cvc2 O DIGITS 3-3
         expiry_year O N 4-4
         expiry_month O MONTH
-        eci_indicator O N
+        eci_indicator O OF:0,1,2,5,6,7
         partial_approval O FLAG
         force_response_code O RESPONSE_CODE
         {MERCHANT} {LEVEL}

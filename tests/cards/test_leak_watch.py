@@ -21,7 +21,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import Put, Update
-from tests.cards.leak_search import MANY, TELLING, Leak, Written, leaks
+from tests.cards.leak_search import MANY, Leak, Written, leaks
 from tests.cards.leak_watch import Watch, add_lines
 from tests.cards.secrets_seen import Seen
 from tests.cards.stack_search import opened, read_in_stack
@@ -317,8 +317,17 @@ def test_digits_that_agree_by_chance_are_no_leak() -> None:
 @pytest.mark.parametrize(("leak", "place"), [("member", "cards.code"), ("sentence", "cards.note: code #")])
 def test_a_member_that_has_the_cvc2_of_every_card_is_found_whatever_its_name(leak: str, place: str) -> None:
     watch, generator = Watch(), random.Random(2026)
+    assert [found for _ in range(50) for found in window(watch, generator)] == [], "the member was innocent before"
 
-    assert [window(watch, generator, leak) for _ in range(TELLING)][-1] == [Leak("cvc2", place)]
+    assert [found for _ in range(5) for found in window(watch, generator, leak)][-1:] == [Leak("cvc2", place)]
+
+
+def test_a_number_that_is_always_the_same_is_no_leak() -> None:
+    watch = Watch()
+    for _ in range(20):
+        watch.note("pin", "7305")
+        watch._calls.append(("PutItem", {"TableName": "cards", "Item": {"amount": 7305}}))
+        assert watch.found() == []
 
 
 # -- the plugin

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import pytest
 import requests
 
+from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from infra.local import stackfile
@@ -64,12 +66,30 @@ def test_every_request_of_the_collection_is_answered_as_its_test_says(collection
     variables = {each["key"]: each["value"] for each in collection["variable"]}
     wrong = []
     for name, item in requests_of(collection):
-        (test,) = item["event"][0]["script"]["exec"]
+        test, *further = item["event"][0]["script"]["exec"]
         answer = send(item, variables)
-        if f"have.status({answer.status_code})" not in test:
+        if f"have.status({answer.status_code})" not in test or not succeeds(answer, further, variables):
             wrong.append(f"{name}: {answer.status_code} {answer.text}")
 
     assert wrong == []
+
+
+def succeeds(answer: requests.Response, script: Sequence[str], variables: dict[str, str]) -> bool:
+    """Do what a request's further script does: look at ``status``, and keep what later requests name."""
+    for line in script:
+        if 'json().status).to.eql("success")' in line and answer.json()["status"] != "success":
+            return False
+        for name, way in re.findall(r'collectionVariables\.set\("(.+?)", pm\.response\.json\(\)\.(.+?)\)', line):
+            variables[name] = str(reduce(lambda found, member: found[member], way.split("."), answer.json()))
+    return True
+
+
+def test_the_collection_has_every_action_of_the_card_api(collection: Any) -> None:
+    (folder,) = [folder for folder in collection["item"] if folder["name"] == "Cards"]
+    asked = [json.loads(item["request"]["body"]["raw"]) for item in folder["item"]]
+
+    assert {body["action"] for body in asked} == ACTIONS.keys() | SIMULATED.keys()
+    assert {body["request_reference_id"] for body in asked} == {"{{$guid}}"}
 
 
 def test_the_collection_has_every_call_of_both_banks(collection: Any) -> None:
@@ -90,7 +110,7 @@ def test_the_collection_has_a_call_that_is_answered_later_and_reads_its_outcome(
 
 
 def test_a_tpps_requests_hold_no_credential_that_is_not_a_variable(collection: Any) -> None:
-    secrets = {each["value"] for each in collection["variable"] if "token" in each["key"] or "key" in each["key"]}
-    text = json.dumps([collection["item"][1], collection["item"][3]])
+    secrets = {each["value"] for each in collection["variable"] if re.search("token|key|access_api", each["key"])}
+    text = json.dumps([collection["item"][1], collection["item"][3], collection["item"][5]])
 
     assert [secret for secret in secrets if secret in text] == []

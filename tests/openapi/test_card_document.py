@@ -91,7 +91,7 @@ def test_an_actions_request_has_the_envelope_and_its_fields_and_no_other(action:
 
     assert found["properties"].keys() == ENVELOPE | fields.keys()
     assert set(found["required"]) == (ENVELOPE - {"request_reference_id"}) | mandatory
-    assert found["description"].startswith(f"{action.summary}. ")
+    assert found["description"].startswith(f"{action.summary}.\n\n- ")
 
 
 @EACH

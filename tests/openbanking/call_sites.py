@@ -16,7 +16,7 @@ from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.store import Store
 from tests.test_structure import MODULES, ROOT, SOURCES, imports, speaks_http, tree, within
 
-ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery"))
+ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery", "cards"))
 """Where requests and deliveries of open banking are decided."""
 _DELIVERY = "chalicelib.delivery"
 _JOBS = f"{_DELIVERY}.jobs"

@@ -48,6 +48,7 @@ class CreateCard(WithHolder, WithEmbossing):
         *HOLDER_IGNORED,
         Ignores(frozenset((*DELIVERY_BLOCK, "card_pin")), equals("card_virtual", 1)),
     )
+    lists: ClassVar = ("card_currency_ison", "account_id", "account_owner_id")
 
     card_program_id: Id
     card_currency_ison: ExtList[CurrencyIson] | None = None

@@ -60,18 +60,18 @@ class Range:
 
 
 def _printable(text: str) -> bool:
-    return text.isprintable()
+    return text.isprintable() and not text.isspace()
 
 
 _PLAIN_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1eff '\u2019.-]+")
 
 
 def _of_names(text: str) -> bool:
-    """Letters of every script with their marks, spaces, apostrophe, hyphen and dot, and not only blanks."""
+    """Letters of every script with their marks, spaces, apostrophe, hyphen and dot; one letter at least."""
     fits = _PLAIN_NAME.fullmatch(text) or all(
         character.isalpha() or character in " '\u2019.-" or category(character)[0] == "M" for character in text
     )
-    return bool(fits) and bool(text.strip())
+    return bool(fits) and any(map(str.isalpha, text))
 
 
 _LETTERS_AND_DIGITS = re.compile("[A-Za-z0-9]+")

@@ -104,82 +104,50 @@ class WithHolder(Request):
     kyc_document_expiration_date: Day | None = None
 
 
-class CreateHolder(Request):
+class HolderFields(Request):
+    """What createHolder and updateHolder have in common."""
+
+    business_name: ANS[1, 50] | None = None
+    title: ANS[1, 7] | None = None
+    first_name: AS[1, 50]
+    last_name: AS[1, 50]
+    address_line_1: ANS[1, 100]
+    address_line_2: ANS[1, 100] | None = None
+    address_line_3: ANS[1, 100] | None = None
+    address_line_4: ANS[1, 100] | None = None
+    zip_code: ANS[1, 9]
+    city: ANS[1, 50]
+    state: ANS[1, 50] | None = None
+    phone_number: Phone
+    country_ison: CountryIson | None = None
+    holder_limit_group_id: Id
+    email: ANS[6, 100] | None = None
+    date_of_birth: Day | None = None
+    industry_id: N[1, 4] | None = None
+    date_of_company_incorporation: Day | None = None
+    kyc_completion_level: N[1] | None = None
+    kyc_document_expiration_date: Day | None = None
+    additional_charset_id: N[1, 10] | None = None
+    holder_locale: AS[1, 15] | None = None
+
+
+class CreateHolder(HolderFields):
     """createHolder: registers a holder."""
 
     conditions: ClassVar = (Needs(("business_name",), (equals("holder_type", 1),)),)
 
     holder_type: HolderType | None = None
-    business_name: ANS[1, 50] | None = None
-    title: ANS[1, 7] | None = None
-    first_name: AS[1, 50]
-    last_name: AS[1, 50]
-    address_line_1: ANS[1, 100]
-    address_line_2: ANS[1, 100] | None = None
-    address_line_3: ANS[1, 100] | None = None
-    address_line_4: ANS[1, 100] | None = None
-    zip_code: ANS[1, 9]
-    city: ANS[1, 50]
-    state: ANS[1, 50] | None = None
-    phone_number: Phone
-    country_ison: CountryIson | None = None
-    holder_limit_group_id: Id
-    email: ANS[6, 100] | None = None
-    date_of_birth: Day | None = None
     ip_address: ANS[7, 15] | None = None
-    industry_id: N[1, 4] | None = None
-    date_of_company_incorporation: Day | None = None
-    kyc_completion_level: N[1] | None = None
-    kyc_document_expiration_date: Day | None = None
-    additional_charset_id: N[1, 10] | None = None
-    holder_locale: AS[1, 15] | None = None
 
 
-class UpdateHolder(Update):
+class UpdateHolder(HolderFields, Update):
     """updateHolder: replaces the mandatory fields; an optional one is kept when absent and emptied by ``null``."""
 
     emptied: ClassVar = frozenset(
-        (
-            "title",
-            "address_line_2",
-            "address_line_3",
-            "address_line_4",
-            "state",
-            "country_ison",
-            "email",
-            "date_of_birth",
-            "industry_id",
-            "date_of_company_incorporation",
-            "kyc_completion_level",
-            "kyc_document_expiration_date",
-            "additional_charset_id",
-            "holder_locale",
-        )
-    )
+        name for name, field in HolderFields.model_fields.items() if not field.is_required()
+    ) - {"access_level", "business_name"}
 
     holder_id: Id
-    business_name: ANS[1, 50] | None = None
-    title: ANS[1, 7] | None = None
-    first_name: AS[1, 50]
-    last_name: AS[1, 50]
-    address_line_1: ANS[1, 100]
-    address_line_2: ANS[1, 100] | None = None
-    address_line_3: ANS[1, 100] | None = None
-    address_line_4: ANS[1, 100] | None = None
-    zip_code: ANS[1, 9]
-    city: ANS[1, 50]
-    state: ANS[1, 50] | None = None
-    phone_number: Phone
-    country_ison: CountryIson | None = None
-    holder_limit_group_id: Id
-    email: ANS[6, 100] | None = None
-    date_of_birth: Day | None = None
-    industry_id: N[1, 4] | None = None
-    date_of_company_incorporation: Day | None = None
-    kyc_completion_level: N[1] | None = None
-    kyc_document_expiration_date: Day | None = None
-    additional_charset_id: N[1, 10] | None = None
-    holder_locale: AS[1, 15] | None = None
 
 
 class GetHolder(Request):

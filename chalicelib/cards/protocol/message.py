@@ -112,6 +112,8 @@ class Request(Message):
 
     conditions: ClassVar[tuple[Condition, ...]] = ()
     ignored: ClassVar[tuple[Ignores, ...]] = ()
+    lists: ClassVar[tuple[str, ...]] = ()
+    """List values that conditions look at."""
 
     access_level: Level | None = None
 
@@ -132,7 +134,10 @@ class Request(Message):
         except ValidationError as error:
             problems = list(problems_of(cls, error))
             request = None
-        here, faulty = {name: value for name, value in members.items() if not _is_empty_list(value)}, _fields(problems)
+        here, faulty = (
+            {name: value for name, value in members.items() if not cls._is_empty(name, value)},
+            _fields(problems),
+        )
         for condition in cls.conditions:
             problems += [problem for problem in condition.problems(here) if problem.field not in faulty]
         if request is not None and not problems:
@@ -141,6 +146,11 @@ class Request(Message):
             raise refused_fields(_ordered(cls, problems))
         request.note_nulls(nulls)
         return request
+
+    @classmethod
+    def _is_empty(cls, name: str, value: Any) -> bool:
+        """Whether a list value is empty: it is as good as absent."""
+        return name in cls.lists and (value == [] or (isinstance(value, str) and not value.strip()))
 
     def note_nulls(self, names: Iterable[str]) -> None:
         """What was given as ``null``: for an ordinary request nothing at all."""
@@ -171,11 +181,6 @@ class Update(Request):
 
 def _fields(problems: Iterable[Problem]) -> frozenset[str]:
     return frozenset(problem.field for problem in problems)
-
-
-def _is_empty_list(value: Any) -> bool:
-    """An empty list value is as good as absent."""
-    return value == [] or (isinstance(value, str) and not value.strip())
 
 
 def _ordered(model: type[Request], problems: list[Problem]) -> list[Problem]:

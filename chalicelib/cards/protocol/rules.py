@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, cast
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from chalicelib.foundation.problems import fault
+from chalicelib.foundation.problems import Kind, fault
 
 Json = dict[str, Any]
 
@@ -52,14 +52,14 @@ def digits_of(value: Any) -> str:
         return str(value)
     if type(value) is str and _DIGITS.fullmatch(value):
         return value
-    return fault("type", "must be a number")
+    return fault("type", "must be a whole number")
 
 
 def _length(text: str, shortest: int, longest: int, what: str) -> None:
     if shortest <= len(text) <= longest:
         return
     said = f"exactly {longest}" if shortest == longest else f"{shortest} to {longest}"
-    fault("length", f"must have {said} {what}")
+    fault("length", f"must have {said} {what if longest > 1 else what.removesuffix('s')}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class OneOfRule(ValueRule):
 
     def check(self, value: Any) -> int:
         text = digits_of(value)
-        _length(text, 1, self.digits, "digits" if self.digits > 1 else "digit")
+        _length(text, 1, self.digits, "digits")
         number = int(text)
         if number not in self.meanings:
             fault("value", f"must be {_either(map(str, self.meanings))}")
@@ -184,7 +184,7 @@ class LetterRule(ValueRule):
     def check(self, value: Any) -> str:
         if type(value) is not str:
             fault("type", "must be a string")
-        _length(value, 1, 1, "character")
+        _length(value, 1, 1, "characters")
         if value not in self.meanings:
             fault("value", f"must be {_either(self.meanings)}")
         return str(value)
@@ -296,10 +296,16 @@ class ListRule(ValueRule):
             entries = [value]
         if len(entries) > self.most:
             fault("length", f"must have at most {self.most} entries")
-        checked = tuple(self.entry.check(each) for each in entries)
+        checked = tuple(map(self._entry, entries))
         if self.different and len(set(checked)) != len(checked):
             fault("value", "must not have an entry twice")
         return checked or None
+
+    def _entry(self, value: Any) -> Any:
+        try:
+            return self.entry.check(value)
+        except PydanticCustomError as error:
+            return fault(cast(Kind, error.type), f"has an entry that {(error.context or {})['reason']}")
 
     def described(self) -> Json:
         entry = self.entry.described()

@@ -1,175 +1,11 @@
 // The API specification screens: the operations of a screen in Swagger UI, with the credentials of this browser tab.
+// What differs between those who call stands in `party`, which another script has made before.
 
 const place = document.getElementById("specification");
 const form = document.getElementById("credentials");
-const clientId = document.getElementById("client-id");
-const accessToken = document.getElementById("access-token");
 const button = form.querySelector("button");
 const state = document.getElementById("credentials-state");
 const service = `${location.origin}${place.dataset.path}`;
-
-// -- Credentials: entered once, and kept for this tab and this user until Logout or the session's end
-
-const KEPT_AS = "causeway-credentials";
-let held = null;
-
-function kept() {
-  const found = JSON.parse(sessionStorage.getItem(KEPT_AS));
-  if (found && found.user === form.dataset.user) return found;
-  sessionStorage.removeItem(KEPT_AS);
-  return null;
-}
-
-function hold(client, token) {
-  held = { user: form.dataset.user, client, token };
-  sessionStorage.setItem(KEPT_AS, JSON.stringify(held));
-  clientId.value = client;
-  accessToken.value = token;
-  clientId.readOnly = true;
-  button.textContent = "Logout";
-  button.classList.add("quiet");
-}
-
-function release() {
-  held = null;
-  sessionStorage.removeItem(KEPT_AS);
-  history.replaceState(null, "", location.pathname);
-  form.reset();
-  clientId.readOnly = false;
-  button.textContent = "Lock";
-  button.classList.remove("quiet");
-}
-
-// What an operation wants and is not there, in a sentence; nothing if it can be called.
-function lacking(operation) {
-  const ways = (operation.security ?? []).map(Object.keys);
-  const wants = (scheme) => ways.length > 0 && ways.every((way) => way.includes(scheme));
-  if (ways.length > 0 && !held) return "Nothing was sent: enter a Client ID at the top of this page, and lock it.";
-  if (wants("bearer") && !held.token) {
-    return "Nothing was sent: this call is for a person's data, so enter an access token at the top of this page. "
-      + "The Authorize page gets one.";
-  }
-  return "";
-}
-
-// -- What the service says of the credentials
-
-// The consent of the access token, and a sentence on how the credentials stand.
-async function learn() {
-  if (!held) {
-    return { sentence: "Enter a Client ID and lock it: every call then carries it."
-      + (form.dataset.user ? " Your active clients are suggested." : " Sign in to have your own suggested.") };
-  }
-  const headers = { "X-Api-Key": held.client, ...(held.token && { Authorization: `Bearer ${held.token}` }) };
-  const address = held.token ? "/tpp/consent" : "/tpp/banks?limit=1";
-  let answer, body;
-  try {
-    answer = await fetch(`${service}${address}`, { headers, credentials: "omit" });
-    body = await answer.json();
-  } catch {
-    return { sentence: "Locked. The service did not answer, so nobody knows whether the credentials are good." };
-  }
-  if (!answer.ok) return { sentence: `These credentials will be refused. The service says: “${body.details ?? body.title}”` };
-  if (!held.token) return { sentence: "Locked. Calls for a person's data carry an access token as well." };
-  const until = body.valid_until.slice(0, 10);
-  return { consent: body, sentence: `Locked. A consent at ${body.bic} until ${until}: ${body.scopes.join(", ")}.` };
-}
-
-// -- The document: the operations of this screen, with examples that are good for the credentials
-
-const NAMES_SOMETHING = ["account_id", "iban", "payment_id", "request_id"];
-const suggestedKeys = new Set();
-
-function suggestKey() {
-  const key = crypto.randomUUID();
-  suggestedKeys.add(key);
-  return key;
-}
-
-// A payment that was executed with a suggested key gets another one, so that the next is a payment of its own.
-function renewKey({ specSelectors, specActions }, way) {
-  const parameters = specSelectors.specJsonWithResolvedSubtrees().getIn(["paths", ...way, "parameters"]);
-  const parameter = parameters?.find((each) => each.get("name") === "Idempotency-Key");
-  if (!parameter || !suggestedKeys.has(specSelectors.parameterWithMetaByIdentity(way, parameter).get("value"))) return;
-  specActions.changeParamByIdentity(way, parameter, suggestKey(), false);
-}
-
-// What examples can say of the PSU's bank and accounts.
-function known(consent) {
-  const option = [...form.querySelectorAll("option")].find((each) => each.value === held?.client);
-  const callback = option?.dataset.paymentCallback;
-  if (!consent) return { callback, parameters: {} };
-  const version = place.dataset.firstScopes.split(" ").includes(consent.scopes[0]) ? 1 : 2;
-  const [iban] = consent.ibans;
-  const [account] = consent.account_ids;
-  const parameters = version === 1 && iban ? { iban } : account ? { account_id: account } : {};
-  return { version, bic: consent.bic, iban, callback, parameters };
-}
-
-function prepared(whole, facts) {
-  const made = structuredClone(whole);
-  const { tag } = place.dataset;
-  delete made.webhooks;
-  made.servers = [{ url: service }];
-  for (const [path, operations] of Object.entries(made.paths)) {
-    for (const [method, operation] of Object.entries(operations)) {
-      if (tag && !operation.tags.includes(tag)) delete operations[method];
-      else prepare(operation, facts);
-    }
-    if (Object.keys(operations).length === 0) delete made.paths[path];
-  }
-  made.tags = (made.tags ?? []).filter(({ name }) => !tag || name === tag);
-  for (const parameter of Object.values(made.components.parameters ?? {})) {
-    parameter.example = parameter.name === "Idempotency-Key" ? suggestKey() : undefined;
-    if (parameter.schema.anyOf) parameter.schema = { type: "string" }; // which Swagger UI would show as a riddle
-  }
-  return made;
-}
-
-function prepare(operation, facts) {
-  for (const parameter of operation.parameters ?? []) {
-    const isKnown = parameter.name in facts.parameters;
-    if (isKnown || !parameter.required || NAMES_SOMETHING.includes(parameter.name)) {
-      delete parameter.examples;
-      parameter.example = facts.parameters[parameter.name];
-    }
-  }
-  const { examples } = operation.requestBody?.content["application/json"] ?? {};
-  for (const [name, { value }] of Object.entries(examples ?? {})) {
-    if (facts.version && name === `version_${3 - facts.version}`) delete examples[name];
-    else prepareBody(value, facts);
-  }
-}
-
-// An example names accounts of the consent, or none where the PSU can choose one at the bank.
-function prepareBody(body, { bic, iban, callback }) {
-  if ("callback_url" in body) {
-    if (body.bic && bic) body.bic = bic;
-    const bank = bic ?? body.bic;
-    body.callback_url = callback ?? `${place.dataset.paymentCallback}${bank ? `?bic=${bank}` : ""}`;
-  }
-  for (const name of ["sender_iban", "debtor_account", "account"]) {
-    if (name in body && iban) body[name] = name === "sender_iban" ? iban : { iban };
-    else if (name !== "account" && !("payments" in body)) delete body[name];
-  }
-  delete body.debtor_name;
-}
-
-// -- Swagger UI: nothing but the operations, since credentials and introduction have their place on the page
-
-// Where a person goes next, as a link: addresses in answers are only text.
-const ONWARD = {
-  redirect_url: "Go to the bank and authorize",
-  confirmation_url: "Go to the bank and confirm the payment",
-};
-
-function onward(React, text) {
-  const answer = parsed(text);
-  const [member, label] = Object.entries(ONWARD).find(([name]) => /^https?:/.test(answer?.[name])) ?? [];
-  if (!member) return null;
-  const link = { className: "button slim", href: answer[member], target: "_blank", rel: "noopener noreferrer" };
-  return React.createElement("p", { className: "onward" }, React.createElement("a", link, `${label} (new tab)`));
-}
 
 function parsed(text) {
   try {
@@ -179,12 +15,53 @@ function parsed(text) {
   }
 }
 
-// A direct payment is asked for by its bank, and without a bearer.
-function addressed(request) {
-  const { pathname, searchParams } = new URL(request.url);
-  if (pathname.endsWith("/payment_status") && searchParams.has("bic")) delete request.headers.Authorization;
-  return request;
+// -- Credentials: entered once, and kept for this tab and this user until Logout or the session's end
+
+let held = null;
+
+function kept() {
+  const found = JSON.parse(sessionStorage.getItem(party.keptAs));
+  if (found && found.user === form.dataset.user) return found;
+  sessionStorage.removeItem(party.keptAs);
+  return null;
 }
+
+function hold(values) {
+  held = { ...values, user: form.dataset.user };
+  sessionStorage.setItem(party.keptAs, JSON.stringify(held));
+  for (const [name, field] of Object.entries(party.fields)) {
+    field.value = held[name];
+    field.readOnly = !party.replaceable.includes(name);
+  }
+  button.textContent = "Logout";
+  button.classList.add("quiet");
+}
+
+function release() {
+  held = null;
+  sessionStorage.removeItem(party.keptAs);
+  history.replaceState(null, "", location.pathname);
+  form.reset();
+  for (const field of Object.values(party.fields)) field.readOnly = false;
+  button.textContent = "Lock";
+  button.classList.remove("quiet");
+}
+
+function entered() {
+  return Object.fromEntries(Object.entries(party.fields).map(([name, field]) => [name, field.value.trim()]));
+}
+
+// -- The document: the operations of this screen
+
+function prepared(whole, learned) {
+  const made = structuredClone(whole);
+  delete made.webhooks;
+  made.servers = [{ url: service }];
+  party.prepare(made, learned, held);
+  return made;
+}
+
+// -- Swagger UI: nothing but the operations, since credentials and introduction have their place on the page
 
 const plugin = ({ React }) => ({
   components: {
@@ -198,18 +75,24 @@ const plugin = ({ React }) => ({
   },
   wrapComponents: {
     authorizeOperationBtn: () => () => null,
-    DeepLink: () => ({ text }) => React.createElement("span", null, text), // a link inside a button is neither
-    OperationTag: (Tag) => (props) => place.dataset.tag ? props.children : React.createElement(Tag, props),
+    // A link inside a button is neither. Of a path with a fragment that is what one has to read.
+    DeepLink: () => ({ text }) => React.createElement("span", null, text.split("#").at(-1)),
+    OperationTag: () => ({ tag, children }) => place.dataset.tag ? children : React.createElement(
+      "section",
+      null,
+      React.createElement("h2", null, tag),
+      children,
+    ),
     liveResponse: (LiveResponse) => (props) => React.createElement(
       React.Fragment,
       null,
-      onward(React, props.response.get("text")),
+      party.onward(React, props.response.get("text")),
       React.createElement(LiveResponse, props),
     ),
     execute: (Execute, system) => (props) => {
       const [wasPressed, press] = React.useState(false);
       const operation = system.specSelectors.operationWithMeta(props.path, props.method).toJS();
-      const missing = lacking(operation);
+      const missing = party.lacking(operation, held);
       const check = (event) => {
         press(true);
         if (missing) event.stopPropagation();
@@ -230,8 +113,9 @@ const plugin = ({ React }) => ({
       },
       wrapActions: {
         setResponse: (set, system) => (path, method, response) => {
-          renewKey(system, [path, method]);
-          return set(path, method, response);
+          const done = set(path, method, response);
+          party.answered(system, [path, method], response);
+          return done;
         },
       },
     },
@@ -269,9 +153,9 @@ function show() {
     deepLinking: true,
     displayRequestDuration: true,
     syntaxHighlight: { activated: false },
-    requestInterceptor: addressed,
+    requestInterceptor: (request) => party.send(request),
     onComplete: () => {
-      authorize();
+      party.authorize(ui, held);
       place.replaceChildren(root);
     },
   });
@@ -279,15 +163,7 @@ function show() {
 
 function update() {
   ui.specActions.updateSpec(JSON.stringify(shown));
-  authorize();
-}
-
-// Calls carry at once what is locked, and no longer what was.
-function authorize() {
-  if (ui.authSelectors.authorized().size > 0) ui.authActions.logout(["clientId", "bearer"]);
-  if (!held) return;
-  ui.preauthorizeApiKey("clientId", held.client);
-  if (held.token) ui.preauthorizeApiKey("bearer", held.token);
+  party.authorize(ui, held);
 }
 
 // -- The page
@@ -300,11 +176,11 @@ async function refresh() {
   try {
     const [found, learned] = await Promise.all([
       whole ?? fetch(place.dataset.document).then((answer) => answer.json()),
-      learn(),
+      party.learn(held),
     ]);
     if (mine !== latest) return;
     whole = found;
-    shown = prepared(whole, known(learned.consent));
+    shown = prepared(whole, learned);
     state.textContent = learned.sentence;
   } catch {
     state.textContent = "The OpenAPI document could not be loaded: load this page again to try calls out.";
@@ -314,16 +190,16 @@ async function refresh() {
   else show();
 }
 
-function take(client, token) {
-  hold(client, token);
-  if (ui) authorize();
+function take() {
+  hold(entered());
+  if (ui) party.authorize(ui, held);
   refresh();
 }
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (!held) {
-    take(clientId.value.trim(), accessToken.value.trim());
+    take();
     return;
   }
   release();
@@ -331,11 +207,13 @@ form.addEventListener("submit", (event) => {
   refresh();
 });
 
-accessToken.addEventListener("change", () => {
-  if (held) take(held.client, accessToken.value.trim());
-});
+for (const name of party.replaceable) {
+  party.fields[name].addEventListener("change", () => {
+    if (held) take();
+  });
+}
 
-const given = form.dataset.clientId ? { client: form.dataset.clientId, token: form.dataset.accessToken } : kept();
+const given = party.given() ?? kept();
 form.querySelector("fieldset").disabled = false;
-if (given) hold(given.client, given.token);
+if (given) hold(given);
 refresh();

@@ -45,6 +45,7 @@ def build() -> Json:
     return document(
         "Causeway: card API",
         "\n".join([_INTRODUCTION, "\n\n".join(_tables())]),
+        summary="What a programme manager calls: holders, accounts and cards.",
         tags=_TAGS,
         paths=paths,
         components={

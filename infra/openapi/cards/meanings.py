@@ -47,7 +47,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "GetHolder.card_id": ("A card of the holder", CARD_ID),
     "card_request_id": ("The order that made the card as it is now; another one after each reissue", _REQUEST_ID),
     "ActivateCard.card_request_id": ("The order that made the card: has to be its last one", None),
-    "cards": ("The cards that are put on the account", [CARD_ID]),
+    "cards": ("The cards that are put on the account", None),
     "access_level": ("On reads, only records up to this level are seen; on creations, the record's own level", None),
     "HolderRecord.access_level": ("The level from which the holder is seen", 0),
     # programmes and groups

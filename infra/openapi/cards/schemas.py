@@ -111,7 +111,7 @@ class Schemas:
         level = {"access_level": own.pop("access_level")}
         schema: Json = {
             "type": "object",
-            "description": " ".join([f"{action.summary}.", *purposes.rules(action)]),
+            "description": "\n".join([f"{action.summary}.", "", *(f"- {rule}" for rule in purposes.rules(action))]),
             "properties": {**envelope, **level, **own},
             "required": [name for name in envelope if name not in _OPTIONAL] + _required(model),
         }

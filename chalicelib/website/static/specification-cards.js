@@ -1,0 +1,127 @@
+// What programme managers call: one address for many actions, each shown as an operation of its own. The credential's
+// three parts are put into every body that is sent.
+
+const CREDENTIAL = ["access_key", "access_api_id", "access_api_key"];
+const NOT_IN_PROD = "/simulator";
+
+// What answers have named is filled into the examples of other actions.
+const NAMED = ["holder_id", "account_id", "card_id", "card_request_id", "auth_request_id", "validation_value"];
+const found = {};
+
+function note(action, { id, data }) {
+  const named = Array.isArray(data) ? {} : { ...data };
+  if (action === "createHolder") named.holder_id = id;
+  if (action === "createAccount") named.account_id = named.id;
+  for (const name of NAMED) {
+    if (named[name] !== undefined) found[name] = named[name];
+  }
+}
+
+// An example without what is locked, for what there is, and a request of its own.
+function exampleOf(body) {
+  const made = Object.fromEntries(Object.entries(body).filter(([name]) => !CREDENTIAL.includes(name)));
+  made.request_reference_id = crypto.randomUUID();
+  for (const name of NAMED) {
+    if (name in made && name in found) made[name] = found[name];
+  }
+  return made;
+}
+
+function named(examples, names) {
+  return Object.fromEntries(names.map((name) => [name, examples[name]]));
+}
+
+// One action as an operation of its own: its address is the same, so its name stands in the path's fragment.
+function operationOf(action, schema, operation, response) {
+  const asked = operation.requestBody.content["application/json"];
+  const answers = operation.responses["200"].content["application/json"].examples;
+  const names = Object.keys(asked.examples).filter((name) => name === action || name.startsWith(`${action}_`));
+  const examples = structuredClone(named(asked.examples, names));
+  for (const example of Object.values(examples)) example.value = exampleOf(example.value);
+  const errors = Object.keys(answers).filter((name) => name.startsWith("error_"));
+  return {
+    operationId: action,
+    tags: [schema["x-group"]],
+    summary: asked.examples[action].summary,
+    description: schema.description,
+    requestBody: { required: true, content: { "application/json": {
+      schema: { $ref: asked.schema.discriminator.mapping[action] },
+      examples,
+    } } },
+    responses: { 200: {
+      description: "Success, or an error",
+      content: { "application/json": {
+        schema: { anyOf: [{ $ref: response }, { $ref: "#/components/schemas/ErrorResponse" }] },
+        examples: named(answers, [action, ...errors]),
+      } },
+    } },
+  };
+}
+
+const party = {
+  keptAs: "causeway-card-credentials",
+  fields: Object.fromEntries(CREDENTIAL.map((name) => [name, document.getElementById(name.replaceAll("_", "-"))])),
+  replaceable: [],
+
+  given: () => null,
+
+  lacking(operation, held) {
+    return held ? "" : "Nothing was sent: enter the three parts of a credential at the top of this page, and lock them.";
+  },
+
+  // Whether the service knows the credential: it looks at that before it looks for an action.
+  async learn(held) {
+    if (!held) {
+      return { sentence: "Enter the three parts of a credential and lock them: every request then carries them. They stay "
+        + "in this browser tab." };
+    }
+    const parts = Object.fromEntries(CREDENTIAL.map((name) => [name, held[name]]));
+    const headers = { "Content-Type": "application/json" };
+    let body;
+    try {
+      const answer = await fetch(`${service}/api`, {
+        method: "POST", headers, credentials: "omit", body: JSON.stringify({ ...parts, action: "" }),
+      });
+      body = await answer.json();
+    } catch {
+      return { sentence: "Locked. The service did not answer, so nobody knows whether the credential is good." };
+    }
+    if (body.status_code === 1101) return { sentence: `This credential will be refused. The service says: “${body.message}”` };
+    return { sentence: "Locked. Every request carries the credential; what answers name is filled into other examples." };
+  },
+
+  prepare(made) {
+    const { isSandbox } = place.dataset;
+    const paths = {};
+    for (const [path, { post }] of Object.entries(made.paths)) {
+      if (path === NOT_IN_PROD && !isSandbox) continue;
+      const { mapping } = post.requestBody.content["application/json"].schema.discriminator;
+      for (const [action, reference] of Object.entries(mapping)) {
+        const schema = made.components.schemas[reference.split("/").at(-1)];
+        const response = reference.replace(/Request$/, "Response");
+        paths[`${path}#${action}`] = { post: operationOf(action, schema, post, response) };
+      }
+    }
+    made.paths = paths;
+    made.tags = [];
+  },
+
+  send(request) {
+    const [address] = request.url.split("#");
+    const body = typeof request.body === "string" ? parsed(request.body) : request.body;
+    const parts = Object.fromEntries(CREDENTIAL.map((name) => [name, held?.[name]]));
+    request.url = address;
+    if (body && typeof body === "object") request.body = JSON.stringify({ ...parts, ...body, ...parts }, null, 2);
+    return request;
+  },
+
+  // The next request is one of its own, and may name what this one has made.
+  answered(system, [path], response) {
+    const body = parsed(response.text);
+    if (body?.status === "success") note(path.split("#").at(-1), body);
+    refresh();
+  },
+
+  onward: () => null,
+  authorize() {},
+};

@@ -1,0 +1,131 @@
+"""The folder of the card API: one request for each action, in an order that runs.
+
+What an answer names goes into the collection's variables, where later requests find it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED
+from infra.openapi.cards import examples
+from infra.openapi.cards.schemas import name_of
+from infra.postman.item import Json, Request
+
+_OF_NEW_HOLDER = ("holder_", "kyc_")
+_CREDENTIAL = ("access_key", "access_api_id", "access_api_key")
+_WRONG_PIN = {"pin": "9753"}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request.
+
+    Attributes:
+        action: what is asked for.
+        members: what the body has besides its example, or instead.
+        without: beginnings of members of the example that it does without.
+        kept: the variables that the answer fills, each with the way to its value.
+        name: what the request is called, if not as its action.
+    """
+
+    action: str
+    members: Mapping[str, Any] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    kept: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+
+
+def _var(name: str) -> str:
+    return f"{{{{{name}}}}}"
+
+
+_HOLDER, _ACCOUNT, _CARD = ({name: _var(name)} for name in ("holder_id", "account_id", "card_id"))
+_NEW_CARD = {"card_request_id": "data.card_request_id", "cvc2": "data.cvc2"}
+_EXPIRY = {"expiry_year": "data.expiration.year", "expiry_month": "data.expiration.month"}
+_CHECKED = {
+    "card_request_id": _var("card_request_id"),
+    "card_cvc2": _var("cvc2"),
+    "card_expiration_year": _var("expiry_year"),
+    "card_expiration_month": _var("expiry_month"),
+}
+
+STEPS = (
+    Step("createHolder", kept={"holder_id": "id"}),
+    Step("updateHolder", _HOLDER),
+    Step("getHolder", _HOLDER, ("card_id",)),
+    Step("createAccount", _HOLDER, _OF_NEW_HOLDER, {"account_id": "data.id"}),
+    Step("getAccounts", _ACCOUNT),
+    Step("getHolderAccounts", _HOLDER),
+    Step("assignAccountToRiskRuleGroup", _ACCOUNT),
+    Step("assignAccountToLimitRuleGroup", _ACCOUNT),
+    Step("assignAccountToFeeRuleGroup", _ACCOUNT),
+    Step("changeAccountProgramId", _ACCOUNT),
+    Step("changeAccountStatus", _ACCOUNT),
+    Step("getDesign"),
+    Step("createCard", _HOLDER, _OF_NEW_HOLDER, {"card_id": "data.card_id", **_NEW_CARD, **_EXPIRY}),
+    Step("activateCard", _CARD | _CHECKED),
+    Step("getCardDetails", _CARD),
+    Step("getCardNumber", _CARD),
+    Step("getCvc2", _CARD),
+    Step("getPin", _CARD),
+    Step("getCardAcsPassword", _CARD),
+    Step("setPin", _CARD),
+    Step("changeCardAcsPassword", _CARD),
+    Step("changeCardSchemeAccountUpdatesStatus", _CARD),
+    Step("assignCardToFeesGroup", _CARD),
+    Step("assignCardToLimitsGroup", _CARD),
+    Step("assignCardToUsageGroup", _CARD),
+    Step("assignCardToRiskRuleGroup", _CARD),
+    Step("simulateAuthorization", _CARD | _WRONG_PIN, name="simulateAuthorization: a wrong PIN"),
+    Step("simulateAuthorization", _CARD | _WRONG_PIN, name="simulateAuthorization: another one"),
+    Step("simulateAuthorization", _CARD | _WRONG_PIN, name="simulateAuthorization: the third, which blocks the PIN"),
+    Step("unblockPin", _CARD),
+    Step(
+        "simulateAuthentication",
+        _CARD,
+        kept={"auth_request_id": "data.auth_request_id", "validation_value": "data.validation_value"},
+    ),
+    Step(
+        "authenticationConfirm",
+        {"auth_request_id": _var("auth_request_id"), "validation_value": _var("validation_value")},
+    ),
+    Step("createCardAcsMerchantWhitelistRule", _CARD | {"rule_code": _var("$guid")}),
+    Step("changeCardStatus", _CARD),
+    Step("getCardStatus", _CARD),
+    Step("reissueCard", _CARD, kept=_NEW_CARD | _EXPIRY),
+    Step("activateCard", _CARD | _CHECKED, name="activateCard: once more, after the reissue"),
+)
+
+
+def requests(document: Json) -> Iterator[Request]:
+    """The requests of the folder."""
+    for step in STEPS:
+        yield _request(document, step)
+
+
+def _request(document: Json, step: Step) -> Request:
+    action = ACTIONS.get(step.action) or SIMULATED[step.action]
+    described = document["components"]["schemas"][name_of(action, "Request")]["description"]
+    operation = {"summary": step.action, "description": described, "responses": {"200": {}}}
+    body = {name: value for name, value in examples.request(action).items() if not name.startswith(step.without)}
+    body |= {name: _var(name) for name in _CREDENTIAL} | {"request_reference_id": _var("$guid"), **step.members}
+    return Request(
+        operation,
+        "POST",
+        "/api" if step.action in ACTIONS else "/simulator",
+        {"Content-Type": "application/json"},
+        {},
+        body=json.dumps(body, indent=2, ensure_ascii=False),
+        name=step.name,
+        script=tuple(_script(step.kept)),
+    )
+
+
+def _script(kept: Mapping[str, str]) -> Iterator[str]:
+    yield 'pm.test("the action succeeds", () => pm.expect(pm.response.json().status).to.eql("success"));'
+    for name, way in kept.items():
+        yield f'pm.collectionVariables.set("{name}", pm.response.json().{way});'

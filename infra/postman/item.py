@@ -1,0 +1,56 @@
+"""A request of the collection before it has Postman's form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request.
+
+    Attributes:
+        query, off: parameters that are sent, and that are not.
+        script: further tests of the answer, in JavaScript.
+    """
+
+    operation: Json
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    query: Mapping[str, Any]
+    off: tuple[str, ...] = ()
+    body: str | None = None
+    name: str = ""
+    script: tuple[str, ...] = ()
+
+    def item(self) -> Json:
+        """The request in Postman's form, with a test of its status."""
+        status = "202" if "Prefer" in self.headers else min(self.operation["responses"])
+        sent = [{"key": name, "value": str(value)} for name, value in self.query.items()]
+        left = [{"key": name, "value": "", "disabled": True} for name in self.off]
+        asked = "&".join(f"{entry['key']}={entry['value']}" for entry in sent)
+        request: Json = {
+            "method": self.method,
+            "description": self.operation["description"],
+            "header": [{"key": name, "value": value} for name, value in self.headers.items()],
+            "url": {
+                "raw": f"{{{{base_url}}}}{self.path}" + (f"?{asked}" if asked else ""),
+                "host": ["{{base_url}}"],
+                "path": self.path.strip("/").split("/"),
+                "query": [*sent, *left],
+            },
+        }
+        if self.body is not None:
+            request["body"] = {"mode": "raw", "raw": self.body, "options": {"raw": {"language": "json"}}}
+        test = f'pm.test("the status is {status}", () => pm.response.to.have.status({status}));'
+        return {
+            "name": self.name or self.operation["summary"],
+            "event": [{"listen": "test", "script": {"type": "text/javascript", "exec": [test, *self.script]}}],
+            "protocolProfileBehavior": {"followRedirects": False},
+            "request": request,
+        }

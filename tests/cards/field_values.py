@@ -1,0 +1,267 @@
+"""What a member of a request takes and what it refuses, by the type that the specification's table gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.foundation.jsontext import Number
+from tests.cards.specification import Member
+
+MISSING, TYPE, LENGTH, CHARACTERS, VALUE, REQUIRED, EXCLUDED, UNKNOWN = range(2001, 2009)
+"""The codes of faulty fields."""
+
+Refused = list[tuple[Any, int]]
+LISTS_LONGEST = 65536
+
+NOT_EVEN_A_VALUE: Refused = [(True, TYPE), (False, TYPE), ({}, TYPE), ({"a": 1}, TYPE)]
+NO_TEXT: Refused = [*NOT_EVEN_A_VALUE, (7, TYPE), (Number("1.5"), TYPE), ([], TYPE), (["Zoë"], TYPE), ("", LENGTH)]
+NO_NUMBER: Refused = [
+    *NOT_EVEN_A_VALUE,
+    *((number, TYPE) for number in (-1, Number("1.0"), Number("1e2"), Number("0.5"))),
+    *((text, TYPE) for text in ("-1", "+1", "1.0", "1e2", " 1", "1 ", "x", "0x1", "1_0", "\u0661", "\uff11")),
+    ("", LENGTH),
+]
+NO_LIST: Refused = [([], TYPE), ([1], TYPE)]
+
+TRANSACTION_TYPES = (0, 1, 2, 9, 10, 11, 12, 19, 20, 21, 22, 23, 26, 28, 30, 39, 60, 61, 62, 63, 70)
+ENTRY_MODES = (0, 1, 2, 5, 7, 10, 80, 81, 90, 91)
+RESPONSE_CODES = ("00", "10", "14", "41", "43", "46", "51", "54", "55", "57", "59", "61", "62", "65", "75", "78", "91")
+RESPONSE_CODES += ("96", "1A", "N7")
+
+
+def refused(member: Member) -> Refused:
+    """Values that a member refuses, each with the code."""
+    kind, _, rest = member.type.partition(":")
+    return _REFUSED[kind](member, rest)
+
+
+def taken(member: Member) -> dict[str, tuple[Any, Any]]:
+    """Values that a member takes, each with what it means."""
+    kind, _, rest = member.type.partition(":")
+    return {f"{value!r:.40}": (value, meant) for value, meant in _TAKEN[kind](member, rest)}
+
+
+# -- numbers
+
+
+def _no_number(member: Member, _: str = "") -> Refused:
+    found = [*NO_NUMBER, *NO_LIST]
+    if member.longest:
+        found += [("1" * (member.longest + 1), LENGTH), (10**member.longest, LENGTH)]
+    if member.shortest > 1:
+        short = member.shortest - 1
+        found += [("1" * short, LENGTH), (10**short - 1, LENGTH)]
+    return found
+
+
+def _numbers(member: Member, _: str = "") -> list[tuple[Any, Any]]:
+    shortest, longest = member.shortest or 1, member.longest or 4
+    low, high = "1" * shortest, "9" * longest
+    return [(int(low), int(low)), (low, int(low)), (int(high), int(high)), (high, int(high)), ("0" * longest, 0)]
+
+
+def _digits(member: Member, _: str = "") -> list[tuple[Any, Any]]:
+    shortest, longest = member.shortest or 4, member.longest or 11
+    zeros = "0" * (longest - 1) + "7"
+    return [("1" * shortest, "1" * shortest), (zeros, zeros), (int("9" * longest), "9" * longest)]
+
+
+def _no_code(member: Member, _: str = "") -> Refused:
+    return [*NO_NUMBER, *NO_LIST, ("0978", LENGTH), (1000, LENGTH), (1, VALUE), ("001", VALUE)]
+
+
+def _no_level(member: Member, _: str = "") -> Refused:
+    return [*NO_NUMBER, *NO_LIST, ("1001", VALUE), (1001, VALUE)]
+
+
+def _one_of(member: Member, values: str) -> list[tuple[Any, Any]]:
+    found: list[tuple[Any, Any]] = []
+    for value in values.split(","):
+        found += [(int(value), int(value)), (value, int(value))] if value.isdigit() else [(value, value)]
+    return found
+
+
+def _none_of(member: Member, values: str) -> Refused:
+    if values[0].isdigit():
+        return [*NO_NUMBER, *NO_LIST, (3, VALUE), ("9", VALUE), ("00", LENGTH), (10, LENGTH)]
+    return [*NO_TEXT, ("X", VALUE), (values[0].lower(), VALUE), (values[:1] * 2, LENGTH), ("\u0410", VALUE)]
+
+
+def _none_of_these(*wrong: Any) -> Any:
+    return lambda member, _: [*NO_NUMBER, *NO_LIST, *((value, VALUE) for value in wrong)]
+
+
+def _each_of(values: tuple[int, ...]) -> Any:
+    return lambda member, _: [*((value, value) for value in values), *((str(value), value) for value in values)]
+
+
+# -- texts
+
+
+def _bounds(member: Member, letter: str) -> Refused:
+    found: Refused = [(letter * (member.longest + 1), LENGTH)] if member.longest else []
+    return found + ([(letter * (member.shortest - 1), LENGTH)] if member.shortest > 1 else [])
+
+
+def _no_text_of(wrong: str, letter: str = "a") -> Any:
+    """Texts of the right length, with one character in it that may not be there."""
+
+    def refused(member: Member, _: str) -> Refused:
+        length = max(member.shortest, min(member.longest or 4, 4))
+        texts = [(f"{character}{letter * (length - 1)}", CHARACTERS) for character in wrong]
+        return [*NO_TEXT, *_bounds(member, letter), *texts]
+
+    return refused
+
+
+def _texts_of(*letters: str) -> Any:
+    def taken(member: Member, _: str) -> list[tuple[Any, Any]]:
+        texts = {letter * length for letter in letters for length in (member.shortest or 1, member.longest or 20)}
+        return [(text, text) for text in sorted(texts)]
+
+    return taken
+
+
+# -- lists
+
+
+_TRIMMED = ("", " 1", "1 ")
+"""An empty list, and one entry with spaces around it."""
+
+
+def _inner(member: Member, kind: str) -> Member:
+    return Member(member.name, member.requirement, kind, member.shortest, member.longest)
+
+
+def _no_list_of(member: Member, kind: str) -> Refused:
+    inner = _inner(member, kind)
+    single = [(value, code) for value, code in refused(inner) if not isinstance(value, list) and value not in _TRIMMED]
+    several = [([good, value], code) for good in ("978",) for value, code in single]
+    commas = [(f"978,{value}", code) for value, code in single if isinstance(value, str)]
+    eleven = ",".join(_eleven(kind))
+    return [
+        *single,
+        *several,
+        *commas,
+        (eleven, LENGTH),
+        (_eleven(kind), LENGTH),
+        ([[978]], TYPE),
+        ("978,,826", LENGTH),
+    ]
+
+
+def _eleven(kind: str) -> list[str]:
+    if kind == "CURRENCY":
+        return ["978", "826", "840", "036", "124", "208", "392", "578", "752", "756", "985"]
+    return [str(number) for number in range(1, 12)]
+
+
+def _lists_of(member: Member, kind: str) -> list[tuple[Any, Any]]:
+    ten = _eleven(kind)[:10]
+    return [
+        *(([value], (meant,)) for value, meant in taken(_inner(member, kind)).values()),
+        *((value, (meant,)) for value, meant in taken(_inner(member, kind)).values()),
+        ("978,826", (978, 826)),
+        (" 978 , 826 ", (978, 826)),
+        ([978, "826"], (978, 826)),
+        (ten, tuple(map(int, ten))),
+        ("", None),
+        ([], None),
+    ]
+
+
+def _series(good: str, wrong: tuple[str, ...], *, long: str) -> tuple[Any, Any]:
+    """A string of entries with commas; ``long`` is repeated until the list is as long as it may be."""
+    longest = (f"{long}," * LISTS_LONGEST)[: LISTS_LONGEST // (len(long) + 1) * (len(long) + 1) - 1]
+    longest += " " * (LISTS_LONGEST - len(longest))
+
+    def refused(member: Member, _: str) -> Refused:
+        bad = [(text, VALUE) for text in (*wrong, f"{good},", f",{good}", f"{good},,{good}", f"{good};{good}")]
+        return [*NO_TEXT, *bad, (f"{longest} ", LENGTH)]
+
+    def taken(member: Member, _: str) -> list[tuple[Any, Any]]:
+        return [(good, (good,)), (f"{good}, {good}", (good,)), (longest, (long,))]
+
+    return refused, taken
+
+
+_PAIRS = _series("400012+SHOP0001", ("400012", "400012 SHOP", "+SHOP", "400012+", "ABCD+SHOP"), long="400012+SHOP0001")
+_MCCS = _series("5411", ("541", "54111", "54a1", "5411 5812", "\u0665411"), long="5411")
+_COUNTRIES = _series("276", ("999", "1", "0276", "DEU", "27 6"), long="276")
+
+
+def _no_names(member: Member, _: str) -> Refused:
+    wrong = [*NOT_EVEN_A_VALUE, (7, TYPE), ("Corner Shop", TYPE), ([7], TYPE), ([None], TYPE), ([["x"]], TYPE)]
+    return [*wrong, ([""], LENGTH), (["x" * (LISTS_LONGEST + 1)], LENGTH), (["a\nb"], CHARACTERS)]
+
+
+def _names(member: Member, _: str) -> list[tuple[Any, Any]]:
+    whole = "x" * LISTS_LONGEST
+    return [(["Corner Shop"], ("Corner Shop",)), (["Zoë", "Books, etc."], ("Zoë", "Books, etc.")), ([whole], (whole,))]
+
+
+_NO_DATE: Refused = [
+    *NO_TEXT,
+    *((text, LENGTH) for text in ("1990-1-31", "1990-01-31T", "19900131")),
+    *(
+        (text, VALUE)
+        for text in ("1990-02-30", "31-01-1990", "1990/01/31", "1990-13-01", "\u0661990-01-31", "0000-00-00")
+    ),
+]
+
+_REFUSED: Mapping[str, Any] = {
+    "ID": _no_number,
+    "N": _no_number,
+    "DIGITS": _no_number,
+    "CURRENCY": _no_code,
+    "COUNTRY": _no_code,
+    "LEVEL": _no_level,
+    "MONTHS": lambda member, _: [*NO_NUMBER, *NO_LIST, (0, VALUE), (301, VALUE), ("999", VALUE)],
+    "MONTH": lambda member, _: [*NO_NUMBER, *NO_LIST, (0, VALUE), ("00", VALUE), (13, VALUE), ("012", LENGTH)],
+    "FLAG": lambda member, _: _none_of(member, "0,1"),
+    "OF": _none_of,
+    "REASON": _none_of_these(0, 999, "21"),
+    "TRANSACTION_TYPE": _none_of_these(3, "99"),
+    "ENTRY_MODE": _none_of_these(3, "99"),
+    "RESPONSE_CODE": lambda member, _: [*NO_TEXT, ("0", LENGTH), ("000", LENGTH), ("Z9", VALUE), ("0-", CHARACTERS)],
+    "DATE": lambda member, _: _NO_DATE,
+    "AN": _no_text_of(" -_.\u00e9\u0661\n"),
+    "A": _no_text_of(" 1-\u00e9"),
+    "ANS": _no_text_of("\x00\n\t\x7f\u202e\u200b\ud800"),
+    "AS": _no_text_of("1@_/,\n\x00\u0661\u00d7"),
+    "PASSWORD": _no_text_of("\x00\n\u202e"),
+    "EXT-LIST": _no_list_of,
+    "PAIRS": _PAIRS[0],
+    "MCCS": _MCCS[0],
+    "COUNTRIES": _COUNTRIES[0],
+    "NAMES": _no_names,
+}
+_CODES = [(978, 978), ("978", 978), (826, 826), (36, 36), ("36", 36), ("036", 36), ("008", 8), (8, 8)]
+_TAKEN: Mapping[str, Any] = {
+    "ID": _numbers,
+    "N": _numbers,
+    "DIGITS": _digits,
+    "CURRENCY": lambda member, _: _CODES,
+    "COUNTRY": lambda member, _: [(code, meant) for code, meant in _CODES if meant != 978],
+    "LEVEL": lambda member, _: [(0, 0), ("0", 0), (1000, 1000), ("1000", 1000), ("0300", 300)],
+    "MONTHS": lambda member, _: [(1, 1), ("1", 1), (300, 300), ("300", 300), ("036", 36)],
+    "MONTH": lambda member, _: [(1, 1), ("01", 1), ("1", 1), (12, 12), ("12", 12)],
+    "FLAG": lambda member, _: _one_of(member, "0,1"),
+    "OF": _one_of,
+    "REASON": _each_of(tuple(range(1, 21))),
+    "TRANSACTION_TYPE": _each_of(TRANSACTION_TYPES),
+    "ENTRY_MODE": _each_of(ENTRY_MODES),
+    "RESPONSE_CODE": lambda member, _: [(code, code) for code in RESPONSE_CODES],
+    "DATE": lambda member, _: [(day, day) for day in ("1990-01-31", "2024-02-29", "2099-12-31")],
+    "AN": _texts_of("a", "Z", "7"),
+    "A": _texts_of("e", "N"),
+    "ANS": _texts_of("a", "\u00eb", "\u6771", "'", "7"),
+    "AS": _texts_of("a", "\u00eb", "\u6771", "\u0416", "\u0627"),
+    "PASSWORD": _texts_of("a", "7", "!"),
+    "EXT-LIST": _lists_of,
+    "PAIRS": _PAIRS[1],
+    "MCCS": _MCCS[1],
+    "COUNTRIES": _COUNTRIES[1],
+    "NAMES": _names,
+}

@@ -1,0 +1,27 @@
+"""The card room is loaded when it is first asked for, so that no other interface's first answer waits for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tests.test_structure import ROOT, reached, within
+
+CARDS, DOOR = "chalicelib.cards", "chalicelib.cards.card_api"
+_FIRST_READ = (
+    "import app, sys; from chalicelib.bootstrap import hub; hub().relay;"
+    "print(*sorted(name for name in sys.modules if name.startswith('chalicelib.cards')))"
+)
+
+
+def test_the_function_loads_no_more_of_the_card_room_than_its_door() -> None:
+    assert {name for name in reached("app") if within(name, CARDS)} == {DOOR}
+
+
+def test_a_relayed_read_does_not_open_it() -> None:
+    environment = {**os.environ, "STAGE": "local", "AWS_DEFAULT_REGION": "eu-west-1"}
+    command = [sys.executable, "-c", _FIRST_READ]
+    made = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+
+    assert made.stdout.split() == [CARDS, DOOR]
