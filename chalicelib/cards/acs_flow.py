@@ -52,7 +52,7 @@ class AcsFlow:
             {name: entries for name in LISTS if (entries := getattr(request, name))},
         )
         made = whitelist_rules.making(card.id, rule, request.rule_name, code or None, call.write_id)
-        return Outcome({"rule_id": rule.id}, made)
+        return Outcome({"rule_id": rule.id}, [*made, card.unchanged()])
 
     def authentication_confirm(self, call: Call) -> Outcome:
         request: AuthenticationConfirm = call.request
@@ -60,16 +60,17 @@ class AcsFlow:
         item = call.items([Card.key(asked.card_id)])[0]
         if not call.sees(item):
             raise Refused(Status.NO_AUTHENTICATION)
-        call.seen(Card, item).require(call.action.name, call.now)
+        card = call.seen(Card, item)
+        card.require(call.action.name, call.now)
         if not asked.waits(call.now):
             raise Refused(Status.WRONG_STATE, "the request has expired, or was answered already")
         if request.validation_value is not None and not self._proves(asked, request.validation_value):
             wrong = asked.wrong_values + 1
             members: dict[str, Any] = {"wrong_values": wrong} | ({"status": FAILED} if wrong >= TRIES else {})
-            raise RefusedWith(Status.VALIDATION_DIFFERS, [asked.changing(call.write_id, **members)])
+            raise RefusedWith(Status.VALIDATION_DIFFERS, [asked.changing(call.write_id, **members), card.unchanged()])
         status = CONFIRMED if request.confirmation_status == "Y" else REFUSED
         change = asked.changing(call.write_id, status=status, method=request.oob_auth_method)
-        return Outcome({}, [change])
+        return Outcome({}, [change, card.unchanged()])
 
     def simulate_authentication(self, call: Call) -> Outcome:
         request: SimulateAuthentication = call.request
@@ -97,7 +98,7 @@ class AcsFlow:
             "validation_value": value,
             "expires_at": asked.valid_until,
         }
-        return Outcome(data, [asked.making(call.write_id)])
+        return Outcome(data, [asked.making(call.write_id), card.unchanged()])
 
     # -- inside
 

@@ -73,7 +73,8 @@ class Authorizing:
         if request.force_response_code:
             code, members = request.force_response_code, {}
         operations = [card.changing(call.write_id, **members)] if members else []
-        return Outcome(self._answer(call, code, account or accounts[0]), operations)
+        shown = account or accounts[0]
+        return Outcome(self._answer(call, code, shown if shown.access_level <= call.level else None), operations)
 
     # -- inside
 

@@ -32,7 +32,7 @@ class CardFlow:
         if not _is_checked(request):
             return _changed(call, card, stored_status="A")
         if card.is_guessed_at(ACTIVATION, call.now):
-            raise Refused(Status.TOO_MANY_ATTEMPTS, "too many wrong card data today: try again tomorrow (UTC)")
+            raise Refused(Status.TOO_MANY_ATTEMPTS, "wrong card data were given too often today (UTC)")
         if self._fits(card, request):
             return _changed(call, card, stored_status="A")
         counted = card.changing(call.write_id, wrong=card.one_more_wrong(ACTIVATION, call.now))

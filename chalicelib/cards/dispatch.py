@@ -106,7 +106,8 @@ class Dispatch:
     def _claim(self, credential: Credential, action: Action, request: Request, reference: str) -> Claim:
         meaning = [action.name, request.members(), list(getattr(request, "nulls", ()))]
         body = jsontext.dumps(meaning)
-        return self.references.claim(credential.identity, reference, body, seals=action.seals, attempt=new_id())
+        view = jsontext.dumps([sorted(credential.modes.items()), credential.encryption_key]) if action.seals else None
+        return self.references.claim(credential.identity, reference, body, view=view, attempt=new_id())
 
     def _carried_out(self, credential: Credential, action: Action, request: Request, claim: Claim | None) -> str:
         """Decide and write, anew while others are in the way. Raises: Refused, Repeated, StoreError."""

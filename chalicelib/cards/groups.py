@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from chalicelib.cards.catalogue import AccountProgramme, CardProgramme, Catalogue
@@ -54,15 +55,23 @@ def allowed_one(
     return kind, number
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a record has already; in the ``same`` programme it stays whatever the programme allows by now."""
+
+    number: int
+    same: bool
+
+
 def chosen(
-    catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], kept: int | None = None
+    catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], kept: Kept | None = None
 ) -> int:
     """What ``field`` asks for if the programme allows it; without a wish what there was, or the programme's default.
 
     Raises: Refused.
     """
     if number is None:
-        return kept if kept in allowed and kept is not None else allowed[0]
+        return kept.number if kept and (kept.same or kept.number in allowed) else allowed[0]
     return allowed_one(catalogue, kind, field, number, allowed)[1]
 
 

@@ -86,7 +86,8 @@ def new_holder(call: Call, number: int, programme: AccountProgramme | CardProgra
     request: WithHolder = call.request
     given, kind = request.__dict__, "card" if isinstance(programme, CardProgramme) else "account"
     members = {name: given[field] for name, field in _BLOCK}
-    group = request.holder_limit_group_id or programme.holder_limit_group_id
+    group = request.holder_limit_group_id
+    group = programme.holder_limit_group_id if group is None else group
     if group is not None:
         limit_group(call.catalogue, LIMIT_OF_HOLDER, group)
     return Holder(

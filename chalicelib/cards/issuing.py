@@ -20,6 +20,7 @@ from chalicelib.cards.card_flow import pin_members, require_good
 from chalicelib.cards.card_numbers import new_pan
 from chalicelib.cards.cards import Card, month_of, months_later, taking_number
 from chalicelib.cards.catalogue import CardProgramme
+from chalicelib.cards.groups import Kept
 from chalicelib.cards.holder_flow import new_holder
 from chalicelib.cards.holders import Holder
 from chalicelib.cards.orders import ordering
@@ -125,7 +126,7 @@ class Issuing:
         for account in accounts:
             account.require(call.action.name)
         currencies = () if accounts else request.card_currency_ison or programme.currencies[:1]
-        if not set(currencies) <= set(programme.currencies):
+        if not {*currencies, *(account.currency for account in accounts)} <= set(programme.currencies):
             raise Refused(Status.CURRENCY_NOT_SUPPORTED)
         if holder is not None:
             room_for(holder, len(currencies))
@@ -180,9 +181,8 @@ def card_members(call: Call, programme: CardProgramme, virtual: int, before: Car
     Without a wish, what the card had ``before`` stays where the programme allows it. Raises: Refused.
     """
     request, catalogue = call.request, call.catalogue
-    field = "card_virtual" if before is None else "virtual"
     if not (programme.virtual if virtual else programme.physical):
-        raise refused_field(field, "value", "is not allowed by the programme")
+        raise refused_field("card_virtual" if before is None else "virtual", "value", "is not allowed by the programme")
     return {
         "program_id": programme.id,
         "virtual": virtual,
@@ -191,12 +191,12 @@ def card_members(call: Call, programme: CardProgramme, virtual: int, before: Car
             member: groups.chosen(
                 catalogue,
                 kind,
-                asked,
-                getattr(request, asked),
+                field,
+                getattr(request, field),
                 getattr(programme, f"{member}s"),
-                getattr(before, member, None),
+                None if before is None else Kept(getattr(before, member), before.program_id == programme.id),
             )
-            for member, kind, asked in _CHOICES
+            for member, kind, field in _CHOICES
         },
         "name_line_3": request.card_name_line_3,
         "name_line_4": request.card_name_line_4,
@@ -216,7 +216,7 @@ def card_uses(card: Card, shipping_method: int | None) -> list[tuple[str, int]]:
         ("usage_group", card.usage_group_id),
         ("risk_group", card.risk_group_id),
     ]
-    return uses if shipping_method is None else [*uses, ("shipping_method", shipping_method)]
+    return uses if card.virtual or shipping_method is None else [*uses, ("shipping_method", shipping_method)]
 
 
 def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) -> int:

@@ -18,7 +18,7 @@ from chalicelib.cards.catalogue import KINDS, Catalogue, Entry, entry
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.parallel import together
-from chalicelib.foundation.store import ConditionFailed, Item, Store
+from chalicelib.foundation.store import ConditionFailed, Item, Store, StoreUnavailable
 
 TABLE = "programmes"
 CACHED_SECONDS = 60
@@ -107,8 +107,12 @@ class Programmes:
     def _mark(self, manager_id: int, reference: Reference) -> bool:
         """Whether the entry was there to be marked."""
         table, key = entry_key(manager_id, *reference)
+        there = Attr("owner").exists()
         try:
-            self._store.update(table, key, set={"used": True}, condition=Attr("owner").exists())
+            try:
+                self._store.update(table, key, set={"used": True}, condition=there)
+            except StoreUnavailable:  # writing it twice is writing it once
+                self._store.update(table, key, set={"used": True}, condition=there)
         except ConditionFailed:
             return False
         self._used.add((manager_id, reference))

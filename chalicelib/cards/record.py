@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.foundation.store import Item, Put, Update, absent
+from chalicelib.foundation.store import Check, Item, Put, Update, absent
 
 TABLE = "cards"
 R = TypeVar("R", bound="Record")
@@ -44,6 +44,10 @@ class Record:
         """The write that makes the record; it fails if one stands there."""
         kept = {name: value for name, value in vars(self).items() if value is not None}
         return Put(TABLE, {**self.key(self.id)[1], **kept, "written_by": write_id}, absent("owner"))
+
+    def unchanged(self) -> Check:
+        """The condition that the record is still as it was read."""
+        return Check(*self.key(self.id), Attr("version").eq(self.version))
 
     def changing(self, write_id: str, **members: Any) -> Update:
         """The write that sets members, and removes those that are ``None``; it fails if somebody else was first."""

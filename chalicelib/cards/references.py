@@ -1,7 +1,8 @@
 """``request_reference_id``: a request that is sent twice is carried out once, and both get the same answer.
 
 The claim is an item of the effect's own transaction. It keeps the answer, sealed, for 30 days. Where the answer has
-card data, the claim keeps it without them, and a second item keeps it whole for a day.
+card data, the claim keeps it without them, and a second item keeps it whole for a day, for a credential that still gets
+to see card data in the same way.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from boto3.dynamodb.conditions import Attr
 from chalicelib.cards.card_data import CardData
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.store import Item, Put, absent
+from chalicelib.foundation.store import Conflict, Item, Put, absent
 from chalicelib.foundation.vault import Vault
 
 TABLE = "idempotency"
@@ -26,12 +27,13 @@ CARD_DATA_KEPT = 24 * 3600
 class Claim:
     """One request with a reference: the name of its claim, and what tells its body from another one.
 
-    ``seals`` says that the answer may have card data; ``attempt`` tells equal requests apart.
+    ``view`` is how the credential gets to see card data, where the answer may have some, else ``None``; ``attempt``
+    tells equal requests apart.
     """
 
     name: str
     fingerprint: str
-    seals: bool
+    view: str | None
     attempt: str
 
 
@@ -50,14 +52,14 @@ class References:
         self._vault = vault
         self._card_data = card_data
 
-    def claim(self, credential: str, reference: str, body: str, *, seals: bool, attempt: str) -> Claim:
+    def claim(self, credential: str, reference: str, body: str, *, view: str | None, attempt: str) -> Claim:
         """The claim of a credential's request; ``body`` is the request's meaning, in one spelling."""
         name = f"card-api#{credential}#{digest(reference)}"
-        return Claim(name, self._card_data.fingerprint(body), seals, attempt)
+        return Claim(name, self._card_data.fingerprint(body), view and digest(view), attempt)
 
     def keys(self, claim: Claim) -> list[tuple[str, Item]]:
         """Where the claim is, and the whole answer if there may be one."""
-        names = [claim.name, _whole(claim)] if claim.seals else [claim.name]
+        names = [claim.name] if claim.view is None else [claim.name, _whole(claim)]
         return [(TABLE, {"claim": name}) for name in names]
 
     def look(self, claim: Claim, items: Sequence[Item | None], now: int) -> None:
@@ -66,15 +68,18 @@ class References:
         Raises:
             Repeated: it was carried out before.
             Refused: the reference was used with another body.
+            Conflict: it is being written: of what belongs together only one item was seen.
         """
-        item, *whole = items
+        item, *rest = items
         if item is None or item["expires_at"] <= now:
             return
         if item["fingerprint"] != claim.fingerprint:
             raise Refused(Status.REFERENCE_REUSED)
-        for each in whole:
-            if each is not None and each["expires_at"] > now and each["attempt"] == item["attempt"]:
-                raise Repeated(self._vault.unseal(each["answer"], _whole(claim)))
+        if item.get("whole_until", 0) > now and item["view"] == claim.view:
+            whole = next((each for each in rest if each and each["attempt"] == item["attempt"]), None)
+            if whole is None:
+                raise Conflict("the answer with card data has not been seen yet")
+            raise Repeated(self._vault.unseal(whole["answer"], _whole(claim)))
         raise Repeated(self._vault.unseal(item["answer"], claim.name) if "answer" in item else None)
 
     def keeping(self, claim: Claim, answer: str | None, whole: str | None, now: int) -> list[Put]:
@@ -85,12 +90,13 @@ class References:
         item: Item = {"claim": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt}
         item |= {"expires_at": now + KEPT}
         item |= {"answer": self._vault.seal(answer, claim.name)} if answer is not None else {}
-        puts = [Put(TABLE, item, absent("claim") | Attr("expires_at").lte(now))]
-        if whole is not None:
-            sealed = self._vault.seal(whole, _whole(claim))
-            kept = {"claim": _whole(claim), "attempt": claim.attempt, "answer": sealed}
-            puts.append(Put(TABLE, kept | {"expires_at": now + CARD_DATA_KEPT}))
-        return puts
+        first = absent("claim") | Attr("expires_at").lte(now)
+        if whole is None:
+            return [Put(TABLE, item, first)]
+        until = now + CARD_DATA_KEPT
+        sealed = self._vault.seal(whole, _whole(claim))
+        kept = {"claim": _whole(claim), "attempt": claim.attempt, "answer": sealed, "expires_at": until}
+        return [Put(TABLE, item | {"whole_until": until, "view": claim.view}, first), Put(TABLE, kept)]
 
 
 def _whole(claim: Claim) -> str:

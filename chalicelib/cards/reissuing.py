@@ -19,7 +19,7 @@ from chalicelib.cards.issuing import card_members, card_uses, created, may_conve
 from chalicelib.cards.orders import ordering
 from chalicelib.cards.protocol.card_messages import ReissueCard
 from chalicelib.cards.protocol.states import PIN_OK
-from chalicelib.cards.protocol.status_codes import refused_field
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import NO, YES
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Operation
@@ -49,10 +49,14 @@ class Reissuing:
         programme = self._programme(call, card, virtual)
         members = card_members(call, programme, virtual, card)
         members["auto_conversion"] = self._converts(request, card, programme)
+        product_id = card.product_id if card.product_id in programme.product_ids else programme.product_ids[0]
+        product = call.catalogue.products[product_id]
         found = self._secrets(call, card, programme, virtual)
         version = self.card_data.key_version()
         year, month = _expiry(call, card, programme)
         members |= {
+            "product_id": product.id,
+            "sub_product_id": product.sub_product_id,
             "stored_status": "N",
             "reason_code": None,
             "note": None,
@@ -87,7 +91,12 @@ class Reissuing:
             raise refused_field("card_program_id", "required", "is required when the card's type changes")
         if request.card_program_id is None:
             return groups.card_programme(call.catalogue, card.program_id)
-        return groups.card_programme(call.catalogue, request.card_program_id)
+        programme = groups.card_programme(call.catalogue, request.card_program_id)
+        if card.currency not in programme.currencies:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not have the card's currency")
+        if programme.countries and card.country not in programme.countries:
+            raise refused_field("card_program_id", "value", "names a programme without the card's country")
+        return programme
 
     def _converts(self, request: ReissueCard, card: Card, programme: CardProgramme) -> int:
         """Whether the card converts: without a wish as before, which a new programme has to permit. Raises: Refused."""

@@ -42,6 +42,7 @@ def _visitor() -> Stops:
         ("specification-authorization", opens("/specifications/authorization")),
         ("specification-account", opens("/specifications/account")),
         ("specification-payments", opens("/specifications/payments")),
+        ("specification-cards", opens("/specifications/cards")),
     )
 
 

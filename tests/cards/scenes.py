@@ -160,7 +160,7 @@ class Scene:
 
     # -- calls
 
-    def body(self, action: str, **members: Any) -> dict[str, Any]:
+    def body(self, action: str, /, **members: Any) -> dict[str, Any]:
         """A whole request; ``members`` may replace those of the envelope, too."""
         envelope = {**self.secrets[self.caller], "action": action, "api_version": "1.2"}
         return {name: value for name, value in (envelope | members).items() if value is not LEFT_OUT}
@@ -170,15 +170,15 @@ class Scene:
         raw = (self.hub.card_simulator if simulator else self.hub.card_api).answer(body)
         return Envelope(raw, jsontext.loads(raw))
 
-    def do(self, action: str, **members: Any) -> Envelope:
+    def do(self, action: str, /, **members: Any) -> Envelope:
         """Call an action of the card API."""
         return self.send(jsontext.dumps(self.body(action, **members)).encode())
 
-    def sim(self, action: str, **members: Any) -> Envelope:
+    def sim(self, action: str, /, **members: Any) -> Envelope:
         """Call an action of the simulator."""
         return self.send(jsontext.dumps(self.body(action, **members)).encode(), simulator=True)
 
-    def data(self, action: str, **members: Any) -> Any:
+    def data(self, action: str, /, **members: Any) -> Any:
         """The data of an action that has to succeed, be it the card API's or the simulator's."""
         answer = (self.sim if action.startswith("simulate") else self.do)(action, **members)
         assert answer.status == "success", answer.raw

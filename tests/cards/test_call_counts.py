@@ -4,218 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from chalicelib.cards import programmes
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
-from tests.cards.scenes import (
-    DELIVERY,
-    EUR,
-    EVERYDAY,
-    EVERYDAY_ACCOUNT,
-    GBP,
-    GERMANY,
-    HOLDER_BLOCK,
-    MANAGER,
-    PERSON,
-    PIN,
-    USD,
-    Envelope,
-    Scene,
-)
+from tests.cards.cases import BY_NUMBER, CASES, EVERY_ACTION, WRITE, Case, of_new_card, warmed
+from tests.cards.scenes import DELIVERY, EUR, GBP, HOLDER_BLOCK, USD, Scene
 from tests.openbanking.test_call_counts import counted
 from tests.world import World
 
-LOOK, WRITE, CLAIM = "BatchGetItem", "TransactWriteItems", "PutItem"
 MOST = {"read": 2, "reveal": 2, "write": 3}
-EVERY_ACTION = ACTIONS | SIMULATED
 LEADING_ON = ("getAccounts of a card", "getHolder of a card", "getHolderAccounts")
-"""With a reference these reads take 3: a record, those that it leads to, and the claim, which has the answer."""
-BY_NUMBER = "simulateAuthorization with a number"
-"""This takes 4, outside of what programme managers call: the number, its card, the card's accounts, what is counted."""
+"""With a reference these reads take 3: a record, those that it leads to, and the claim, which has the answer.
 
-Members = Callable[[Scene], dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One way to call an action, and what it takes: ``looks``, and whether anything is written."""
-
-    name: str
-    members: Members
-    looks: tuple[str, ...] = (LOOK,)
-    writes: bool = True
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def action(self) -> Action:
-        return EVERY_ACTION[self.name.partition(" ")[0]]
-
-    def do(self, scene: Scene, **members: Any) -> Envelope:
-        call = scene.sim if self.action.name in SIMULATED else scene.do
-        return call(self.action.name, **members)
-
-    @property
-    def calls(self) -> list[str]:
-        """What it takes without a reference."""
-        return [*self.looks, *([WRITE] if self.writes else [])]
-
-    @property
-    def calls_with_reference(self) -> list[str]:
-        return [*self.looks, WRITE if self.writes else CLAIM]
-
-    @property
-    def calls_of_repeat(self) -> list[str]:
-        """The claim is read with the first look; what needs none finds it in the way, and then reads it."""
-        found = [LOOK] if self.looks else [*self.calls_with_reference, LOOK]
-        return [*found, *self.looks] if self.action.effect == "reveal" else found
-
-
-def of_card(state: str = "N", /, **members: Any) -> Members:
-    return lambda scene: {"card_id": scene.card_in(state).card_id, **members}
-
-
-def of_account(**members: Any) -> Members:
-    return lambda scene: {"account_id": scene.account(), **members}
-
-
-def of_new_account(**members: Any) -> dict[str, Any]:
-    least = {"currency_ison": EUR, "account_status": "A", "program_id": EVERYDAY_ACCOUNT, "skip_holder_validation": 0}
-    return least | members
-
-
-def of_new_card(**members: Any) -> dict[str, Any]:
-    least = {"card_program_id": EVERYDAY, "card_country_ison": GERMANY, "card_name_line_3": "ZOE ONEIL"}
-    return least | {"card_virtual": 1} | members
-
-
-def of_holders_card(scene: Scene) -> dict[str, Any]:
-    card = scene.card()
-    return of_new_account(holder_id=card.holder_id, cards=[card.card_id])
-
-
-def of_shared_card(scene: Scene) -> dict[str, Any]:
-    account, holder = scene.data("createAccount", **of_new_account(**HOLDER_BLOCK)).values()
-    return of_new_card(holder_id=holder, account_id=[account], account_owner_id=[holder])
-
-
-def of_blocked_pin(scene: Scene) -> dict[str, Any]:
-    card = scene.card_in("A", card_virtual=0, card_pin=PIN)
-    scene.block_pin(card.card_id)
-    return {"card_id": card.card_id}
-
-
-def of_authentication(**members: Any) -> Members:
-    def made(scene: Scene) -> dict[str, Any]:
-        asked = scene.authentication(scene.card_in("A").card_id)["auth_request_id"]
-        return {"auth_request_id": asked, "confirmation_status": "Y", "oob_auth_method": 1, **members}
-
-    return made
-
-
-def of_both(scene: Scene) -> dict[str, Any]:
-    card = scene.card()
-    return {"card_id": card.card_id, "account_id": card.account_id}
-
-
-def of_holder_and_card(scene: Scene) -> dict[str, Any]:
-    card = scene.card()
-    return {"card_id": card.card_id, "holder_id": card.holder_id}
-
-
-def of_purchase(rule: bool) -> Members:
-    def made(scene: Scene) -> dict[str, Any]:
-        card = scene.card_in("A").card_id
-        if rule:
-            scene.data("createCardAcsMerchantWhitelistRule", card_id=card, rule_name="Groceries", mcc="5411")
-        return {"card_id": card, "amount": 1999, "currency_ison": EUR, "mcc": "5411"}
-
-    return made
-
-
-def of_verification(by: str, **members: Any) -> Members:
-    def made(scene: Scene) -> dict[str, Any]:
-        card = scene.card_in("A", card_virtual=0, card_pin=PIN)
-        return {by: getattr(card, by), "transaction_type": 39, "amount": 0, "currency_ison": EUR, **members}
-
-    return made
-
-
-REVEALS = [Case(name, of_card(), writes=False) for name, action in ACTIONS.items() if action.effect == "reveal"]
-CASES = [
-    # accounts
-    Case("createAccount for a new holder", lambda scene: of_new_account(**HOLDER_BLOCK), looks=()),
-    Case("createAccount for a holder", lambda scene: of_new_account(holder_id=scene.holder())),
-    Case("createAccount on a card", of_holders_card),
-    Case("changeAccountStatus", of_account(account_status="S", reason_code=2, note="asked for")),
-    Case("changeAccountStatus of nobody", lambda scene: {"account_id": 9, "account_status": "S"}, writes=False),
-    Case("changeAccountProgramId", of_account(account_program_id=502)),
-    Case("getAccounts", of_account(), writes=False),
-    Case("getAccounts of a card", of_card(), looks=(LOOK, LOOK), writes=False),
-    Case("getAccounts of a card and an account", of_both, writes=False),
-    Case("assignAccountToRiskRuleGroup", of_account(risk_rule_group_id=402)),
-    Case("assignAccountToLimitRuleGroup", of_account(limit_group_id=212)),
-    Case("assignAccountToFeeRuleGroup", of_account(fee_group_id=302)),
-    # cards
-    Case("activateCard", of_card()),
-    Case("activateCard with wrong data", of_card(card_pan="2223000000000007")),
-    Case("assignCardToFeesGroup", of_card(fees_group_id=302)),
-    Case("assignCardToLimitsGroup", of_card(limits_group_id=202)),
-    Case("assignCardToUsageGroup", of_card(usages_group_id=602)),
-    Case("assignCardToRiskRuleGroup", of_card(risk_rules_group_id=402)),
-    Case("changeCardSchemeAccountUpdatesStatus", of_card(participating=1)),
-    Case("changeCardStatus", of_card("A", status="T", reason_code=2, note="asked for")),
-    Case("createCard for a new holder", lambda scene: of_new_card(**HOLDER_BLOCK), looks=()),
-    Case("createCard for a holder", lambda scene: of_new_card(holder_id=scene.holder())),
-    Case("createCard on an account", of_shared_card),
-    *REVEALS,
-    Case("getCardDetails", of_card(), writes=False),
-    Case("getCardStatus", of_card(), writes=False),
-    Case("reissueCard", of_card("A", card_name_line_3="ZOE ONEIL")),
-    Case("reissueCard with a new number", of_card("A", card_name_line_3="ZOE ONEIL", generate_new_pan=1)),
-    Case("setPin", of_card(pin=PIN)),
-    Case("unblockPin", of_blocked_pin),
-    Case("getDesign", lambda scene: {"program_id": EVERYDAY}, looks=(), writes=False),
-    Case("changeCardAcsPassword", of_card(acs_password="correct horse")),
-    Case("createCardAcsMerchantWhitelistRule", of_card(rule_name="Groceries", mcc="5411")),
-    Case("authenticationConfirm", of_authentication(), looks=(LOOK, LOOK)),
-    Case("authenticationConfirm with a wrong value", of_authentication(validation_value="x"), looks=(LOOK, LOOK)),
-    # holders
-    Case("getHolder", lambda scene: {"holder_id": scene.holder()}, writes=False),
-    Case("getHolder of a card", of_card(), looks=(LOOK, LOOK), writes=False),
-    Case("getHolder of a holder and a card", of_holder_and_card, writes=False),
-    Case("getHolderAccounts", lambda scene: {"holder_id": scene.card().holder_id}, looks=(LOOK, LOOK), writes=False),
-    Case("getHolderAccounts without one", lambda scene: {"holder_id": scene.holder()}, writes=False),
-    Case("createHolder", lambda scene: PERSON, looks=()),
-    Case("updateHolder", lambda scene: {**PERSON, "holder_id": scene.holder(), "city": "Leeds"}),
-    Case("updateHolder as it is", lambda scene: {**PERSON, "holder_id": scene.holder()}, writes=False),
-    # the simulator
-    Case("simulateAuthentication", of_purchase(rule=False), looks=(LOOK, "Query")),
-    Case("simulateAuthentication by rule", of_purchase(rule=True), looks=(LOOK, "Query"), writes=False),
-    Case("simulateAuthorization", of_verification("card_id", pin=PIN), looks=(LOOK, LOOK), writes=False),
-    Case("simulateAuthorization with a wrong PIN", of_verification("card_id", pin="0000"), looks=(LOOK, LOOK)),
-    Case(BY_NUMBER, of_verification("pan", pin="0000"), looks=(LOOK, LOOK, LOOK)),
-]
+And ``BY_NUMBER``, which programme managers do not call, takes 4: the number, its card, the card's accounts, what is
+counted.
+"""
 
 
 @pytest.fixture
 def scene(world: World) -> Scene:
-    """A process that is warm: the set-up is read and in use, and there are identifiers left."""
-    scene = Scene(world)
-    scene.data("getDesign", program_id=EVERYDAY)
-    scene.card()
-    catalogue = world.hub.programmes.catalogue(MANAGER)
-    world.hub.programmes._used |= {(MANAGER, (kind, each.id)) for kind, each in catalogue.entries()}
-    sequences = world.hub._card_flows["holders"].sequences
-    for name in ("rule", "authentication", "authorization"):
-        sequences.next(name)
-    return scene
+    return warmed(Scene(world))
 
 
 def test_no_action_is_forgotten() -> None:

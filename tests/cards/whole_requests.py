@@ -6,6 +6,7 @@ the records of a ``Cast``: those that ``cast`` makes, in the state that the acti
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -138,7 +139,7 @@ _NEW_ACCOUNT = {
     "skip_holder_validation": 1,
     "access_level": 400,
 }
-_WHY = {"reason_code": 9, "note": "Reported by phone, 3 March"}
+WHY = {"reason_code": 9, "note": "Reported by phone, 3 March"}
 
 
 def _of_card(**members: Any) -> Callable[[Cast], list[Members]]:
@@ -198,13 +199,27 @@ def _confirmed(cast: Cast) -> list[Members]:
     return [{"auth_request_id": cast.auth_request_id, "access_level": 900, **answered}]
 
 
+def _ruled(cast: Cast) -> list[Members]:
+    rule = {
+        "rule_name": "Groceries",
+        "acquirer_bin_merchant_id": "400012+SHOP0001, 400012+SHOP0002",
+        "mcc": "0742, 5411",
+        "merchant_country_ison": "826,36",
+        "merchant_name": ["Corner Shop", "Corner, Shop & Söhne"],
+        "rule_code": str(uuid.uuid4()),
+        "maximum_amount": 5000,
+        "maximum_amount_currency_ison": EUR,
+    }
+    return _of_card(**rule)(cast)
+
+
 def _shown_by_both(cast: Cast, name: str) -> list[Members]:
     return [{"card_id": cast.card_id, name: getattr(cast, name), "access_level": 900}]
 
 
 _WHOLE: Mapping[str, Callable[[Cast], list[Members]]] = {
     "createAccount": _created_accounts,
-    "changeAccountStatus": _of_account(account_status="S", **_WHY),
+    "changeAccountStatus": _of_account(account_status="S", **WHY),
     "changeAccountProgramId": _of_account(account_program_id=502),
     "getAccounts": lambda cast: _shown_by_both(cast, "account_id"),
     "assignAccountToRiskRuleGroup": _of_account(risk_rule_group_id=402),
@@ -216,7 +231,7 @@ _WHOLE: Mapping[str, Callable[[Cast], list[Members]]] = {
     "assignCardToUsageGroup": _of_card(usages_group_id=602),
     "assignCardToRiskRuleGroup": _of_card(risk_rules_group_id=402),
     "changeCardSchemeAccountUpdatesStatus": _of_card(participating=1),
-    "changeCardStatus": _of_card(status="T", **_WHY),
+    "changeCardStatus": _of_card(status="T", **WHY),
     "createCard": _created_cards,
     "reissueCard": _of_card(
         generate_new_pan=1,
@@ -232,16 +247,7 @@ _WHOLE: Mapping[str, Callable[[Cast], list[Members]]] = {
     "setPin": _of_card(pin="4826"),
     "getDesign": lambda cast: [{"program_id": EVERYDAY, "access_level": 900}],
     "changeCardAcsPassword": _of_card(acs_password="loud-Heron 2?"),
-    "createCardAcsMerchantWhitelistRule": _of_card(
-        rule_name="Groceries",
-        acquirer_bin_merchant_id="400012+SHOP0001, 400012+SHOP0002",
-        mcc="0742, 5411",
-        merchant_country_ison="826,36",
-        merchant_name=["Corner Shop", "Corner, Shop & Söhne"],
-        rule_code="7a6f1f6e-6a0e-4e8c-9a54-1de8e3e0c5b7",
-        maximum_amount=5000,
-        maximum_amount_currency_ison=EUR,
-    ),
+    "createCardAcsMerchantWhitelistRule": _ruled,
     "authenticationConfirm": _confirmed,
     "getHolder": lambda cast: _shown_by_both(cast, "holder_id"),
     "getHolderAccounts": lambda cast: [{"holder_id": cast.holder_id, "access_level": 900}],
@@ -262,17 +268,21 @@ _WHOLE: Mapping[str, Callable[[Cast], list[Members]]] = {
 }
 
 
+_OF_RECORD = {"reissueCard": tuple(DELIVERY), "updateHolder": ("business_name",)}
+"""Members that the records of ``cast`` need, as a physical card and a business."""
+
+
 def whole(action: str, cast: Cast = NOBODY) -> list[Members]:
     """The requests of an action that have every member between them."""
     return _WHOLE[action](cast)
 
 
 def least(action: str, cast: Cast = NOBODY) -> Members:
-    """The request of an action that is left when every member is gone that may be."""
+    """The request of an action that is left when every member is gone that may be, for the records of ``cast``."""
     members = whole(action, cast)[0]
     for name in sorted(members, key=lambda name: name in ("card_virtual", "holder_type")):
         without = {other: value for other, value in members.items() if other != name}
-        if is_valid(action, without):
+        if is_valid(action, without) and name not in _OF_RECORD.get(action, ()):
             members = without
     return members
 
@@ -286,13 +296,29 @@ def is_valid(action: str, members: Members) -> bool:
     return True
 
 
-def cast(scene: Scene, action: str) -> Cast:
-    """Records for a request of an action: a physical card that is active, unless the action wants it otherwise."""
-    status = "N" if action == "activateCard" else "A"
-    card = scene.card_in(status, card_virtual=0, card_pin=PIN, **WHOLE_BLOCK)
+def cast(
+    scene: Scene, action: str, *, status: str = "A", holder_level: int = 0, account_level: int = 0, card_level: int = 0
+) -> Cast:
+    """Records for a request of an action: a physical card with a PIN, active unless the action wants it otherwise."""
+    holder = scene.holder(**WHOLE_HOLDER, access_level=holder_level)
+    account = scene.account(holder_id=holder, access_level=account_level)
+    card = scene.card_in(
+        "N" if action == "activateCard" else status,
+        holder_id=holder,
+        account_id=[account],
+        account_owner_id=[holder],
+        access_level=card_level,
+        card_virtual=0,
+        card_pin=PIN,
+        card_reference_id="Ref7",
+        card_name_line_4="O'NEIL & SOEHNE",
+    )
     assert card.expiration is not None
-    made = Cast(card.holder_id, card.account_id, card.card_id, card.card_request_id, pan=card.pan, cvc2=card.cvc2)
+    made = Cast(holder, account, card.card_id, card.card_request_id, pan=card.pan, cvc2=card.cvc2)
     made = replace(made, year=card.expiration["year"], month=card.expiration["month"])
+    if EVERY_ACTION[action].effect == "read":
+        scene.data("changeCardStatus", card_id=card.card_id, status="A", **WHY)
+        scene.data("changeAccountStatus", account_id=account, account_status="A", **WHY)
     if action == "unblockPin":
         scene.block_pin(card.card_id)
     if action == "authenticationConfirm":

@@ -16,8 +16,10 @@ from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.store import Store
 from tests.test_structure import MODULES, ROOT, SOURCES, imports, speaks_http, tree, within
 
-ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery", "cards"))
+ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery"))
 """Where requests and deliveries of open banking are decided."""
+CARDS = "chalicelib.cards"
+"""Where those of the card API are."""
 _DELIVERY = "chalicelib.delivery"
 _JOBS = f"{_DELIVERY}.jobs"
 """What runs without a caller."""
@@ -66,7 +68,7 @@ class Function:
 
 
 @cache
-def call_sites(service: Service = STORE) -> frozenset[Site]:
+def call_sites(service: Service = STORE, rooms: tuple[str, ...] = ROOMS) -> frozenset[Site]:
     """Every call of ``service`` that a request or a job can come to, and all that are about deliveries.
 
     Left out is what only the operator's command line reaches. What nobody seems to reach is not.
@@ -76,26 +78,26 @@ def call_sites(service: Service = STORE) -> frozenset[Site]:
     serving = _reached([each for each in served if each.module == _WIRING or _begins(each)], served)
     operator = _reached([each for each in functions if within(each.module, *_OPERATOR)], functions)
     counted = [each for each in functions if each in serving or each not in operator or within(each.module, _DELIVERY)]
-    return _of(service, counted)
+    return _of(service, counted, rooms)
 
 
 @cache
 def sites_of_requests() -> frozenset[Site]:
-    """The calls of the store that requests come to; the others are made by jobs, or for the operator."""
+    """The calls of the store that requests of open banking come to; others are made by jobs, or for the operator."""
     served = {each: node for each, node in _functions() if not within(each.module, *_GUESTS)}
     requests = _reached([each for each in served if speaks_http(each.module) and each.module != _JOBS], served)
-    return call_sites() & _of(STORE, list(requests))
+    return call_sites() & _of(STORE, list(requests), ROOMS)
 
 
 def _begins(function: Function) -> bool:
     """Whether a request or a job begins there."""
-    return within(function.module, *ROOMS) and speaks_http(function.module)
+    return within(function.module, *ROOMS, CARDS) and speaks_http(function.module)
 
 
-def _of(service: Service, functions: Sequence[Function]) -> frozenset[Site]:
+def _of(service: Service, functions: Sequence[Function], rooms: tuple[str, ...]) -> frozenset[Site]:
     nodes = dict(_functions())
-    rooms = [each for each in functions if within(each.module, *ROOMS)]
-    return frozenset(site for each in rooms for site in _sites(service, each.module, nodes[each]))
+    here = [each for each in functions if within(each.module, *rooms)]
+    return frozenset(site for each in here for site in _sites(service, each.module, nodes[each]))
 
 
 def _functions() -> Iterator[tuple[Function, ast.AST]]:
@@ -222,7 +224,7 @@ def _hands_on(service: Service, node: ast.AST) -> bool:
 
 def site_at(module: str, line: int, service: Service) -> Site | None:
     """The call that a line belongs to; ``None`` outside of the rooms."""
-    if not within(module, *ROOMS):
+    if not within(module, *ROOMS, CARDS):
         return None
     around = [site for site in _sites_in(service, module) if site.line <= line <= site.last_line]
     return min(around, key=lambda site: site.last_line - site.line, default=None)

@@ -10,7 +10,7 @@ import contextlib
 import json
 import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -24,7 +24,7 @@ from tests.world import World
 
 FAULTS = ("before", "after", "conflict")
 JOURNEYS = ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries")
-"""The tables that requests write."""
+"""The tables that requests of open banking write."""
 _STORE = "chalicelib.foundation.store"
 _ADDRESS = "http://127.0.0.1:1"
 
@@ -172,7 +172,7 @@ def _conflict(operation: str, params: Any) -> ClientError:
 # -- what is stored
 
 
-def _table(world: World, name: str) -> Any:
+def table_of(world: World, name: str) -> Any:
     """One of the emulator's tables."""
     from moto.dynamodb.models import dynamodb_backends
 
@@ -182,21 +182,21 @@ def _table(world: World, name: str) -> Any:
 
 def items(world: World, table: str) -> list[dict[str, Any]]:
     """Everything in a table, read past the store: no call, and no time."""
-    return [unpack(item.to_json()["Attributes"]) for item in _table(world, table).all_items()]
+    return [unpack(item.to_json()["Attributes"]) for item in table_of(world, table).all_items()]
 
 
 class Snapshot:
-    """What the tables of all journeys hold, and the time, to come back to."""
+    """What some tables hold, and the time, to come back to."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, tables: Sequence[str] = JOURNEYS) -> None:
         self._world = world
-        self._items = {name: pickle.dumps(_table(world, name).items) for name in JOURNEYS}
+        self._items = {name: pickle.dumps(table_of(world, name).items) for name in tables}
         self._seconds = world.clock._seconds
 
     def restore(self) -> None:
         """Back to then; the banks and the client have received nothing since."""
         for name, kept in self._items.items():
-            _table(self._world, name).items = pickle.loads(kept)  # noqa: S301 - written a moment ago
+            table_of(self._world, name).items = pickle.loads(kept)  # noqa: S301 - written a moment ago
         self._world.clock._seconds = self._seconds
         self._world.receiver.received.clear()
         self._world.receiver.answers.clear()

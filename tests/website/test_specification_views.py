@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
+import html
 import re
-import shutil
-import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
-from typing import cast
 from urllib.parse import quote
 
 import pytest
@@ -20,11 +16,12 @@ from chalicelib.bootstrap import Hub
 from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.clients import Client
-from chalicelib.website import own_clients, site
-from chalicelib.website.descriptions import DOCUMENTS, description
+from chalicelib.website import own_clients, specification_views
+from chalicelib.website.descriptions import description
 from chalicelib.website.journeys import Journey
 from chalicelib.website.pages import COOKIE, statics
 from chalicelib.website.screens import SCREENS
+from infra.openapi.cards import purposes
 from tests.world import Answer, World
 
 ROOM = Path(str(website.__file__)).parent
@@ -67,17 +64,6 @@ def journey(hub: Hub, client: Client, *, owner: str = OWNER, expires_in: int = 3
     return hub.journeys.exchanged(hub.journeys.exchanging(begun), answer)
 
 
-def load_anew(monkeypatch: pytest.MonkeyPatch, name: str, file: Path) -> ModuleType:
-    """Have a module loaded from a file once more, for this test: what it works out when it is loaded comes anew."""
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
-    return module
-
-
 # -- what everybody sees
 
 
@@ -99,32 +85,47 @@ def test_every_operation_stands_on_exactly_one_screen(world: World) -> None:
     assert sum(page.count("opblock-summary-method") for page in pages) == count
 
 
-def test_there_is_no_screen_for_cards_while_they_have_no_document(world: World) -> None:
-    if "cards" in DOCUMENTS:
-        pytest.skip("cards have a document")
-
-    assert shown(world, "cards").status == 404
-    assert "/specifications/cards" not in shown(world, "account").text
-
-
-def test_the_cards_screen_appears_with_its_document_and_shows_all_of_it(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    summaries = {"/cards": "Order a card", "/cards/limits": "Change the limits"}
-    paths = {path: {"post": {"summary": summary, "tags": [summary]}} for path, summary in summaries.items()}
-    document = {"info": {"title": "Cards", "summary": "Cards of customers."}, "paths": paths}
-    shutil.copytree(ROOM / "openapi", tmp_path / "openapi")
-    (tmp_path / "openapi" / "cards.json").write_text(json.dumps(document), encoding="utf-8")
-    shutil.copy(ROOM / "descriptions.py", tmp_path)
-    for name, folder in (("descriptions", tmp_path), ("screens", ROOM), ("specification_views", ROOM)):
-        views = load_anew(monkeypatch, f"{website.__name__}.{name}", folder / f"{name}.py")
-    places = cast(dict[tuple[str, str], site.View], site.FOR_EVERYBODY)
-    monkeypatch.setitem(places, ("GET", "/specifications/{screen}"), views.screen)
-
-    assert re.search(r'<a href="/specifications/cards">Cards</a>', shown(world, "account").text)
+def test_the_cards_screen_lists_every_action_with_its_summary_in_groups(world: World) -> None:
     text = shown(world, "cards").text
-    assert all(summary in text for summary in ("Cards of customers.", *summaries.values()))
-    assert text.count("opblock-summary-method") == 2
+    found = re.findall(
+        r'summary-path">(\w+)</span>\s*<span class="opblock-summary-description">(.+?)</span>', text, re.DOTALL
+    )
+
+    assert [(name, html.unescape(summary)) for name, summary in found] == [
+        (action.name, action.summary)
+        for title in ("Accounts", "Cards", "Holders", "Simulator")
+        for action in purposes.grouped()[title]
+    ]
+    assert re.findall("<h2>(.+?)</h2>", text) == ["Accounts", "Cards", "Holders", "Simulator"]
+    assert "/openapi/cards.json" in text
+
+
+def test_in_prod_nothing_of_the_simulator_is_shown(world: World) -> None:
+    specification_views._contents.cache_clear()
+    world.hub.settings = replace(world.hub.settings, stage="prod")
+    try:
+        text = shown(world, "cards").text
+    finally:
+        specification_views._contents.cache_clear()
+
+    assert "createHolder" in text
+    assert not re.search("simulate|Simulator|data-is-sandbox", text)
+
+
+def test_the_cards_screen_asks_for_the_three_parts_of_a_credential_and_has_none_of_its_own(
+    world: World, cookie: str
+) -> None:
+    for text in (shown(world, "cards").text, shown(world, "cards", cookie).text):
+        inputs = re.findall(r"<input [^>]+>", text)
+
+        assert [re.findall('id="(.+?)"', each)[0] for each in inputs] == [
+            "access-key",
+            "access-api-id",
+            "access-api-key",
+        ]
+        assert not any("value=" in each for each in inputs)
+        assert 'type="password"' in inputs[2]
+        assert not re.search(r"[0-9a-f]{32}(?![0-9a-f.])", text.replace(digest(OWNER), ""))
 
 
 def test_a_screen_that_does_not_exist_is_told(world: World) -> None:
@@ -147,12 +148,22 @@ def test_a_screen_is_small_and_allows_no_inline_script(world: World, name: str) 
     assert answer.headers["referrer-policy"] == "no-referrer"
 
 
-@pytest.mark.parametrize("file", ["swagger-ui.css", "swagger-ui-bundle.js", "specification.css", "specification.js"])
-def test_what_a_screen_needs_is_served_here_and_kept_for_good(world: World, file: str) -> None:
+@pytest.mark.parametrize(
+    ("screen", "file"),
+    [
+        ("account", "swagger-ui.css"),
+        ("account", "swagger-ui-bundle.js"),
+        ("account", "specification.css"),
+        ("account", "specification.js"),
+        ("account", "specification-tpp.js"),
+        ("cards", "specification-cards.js"),
+    ],
+)
+def test_what_a_screen_needs_is_served_here_and_kept_for_good(world: World, screen: str, file: str) -> None:
     name = statics().name(file)
     answer = world.call("GET", f"/static/{name}")
 
-    assert f"/static/{name}" in shown(world, "account").text
+    assert f"/static/{name}" in shown(world, screen).text
     assert answer.status == 200
     assert answer.headers["cache-control"].endswith("immutable")
 
@@ -262,9 +273,9 @@ def test_the_token_of_a_consent_that_has_ended_is_not_brought(world: World, cook
 
 def test_neither_page_nor_script_names_the_address_of_another_site(world: World) -> None:
     own = world.hub.settings.public_url
-    files = [(ROOM / "static" / f"specification.{kind}").read_text("utf-8") for kind in ("js", "css")]
+    files = [file.read_text("utf-8") for file in (ROOM / "static").glob("specification*")]
 
-    for text in (shown(world, "payments").text, *files):
+    for text in (shown(world, "payments").text, shown(world, "cards").text, *files):
         assert [url for url in re.findall(r"https?://[^\s\"'`$]+", text) if not url.startswith(own)] == []
 
 

@@ -40,6 +40,7 @@ class CreateCard(WithHolder, WithEmbossing):
     conditions: ClassVar = (
         Excludes("card_currency_ison", "account_id"),
         Needs(("account_owner_id",), (given("account_id"),)),
+        Needs(("account_id",), (given("account_owner_id"),)),
         *HOLDER_CONDITIONS,
         Needs(DELIVERY_MANDATORY, (equals("card_virtual", 0, default=1),)),
         BULK_CONDITION,
@@ -85,7 +86,7 @@ class ReissueCard(WithEmbossing):
 
     conditions: ClassVar = (BULK_CONDITION,)
     ignored: ClassVar = (
-        Ignores(frozenset(DELIVERY_BLOCK), equals("virtual", 1)),
+        Ignores(frozenset((*DELIVERY_BLOCK, "card_pin")), equals("virtual", 1)),
         Ignores(frozenset(("card_pin",)), equals("generate_new_pin", 0, default=1)),
     )
 

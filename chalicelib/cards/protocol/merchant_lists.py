@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from chalicelib.cards.protocol.rules import SeriesRule, TextsRule
+from chalicelib.foundation.field_rules import UNPRINTABLE
 from chalicelib.foundation.registries import country_numbers
 
 LIST_CHARACTERS = 65536
 """So long may each list be."""
 
-_PAIR = r"[0-9]{4,11}\+[!-*.-~]{1,15}"
+_PAIR = rf"[0-9]{{4,11}}\+[^,{UNPRINTABLE}]{{1,15}}"
 _MCC = "[0-9]{4}"
 _COUNTRY = "[0-9]{1,3}"
 

@@ -78,7 +78,7 @@ class NeedsOne:
 
     def problems(self, members: Members) -> Iterator[Problem]:
         if not any(field in members for field in self.fields):
-            yield Problem(self.fields[0], "required", f"is required, or {' or '.join(self.fields[1:])}")
+            yield Problem(self.fields[0], "required", f"or {' or '.join(self.fields[1:])} is required")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,32 +120,42 @@ class Request(Message):
     @classmethod
     def read_fields(cls: type[R], body: Members) -> R:
         """The fields of a whole request body. Raises: Refused, with every faulty field."""
-        members = {name: value for name, value in body.items() if value is not None and name not in ENVELOPE}
+        members, nulls = cls._meant(body)
+        request: R | None = None
         problems: list[Problem] = []
-        nulls = [name for name, value in body.items() if value is None and name not in ENVELOPE]
-        for name in nulls:
-            if name not in cls.model_fields:
-                members[name] = None  # unknown, whatever its value
-        for ignores in cls.ignored:
-            if ignores.when.holds(members):
-                members = {name: value for name, value in members.items() if name not in ignores.fields}
         try:
             request = cls.model_validate(members)
         except ValidationError as error:
             problems = list(problems_of(cls, error))
-            request = None
-        here, faulty = (
-            {name: value for name, value in members.items() if not cls._is_empty(name, value)},
-            _fields(problems),
-        )
-        for condition in cls.conditions:
-            problems += [problem for problem in condition.problems(here) if problem.field not in faulty]
+        problems += cls._unmet(members, frozenset(problem.field for problem in problems))
         if request is not None and not problems:
             problems += request.further()
-        if problems or request is None:
+        if request is None or problems:
             raise refused_fields(_ordered(cls, problems))
         request.note_nulls(nulls)
         return request
+
+    @classmethod
+    def _meant(cls, body: Members) -> tuple[dict[str, Any], list[str]]:
+        """The members of a body that count, and the names of those that are ``null``; an unknown one always counts."""
+        fields = cls.model_fields
+        nulls = [name for name, value in body.items() if value is None and name in fields]
+        members = {
+            name: value
+            for name, value in body.items()
+            if name not in ENVELOPE and (value is not None or name not in fields)
+        }
+        for ignores in cls.ignored:
+            if ignores.when.holds(members):
+                members = {name: value for name, value in members.items() if name not in ignores.fields}
+        return members, nulls
+
+    @classmethod
+    def _unmet(cls, members: Members, faulty: frozenset[str]) -> list[Problem]:
+        """The conditions that do not hold, but for fields that are ``faulty`` anyhow."""
+        here = {name: value for name, value in members.items() if not cls._is_empty(name, value)}
+        found = (problem for condition in cls.conditions for problem in condition.problems(here))
+        return [problem for problem in found if problem.field not in faulty]
 
     @classmethod
     def _is_empty(cls, name: str, value: Any) -> bool:
@@ -177,10 +187,6 @@ class Update(Request):
     def nulls(self) -> tuple[str, ...]:
         """The fields to be emptied, in alphabetical order."""
         return self._nulls
-
-
-def _fields(problems: Iterable[Problem]) -> frozenset[str]:
-    return frozenset(problem.field for problem in problems)
 
 
 def _ordered(model: type[Request], problems: list[Problem]) -> list[Problem]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N, Range
 from chalicelib.cards.protocol.kinds import EciIndicator, EntryModeType, TransactionType
-from chalicelib.cards.protocol.message import Answer, NeedsOne, Request
+from chalicelib.cards.protocol.message import Answer, Excludes, NeedsOne, Request
 from chalicelib.cards.protocol.values import RESPONSE_CODES
 from chalicelib.foundation.problems import Problem
 
@@ -34,7 +34,7 @@ class SimulateAuthentication(AtMerchant):
 class SimulateAuthorization(AtMerchant):
     """simulateAuthorization: the network asks whether the card may be used."""
 
-    conditions: ClassVar = (NeedsOne(("card_id", "pan")),)
+    conditions: ClassVar = (NeedsOne(("card_id", "pan")), Excludes("pan", "card_id"))
 
     card_id: Id | None = None
     pan: Digits[16, 19] | None = None

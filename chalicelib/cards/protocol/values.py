@@ -17,7 +17,6 @@ PHYSICAL, VIRTUAL = 0, 1
 
 KEPT_OR_NEW = {0: "keep", 1: "new"}
 
-OUT_OF_BAND_METHODS = {1: "the programme manager's app", 2: "a one-time code by SMS", 3: "biometrics", 4: "a call"}
 CONFIRMATIONS = {"Y": "the cardholder has confirmed", "N": "the cardholder has refused"}
 
 REASONS = {

@@ -6,14 +6,14 @@ const NOT_IN_PROD = "/simulator";
 
 // What answers have named is filled into the examples of other actions.
 const NAMED = ["holder_id", "account_id", "card_id", "card_request_id", "auth_request_id", "validation_value"];
-const found = {};
+const known = {};
 
-function note(action, { id, data }) {
-  const named = Array.isArray(data) ? {} : { ...data };
-  if (action === "createHolder") named.holder_id = id;
-  if (action === "createAccount") named.account_id = named.id;
+function learnFrom(action, { id, data }) {
+  const members = { ...data };
+  if (action === "createHolder") members.holder_id = id;
+  if (action === "createAccount") members.account_id = members.id;
   for (const name of NAMED) {
-    if (named[name] !== undefined) found[name] = named[name];
+    if (members[name] !== undefined) known[name] = members[name];
   }
 }
 
@@ -22,12 +22,12 @@ function exampleOf(body) {
   const made = Object.fromEntries(Object.entries(body).filter(([name]) => !CREDENTIAL.includes(name)));
   made.request_reference_id = crypto.randomUUID();
   for (const name of NAMED) {
-    if (name in made && name in found) made[name] = found[name];
+    if (name in made && name in known) made[name] = known[name];
   }
   return made;
 }
 
-function named(examples, names) {
+function some(examples, names) {
   return Object.fromEntries(names.map((name) => [name, examples[name]]));
 }
 
@@ -36,7 +36,7 @@ function operationOf(action, schema, operation, response) {
   const asked = operation.requestBody.content["application/json"];
   const answers = operation.responses["200"].content["application/json"].examples;
   const names = Object.keys(asked.examples).filter((name) => name === action || name.startsWith(`${action}_`));
-  const examples = structuredClone(named(asked.examples, names));
+  const examples = structuredClone(some(asked.examples, names));
   for (const example of Object.values(examples)) example.value = exampleOf(example.value);
   const errors = Object.keys(answers).filter((name) => name.startsWith("error_"));
   return {
@@ -52,7 +52,7 @@ function operationOf(action, schema, operation, response) {
       description: "Success, or an error",
       content: { "application/json": {
         schema: { anyOf: [{ $ref: response }, { $ref: "#/components/schemas/ErrorResponse" }] },
-        examples: named(answers, [action, ...errors]),
+        examples: some(answers, [action, ...errors]),
       } },
     } },
   };
@@ -118,8 +118,8 @@ const party = {
   // The next request is one of its own, and may name what this one has made.
   answered(system, [path], response) {
     const body = parsed(response.text);
-    if (body?.status === "success") note(path.split("#").at(-1), body);
-    refresh();
+    if (body?.status === "success") learnFrom(path.split("#").at(-1), body);
+    renew();
   },
 
   onward: () => null,

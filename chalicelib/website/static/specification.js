@@ -53,7 +53,7 @@ function entered() {
 
 // -- The document: the operations of this screen
 
-function prepared(whole, learned) {
+function prepared() {
   const made = structuredClone(whole);
   delete made.webhooks;
   made.servers = [{ url: service }];
@@ -75,8 +75,13 @@ const plugin = ({ React }) => ({
   },
   wrapComponents: {
     authorizeOperationBtn: () => () => null,
-    // A link inside a button is neither. Of a path with a fragment that is what one has to read.
-    DeepLink: () => ({ text }) => React.createElement("span", null, text.split("#").at(-1)),
+    DeepLink: () => ({ text }) => React.createElement("span", null, text), // a link inside a button is neither
+    // A fragment tells what the path leads to: one reads the fragment, and copies the path.
+    OperationSummaryPath: (Path) => ({ operationProps, ...props }) => React.createElement(
+      Path,
+      { ...props, operationProps: operationProps.update("path", (path) => path.split("#").at(-1)) },
+    ),
+    CopyToClipboardBtn: (Copy) => ({ textToCopy }) => React.createElement(Copy, { textToCopy: textToCopy.split("#")[0] }),
     OperationTag: () => ({ tag, children }) => place.dataset.tag ? children : React.createElement(
       "section",
       null,
@@ -137,6 +142,7 @@ function complete(root) {
 }
 
 let whole = null;
+let learned = {};
 let shown = null;
 let ui = null;
 
@@ -161,6 +167,12 @@ function show() {
   });
 }
 
+// The same operations, with examples that are good from now on.
+function renew() {
+  shown = prepared();
+  update();
+}
+
 function update() {
   ui.specActions.updateSpec(JSON.stringify(shown));
   party.authorize(ui, held);
@@ -174,14 +186,15 @@ let latest = 0;
 async function refresh() {
   const mine = ++latest;
   try {
-    const [found, learned] = await Promise.all([
+    const [found, said] = await Promise.all([
       whole ?? fetch(place.dataset.document).then((answer) => answer.json()),
       party.learn(held),
     ]);
     if (mine !== latest) return;
     whole = found;
-    shown = prepared(whole, learned);
-    state.textContent = learned.sentence;
+    learned = said;
+    shown = prepared();
+    state.textContent = said.sentence;
   } catch {
     state.textContent = "The OpenAPI document could not be loaded: load this page again to try calls out.";
     return;

@@ -1,0 +1,144 @@
+"""What has to be true of the card tables at any time, and what of them can be compared between two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from typing import Any
+
+from tests.openbanking.faults import items
+from tests.world import World
+
+Item = Mapping[str, Any]
+
+_IDENTIFIERS = ("owner", "part", "id", "holder_id", "card_id", "rule_id", "request_id", "account_ids", "written_by")
+_DRAWN_OR_SEALED = ("pan", "pin", "pvv", "acs_password", "proof", "claim", "attempt", "answer", "fingerprint")
+_ONE_RUN_ONLY = frozenset((*_IDENTIFIERS, *_DRAWN_OR_SEALED))
+"""What differs between two runs that do the same."""
+_USED = {
+    "card": {
+        "card_programme": "program_id",
+        "product": "product_id",
+        "design": "design_id",
+        "fee_group": "fee_group_id",
+        "limit_group": "limit_group_id",
+        "usage_group": "usage_group_id",
+        "risk_group": "risk_group_id",
+    },
+    "account": {
+        "account_programme": "program_id",
+        "fee_group": "fee_group_id",
+        "limit_group": "limit_group_id",
+        "risk_group": "risk_group_id",
+    },
+}
+"""The entries of the set-up that a record uses, by the kind of record."""
+
+
+class Books:
+    """The tables of cards, claims and set-ups as they stand."""
+
+    def __init__(self, world: World) -> None:
+        self._hub = world.hub
+        self._rows = items(world, "cards")
+        self._claims = items(world, "idempotency")
+        self._programmes = {(row["owner"], row["part"]): row for row in items(world, "programmes")}
+
+    def of(self, part: str) -> list[Item]:
+        """The rows whose part has this name."""
+        return [row for row in self._rows if _name(row["part"]) == part]
+
+    def shape(self) -> list[str]:
+        """What stands there, without what differs between two runs; in an order of its own."""
+        rows = [row for row in self._rows if row["part"] != "sequences"]
+        return sorted([*map(_shape, rows), *map(_shape, self._claims)])
+
+    def records(self) -> frozenset[tuple[str, int]]:
+        """Kind and id of every holder, account and card."""
+        return frozenset((kind, row["id"]) for kind in ("holder", "account", "card") for row in self.of(kind))
+
+    def check(self, before: Container[tuple[str, int]] = ()) -> None:
+        """Whether all of it belongs together: every record whole, every reference kept from both ends.
+
+        What the records of ``before`` use need not be marked so.
+        """
+        holders, accounts, cards = (_by_id(self.of(kind)) for kind in ("holder", "account", "card"))
+        for account in accounts.values():
+            assert account["id"] in holders[account["holder_id"]]["account_ids"], "every account is its holder's"
+        for holder in holders.values():
+            assert len(holder.get("account_ids", ())) <= 100
+            assert set(holder.get("account_ids", ())) <= accounts.keys(), "every account of a holder is there"
+        for card in cards.values():
+            assert set(card["account_ids"]) <= accounts.keys(), "every account of a card is there"
+            assert len(set(card["account_ids"])) == len(card["account_ids"])
+            assert card["holder_id"] in holders
+            assert card["pin_tries"] <= card["pin_tries_limit"]
+        self._check_numbers(cards)
+        self._check_orders(cards)
+        self._check_rules()
+        records = [*holders.values(), *accounts.values(), *cards.values()]
+        self._check_use([row for row in records if (row["part"], row["id"]) not in before])
+        self._check_claims()
+
+    def number(self, card: Item) -> str:
+        return str(self._hub.card_data.open(card["id"], "pan", bytes(card["pan"])))
+
+    # -- inside
+
+    def _check_numbers(self, cards: Mapping[int, Item]) -> None:
+        """Every card is found by its number, and by no other that was not retired."""
+        entries = {row["owner"]: row for row in self.of("pan")}
+        live = {owner: row["card_id"] for owner, row in entries.items() if "retired" not in row}
+        assert live == {f"pan#{self._hub.card_data.lookup(self.number(card))}": card["id"] for card in cards.values()}
+        assert {row["card_id"] for row in entries.values()} <= cards.keys()
+
+    def _check_orders(self, cards: Mapping[int, Item]) -> None:
+        """Every physical card's body was ordered; every order is a card's."""
+        ordered = {(row["owner"], row["part"]) for row in self.of("order")}
+        physical = [card for card in cards.values() if not card["virtual"]]
+        assert {(f"card#{card['id']}", f"order#{card['request_id']:020}") for card in physical} <= ordered
+        assert {owner for owner, _ in ordered} <= {f"card#{number}" for number in cards}
+
+    def _check_rules(self) -> None:
+        """Every rule has all of its lists, and no list is without its rule."""
+        rules = {(row["owner"], row["part"]) for row in self.of("rule")}
+        lists = {(row["owner"], f"{row['part']}#{name}") for row in self.of("rule") for name in row.get("lists", ())}
+        heads = {(owner, part) for owner, part in rules if part.count("#") == 1}
+        assert rules == heads | lists
+
+    def _check_use(self, records: list[Item]) -> None:
+        """What is used is marked so: the operator cannot remove it."""
+        for record in records:
+            for kind, number in _uses(record):
+                entry = self._programmes[f"manager#{record['manager_id']}", f"{kind}#{number}"]
+                assert entry.get("used") is True, f"{kind} {number} of a {record['part']}"
+
+    def _check_claims(self) -> None:
+        """A whole answer is never without its claim."""
+        claims = {row["claim"]: row for row in self._claims}
+        for name, row in claims.items():
+            if name.endswith("#card-data"):
+                assert claims[name.removesuffix("#card-data")]["attempt"] == row["attempt"]
+
+
+def _name(part: str) -> str:
+    return part.partition("#")[0]
+
+
+def _by_id(rows: list[Item]) -> dict[int, Item]:
+    return {row["id"]: row for row in rows}
+
+
+def _uses(record: Item) -> Iterator[tuple[str, int]]:
+    for kind, member in _USED.get(record["part"], {}).items():
+        if record.get(member) is not None:
+            yield kind, record[member]
+    group = record.get("details", {}).get("holder_limit_group_id")
+    if group is not None:
+        yield "limit_group", group
+
+
+def _shape(row: Item) -> str:
+    where = _name(row["part"]) if "part" in row else row["claim"].rpartition("#")[2] == "card-data"
+    kept = {name: value for name, value in row.items() if name not in _ONE_RUN_ONLY}
+    counted = {name: len(value) for name, value in row.items() if name == "account_ids"}
+    return f"{where} {sorted(row)} {sorted((kept | counted).items(), key=str)}"
