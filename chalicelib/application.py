@@ -8,13 +8,11 @@ from typing import Any
 
 from chalice.app import Chalice, Request, Response
 
+from chalicelib.cards import card_api
 from chalicelib.foundation import log
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
-from chalicelib.foundation.web import JSON, text_answer
 from chalicelib.openbanking.answers import refused
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-
-_CARD_ROUTES = ("/api", "/simulator")
 
 
 class Application(Chalice):
@@ -62,7 +60,7 @@ def _own_answer(event: Any, route: str, status: int) -> dict[str, Any]:
     """What Chalice refused before, or outside, a view, in the format of the interface that ``route`` belongs to."""
     given = {name.lower(): value for name, value in (event.get("headers") or {}).items()}.get("x-request-id", "")
     request_id = given if is_uuid(given) else new_uuid()
-    response = _card_answer(status) if route in _CARD_ROUTES else _open_banking_answer(route, status, request_id)
+    response = card_api.refused(status) if route in card_api.ROUTES else _open_banking_answer(route, status, request_id)
     response.headers["X-Request-Id"] = request_id
     answer: dict[str, Any] = response.to_dict()
     return answer
@@ -76,16 +74,3 @@ def _open_banking_answer(route: str, status: int, request_id: str) -> Response:
     else:
         refusal = Refusal(Fault.INTERNAL, "the service failed; nothing is known to be wrong with the request")
     return refused(route, refusal, request_id, int(time.time()))
-
-
-def _card_answer(status: int) -> Response:
-    from chalicelib.cards import envelope
-    from chalicelib.cards.protocol.status_codes import Refused, Status
-
-    if status == 405:
-        refused_call = Refused(Status.NOT_JSON, "the card API takes POST only, with a JSON object as body")
-    elif status < 500:
-        refused_call = Refused(Status.NOT_JSON)
-    else:
-        refused_call = Refused(Status.INTERNAL)
-    return text_answer(envelope.error(refused_call), JSON, status, {"Allow": "POST"} if status == 405 else {})

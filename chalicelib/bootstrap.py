@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -59,7 +58,7 @@ if TYPE_CHECKING:  # the card room is loaded when it is first asked for: no othe
     from chalicelib.cards.credentials import Credentials
     from chalicelib.cards.dispatch import Dispatch
     from chalicelib.cards.programmes import Programmes
-    from chalicelib.cards.protocol.actions import Action
+    from chalicelib.cards.room import CardRoom
 
 
 class Hub:
@@ -276,50 +275,18 @@ class Hub:
         return CardData(self.vault, self.card_keys)
 
     @cached_property
+    def card_room(self) -> CardRoom:
+        from chalicelib.cards.room import CardRoom
+
+        return CardRoom(self.store, self.clock, self.vault, self.credentials, self.programmes, self.card_data)
+
+    @property
     def card_api(self) -> Dispatch:
-        from chalicelib.cards.protocol.actions import ACTIONS
+        return self.card_room.api
 
-        return self._card_dispatch(ACTIONS)
-
-    @cached_property
+    @property
     def card_simulator(self) -> Dispatch:
-        from chalicelib.cards.protocol.actions import SIMULATED
-
-        return self._card_dispatch(SIMULATED)
-
-    def _card_dispatch(self, actions: Mapping[str, Action]) -> Dispatch:
-        from chalicelib.cards.dispatch import Dispatch
-        from chalicelib.cards.references import References
-
-        references = References(self.vault, self.card_data)
-        return Dispatch(
-            self.store, self.clock, self.credentials, self.programmes, references, self._card_flows, actions
-        )
-
-    @cached_property
-    def _card_flows(self) -> dict[str, object]:
-        """Who carries the card API's actions out, by the names in its table."""
-        from chalicelib.cards.account_flow import AccountFlow
-        from chalicelib.cards.acs_flow import AcsFlow
-        from chalicelib.cards.authorizing import Authorizing
-        from chalicelib.cards.card_data_flow import CardDataFlow
-        from chalicelib.cards.card_flow import CardFlow
-        from chalicelib.cards.holder_flow import HolderFlow
-        from chalicelib.cards.issuing import Issuing
-        from chalicelib.cards.reissuing import Reissuing
-        from chalicelib.cards.sequences import Sequences
-
-        sequences, card_data = Sequences(self.store), self.card_data
-        return {
-            "accounts": AccountFlow(sequences),
-            "acs": AcsFlow(sequences, card_data),
-            "authorizing": Authorizing(sequences, card_data),
-            "card_data": CardDataFlow(card_data),
-            "cards": CardFlow(card_data),
-            "holders": HolderFlow(sequences),
-            "issuing": Issuing(sequences, card_data),
-            "reissuing": Reissuing(sequences, card_data),
-        }
+        return self.card_room.simulator
 
     @cached_property
     def worker(self) -> Worker:

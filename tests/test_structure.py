@@ -33,7 +33,25 @@ RECORD_NAMES = (
     "payments",
     "replays",
 )
-CARD_RECORDS = ("catalogue", "programmes", "credentials")
+CARD_RECORDS = (
+    "catalogue",
+    "programmes",
+    "credentials",
+    "record",
+    "holders",
+    "accounts",
+    "cards",
+    "authentications",
+    "whitelist_rules",
+    "orders",
+    "sequences",
+    "idempotency",
+    "card_keys",
+    "card_data",
+    "card_numbers",
+    "verification",
+    "pins",
+)
 WEBSITE_RECORDS = ("users", "sessions", "attempts", "journeys")
 RECORDS = [
     *(f"{OPEN_BANKING}.{name}" for name in RECORD_NAMES),
@@ -214,3 +232,18 @@ def test_a_module_says_what_it_is_about_and_fits_its_length(module: str) -> None
 
     assert docstring, f"{module} has no docstring"
     assert len(SOURCES[module].read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+CARDS = f"{PACKAGE}.cards"
+CARD_FLOWS = [
+    module
+    for module in modules_of(CARDS)
+    if module.endswith("_flow") or module in (f"{CARDS}.issuing", f"{CARDS}.reissuing", f"{CARDS}.authorizing")
+]
+
+
+@pytest.mark.parametrize("module", CARD_FLOWS)
+def test_a_flow_of_the_card_api_knows_no_other_flow_and_not_who_calls_it(module: str) -> None:
+    others = {*CARD_FLOWS, f"{CARDS}.dispatch", f"{CARDS}.room"} - {module}
+
+    assert own(module) & others <= ({f"{CARDS}.authorizing"} if module == f"{CARDS}.simulator_flow" else set())

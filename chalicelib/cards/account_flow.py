@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from chalicelib.cards import groups
 from chalicelib.cards.accounts import Account
-from chalicelib.cards.call import Call, Outcome, own_level
-from chalicelib.cards.cards import ACCOUNTS, Card
-from chalicelib.cards.holder_flow import new_holder
-from chalicelib.cards.holders import ACCOUNTS as ACCOUNTS_OF_HOLDER
+from chalicelib.cards.call import Call, Outcome
+from chalicelib.cards.cards import MOST_ACCOUNTS, Card
+from chalicelib.cards.catalogue import AccountProgramme
 from chalicelib.cards.holders import Holder
+from chalicelib.cards.onboarding import new_account, new_holder
 from chalicelib.cards.protocol.account_messages import ChangeAccountStatus, CreateAccount, GetAccounts
+from chalicelib.cards.protocol.states import CLOSED
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
-from chalicelib.cards.record import present
 from chalicelib.cards.sequences import Sequences
 from chalicelib.cards.shown import account_shown
 from chalicelib.foundation.store import Operation
-
-CLOSED = "C"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,42 +31,23 @@ class AccountFlow:
     def create_account(self, call: Call) -> Outcome:
         request: CreateAccount = call.request
         programme = groups.account_programme(call.catalogue, request.program_id)
-        holder, cards = self._owner_and_cards(call, request)
-        if request.currency_ison not in programme.currencies:
+        found, cards = self._owner_and_cards(call, request)
+        holder = found or new_holder(call, self.sequences.next("holder"), programme)
+        account = self._opened(call, programme, holder)
+        for card in cards:
+            card.require(call.action.name, call.now)
+        if account.currency not in programme.currencies:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED)
-        catalogue, number = call.catalogue, self.sequences.next("account")
-        uses = [("account_programme", programme.id)]
-        operations: list[Operation] = []
-        if holder is None:
-            made = new_holder(call, self.sequences.next("holder"), programme)
-            holder_id = made.id
-            operations.append(replace(made, account_ids=frozenset((number,))).making(call.write_id))
-            uses += limits_of(made)
-        else:
-            holder_id = holder.id
-            operations.append(holder.getting_accounts([number], call.write_id))
-        account = Account(
-            id=number,
-            manager_id=call.manager_id,
-            access_level=own_level(request, programme.access_level),
-            holder_id=holder_id,
-            currency=request.currency_ison,
-            status=request.account_status,
-            program_id=programme.id,
-            fee_group_id=groups.chosen(
-                catalogue, "fee_group", "fee_group_id", request.fee_group_id, programme.fee_group_ids
-            ),
-            risk_group_id=groups.chosen(
-                catalogue, "risk_group", "risk_rules_group_id", request.risk_rules_group_id, programme.risk_group_ids
-            ),
-            limit_group_id=groups.account_limit_group(
-                catalogue, "limit_group_id", request.limit_group_id, programme.limit_group_ids
-            ),
-            updated_at=call.now,
-        )
-        operations += [account.making(call.write_id)]
-        operations += [card.changing(call.write_id, account_ids=[*card.account_ids, number]) for card in cards]
-        return Outcome({"id": number, "holder_id": holder_id}, operations, [*uses, *groups_of(account)])
+        with_account = [account.id]
+        operations: list[Operation] = [
+            replace(holder, account_ids=frozenset(with_account)).making(call.write_id)
+            if found is None
+            else holder.getting_accounts(with_account, call.write_id),
+            account.making(call.write_id),
+            *(card.changing(call.write_id, account_ids=[*card.account_ids, account.id]) for card in cards),
+        ]
+        uses = [*account.uses, *(holder.uses if found is None else [])]
+        return Outcome({"id": account.id, "holder_id": holder.id}, operations, uses)
 
     def change_account_status(self, call: Call) -> Outcome:
         request: ChangeAccountStatus = call.request
@@ -90,8 +70,15 @@ class AccountFlow:
         account.require(call.action.name)
         if account.currency not in programme.currencies:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not have the account's currency")
-        change = account.changing(call.write_id, program_id=programme.id, updated_at=call.now)
-        return Outcome(operations=[change], uses=[("account_programme", programme.id)])
+        members: dict[str, Any] = {
+            "program_id": programme.id,
+            "fee_group_id": groups.fitting(account.fee_group_id, programme.fee_group_ids),
+            "risk_group_id": groups.fitting(account.risk_group_id, programme.risk_group_ids),
+        }
+        if programme.limit_group_ids:
+            members["limit_group_id"] = groups.fitting(account.limit_group_id, programme.limit_group_ids)
+        moved = replace(account, **members)
+        return Outcome(operations=[account.changing(call.write_id, **members, updated_at=call.now)], uses=moved.uses)
 
     def assign_account_to_risk_rule_group(self, call: Call) -> Outcome:
         return self._assigned(call, "risk_group", "risk_rule_group_id")
@@ -128,14 +115,36 @@ class AccountFlow:
         holder = call.seen(Holder, items[0]) if owner else None
         cards = [call.seen(Card, item) for item in items[len(owner) :]]
         if holder is not None:
-            room_for(holder, 1)
+            holder.require_room(1)
         for card in cards:
             if not request.skip_holder_validation and (holder is None or card.holder_id != holder.id):
                 raise Refused(Status.NO_CARD, "there is no such card of this holder")
-            card.require(call.action.name, call.now)
-            if len(card.account_ids) >= ACCOUNTS:
-                raise refused_field("cards", "length", f"has a card with {ACCOUNTS} accounts, and no card has more")
+            if len(card.account_ids) >= MOST_ACCOUNTS:
+                reason = f"has a card with {MOST_ACCOUNTS} accounts, and no card has more"
+                raise refused_field("cards", "length", reason)
         return holder, cards
+
+    def _opened(self, call: Call, programme: AccountProgramme, holder: Holder) -> Account:
+        """The new account. Raises: Refused."""
+        request, catalogue = call.request, call.catalogue
+        return new_account(
+            call,
+            self.sequences.next("account"),
+            holder_id=holder.id,
+            currency=request.currency_ison,
+            programme=programme,
+            access_level=programme.access_level,
+            status=request.account_status,
+            fee_group_id=groups.chosen(
+                catalogue, "fee_group", "fee_group_id", request.fee_group_id, programme.fee_group_ids
+            ),
+            risk_group_id=groups.chosen(
+                catalogue, "risk_group", "risk_rules_group_id", request.risk_rules_group_id, programme.risk_group_ids
+            ),
+            limit_group_id=groups.account_limit_group(
+                catalogue, "limit_group_id", request.limit_group_id, programme.limit_group_ids
+            ),
+        )
 
     def _assigned(self, call: Call, kind: str, field: str) -> Outcome:
         """The account with the group that ``field`` names, one of those that its programme allows. Raises: Refused."""
@@ -147,22 +156,3 @@ class AccountFlow:
         account.require(call.action.name)
         change = account.changing(call.write_id, **{f"{kind}_id": number}, updated_at=call.now)
         return Outcome(operations=[change], uses=[group])
-
-
-def groups_of(account: Account) -> list[tuple[str, int]]:
-    """The groups that an account uses."""
-    named = {"fee_group": account.fee_group_id, "risk_group": account.risk_group_id}
-    return [*present(named | {"limit_group": account.limit_group_id}).items()]
-
-
-def limits_of(holder: Holder) -> list[tuple[str, int]]:
-    """The limit group that a holder uses, if there is one."""
-    return [*present({"limit_group": holder.details.get("holder_limit_group_id")}).items()]
-
-
-def room_for(holder: Holder, accounts: int) -> None:
-    """Raises: Refused, when a holder would have too many accounts."""
-    if len(holder.accounts) + accounts > ACCOUNTS_OF_HOLDER:
-        raise refused_field(
-            "holder_id", "length", f"has {len(holder.accounts)} accounts; {ACCOUNTS_OF_HOLDER} are the most"
-        )

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from boto3.dynamodb.conditions import Attr
 
+from chalicelib.cards.programmes import EntryId
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.record import Record
+from chalicelib.cards.record import Record, present
 from chalicelib.foundation.store import Check
 
 
@@ -44,6 +45,17 @@ class Account(Record):
     @property
     def is_empty(self) -> bool:
         return self.settled == self.held == self.reserved == 0
+
+    @property
+    def uses(self) -> list[EntryId]:
+        """The entries of the programme manager's set-up that it stands on."""
+        named = {
+            "account_programme": self.program_id,
+            "fee_group": self.fee_group_id,
+            "risk_group": self.risk_group_id,
+            "limit_group": self.limit_group_id,
+        }
+        return [*present(named).items()]
 
     def require(self, action: str) -> None:
         """Raises: Refused, when the account's status does not let the action pass."""

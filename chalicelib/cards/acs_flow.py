@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import hmac
-import secrets
 from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards import whitelist_rules
-from chalicelib.cards.authentications import (
-    CONFIRMED,
-    FAILED,
-    KEPT,
-    REFUSED,
-    TRIES,
-    VALID_SECONDS,
-    Authentication,
-)
+from chalicelib.cards.authentications import CONFIRMED, FAILED, REFUSED, TRIES, Authentication, proof
 from chalicelib.cards.call import Call, Outcome, RefusedWith
 from chalicelib.cards.card_data import CardData
 from chalicelib.cards.cards import Card
 from chalicelib.cards.protocol.card_messages import AuthenticationConfirm, CreateCardAcsMerchantWhitelistRule
-from chalicelib.cards.protocol.simulator_messages import SimulateAuthentication
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.sequences import Sequences
-from chalicelib.cards.whitelist_rules import LISTS, Purchase, WhitelistRule
-
-FRICTIONLESS, CHALLENGE, REJECTED = "frictionless", "challenge", "rejected"
-"""Outcomes of an authentication: nothing is asked, the cardholder is asked, the card may not be used."""
+from chalicelib.cards.whitelist_rules import LISTS, WhitelistRule
 
 
 @dataclass(frozen=True, slots=True)
 class AcsFlow:
-    """What an access control server does."""
+    """What a programme manager tells its access control server."""
 
     sequences: Sequences
     card_data: CardData
@@ -72,52 +59,7 @@ class AcsFlow:
         change = asked.changing(call.write_id, status=status, method=request.oob_auth_method)
         return Outcome({}, [change, card.unchanged()])
 
-    def simulate_authentication(self, call: Call) -> Outcome:
-        request: SimulateAuthentication = call.request
-        card = call.find(Card, request.card_id)
-        if card.status(call.now) != "A":
-            return Outcome({"outcome": REJECTED})
-        purchase = Purchase(request.amount, request.currency_ison, _facts(request))
-        if any(rule.matches(purchase) for rule in whitelist_rules.of_card(call.store, card.id)):
-            return Outcome({"outcome": FRICTIONLESS})
-        number, value = self.sequences.next("authentication"), f"{secrets.randbelow(10**6):06}"
-        asked = Authentication(
-            id=number,
-            manager_id=call.manager_id,
-            access_level=card.access_level,
-            card_id=card.id,
-            amount=request.amount,
-            currency=request.currency_ison,
-            proof=self._proof(number, value),
-            valid_until=call.now + VALID_SECONDS,
-            expires_at=call.now + KEPT,
-        )
-        data = {
-            "outcome": CHALLENGE,
-            "auth_request_id": number,
-            "validation_value": value,
-            "expires_at": asked.valid_until,
-        }
-        return Outcome(data, [asked.making(call.write_id), card.unchanged()])
-
     # -- inside
 
-    def _proof(self, number: int, value: str) -> str:
-        return self.card_data.fingerprint(f"authentication {number} {value}")
-
     def _proves(self, asked: Authentication, value: str) -> bool:
-        return hmac.compare_digest(self._proof(asked.id, value), asked.proof)
-
-
-def _facts(request: SimulateAuthentication) -> dict[str, str]:
-    """What is known of a purchase, spelt as the lists of a rule have it."""
-    country = request.merchant_country_ison
-    facts = {
-        "acquirer_bin_merchant_id": f"{request.acquirer_bin}+{request.merchant_id}"
-        if request.acquirer_bin and request.merchant_id
-        else None,
-        "mcc": request.mcc,
-        "merchant_country_ison": None if country is None else f"{country:03}",
-        "merchant_name": request.merchant_name,
-    }
-    return {name: value for name, value in facts.items() if value is not None}
+        return hmac.compare_digest(proof(self.card_data, asked.id, value), asked.proof)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from chalicelib.cards.card_data import CardData
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.cards.record import Record
 
@@ -36,3 +37,8 @@ class Authentication(Record):
     def waits(self, now: int) -> bool:
         """Whether it can still be answered."""
         return self.status == WAITING and now < self.valid_until
+
+
+def proof(card_data: CardData, number: int, value: str) -> str:
+    """What is kept of the validation value of a request."""
+    return card_data.fingerprint(f"authentication {number} {value}")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.credentials import Credential
-from chalicelib.cards.programmes import Reference
+from chalicelib.cards.idempotency import Claim, References
+from chalicelib.cards.programmes import EntryId
 from chalicelib.cards.protocol.actions import Action
-from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import Key, Record
-from chalicelib.cards.references import Claim, References
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.store import Item, Operation, Store
 
@@ -24,13 +23,13 @@ R = TypeVar("R", bound=Record)
 class Outcome:
     """What a flow decided: the answer's data, what is written with it, and the entries of the programme it uses.
 
-    ``id`` stands beside the data where the interface wants it there.
+    ``beside`` are members of the envelope that stand beside the data.
     """
 
     data: Any = ()
     operations: Sequence[Operation] = ()
-    uses: Sequence[Reference] = ()
-    id: int | None = None
+    uses: Sequence[EntryId] = ()
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
 
 class RefusedWith(Refused):
@@ -85,7 +84,7 @@ class Call:
 
     def seen(self, kind: type[R], item: Item | None) -> R:
         """The record in ``item``. Raises: Refused, when there is none, or none for this caller."""
-        if item is None or item["manager_id"] != self.manager_id or item["access_level"] > self.level:
+        if item is None or not self.sees(item):
             raise Refused(kind.missing)
         return kind.from_item(item)
 
@@ -96,8 +95,3 @@ class Call:
             and bool(item["manager_id"] == self.manager_id)
             and bool(item["access_level"] <= self.level)
         )
-
-
-def own_level(request: Request, default: int) -> int:
-    """The level of a record that ``request`` creates."""
-    return default if request.access_level is None else request.access_level

@@ -6,46 +6,39 @@ from dataclasses import dataclass
 
 from chalicelib.cards import disclosure
 from chalicelib.cards.call import Call, Outcome
-from chalicelib.cards.card_data import CardData
+from chalicelib.cards.card_secrets import CardSecrets
 from chalicelib.cards.cards import Card
+from chalicelib.cards.protocol.card_fields import CardField
 
 
 @dataclass(frozen=True, slots=True)
 class CardDataFlow:
-    """Reveals card data; every reveal leaves an audit line."""
+    """Reveals card data."""
 
-    card_data: CardData
+    secrets: CardSecrets
 
     def get_card_number(self, call: Call) -> Outcome:
         card = _card(call)
-        return _shown(call, card, "pan", self._number(card))
+        return _shown(call, card, "pan", self.secrets.number(card))
 
     def get_cvc2(self, call: Call) -> Outcome:
         card = _card(call)
-        return _shown(call, card, "cvc2", cvc2_of(self.card_data, card, self._number(card)))
+        return _shown(call, card, "cvc2", self.secrets.cvc2(card, self.secrets.number(card)))
 
     def get_pin(self, call: Call) -> Outcome:
+        """A virtual card's PIN is told to nobody."""
         card = _card(call)
-        if card.virtual or card.pin is None:
-            return Outcome({"pin": ""})
-        return _shown(call, card, "pin", self.card_data.open(card.id, "pin", card.pin))
+        pin = None if card.virtual else self.secrets.pin(card)
+        return Outcome({"pin": ""}) if pin is None else _shown(call, card, "pin", pin)
 
     def get_card_acs_password(self, call: Call) -> Outcome:
         card = _card(call)
-        return _shown(call, card, "acs_password", self.card_data.open(card.id, "acs_password", card.acs_password))
-
-    def _number(self, card: Card) -> str:
-        return self.card_data.open(card.id, "pan", card.pan)
-
-
-def cvc2_of(card_data: CardData, card: Card, pan: str) -> str:
-    """The card's CVC2, computed."""
-    return card_data.cvc2(pan, card.expiry_year, card.expiry_month, card.key_version)
+        return _shown(call, card, "acs_password", self.secrets.password(card))
 
 
 def _card(call: Call) -> Card:
     return call.find(Card, call.request.card_id)
 
 
-def _shown(call: Call, card: Card, field: disclosure.Field, clear: str) -> Outcome:
+def _shown(call: Call, card: Card, field: CardField, clear: str) -> Outcome:
     return Outcome({field: disclosure.shown(call.credential, card.id, field, clear)})

@@ -6,12 +6,12 @@ import hmac
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.cards import disclosure, groups, pins
+from chalicelib.cards import disclosure, groups
 from chalicelib.cards.call import Call, Outcome, RefusedWith
-from chalicelib.cards.card_data import CardData
+from chalicelib.cards.card_secrets import CardSecrets, require_good
 from chalicelib.cards.cards import Card
 from chalicelib.cards.protocol.card_messages import ActivateCard, ChangeCardStatus
-from chalicelib.cards.protocol.states import CARD_MOVES, PIN_OK
+from chalicelib.cards.protocol.states import ACTIVE, CARD_MOVES, PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import present
 from chalicelib.cards.shown import card_shown
@@ -24,17 +24,17 @@ ACTIVATION = "activation"
 class CardFlow:
     """Changes cards, and shows what is no secret."""
 
-    card_data: CardData
+    secrets: CardSecrets
 
     def activate_card(self, call: Call) -> Outcome:
         request: ActivateCard = call.request
         card = self._changeable(call)
         if not _is_checked(request):
-            return _changed(call, card, stored_status="A")
+            return _changed(call, card, stored_status=ACTIVE)
         if card.is_guessed_at(ACTIVATION, call.now):
             raise Refused(Status.TOO_MANY_ATTEMPTS, "wrong card data were given too often today (UTC)")
         if self._fits(card, request):
-            return _changed(call, card, stored_status="A")
+            return _changed(call, card, stored_status=ACTIVE)
         counted = card.changing(call.write_id, wrong=card.one_more_wrong(ACTIVATION, call.now))
         raise RefusedWith(Status.CARD_DATA_DIFFERS, [counted])
 
@@ -61,7 +61,7 @@ class CardFlow:
             raise Refused(Status.PIN_BLOCKED)
         pin: str = call.request.pin
         require_good(pin)
-        return _changed(call, card, **pin_members(self.card_data, card.id, self._number(card), pin, card.key_version))
+        return _changed(call, card, **self.secrets.with_pin(card.id, self.secrets.number(card), pin, card.key_version))
 
     def unblock_pin(self, call: Call) -> Outcome:
         card = self._changeable(call)
@@ -71,7 +71,7 @@ class CardFlow:
 
     def change_card_acs_password(self, call: Call) -> Outcome:
         card = self._changeable(call)
-        sealed = self.card_data.seal(card.id, "acs_password", call.request.acs_password)
+        sealed = self.secrets.data.seal(card.id, "acs_password", call.request.acs_password)
         return _changed(call, card, acs_password=sealed)
 
     def change_card_scheme_account_updates_status(self, call: Call) -> Outcome:
@@ -113,38 +113,19 @@ class CardFlow:
         card.require(call.action.name, call.now)
         return Outcome(operations=[card.changing(call.write_id, **{f"{kind}_id": number})], uses=[group])
 
-    def _number(self, card: Card) -> str:
-        return self.card_data.open(card.id, "pan", card.pan)
-
     def _fits(self, card: Card, request: ActivateCard) -> bool:
         """Whether every datum that the request gives is the card's; all are compared, each in constant time."""
-        pan = self._number(card)
+        pan = self.secrets.number(card)
         kept: dict[str, Any] = {
             "card_request_id": card.request_id,
             "card_pan": pan,
-            "card_cvc2": self.card_data.cvc2(pan, card.expiry_year, card.expiry_month, card.key_version),
+            "card_cvc2": self.secrets.cvc2(card, pan),
             "card_expiration_year": card.expiry_year,
             "card_expiration_month": card.expiry_month,
         }
         given = request.members()
         matches = [hmac.compare_digest(str(given[name]), str(value)) for name, value in kept.items() if name in given]
         return all(matches)
-
-
-def require_good(pin: str) -> None:
-    """Raises: Refused, for a PIN that is guessed first."""
-    if pins.is_simple(pin):
-        raise Refused(Status.PIN_TOO_SIMPLE)
-
-
-def pin_members(card_data: CardData, card_id: int, pan: str, pin: str, key_version: int) -> dict[str, Any]:
-    """A card's members with a new PIN: sealed, its verification value, and no wrong tries."""
-    return {
-        "pin": card_data.seal(card_id, "pin", pin),
-        "pvv": card_data.pvv(pan, pin, key_version),
-        "pin_status": PIN_OK,
-        "pin_tries": 0,
-    }
 
 
 def _is_checked(request: ActivateCard) -> bool:

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 from boto3.dynamodb.conditions import Attr
 
-from chalicelib.cards.protocol.states import CARD_RULES, MISMATCHES_A_DAY, PIN_IS_BLOCKED, PIN_OK, PIN_TRIES
+from chalicelib.cards.programmes import EntryId
+from chalicelib.cards.protocol.states import CARD_RULES, EXPIRED, MISMATCHES_A_DAY, PIN_IS_BLOCKED, PIN_OK, PIN_TRIES
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import TABLE, Key, Record
 from chalicelib.foundation.store import Put, absent
 
-ACCOUNTS = 90
+MOST_ACCOUNTS = 90
 """So many accounts a card may have: they are read together, and a claim with them."""
 
 _DAY = 24 * 3600
@@ -68,10 +69,24 @@ class Card(Record):
     thermal_line_2: str | None = None
     wrong: dict[str, Any] | None = None
 
+    @property
+    def uses(self) -> list[EntryId]:
+        """The entries of the programme manager's set-up that it stands on."""
+        named = {
+            "card_programme": self.program_id,
+            "product": self.product_id,
+            "design": self.design_id,
+            "fee_group": self.fee_group_id,
+            "limit_group": self.limit_group_id,
+            "usage_group": self.usage_group_id,
+            "risk_group": self.risk_group_id,
+        }
+        return [*named.items()]
+
     def status(self, now: int) -> str:
         """The state, of which E comes by itself when the month of expiry is over (Unix seconds, UTC)."""
         if self.stored_status in "NATR" and (self.expiry_year, self.expiry_month) < month_of(now):
-            return "E"
+            return EXPIRED
         return self.stored_status
 
     def require(self, action: str, now: int) -> None:

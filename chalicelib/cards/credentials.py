@@ -24,9 +24,6 @@ from chalicelib.foundation.store import ConditionFailed, Delete, Item, Operation
 
 CACHED_SECONDS = 60
 KEYS_KEPT = 2
-FIELDS = ("pan", "pin", "cvc2", "acs_password", "expiry")
-"""The fields of a card that a credential is shown in a mode of its own."""
-PLAIN, MASKED, ENCRYPTED, ABSENT = MODES = ("plain", "masked", "encrypted", "absent")
 
 _SHAPES = (re.compile("[A-Za-z0-9]{20}"), re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{64}"))
 _NOBODY = digest("")
@@ -66,7 +63,7 @@ class Secret:
 class Rights:
     """What a credential may do.
 
-    ``actions`` are those allowed, all when ``None``. ``modes`` has one of ``MODES`` for each of ``FIELDS``;
+    ``actions`` are those allowed, all when ``None``. ``modes`` has one of ``MODES`` for each of ``CARD_FIELDS``;
     ``encryption_key`` (PEM, RSA of at least 3072 bits) is there when one of them is ``encrypted``.
     """
 
@@ -111,7 +108,7 @@ class Credentials:
         self._cache: dict[str, tuple[int, Credential]] = {}
 
     def check(self, access_key: object, api_id: object, api_key: object) -> Credential | None:
-        """The credential that all three parts belong to, else ``None``; which part is wrong does not show in time.
+        """The credential that all three parts belong to, else ``None``; of a known one nothing tells which is wrong.
 
         Raises: StoreError.
         """

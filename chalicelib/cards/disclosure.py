@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import base64
 from functools import lru_cache
-from typing import Literal
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.cards import card_numbers
-from chalicelib.cards.credentials import ABSENT, ENCRYPTED, MASKED, PLAIN, Credential
+from chalicelib.cards.credentials import Credential
+from chalicelib.cards.protocol.card_fields import ABSENT, ENCRYPTED, MASKED, PLAIN, CardField
 from chalicelib.foundation import log, signatures
 
-Field = Literal["pan", "pin", "cvc2", "acs_password", "expiry"]
 MINIMUM_BITS = 3072
 LONGEST_BYTES = MINIMUM_BITS // 8 - 2 * hashes.SHA256.digest_size - 2
 """The longest text that the shortest key can encrypt: 318 bytes."""
@@ -25,12 +24,12 @@ def check_key(pem: str) -> None:
     _public_key(pem)
 
 
-def is_absent(credential: Credential, field: Field) -> bool:
+def is_absent(credential: Credential, field: CardField) -> bool:
     """Whether the credential never gets to see this field, so that it need not even be opened."""
     return credential.modes[field] == ABSENT
 
 
-def shown(credential: Credential, card_id: int, field: Field, clear: str) -> str | None:
+def shown(credential: Credential, card_id: int, field: CardField, clear: str) -> str | None:
     """A value of a card as the credential gets to see it; ``None``: the member is left out.
 
     Encrypted is base64 of RSA-OAEP with SHA-256 and MGF1 of SHA-256, labelled ``<card_id>|<field>``.
@@ -47,13 +46,13 @@ def shown_expiry(credential: Credential, card_id: int, year: int, month: int) ->
     return _shown(credential, card_id, "expiry", str(year)), _shown(credential, card_id, "expiry", str(month))
 
 
-def revealed(credential: Credential, card_id: int, field: Field) -> None:
+def revealed(credential: Credential, card_id: int, field: CardField) -> None:
     """Leave the audit line of a datum that leaves the service, for the first time or in a kept answer."""
     mode = credential.modes[field]
     log.audit("card data revealed", credential=credential.identity, card_id=card_id, field=field, mode=mode)
 
 
-def _shown(credential: Credential, card_id: int, field: Field, clear: str) -> str:
+def _shown(credential: Credential, card_id: int, field: CardField, clear: str) -> str:
     mode = credential.modes[field]
     if mode == PLAIN:
         return clear

@@ -9,7 +9,7 @@ it gets the first one's answer, or decides anew on what stands there now.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -17,30 +17,22 @@ from typing import Any
 from chalicelib.cards import disclosure, envelope
 from chalicelib.cards.call import Call, Outcome, RefusedWith
 from chalicelib.cards.credentials import Credential, Credentials
+from chalicelib.cards.idempotency import Claim, References, Repeated
 from chalicelib.cards.programmes import EntryGone, Programmes
-from chalicelib.cards.protocol.actions import Action, CardField
+from chalicelib.cards.protocol.actions import Action, Flow
+from chalicelib.cards.protocol.card_fields import ANSWERED
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
-from chalicelib.cards.references import Claim, References, Repeated
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.store import ConditionFailed, Conflict, Operation, Store, StoreError
+from chalicelib.foundation.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
 
 BODY_BYTES = 1_000_000
 PATIENCE_SECONDS = 10
 """So long a request decides anew while others change what it stands on."""
 _ATTEMPTS = 40
-_AUDITED: Mapping[str, CardField] = {
-    "pan": "pan",
-    "pin": "pin",
-    "cvc2": "cvc2",
-    "acs_password": "acs_password",
-    "expiration": "expiry",
-    "expiry_year": "expiry",
-}
-"""The members of answers that are card data."""
 _LEVELS = ("access_level", "holder_access_level")
 _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 
@@ -54,7 +46,7 @@ class Dispatch:
     credentials: Credentials
     programmes: Programmes
     references: References
-    flows: Mapping[str, object]
+    flows: Mapping[Flow, object]
     actions: Mapping[str, Action]
     _methods: dict[str, Any] = field(default_factory=dict)
 
@@ -104,7 +96,7 @@ class Dispatch:
         return action
 
     def _claim(self, credential: Credential, action: Action, request: Request, reference: str) -> Claim:
-        meaning = [action.name, request.members(), list(getattr(request, "nulls", ()))]
+        meaning = [action.name, sorted(request.members().items()), list(getattr(request, "nulls", ()))]
         body = jsontext.dumps(meaning)
         view = jsontext.dumps([sorted(credential.modes.items()), credential.encryption_key]) if action.seals else None
         return self.references.claim(credential.identity, reference, body, view=view, attempt=new_id())
@@ -151,15 +143,15 @@ class Dispatch:
                 self._look_again(call.claim, call.now)  # a repeat comes before what is wrong with it now
             return answer
         self.programmes.mark_used(call.catalogue, outcome.uses)
-        answer = envelope.success(call.action, outcome.data, outcome.id)
+        answer = envelope.success(call.action, outcome.data, outcome.beside)
         kept, whole = answer, None
         if call.action.seals and call.claim is not None:
-            kept, whole = envelope.success(call.action, envelope.without_card_data(outcome.data), None), answer
+            kept, whole = envelope.success(call.action, envelope.without_card_data(outcome.data), {}), answer
         self._write(call, outcome.operations, kept, whole)
         _audit(call.credential, call.request, outcome.data)
         return answer
 
-    def _write(self, call: Call, operations: Any, answer: str, whole: str | None) -> None:
+    def _write(self, call: Call, operations: Sequence[Operation], answer: str, whole: str | None) -> None:
         """Write what was decided, together with the claim.
 
         Raises:
@@ -180,11 +172,11 @@ class Dispatch:
         except ConditionFailed as failure:
             if claim is not None and 0 in failure.failed:
                 self._look_again(claim, call.now)
-            if not (failure.repeated and _is_own(call, all_operations, failure)):
+            if not (failure.repeated and _is_own(call, failure)):
                 raise
         return None
 
-    def _claimed(self, claim: Claim, now: int, put: Any) -> None:
+    def _claimed(self, claim: Claim, now: int, put: Put) -> None:
         """Claim a reference that nothing else is written with."""
         try:
             self.store.put(put.table, put.item, put.condition)
@@ -231,7 +223,7 @@ def _envelope(members: Mapping[str, Any]) -> str | None:
 
 def _permit(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
     """Hold a request against the credential's level, its actions and its modes. Raises: Refused."""
-    for name in _LEVELS:
+    for name in _LEVELS if "holder_id" not in members and action.creates else _LEVELS[:1]:
         asked = str(members.get(name, ""))
         if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
             raise Refused(Status.LEVEL_TOO_HIGH, f"{name} is above the credential's")
@@ -245,12 +237,12 @@ def _audit(credential: Credential, request: Any, data: Any) -> None:
     """Leave an audit line for each card datum that an answer has."""
     if not isinstance(data, dict):
         return
-    for member, field_shown in _AUDITED.items():
+    for member, field_shown in ANSWERED.items():
         if data.get(member):
             disclosure.revealed(credential, data.get("card_id") or request.card_id, field_shown)
 
 
-def _is_own(call: Call, operations: list[Operation], failure: ConditionFailed) -> bool:
+def _is_own(call: Call, failure: ConditionFailed) -> bool:
     """Whether a condition failed because this very attempt had been written, its answer having been lost."""
     found = [item or {} for item in failure.items]
     return any(item.get("written_by") == call.write_id for item in found)

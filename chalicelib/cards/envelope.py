@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.cards.protocol.actions import Action
+from chalicelib.cards.protocol.card_fields import KEPT_SHORTLY
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.foundation import jsontext
 
 _FIRST, _REPEAT = '"duplicated":0', '"duplicated":1'
-_CARD_DATA = ("pan", "pin", "cvc2", "acs_password")
 
 
-def success(action: Action, data: Any, number: int | None) -> str:
-    """A success; ``number`` is the ``id`` that stands beside the data."""
-    shown = jsontext.dumps({} if action.shape == "empty object" else data or [] if action.shape != "object" else data)
-    beside = "" if number is None else f'"id":{number},'
-    return f'{{"status":"success",{_FIRST},{beside}"data":{shown}}}'
+def success(action: Action, data: Any, beside: Mapping[str, Any]) -> str:
+    """A success; ``beside`` are the members that stand beside the data."""
+    members = "".join(f"{jsontext.dumps(name)}:{jsontext.dumps(value)}," for name, value in beside.items())
+    return f'{{"status":"success",{_FIRST},{members}"data":{jsontext.dumps(data or action.empty)}}}'
 
 
 def error(refusal: Refused) -> str:
@@ -32,4 +31,4 @@ def as_repeat(answer: str) -> str:
 
 def without_card_data(data: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of an answer for long."""
-    return {name: value for name, value in data.items() if name not in _CARD_DATA}
+    return {name: value for name, value in data.items() if name not in KEPT_SHORTLY}

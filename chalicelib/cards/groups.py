@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from chalicelib.cards.catalogue import AccountProgramme, CardProgramme, Catalogue
-from chalicelib.cards.programmes import Reference
+from chalicelib.cards.programmes import EntryId
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT, LIMIT_OF_CARD
 
@@ -35,7 +34,7 @@ def account_programme(catalogue: Catalogue, number: int) -> AccountProgramme:
     return _found(catalogue.account_programmes, number, Status.NO_PROGRAMME)
 
 
-def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> Reference:
+def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> EntryId:
     """A limit group of a type (1 card, 2 account, 3 holder). Raises: Refused."""
     if _found(catalogue.limit_groups, number, Status.NO_LIMIT_GROUP).limit_type != limit_type:
         raise Refused(Status.NO_LIMIT_GROUP, "there is no such limit group of this type")
@@ -44,7 +43,7 @@ def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> Reference
 
 def allowed_one(
     catalogue: Catalogue, kind: str, field: str, number: int, allowed: Sequence[int], limit_type: int = LIMIT_OF_CARD
-) -> Reference:
+) -> EntryId:
     """An entry that ``field`` names, if it is there and the programme allows it. Raises: Refused."""
     if kind == "limit_group":
         limit_group(catalogue, limit_type, number)
@@ -55,24 +54,21 @@ def allowed_one(
     return kind, number
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What a record has already; in the ``same`` programme it stays whatever the programme allows by now."""
-
-    number: int
-    same: bool
-
-
 def chosen(
-    catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], kept: Kept | None = None
+    catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], kept: int | None = None
 ) -> int:
     """What ``field`` asks for if the programme allows it; without a wish what there was, or the programme's default.
 
     Raises: Refused.
     """
     if number is None:
-        return kept.number if kept and (kept.same or kept.number in allowed) else allowed[0]
+        return fitting(kept, allowed)
     return allowed_one(catalogue, kind, field, number, allowed)[1]
+
+
+def fitting(kept: int | None, allowed: Sequence[int]) -> int:
+    """What there was if the programme allows it, else its default."""
+    return kept if kept is not None and kept in allowed else allowed[0]
 
 
 def account_limit_group(

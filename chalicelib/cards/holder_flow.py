@@ -7,23 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.accounts import Account
-from chalicelib.cards.call import Call, Outcome, own_level
+from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.cards import Card
-from chalicelib.cards.catalogue import AccountProgramme, CardProgramme
 from chalicelib.cards.groups import limit_group
 from chalicelib.cards.holders import DETAILS, Holder
-from chalicelib.cards.protocol.holder_messages import CreateHolder, UpdateHolder, WithHolder
+from chalicelib.cards.protocol.holder_messages import CreateHolder, UpdateHolder
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import BUSINESS, LIMIT_OF_HOLDER, PERSONAL
-from chalicelib.cards.record import present
+from chalicelib.cards.record import either, present
 from chalicelib.cards.sequences import Sequences
 from chalicelib.cards.shown import account_shown, holder_shown
 
-_OF_BLOCK = {"zip_code": "holder_zipcode", **{name: name for name in WithHolder.model_fields if name in DETAILS}}
-_BLOCK = tuple(
-    (name, field) for name in DETAILS if (field := _OF_BLOCK.get(name, f"holder_{name}")) in WithHolder.model_fields
-)
-"""What is known of a holder, with the fields of a holder block that tell it."""
+LEVEL = 0
+"""Of a holder that createHolder registers without a wish (specification, createHolder)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +30,15 @@ class HolderFlow:
 
     def create_holder(self, call: Call) -> Outcome:
         request: CreateHolder = call.request
-        group = limit_group(call.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
+        limit_group(call.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
         holder = Holder(
             id=self.sequences.next("holder"),
             manager_id=call.manager_id,
-            access_level=own_level(request, 0),
+            access_level=either(request.access_level, LEVEL),
             holder_type=request.holder_type or PERSONAL,
             details=_details(request.members()),
         )
-        return Outcome(operations=[holder.making(call.write_id)], uses=[group], id=holder.id)
+        return Outcome(operations=[holder.making(call.write_id)], uses=holder.uses, beside={"id": holder.id})
 
     def update_holder(self, call: Call) -> Outcome:
         request: UpdateHolder = call.request
@@ -55,9 +51,8 @@ class HolderFlow:
             details.pop(name, None)
         if not _may_move(call, holder):
             details |= present({"country_ison": holder.details.get("country_ison")})
-        if details == holder.details:
-            return Outcome(id=holder.id)
-        return Outcome(operations=[holder.changing(call.write_id, details=details)], uses=[group], id=holder.id)
+        changes = [] if details == holder.details else [holder.changing(call.write_id, details=details)]
+        return Outcome(operations=changes, uses=[group], beside={"id": holder.id})
 
     def get_holder(self, call: Call) -> Outcome:
         holder_id, card_id = call.request.holder_id, call.request.card_id
@@ -79,29 +74,6 @@ class HolderFlow:
         items = call.items([Account.key(number) for number in holder.accounts])
         accounts = [Account.from_item(item) for item in items if item is not None and call.sees(item)]
         return Outcome([account_shown(account, with_status_change=False) for account in accounts])
-
-
-def new_holder(call: Call, number: int, programme: AccountProgramme | CardProgramme) -> Holder:
-    """The holder that a request's holder block describes, with the programme's defaults. Raises: Refused."""
-    request: WithHolder = call.request
-    given, kind = request.__dict__, "card" if isinstance(programme, CardProgramme) else "account"
-    members = {name: given[field] for name, field in _BLOCK}
-    group = request.holder_limit_group_id
-    group = programme.holder_limit_group_id if group is None else group
-    if group is not None:
-        limit_group(call.catalogue, LIMIT_OF_HOLDER, group)
-    return Holder(
-        id=number,
-        manager_id=call.manager_id,
-        access_level=_or(request.holder_access_level, programme.holder_access_level),
-        holder_type=request.holder_type or PERSONAL,
-        details=present({**members, "holder_limit_group_id": group}),
-        programme=[f"{kind}_programme", programme.id],
-    )
-
-
-def _or(wished: int | None, otherwise: int) -> int:
-    return otherwise if wished is None else wished
 
 
 def _details(members: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,39 +8,17 @@ from typing import Any, ClassVar
 
 from boto3.dynamodb.conditions import Attr
 
-from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.cards.record import Record
+from chalicelib.cards.programmes import EntryId
+from chalicelib.cards.protocol.holder_messages import HolderRecord
+from chalicelib.cards.protocol.status_codes import Status, refused_field
+from chalicelib.cards.record import Record, present
 from chalicelib.foundation.store import Update
 
-ACCOUNTS = 100
+MOST_ACCOUNTS = 100
 """So many accounts a holder may have."""
 
-DETAILS = (
-    "title",
-    "business_name",
-    "first_name",
-    "last_name",
-    "address_line_1",
-    "address_line_2",
-    "address_line_3",
-    "address_line_4",
-    "zip_code",
-    "city",
-    "state",
-    "country_ison",
-    "phone_number",
-    "email",
-    "date_of_birth",
-    "ip_address",
-    "industry_id",
-    "date_of_company_incorporation",
-    "kyc_completion_level",
-    "kyc_document_expiration_date",
-    "additional_charset_id",
-    "holder_limit_group_id",
-    "holder_locale",
-)
-"""What is known of a holder, by the names that createHolder uses."""
+DETAILS = tuple(name for name in HolderRecord.model_fields if name not in ("id", "holder_type", "access_level"))
+"""What is known of a holder, by the names of its record."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +37,20 @@ class Holder(Record):
     def accounts(self) -> list[int]:
         return sorted(self.account_ids or ())
 
+    @property
+    def uses(self) -> list[EntryId]:
+        """The entries of the programme manager's set-up that it stands on."""
+        return [*present({"limit_group": self.details.get("holder_limit_group_id")}).items()]
+
+    def require_room(self, accounts: int) -> None:
+        """Raises: Refused, when it would have too many accounts."""
+        has = len(self.account_ids or ())
+        if has + accounts > MOST_ACCOUNTS:
+            raise refused_field("holder_id", "length", f"has {has} accounts; {MOST_ACCOUNTS} are the most")
+
     def getting_accounts(self, accounts: Sequence[int], write_id: str) -> Update:
         """The write that adds accounts; it fails when there would be too many."""
-        most = ACCOUNTS - len(accounts)
+        most = MOST_ACCOUNTS - len(accounts)
         return Update(
             self.key(self.id)[0],
             self.key(self.id)[1],

@@ -25,7 +25,7 @@ CACHED_SECONDS = 60
 HEAD = "manager"
 """The part that says what belongs to a programme manager as a whole: name, currencies, test BINs, rates."""
 
-Reference = tuple[str, int]
+EntryId = tuple[str, int]
 """An entry by its kind, named as in ``KINDS``, and its id."""
 
 
@@ -36,7 +36,7 @@ class UnknownManager(LookupError):
 class EntryGone(LookupError):
     """The operator removed entries between the reading of a catalogue and their first use."""
 
-    def __init__(self, references: Iterable[Reference]) -> None:
+    def __init__(self, references: Iterable[EntryId]) -> None:
         self.references = tuple(references)
         super().__init__(", ".join(f"{kind} {number}" for kind, number in self.references))
 
@@ -51,7 +51,7 @@ class SetUp:
 
     catalogue: Catalogue
     revision: int
-    used: frozenset[Reference]
+    used: frozenset[EntryId]
     credentials: Mapping[str, str]
 
 
@@ -62,7 +62,7 @@ class Programmes:
         self._store = store
         self._clock = clock
         self._cache: dict[int, tuple[int, Catalogue]] = {}
-        self._used: set[tuple[int, Reference]] = set()
+        self._used: set[tuple[int, EntryId]] = set()
 
     def catalogue(self, manager_id: int) -> Catalogue:
         """A programme manager's set-up. Raises: UnknownManager, StoreError when it was never read before."""
@@ -72,7 +72,7 @@ class Programmes:
             self._cache[manager_id] = (self._clock.time(), catalogue)
         return catalogue
 
-    def mark_used(self, catalogue: Catalogue, references: Iterable[Reference]) -> None:
+    def mark_used(self, catalogue: Catalogue, references: Iterable[EntryId]) -> None:
         """Note that entries are in use, before the transaction that uses them; nothing is written a second time.
 
         Raises:
@@ -104,7 +104,7 @@ class Programmes:
         self._used |= {(manager_id, reference) for reference in found.used}
         return found.catalogue
 
-    def _mark(self, manager_id: int, reference: Reference) -> bool:
+    def _mark(self, manager_id: int, reference: EntryId) -> bool:
         """Whether the entry was there to be marked."""
         table, key = entry_key(manager_id, *reference)
         there = Attr("owner").exists()

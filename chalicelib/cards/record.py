@@ -17,6 +17,7 @@ from chalicelib.foundation.store import Check, Item, Put, Update, absent
 
 TABLE = "cards"
 R = TypeVar("R", bound="Record")
+T = TypeVar("T")
 Key = tuple[str, Item]
 
 
@@ -42,8 +43,7 @@ class Record:
 
     def making(self, write_id: str) -> Put:
         """The write that makes the record; it fails if one stands there."""
-        kept = {name: value for name, value in vars(self).items() if value is not None}
-        return Put(TABLE, {**self.key(self.id)[1], **kept, "written_by": write_id}, absent("owner"))
+        return Put(TABLE, {**self.key(self.id)[1], **present(vars(self)), "written_by": write_id}, absent("owner"))
 
     def unchanged(self) -> Check:
         """The condition that the record is still as it was read."""
@@ -54,7 +54,7 @@ class Record:
         return Update(
             TABLE,
             self.key(self.id)[1],
-            set={name: value for name, value in members.items() if value is not None} | {"written_by": write_id},
+            set=present(members) | {"written_by": write_id},
             remove=[name for name, value in members.items() if value is None],
             add={"version": 1},
             condition=Attr("version").eq(self.version),
@@ -69,6 +69,11 @@ def _names(record: type[Record]) -> tuple[str, ...]:
     if record.kind not in _NAMES:
         _NAMES[record.kind] = tuple(each.name for each in fields(record))
     return _NAMES[record.kind]
+
+
+def either(wished: T | None, otherwise: T) -> T:
+    """What was wished, if anything was: 0 is a wish, too."""
+    return otherwise if wished is None else wished
 
 
 def present(members: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,31 +7,25 @@ the old one is retired and remembers the state that the card had.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from chalicelib.cards import groups, pins
 from chalicelib.cards.call import Call, Outcome
-from chalicelib.cards.card_data import CardData
-from chalicelib.cards.card_flow import pin_members, require_good
+from chalicelib.cards.card_bodies import Clear, card_members, created, delivery, may_convert, sending
 from chalicelib.cards.card_numbers import new_pan
+from chalicelib.cards.card_secrets import WITHOUT_PIN, CardSecrets, require_good
 from chalicelib.cards.cards import Card, month_of, months_later, retiring_number, taking_number
 from chalicelib.cards.catalogue import CardProgramme
-from chalicelib.cards.issuing import card_members, card_uses, created, may_convert
-from chalicelib.cards.orders import ordering
 from chalicelib.cards.protocol.card_messages import ReissueCard
-from chalicelib.cards.protocol.states import PIN_OK
-from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.states import LOST, NEW, STOLEN
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field, refused_fields
 from chalicelib.cards.protocol.values import NO, YES
+from chalicelib.cards.record import either
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Operation
 
-
-@dataclass(frozen=True, slots=True)
-class _Secrets:
-    """A reissued card's number and PIN in clear, and the writes that a new number takes."""
-
-    pan: str
-    pin: str | None
-    operations: list[Operation]
+LONGEST_VALIDITY = 300
+"""Months from now that no expiry passes (specification, Limits)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,99 +33,115 @@ class Reissuing:
     """Issues cards anew."""
 
     sequences: Sequences
-    card_data: CardData
+    secrets: CardSecrets
 
     def reissue_card(self, call: Call) -> Outcome:
         request: ReissueCard = call.request
         card = call.find(Card, request.card_id)
-        card.require(call.action.name, call.now)
-        virtual = card.virtual if request.virtual is None else request.virtual
-        programme = self._programme(call, card, virtual)
+        virtual = either(request.virtual, card.virtual)
+        if not virtual and request.problems_if_physical:
+            raise refused_fields(request.problems_if_physical)
+        programme = _programme(call, card, virtual)
         members = card_members(call, programme, virtual, card)
-        members["auto_conversion"] = self._converts(request, card, programme)
-        product_id = card.product_id if card.product_id in programme.product_ids else programme.product_ids[0]
-        product = call.catalogue.products[product_id]
-        found = self._secrets(call, card, programme, virtual)
-        version = self.card_data.key_version()
+        card.require(call.action.name, call.now)
+        _require(request, card, programme, virtual)
+        given = delivery(call, programme, virtual)
+        old_number = self.secrets.number(card)
+        pan = _number(request, programme, old_number)
+        members |= self._of_body(call, card, programme, pan)
+        pin = self._pin(request, card, virtual)
+        members |= WITHOUT_PIN if pin is None else self.secrets.with_pin(card.id, pan, pin, members["key_version"])
+        reissued = replace(card, **members)
+        sent, shipping = sending(call, reissued, given)
+        operations: list[Operation] = [card.changing(call.write_id, **members), *sent]
+        if pan != old_number:
+            lookup, status = self.secrets.data.lookup, card.status(call.now)
+            operations.append(retiring_number(lookup(old_number), card.id, status, call.write_id))
+            operations.append(taking_number(lookup(pan), card.id, call.write_id))
+        clear = Clear(pan, None if virtual else pin, self.secrets.password(card))
+        return Outcome(created(call, self.secrets, reissued, clear), operations, [*reissued.uses, *shipping])
+
+    # -- inside
+
+    def _of_body(self, call: Call, card: Card, programme: CardProgramme, pan: str) -> dict[str, Any]:
+        """The members that are new with every body. Raises: Refused."""
+        request: ReissueCard = call.request
         year, month = _expiry(call, card, programme)
-        members |= {
-            "product_id": product.id,
-            "sub_product_id": product.sub_product_id,
-            "stored_status": "N",
+        product_id = groups.fitting(card.product_id, programme.product_ids)
+        return {
+            "product_id": product_id,
+            "sub_product_id": call.catalogue.products[product_id].sub_product_id,
+            "auto_conversion": _converts(request, card, programme),
+            "stored_status": NEW,
             "reason_code": None,
             "note": None,
             "expiry_year": year,
             "expiry_month": month,
             "request_id": self.sequences.next("card_request"),
-            "key_version": version,
-            "pan": self.card_data.seal(card.id, "pan", found.pan),
+            "key_version": self.secrets.data.key_version(),
+            "pan": self.secrets.data.seal(card.id, "pan", pan),
             "wrong": None,
         }
-        if found.pin is None:
-            members |= {"pin": None, "pvv": None, "pin_status": PIN_OK, "pin_tries": 0}
-        else:
-            members |= pin_members(self.card_data, card.id, found.pan, found.pin, version)
-        reissued = replace(card, **members)
-        operations = [
-            card.changing(call.write_id, **members),
-            *found.operations,
-            *ordering(call, reissued, request),
-        ]
-        password = self.card_data.open(card.id, "acs_password", card.acs_password)
-        shown_pin = None if virtual else found.pin
-        data = created(call, self.card_data, reissued, found.pan, shown_pin, password)
-        return Outcome(data, operations, card_uses(reissued, request.order_shipping_method))
 
-    # -- inside
-
-    def _programme(self, call: Call, card: Card, virtual: int) -> CardProgramme:
-        """The programme that the request names, or the card's own. Raises: Refused."""
-        request: ReissueCard = call.request
-        if request.card_program_id is None and virtual != card.virtual:
-            raise refused_field("card_program_id", "required", "is required when the card's type changes")
-        if request.card_program_id is None:
-            return groups.card_programme(call.catalogue, card.program_id)
-        programme = groups.card_programme(call.catalogue, request.card_program_id)
-        if card.currency not in programme.currencies:
-            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not have the card's currency")
-        if programme.countries and card.country not in programme.countries:
-            raise refused_field("card_program_id", "value", "names a programme without the card's country")
-        return programme
-
-    def _converts(self, request: ReissueCard, card: Card, programme: CardProgramme) -> int:
-        """Whether the card converts: without a wish as before, which a new programme has to permit. Raises: Refused."""
-        if request.auto_conversion is None and programme.id == card.program_id:
-            return card.auto_conversion
-        return may_convert(programme, request.auto_conversion, card.auto_conversion)
-
-    def _secrets(self, call: Call, card: Card, programme: CardProgramme, virtual: int) -> _Secrets:
-        """The number and PIN that the request asks for. Raises: Refused."""
-        request: ReissueCard = call.request
-        pan, pin = self.card_data.open(card.id, "pan", card.pan), None
-        operations: list[Operation] = []
-        if request.generate_new_pan == YES:
-            status = card.status(call.now)
-            operations.append(retiring_number(self.card_data.lookup(pan), card.id, status, call.write_id))
-            pan = new_pan(programme.bin, programme.pan_length)
-            operations.append(taking_number(self.card_data.lookup(pan), card.id, call.write_id))
-        elif card.stored_status in ("L", "S"):
-            raise refused_field("generate_new_pan", "value", "must be 1 for a lost or stolen card")
-        elif not pan.startswith(programme.bin) or len(pan) != programme.pan_length:
-            raise refused_field("generate_new_pan", "value", "must be 1 in a programme with other card numbers")
+    def _pin(self, request: ReissueCard, card: Card, virtual: int) -> str | None:
+        """The PIN that the request asks for; ``None`` for none. Raises: Refused."""
         if request.generate_new_pin == NO:
-            if card.virtual and not virtual:
-                raise refused_field("generate_new_pin", "value", "must be 1 when a virtual card becomes physical")
-            pin = None if card.pin is None else self.card_data.open(card.id, "pin", card.pin)
-        elif not virtual:
-            if request.card_pin is not None:
-                require_good(request.card_pin)
-            pin = request.card_pin or pins.random_pin()
-        return _Secrets(pan, pin, operations)
+            return self.secrets.pin(card)
+        if virtual:
+            return None
+        if request.card_pin is not None:
+            require_good(request.card_pin)
+        return request.card_pin or pins.random_pin()
+
+
+def _programme(call: Call, card: Card, virtual: int) -> CardProgramme:
+    """The programme that the request names, or the card's own. Raises: Refused."""
+    request: ReissueCard = call.request
+    if request.card_program_id is None and virtual != card.virtual:
+        raise refused_field("card_program_id", "required", "is required when the card's type changes")
+    return groups.card_programme(call.catalogue, either(request.card_program_id, card.program_id))
+
+
+def _require(request: ReissueCard, card: Card, programme: CardProgramme, virtual: int) -> None:
+    """Hold the request against the card as it is. Raises: Refused."""
+    if request.generate_new_pan != YES and card.stored_status in (LOST, STOLEN):
+        raise refused_field("generate_new_pan", "value", "must be 1 for a lost or stolen card")
+    if request.generate_new_pin == NO and card.virtual and not virtual:
+        raise refused_field("generate_new_pin", "value", "must be 1 when a virtual card becomes physical")
+    if programme.id == card.program_id:
+        return
+    if programme.countries and card.country not in programme.countries:
+        raise refused_field("card_program_id", "value", "names a programme without the card's country")
+    if card.currency not in programme.currencies:
+        raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not have the card's currency")
+
+
+def _number(request: ReissueCard, programme: CardProgramme, old: str) -> str:
+    """A new number, or the old one where the programme has such numbers. Raises: Refused."""
+    if request.generate_new_pan == YES:
+        return new_pan(programme.bin, programme.pan_length)
+    if not old.startswith(programme.bin) or len(old) != programme.pan_length:
+        raise refused_field("generate_new_pan", "value", "must be 1 in a programme with other card numbers")
+    return old
+
+
+def _converts(request: ReissueCard, card: Card, programme: CardProgramme) -> int:
+    """Whether the card converts: without a wish as before, which a new programme has to permit. Raises: Refused."""
+    if request.auto_conversion is None and programme.id == card.program_id:
+        return card.auto_conversion
+    return may_convert(programme, request.auto_conversion, card.auto_conversion)
 
 
 def _expiry(call: Call, card: Card, programme: CardProgramme) -> tuple[int, int]:
-    """Year and month of the new expiry: with the same number later than the old one, or the CVC2 would repeat."""
-    fresh = months_later(month_of(call.now), programme.validity_months)
+    """Year and month of the new expiry: with the same number later than the old one, or the CVC2 would repeat.
+
+    Raises: Refused, when it would be too far away.
+    """
+    this_month = month_of(call.now)
+    fresh = months_later(this_month, programme.validity_months)
     if call.request.generate_new_pan == YES:
         return fresh
-    return max(fresh, months_later((card.expiry_year, card.expiry_month), 1))
+    later = max(fresh, months_later((card.expiry_year, card.expiry_month), 1))
+    if later > months_later(this_month, LONGEST_VALIDITY):
+        raise refused_field("generate_new_pan", "value", "must be 1: the expiry cannot be later than it is")
+    return later

@@ -33,8 +33,8 @@ _REFERENCES = (
     "TEST-MALFORMED, TEST-LATE-REJECT, TEST-UNKNOWN."
 )
 _ACTIONS = (
-    "Every action is a POST to one address, which the action in its body tells apart. What is sent again with the same "
-    "request_reference_id gets the same answer: each example has a new one."
+    "Every action is a POST to one address, and its name stands in the body. What is sent again with the same "
+    "request_reference_id gets the same answer; so each example has a new one."
 )
 _DEMONSTRATION = "On a local stack, make run prints the credential of a demonstration programme."
 _SCREENS = (

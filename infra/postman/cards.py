@@ -56,7 +56,7 @@ _CHECKED = {
 STEPS = (
     Step("createHolder", kept={"holder_id": "id"}),
     Step("updateHolder", _HOLDER),
-    Step("getHolder", _HOLDER, ("card_id",)),
+    Step("getHolder", _HOLDER),
     Step("createAccount", _HOLDER, _OF_NEW_HOLDER, {"account_id": "data.id"}),
     Step("getAccounts", _ACCOUNT),
     Step("getHolderAccounts", _HOLDER),

@@ -12,8 +12,9 @@ from pydantic import ValidationError
 
 from chalicelib.cards import catalogue
 from chalicelib.cards.catalogue import KINDS, Catalogue
-from chalicelib.cards.credentials import ENCRYPTED, PLAIN, Rights
+from chalicelib.cards.credentials import Rights
 from chalicelib.cards.disclosure import check_key
+from chalicelib.cards.protocol.card_fields import ENCRYPTED, PLAIN
 from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT, LIMIT_OF_CARD, LIMIT_OF_HOLDER
 from chalicelib.foundation import signatures
 from chalicelib.foundation.settings import Stage

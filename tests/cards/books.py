@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any
 
+from tests.conftest import DYNAMODB_ENDPOINT
 from tests.openbanking.faults import items
 from tests.world import World
 
@@ -35,13 +36,15 @@ _USED = {
 
 
 class Books:
-    """The tables of cards, claims and set-ups as they stand."""
+    """The tables of cards, claims and set-ups as they stand; with ``holders`` what of them is theirs."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, holders: Collection[int] = ()) -> None:
         self._hub = world.hub
-        self._rows = items(world, "cards")
-        self._claims = items(world, "idempotency")
-        self._programmes = {(row["owner"], row["part"]): row for row in items(world, "programmes")}
+        self._rows = _all(world, "cards")
+        if holders:
+            self._rows = [*_of(holders, self._rows)]
+        self._claims = _all(world, "idempotency")
+        self._programmes = {(row["owner"], row["part"]): row for row in _all(world, "programmes")}
 
     def of(self, part: str) -> list[Item]:
         """The rows whose part has this name."""
@@ -118,6 +121,20 @@ class Books:
         for name, row in claims.items():
             if name.endswith("#card-data"):
                 assert claims[name.removesuffix("#card-data")]["attempt"] == row["attempt"]
+
+
+def _all(world: World, table: str) -> list[Item]:
+    return [*world.hub.store.scan(table)] if DYNAMODB_ENDPOINT else [*items(world, table)]
+
+
+def _of(holders: Collection[int], rows: list[Item]) -> Iterator[Item]:
+    """The rows of some holders: their own, of their accounts and cards, and what these have."""
+    cards = {row["id"] for row in rows if row["part"] == "card" and row["holder_id"] in holders}
+    for row in rows:
+        kind, _, number = row["owner"].partition("#")
+        of_card = (kind == "card" and int(number) in cards) or row.get("card_id") in cards
+        if of_card or row.get("holder_id") in holders or (kind == "holder" and int(number) in holders):
+            yield row
 
 
 def _name(part: str) -> str:

@@ -184,7 +184,8 @@ CASES = [
     # the simulator
     Case("simulateAuthentication", of_purchase(rule=False), looks=(LOOK, "Query")),
     Case("simulateAuthentication by rule", of_purchase(rule=True), looks=(LOOK, "Query"), writes=False),
-    Case("simulateAuthorization", of_verification("card_id", pin=PIN), looks=(LOOK, LOOK), writes=False),
+    Case("simulateAuthorization", of_verification("card_id"), looks=(LOOK, LOOK), writes=False),
+    Case("simulateAuthorization with the PIN", of_verification("card_id", pin=PIN), looks=(LOOK, LOOK)),
     Case("simulateAuthorization with a wrong PIN", of_verification("card_id", pin="0000"), looks=(LOOK, LOOK)),
     Case(BY_NUMBER, of_verification("pan", pin="0000"), looks=(LOOK, LOOK, LOOK)),
 ]

@@ -20,20 +20,20 @@ CONDITIONS = [(action, condition) for action in BY_ACTION for condition in EVERY
 @pytest.mark.parametrize(("action", "condition"), CONDITIONS, ids=str)
 def test_a_condition_between_fields_is_kept(action: str, condition: Needs | NeedsOne | Excludes) -> None:
     """Each is broken by itself; that it is the right one the tests below say."""
-    whole = whole_requests.whole(action)[0]
+    requests = whole_requests.whole(action)
     if isinstance(condition, Excludes):
-        both = whole | {condition.other: 1, condition.field: 978}
-        code, message = refusal(action, both)
+        values = {name: value for each in requests for name, value in each.items()}
+        beside = next(each for each in requests if condition.other in each)
+        code, message = refusal(action, beside | {condition.field: values[condition.field]})
         assert (code, condition.field in message) == (EXCLUDED, True)
-        return
-    if isinstance(condition, NeedsOne):
-        code, message = refusal(action, {key: value for key, value in whole.items() if key not in condition.fields})
+    elif isinstance(condition, NeedsOne):
+        code, message = refusal(action, {key: requests[0][key] for key in set(requests[0]) - set(condition.fields)})
         assert (code, all(name in message for name in condition.fields)) == (REQUIRED, True)
-        return
-    whole |= {"account_id": [1], "card_currency_ison": None} if condition.fields == ("account_owner_id",) else {}
-    for name in condition.fields:
-        code, message = refusal(action, {key: value for key, value in whole.items() if key != name})
-        assert (code, name in message) == (REQUIRED, True)
+    else:
+        holding = next(each for each in requests if all(when.holds(each) for when in condition.when))
+        for name in condition.fields:
+            code, message = refusal(action, {key: holding[key] for key in set(holding) - {name}})
+            assert (code, name in message) == (REQUIRED, True)
 
 
 def conditional(action: str) -> set[str]:

@@ -11,7 +11,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
 from chalicelib.cards import disclosure
-from chalicelib.cards.credentials import FIELDS, Credential
+from chalicelib.cards.credentials import Credential
+from chalicelib.cards.protocol.card_fields import CARD_FIELDS
 from chalicelib.foundation import log, signatures
 from tests.conftest import Lines
 
@@ -28,7 +29,7 @@ def credential(mode: str, **modes: str) -> Credential:
         name="web-shop",
         access_level=100,
         actions=None,
-        modes=dict.fromkeys(FIELDS, mode) | modes,
+        modes=dict.fromkeys(CARD_FIELDS, mode) | modes,
         encryption_key=PEM,
         keys=(),
     )
@@ -92,7 +93,7 @@ def test_an_expiry_is_two_numbers_or_each_of_them_encrypted() -> None:
     assert [opened(str(part), "1001|expiry") for part in sealed] == ["2029", "7"]
 
 
-@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("field", CARD_FIELDS)
 @pytest.mark.parametrize("mode", ["plain", "masked", "encrypted"])
 def test_a_reveal_leaves_a_line_that_says_who_saw_what_of_which_card(field: str, mode: str, lines: Lines) -> None:
     disclosure.revealed(credential(mode), 1001, field)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from tests.cards import whole_requests
 from tests.cards.scenes import GERMANY, HOLDER_BLOCK, PERSON, Scene
 from tests.cards.specification import TABLES
 from tests.cards.test_actions import call
-from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
+from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Cast, Members
 
 RECORDS = {"account_id": 3001, "card_id": 3002, "cards": 3002, "holder_id": 3003, "account_owner_id": 3003}
 RECORDS |= {"auth_request_id": 3014}
@@ -55,10 +56,15 @@ def ids(pairs: list[tuple[str, str]]) -> list[str]:
     return [f"{action}-{name}" for action, name in pairs]
 
 
-def request_with(scene: Scene, action: str, name: str, **levels: int) -> Members:
+def request_with(cast: Cast, action: str, name: str) -> Members:
     """A whole request for records that there are, in which the member is looked at."""
-    made = whole_requests.cast(scene, action, **levels)
-    return next(each for each in whole_requests.whole(action, made) if name in each)
+    return next(each for each in whole_requests.whole(action, cast) if name in each)
+
+
+@pytest.fixture(scope="module")
+def standing(stage: Scene) -> Cast:
+    """Records that no test changes."""
+    return whole_requests.cast(stage, "authenticationConfirm")
 
 
 def test_every_member_that_names_something_is_looked_for() -> None:
@@ -66,8 +72,8 @@ def test_every_member_that_names_something_is_looked_for() -> None:
 
 
 @pytest.mark.parametrize(("action", "name"), NAMED, ids=ids(NAMED))
-def test_what_does_not_exist_is_told_by_its_kind(stage: Scene, action: str, name: str) -> None:
-    request = request_with(stage, action, name)
+def test_what_does_not_exist_is_told_by_its_kind(stage: Scene, standing: Cast, action: str, name: str) -> None:
+    request = request_with(standing, action, name)
 
     found = {number: call(stage, action, request | {name: number}) for number in UNKNOWN}
 
@@ -76,8 +82,8 @@ def test_what_does_not_exist_is_told_by_its_kind(stage: Scene, action: str, name
 
 
 @pytest.mark.parametrize(("action", "name"), OF_ENTRIES, ids=ids(OF_ENTRIES))
-def test_another_programme_managers_entries_do_not_exist(stage: Scene, action: str, name: str) -> None:
-    request = request_with(stage, action, name)
+def test_another_programme_managers_entries_do_not_exist(stage: Scene, standing: Cast, action: str, name: str) -> None:
+    request = request_with(standing, action, name)
 
     for number in OTHER_MANAGERS[ENTRIES[name]]:
         assert call(stage, action, request | {name: number}).status_code == ENTRIES[name]
@@ -90,7 +96,7 @@ LIMITS = [(action, name) for action, name in OF_ENTRIES if name in OF_TYPE]
 
 @pytest.mark.parametrize(("action", "name"), LIMITS, ids=ids(LIMITS))
 def test_a_limit_group_of_another_type_does_not_exist(stage: Scene, action: str, name: str) -> None:
-    request = request_with(stage, action, name)
+    request = request_with(whole_requests.cast(stage, action), action, name)
     groups = {1: 203, 2: 211, 3: 221}
 
     for limit_type, number in groups.items():
@@ -98,25 +104,23 @@ def test_a_limit_group_of_another_type_does_not_exist(stage: Scene, action: str,
         assert (answer.status_code == 3005) is (limit_type != OF_TYPE[name]), answer.raw
 
 
-def foreign(scene: Scene, name: str) -> int:
-    """A record of the other programme manager, as the member would name it."""
-    other = scene.of_caller("other")
-    if name in ("holder_id", "account_owner_id"):
-        return other.holder(**PERSON | {"holder_limit_group_id": 1221})
-    if name == "account_id":
-        return other.account(program_id=1501)
-    card = other.card(card_program_id=1101)
-    if name in ("card_id", "cards"):
-        return card.card_id
+@pytest.fixture(scope="module")
+def foreign(stage: Scene) -> Mapping[str, int]:
+    """Records of the other programme manager, by the members that would name them."""
+    other = stage.of_caller("other")
+    holder = other.holder(**PERSON | {"holder_limit_group_id": 1221})
+    card = other.card(card_program_id=1101, holder_id=holder)
     other.data("activateCard", card_id=card.card_id)
-    return int(other.authentication(card.card_id)["auth_request_id"])
+    asked = other.authentication(card.card_id)["auth_request_id"]
+    of_card = dict.fromkeys(("card_id", "cards"), card.card_id) | {"account_id": card.account_id}
+    return {"holder_id": holder, "account_owner_id": holder, "auth_request_id": asked, **of_card}
 
 
 @pytest.mark.parametrize(("action", "name"), OF_RECORDS, ids=ids(OF_RECORDS))
-def test_another_programme_managers_records_do_not_exist(stage: Scene, action: str, name: str) -> None:
-    request = request_with(stage, action, name)
-
-    answer = call(stage, action, request | {name: foreign(stage, name)})
+def test_another_programme_managers_records_do_not_exist(
+    stage: Scene, standing: Cast, foreign: Mapping[str, int], action: str, name: str
+) -> None:
+    answer = call(stage, action, request_with(standing, action, name) | {name: foreign[name]})
 
     assert answer.status_code == RECORDS[name]
 
@@ -147,7 +151,7 @@ def level(stage: Scene) -> Scene:
 def test_a_record_above_the_level_does_not_exist(
     stage: Scene, below: Scene, level: Scene, action: str, name: str
 ) -> None:
-    request = request_with(stage, action, name, **HIDDEN[name])
+    request = request_with(whole_requests.cast(stage, action, **HIDDEN[name]), action, name)
     own_level = {"access_level": 300} if EVERY_ACTION[action].creates else {}
     without = {key: value for key, value in request.items() if key != "access_level"} | own_level
 
@@ -174,6 +178,18 @@ def test_a_creations_level_is_the_records_and_hides_nothing(stage: Scene, below:
     assert stage.do("getAccounts", account_id=account, access_level=0).status == "success"
     assert stage.do("getCardStatus", card_id=card.card_id, access_level=99).status_code == 3002
     assert stage.do("getCardStatus", card_id=card.card_id, access_level=100).status == "success"
+
+
+@pytest.mark.parametrize("action", ["createAccount", "createCard"])
+def test_a_holders_level_is_not_above_the_callers_either(below: Scene, action: str) -> None:
+    whole, with_holder = whole_requests.whole(action)
+    own = {"access_level": 300}
+
+    for asked in (500, "500", 1000):
+        assert call(below, action, whole | own | {"holder_access_level": asked}).status_code == 1102
+    ignored = call(below, action, with_holder | own | {"holder_access_level": 9999})
+    assert ignored.status_code in (3001, 3003), "beside a holder it is not looked at"
+    assert below.do("getHolder", holder_id=1, holder_access_level=9999).status_code == 2008
 
 
 def seen_from(scene: Scene, action: str, **members: Any) -> int:

@@ -19,7 +19,7 @@ EVERY_MEMBER = pytest.mark.parametrize(("action", "name"), MEMBERS, ids=[f"{one}
 EVERY = pytest.mark.parametrize("action", BY_ACTION)
 
 
-PAIRED = ("holder_id", "maximum_amount")
+PAIRED = ("holder_id", "account_id", "maximum_amount")
 """Optional fields in whose place there has to be something else, or which something else needs."""
 
 

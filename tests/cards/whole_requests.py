@@ -176,7 +176,6 @@ def _activated(cast: Cast) -> list[Members]:
 
 def _authorized(cast: Cast) -> list[Members]:
     purchase = {
-        "pan": cast.pan,
         "transaction_type": 39,
         "amount": 0,
         "currency_ison": EUR,
@@ -191,7 +190,7 @@ def _authorized(cast: Cast) -> list[Members]:
         "force_response_code": "00",
         **_MERCHANT,
     }
-    return _of_card(**purchase)(cast)
+    return [*_of_card(**purchase)(cast), {"pan": cast.pan, "access_level": 900, **purchase}]
 
 
 def _confirmed(cast: Cast) -> list[Members]:

@@ -128,7 +128,7 @@ def test_nothing_is_explained_that_does_not_exist() -> None:
     assert NOTES.keys() == EVERY.keys()
     assert {key.rpartition(".")[2] for key in MEANINGS} <= members | {"year", "month"}
     assert {key.rpartition(".")[0] for key in MEANINGS if "." in key} <= names
-    assert {model for model in models if "further" in vars(model)} - {Request} == FURTHER.keys()
+    assert {check.__name__ for action in EVERY.values() for check in action.request.further} == FURTHER.keys()
 
 
 # -- examples

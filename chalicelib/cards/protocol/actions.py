@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from chalicelib.cards.protocol import account_messages as accounts
 from chalicelib.cards.protocol import card_messages as cards
 from chalicelib.cards.protocol import card_records as records
 from chalicelib.cards.protocol import holder_messages as holders
 from chalicelib.cards.protocol import simulator_messages as simulator
+from chalicelib.cards.protocol.card_fields import CardField
 from chalicelib.cards.protocol.message import Answer, Request
 
 Effect = Literal["read", "write", "reveal"]
 Shape = Literal["object", "list", "empty", "empty object", "id"]
-Flow = Literal["accounts", "acs", "authorizing", "card_data", "cards", "holders", "issuing", "reissuing"]
-CardField = Literal["pan", "pin", "cvc2", "acs_password", "expiry"]
+Flow = Literal["accounts", "acs", "card_data", "cards", "holders", "issuing", "reissuing", "simulator"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,11 @@ class Action:
     field: CardField | None = None
     seals: bool = False
     creates: bool = False
+
+    @property
+    def empty(self) -> list[Any] | dict[str, Any]:
+        """What ``data`` is when there is none."""
+        return {} if self.shape in ("object", "empty object") else []
 
     @property
     def method(self) -> str:
@@ -177,7 +182,7 @@ _ROWS = (
 _SIMULATED = (
     Action(
         "simulateAuthentication",
-        "acs",
+        "simulator",
         "write",
         simulator.SimulateAuthentication,
         simulator.Authentication,
@@ -186,7 +191,7 @@ _SIMULATED = (
     ),
     Action(
         "simulateAuthorization",
-        "authorizing",
+        "simulator",
         "write",
         simulator.SimulateAuthorization,
         simulator.Authorization,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from chalicelib.cards.protocol.fields import AN, ANS, AS, A, CountryIson, Id
-from chalicelib.cards.protocol.message import Needs, Request, given
+from chalicelib.cards.protocol.message import Check, Members, Needs, Request, given
 from chalicelib.foundation.problems import Problem
 
 DELIVERY_MANDATORY = (
@@ -20,34 +21,6 @@ DELIVERY_MANDATORY = (
 """What the order of a physical card needs."""
 
 BULK_MANDATORY = ("bulk_address_line_1", "bulk_country_ison", "bulk_zipcode", "bulk_city")
-
-DELIVERY_BLOCK = (
-    "delivery_title",
-    "delivery_first_name",
-    "delivery_last_name",
-    "delivery_address_line_1",
-    "delivery_address_line_2",
-    "delivery_address_line_3",
-    "delivery_address_line_4",
-    "delivery_country_ison",
-    "delivery_zipcode",
-    "delivery_city",
-    "delivery_state",
-    "order_shipping_method",
-    "order_delivery_code",
-    "order_fulfil_1",
-    "order_fulfil_2",
-    "order_language",
-    "bulk_address_line_1",
-    "bulk_address_line_2",
-    "bulk_address_line_3",
-    "bulk_address_line_4",
-    "bulk_country_ison",
-    "bulk_zipcode",
-    "bulk_city",
-    "bulk_state",
-)
-"""The delivery and bulk block; ignored for a virtual card."""
 
 BULK_CONDITION = Needs(BULK_MANDATORY, (given("order_delivery_code"),))
 
@@ -81,19 +54,25 @@ class WithDelivery(Request):
     bulk_state: ANS[1, 50] | None = None
 
 
+DELIVERY_BLOCK = tuple(name for name in WithDelivery.model_fields if name != "access_level")
+"""The delivery and bulk block; ignored for a virtual card."""
+
 TRACK_NAME = 26
 """So long may both track data names be together."""
+
+
+def track_names(values: Members) -> Iterator[Problem]:
+    """Both track data names have a length together."""
+    if sum(len(values.get(name) or "") for name in ("track_data_first_name", "track_data_last_name")) > TRACK_NAME:
+        reason = f"and track_data_last_name must have at most {TRACK_NAME} characters together"
+        yield Problem("track_data_first_name", "length", reason)
 
 
 class WithEmbossing(WithDelivery):
     """What is written upon a card and into its chip."""
 
+    further: ClassVar[tuple[Check, ...]] = (track_names,)
+
     card_name_line_3: ANS[3, 26]
     track_data_first_name: ANS[1, 26] | None = None
     track_data_last_name: ANS[1, 26] | None = None
-
-    def further(self) -> Iterator[Problem]:
-        yield from super().further()
-        if len(self.track_data_first_name or "") + len(self.track_data_last_name or "") > TRACK_NAME:
-            reason = f"and track_data_last_name must have at most {TRACK_NAME} characters together"
-            yield Problem("track_data_first_name", "length", reason)

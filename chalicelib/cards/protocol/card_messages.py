@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
-from chalicelib.cards.protocol.card_blocks import BULK_CONDITION, DELIVERY_BLOCK, DELIVERY_MANDATORY, WithEmbossing
+from pydantic import PrivateAttr
+
+from chalicelib.cards.protocol.card_blocks import (
+    BULK_CONDITION,
+    DELIVERY_BLOCK,
+    DELIVERY_MANDATORY,
+    WithEmbossing,
+    track_names,
+)
 from chalicelib.cards.protocol.fields import (
     AN,
     ANS,
@@ -22,16 +30,27 @@ from chalicelib.cards.protocol.fields import (
 from chalicelib.cards.protocol.holder_messages import HOLDER_CONDITIONS, HOLDER_IGNORED, WithHolder
 from chalicelib.cards.protocol.kinds import CardStatusToSet, ConfirmationStatus, KeptOrNew, KindOfCard, ReasonCode
 from chalicelib.cards.protocol.merchant_lists import Countries, Mccs, Merchants, Pairs
-from chalicelib.cards.protocol.message import Excludes, Ignores, Needs, NeedsOne, Request, equals, given
+from chalicelib.cards.protocol.message import Excludes, Ignores, Members, Needs, NeedsOne, Request, equals, given
 from chalicelib.foundation.problems import Problem
 
 PASSWORD_BYTES = 318
 """So many bytes of UTF-8 the shortest key can encrypt (RSA-OAEP with SHA-256, 3072 bits)."""
 
 
-def _password_problems(password: str | None) -> Iterator[Problem]:
-    if password and len(password.encode()) > PASSWORD_BYTES:
+def _password_length(values: Members) -> Iterator[Problem]:
+    if len((values.get("acs_password") or "").encode()) > PASSWORD_BYTES:
         yield Problem("acs_password", "length", f"must have at most {PASSWORD_BYTES} bytes in UTF-8")
+
+
+def _owners(values: Members) -> Iterator[Problem]:
+    """Each account has its owner."""
+    accounts, owners = values.get("account_id"), values.get("account_owner_id")
+    if accounts and owners and len(accounts) != len(owners):
+        yield Problem("account_owner_id", "length", "must have as many entries as account_id")
+
+
+_OF_PHYSICAL = frozenset((*DELIVERY_BLOCK, "card_pin"))
+"""What is ignored for a virtual card."""
 
 
 class CreateCard(WithHolder, WithEmbossing):
@@ -47,8 +66,9 @@ class CreateCard(WithHolder, WithEmbossing):
     )
     ignored: ClassVar = (
         *HOLDER_IGNORED,
-        Ignores(frozenset((*DELIVERY_BLOCK, "card_pin")), equals("card_virtual", 1)),
+        Ignores(_OF_PHYSICAL, equals("card_virtual", 1)),
     )
+    further: ClassVar = (track_names, _owners, _password_length)
     lists: ClassVar = ("card_currency_ison", "account_id", "account_owner_id")
 
     card_program_id: Id
@@ -74,19 +94,13 @@ class CreateCard(WithHolder, WithEmbossing):
     acs_password: ANS[6, 128] | None = None
     auto_conversion: Flag | None = None
 
-    def further(self) -> Iterator[Problem]:
-        yield from super().further()
-        if self.account_id and len(self.account_owner_id or ()) != len(self.account_id):
-            yield Problem("account_owner_id", "length", "must have as many entries as account_id")
-        yield from _password_problems(self.acs_password)
-
 
 class ReissueCard(WithEmbossing):
     """reissueCard: a card in another body, with its number and PIN or new ones; virtual and physical may change."""
 
     conditions: ClassVar = (BULK_CONDITION,)
     ignored: ClassVar = (
-        Ignores(frozenset((*DELIVERY_BLOCK, "card_pin")), equals("virtual", 1)),
+        Ignores(_OF_PHYSICAL, equals("virtual", 1)),
         Ignores(frozenset(("card_pin",)), equals("generate_new_pin", 0, default=1)),
     )
 
@@ -104,6 +118,21 @@ class ReissueCard(WithEmbossing):
     card_name_line_3: ANS[3, 26]
     card_name_line_4: ANS[2, 50] | None = None
     auto_conversion: Flag | None = None
+
+    _late_problems: tuple[Problem, ...] = PrivateAttr(())
+
+    @classmethod
+    def _late(cls, members: Members) -> frozenset[str]:
+        """Without ``virtual`` the card says whether it has a body to be sent, and a PIN."""
+        return frozenset() if "virtual" in members else _OF_PHYSICAL
+
+    def note(self, nulls: Iterable[str], late: Sequence[Problem]) -> None:
+        self._late_problems = tuple(late)
+
+    @property
+    def problems_if_physical(self) -> Sequence[Problem]:
+        """What is wrong in the fields that are ignored for a virtual card."""
+        return self._late_problems
 
 
 class OfCard(Request):
@@ -177,12 +206,10 @@ class SetPin(Request):
 class ChangeCardAcsPassword(Request):
     """changeCardAcsPassword."""
 
+    further: ClassVar = (_password_length,)
+
     card_id: Id
     acs_password: ANS[6, 128]
-
-    def further(self) -> Iterator[Problem]:
-        yield from super().further()
-        yield from _password_problems(self.acs_password)
 
 
 class GetDesign(Request):

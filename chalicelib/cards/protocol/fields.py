@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 from unicodedata import category
 
+from pydantic.fields import FieldInfo
+
+from chalicelib.cards.protocol.list_rules import ListRule
 from chalicelib.cards.protocol.rules import (
     CodeRule,
+    CodeWordRule,
     DayRule,
     DigitsRule,
-    LetterRule,
-    ListRule,
     NumberRule,
     OneOfRule,
     RangeRule,
@@ -102,7 +104,7 @@ if TYPE_CHECKING:
 else:
     AN = _text(_LETTERS_AND_DIGITS.fullmatch, "ASCII letters and digits", "^[A-Za-z0-9]+$", "AB12")
     A = _text(_LETTERS.fullmatch, "ASCII letters", "^[A-Za-z]+$", "EN")
-    ANS = _text(_printable, "printable text", f"^[^{UNPRINTABLE}]*$", "Riverside 12")
+    ANS = _text(_printable, "printable text, and not blank", f"^[^{UNPRINTABLE}]*$", "Riverside 12")
     AS = _text(
         _of_names,
         "letters, spaces, apostrophes, hyphens and dots, as in names",
@@ -113,7 +115,12 @@ else:
 
 def letter(meanings: Mapping[str, str]) -> Any:
     """One of some letters."""
-    return Annotated[str, LetterRule(meanings)]
+    return Annotated[str, CodeWordRule(meanings)]
+
+
+def word(meanings: Mapping[str, str], length: int) -> Any:
+    """One of some strings of a length."""
+    return Annotated[str, CodeWordRule(meanings, length)]
 
 
 def choice(meanings: Mapping[int, str], digits: int = 1) -> Any:
@@ -139,6 +146,12 @@ def rule_of(annotation: Any) -> ValueRule:
     """The rule of an annotated field type."""
     found: ValueRule = next(each for each in annotation.__metadata__ if isinstance(each, ValueRule))
     return found
+
+
+def rule_in(field: FieldInfo) -> ValueRule:
+    """The rule of a model's field, which may be optional."""
+    rules = [each for each in field.metadata if isinstance(each, ValueRule)]
+    return rules[0] if rules else rule_of(next(each for each in get_args(field.annotation) if each is not type(None)))
 
 
 FLAG = {0: "no", 1: "yes"}

@@ -28,34 +28,6 @@ from chalicelib.cards.protocol.message import (
     given,
 )
 
-HOLDER_BLOCK = (
-    "holder_title",
-    "holder_type",
-    "holder_access_level",
-    "holder_business_name",
-    "holder_first_name",
-    "holder_last_name",
-    "holder_address_line_1",
-    "holder_address_line_2",
-    "holder_address_line_3",
-    "holder_address_line_4",
-    "holder_country_ison",
-    "holder_zipcode",
-    "holder_city",
-    "holder_state",
-    "holder_phone_number",
-    "holder_email",
-    "holder_date_of_birth",
-    "holder_ip_address",
-    "holder_limit_group_id",
-    "holder_industry_id",
-    "holder_date_of_company_incorporation",
-    "holder_locale",
-    "kyc_completion_level",
-    "kyc_document_expiration_date",
-)
-"""What describes a new holder in createAccount and createCard; ignored when ``holder_id`` names one."""
-
 HOLDER_CONDITIONS: tuple[Condition, ...] = (
     Needs(
         (
@@ -71,7 +43,6 @@ HOLDER_CONDITIONS: tuple[Condition, ...] = (
     ),
     Needs(("holder_business_name",), (absent("holder_id"), equals("holder_type", 1))),
 )
-HOLDER_IGNORED = (Ignores(frozenset(HOLDER_BLOCK), given("holder_id")),)
 
 
 class WithHolder(Request):
@@ -102,6 +73,11 @@ class WithHolder(Request):
     holder_locale: AS[1, 15] | None = None
     kyc_completion_level: N[1] | None = None
     kyc_document_expiration_date: Day | None = None
+
+
+HOLDER_BLOCK = tuple(name for name in WithHolder.model_fields if name not in ("access_level", "holder_id"))
+"""What describes a new holder in createAccount and createCard; ignored when ``holder_id`` names one."""
+HOLDER_IGNORED = (Ignores(frozenset(HOLDER_BLOCK), given("holder_id")),)
 
 
 class HolderFields(Request):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chalicelib.cards.protocol import states, values
-from chalicelib.cards.protocol.fields import choice, letter
+from chalicelib.cards.protocol.fields import choice, letter, word
 
 if TYPE_CHECKING:
     HolderType = int
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     CardStatus = str
     CardStatusToSet = str
     ConfirmationStatus = str
+    ResponseCode = str
 else:
     HolderType = choice(values.HOLDER_TYPES)
     KindOfCard = choice(values.KINDS_OF_CARD)
@@ -37,3 +38,4 @@ else:
     CardStatus = letter(states.CARD_STATES)
     CardStatusToSet = letter(states.CARD_STATES_TO_SET)
     ConfirmationStatus = letter(values.CONFIRMATIONS)
+    ResponseCode = word(values.RESPONSE_CODES, 2)

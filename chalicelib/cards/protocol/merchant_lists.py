@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from chalicelib.cards.protocol.rules import SeriesRule, TextsRule
+from chalicelib.cards.protocol.list_rules import SeriesRule, TextsRule
 from chalicelib.foundation.field_rules import UNPRINTABLE
 from chalicelib.foundation.registries import country_numbers
 

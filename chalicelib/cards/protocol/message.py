@@ -6,13 +6,13 @@ condition by the fields that are there, and all that is wrong is told at once, i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import PrivateAttr, ValidationError
 
-from chalicelib.cards.protocol.fields import Level
+from chalicelib.cards.protocol.fields import Level, rule_in
 from chalicelib.cards.protocol.status_codes import refused_fields
 from chalicelib.foundation.fields import Message
 from chalicelib.foundation.problems import Problem, problems_of
@@ -20,8 +20,15 @@ from chalicelib.foundation.problems import Problem, problems_of
 R = TypeVar("R", bound="Request")
 Members = Mapping[str, Any]
 
+Check = Callable[[Members], Iterator[Problem]]
+"""Finds what is wrong in the fields that are right each by itself, as they are meant."""
+
 ENVELOPE = frozenset(("access_key", "access_api_id", "access_api_key", "action", "api_version", "request_reference_id"))
 """What every request has besides its own fields and ``access_level``."""
+
+
+_MEMBERS = 200
+"""More than any action has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +119,8 @@ class Request(Message):
 
     conditions: ClassVar[tuple[Condition, ...]] = ()
     ignored: ClassVar[tuple[Ignores, ...]] = ()
+    further: ClassVar[tuple[Check, ...]] = ()
+    """What may be wrong between fields that are right each by itself."""
     lists: ClassVar[tuple[str, ...]] = ()
     """List values that conditions look at."""
 
@@ -120,6 +129,8 @@ class Request(Message):
     @classmethod
     def read_fields(cls: type[R], body: Members) -> R:
         """The fields of a whole request body. Raises: Refused, with every faulty field."""
+        if len(body) > _MEMBERS:
+            raise refused_fields([Problem("", "unknown", f"the request has more than {_MEMBERS} fields")])
         members, nulls = cls._meant(body)
         request: R | None = None
         problems: list[Problem] = []
@@ -127,12 +138,16 @@ class Request(Message):
             request = cls.model_validate(members)
         except ValidationError as error:
             problems = list(problems_of(cls, error))
-        problems += cls._unmet(members, frozenset(problem.field for problem in problems))
-        if request is not None and not problems:
-            problems += request.further()
-        if request is None or problems:
+        problems += cls._unmet(members, _fields(problems))
+        values = cls._right(members, problems) if request is None else request.__dict__
+        problems += [problem for check in cls.further for problem in check(values)]
+        late = [problem for problem in problems if problem.field in cls._late(members)]
+        problems = [problem for problem in problems if problem not in late]
+        if problems:
             raise refused_fields(_ordered(cls, problems))
-        request.note_nulls(nulls)
+        if request is None:
+            request = cls.model_validate({name: members[name] for name in members.keys() - _fields(late)})
+        request.note(nulls, late)
         return request
 
     @classmethod
@@ -162,12 +177,20 @@ class Request(Message):
         """Whether a list value is empty: it is as good as absent."""
         return name in cls.lists and (value == [] or (isinstance(value, str) and not value.strip()))
 
-    def note_nulls(self, names: Iterable[str]) -> None:
-        """What was given as ``null``: for an ordinary request nothing at all."""
+    @classmethod
+    def _late(cls, members: Members) -> frozenset[str]:
+        """The fields that can be judged only when the record is known that the request is about."""
+        return frozenset()
 
-    def further(self) -> Iterator[Problem]:
-        """What is wrong between fields that are right each by itself."""
-        yield from ()
+    def note(self, nulls: Iterable[str], late: Sequence[Problem]) -> None:
+        """What was given as ``null``, and what is wrong in fields that are judged later; most requests have neither."""
+
+    @classmethod
+    def _right(cls, members: Members, problems: Iterable[Problem]) -> dict[str, Any]:
+        """What those fields mean that are right, in a request that is not."""
+        faulty = {problem.field.partition(".")[0] for problem in problems}
+        right = [name for name in cls.model_fields if name in members and name not in faulty]
+        return {name: rule_in(cls.model_fields[name]).check(members[name]) for name in right}
 
     def members(self) -> dict[str, Any]:
         """The fields that were given, as they are meant."""
@@ -180,8 +203,8 @@ class Update(Request):
     emptied: ClassVar[frozenset[str]] = frozenset()
     _nulls: tuple[str, ...] = PrivateAttr(())
 
-    def note_nulls(self, names: Iterable[str]) -> None:
-        self._nulls = tuple(sorted(self.emptied.intersection(names)))
+    def note(self, nulls: Iterable[str], late: Sequence[Problem]) -> None:
+        self._nulls = tuple(sorted(self.emptied.intersection(nulls)))
 
     @property
     def nulls(self) -> tuple[str, ...]:
@@ -189,9 +212,13 @@ class Update(Request):
         return self._nulls
 
 
+def _fields(problems: Iterable[Problem]) -> frozenset[str]:
+    return frozenset(problem.field for problem in problems)
+
+
 def _ordered(model: type[Request], problems: list[Problem]) -> list[Problem]:
     """In the order of the specification's tables: the action's own fields, then those of the blocks it shares."""
-    own = [name for name in model.model_fields if name in model.__annotations__]
+    own = [name for name in model.__annotations__ if name in model.model_fields]
     places = {name: place for place, name in enumerate(dict.fromkeys([*own, *model.model_fields]))}
     return sorted(problems, key=lambda problem: places.get(problem.field.partition(".")[0], len(places)))
 

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, cast
+from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, core_schema
 
-from chalicelib.foundation.problems import Kind, fault
+from chalicelib.foundation.problems import fault
 
 Json = dict[str, Any]
 
@@ -55,7 +55,7 @@ def digits_of(value: Any) -> str:
     return fault("type", "must be a whole number")
 
 
-def _length(text: str, shortest: int, longest: int, what: str) -> None:
+def check_length(text: str, shortest: int, longest: int, what: str) -> None:
     if shortest <= len(text) <= longest:
         return
     said = f"exactly {longest}" if shortest == longest else f"{shortest} to {longest}"
@@ -73,7 +73,7 @@ class NumberRule(ValueRule):
         if type(value) is int and 10 ** (self.shortest - 1) <= value < 10**self.longest:
             return value
         text = digits_of(value)
-        _length(text, self.shortest, self.longest, "digits")
+        check_length(text, self.shortest, self.longest, "digits")
         return int(text)
 
     def described(self) -> Json:
@@ -100,7 +100,7 @@ class DigitsRule(ValueRule):
 
     def check(self, value: Any) -> str:
         text = digits_of(value)
-        _length(text, self.shortest, self.longest, "digits")
+        check_length(text, self.shortest, self.longest, "digits")
         return text
 
     def described(self) -> Json:
@@ -126,7 +126,7 @@ class RangeRule(ValueRule):
 
     def check(self, value: Any) -> int:
         text = digits_of(value)
-        _length(text, 1, len(str(self.highest)), "digits")
+        check_length(text, 1, len(str(self.highest)), "digits")
         if not self.lowest <= int(text) <= self.highest:
             fault("value", f"must be from {self.lowest} to {self.highest}")
         return int(text)
@@ -154,7 +154,7 @@ class OneOfRule(ValueRule):
 
     def check(self, value: Any) -> int:
         text = digits_of(value)
-        _length(text, 1, self.digits, "digits")
+        check_length(text, 1, self.digits, "digits")
         number = int(text)
         if number not in self.meanings:
             fault("value", f"must be {_either(map(str, self.meanings))}")
@@ -176,15 +176,16 @@ class OneOfRule(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
-class LetterRule(ValueRule):
-    """One of some single letters, each with a meaning."""
+class CodeWordRule(ValueRule):
+    """One of some strings of the same length, each with a meaning."""
 
     meanings: Mapping[str, str]
+    length: int = 1
 
     def check(self, value: Any) -> str:
         if type(value) is not str:
             fault("type", "must be a string")
-        _length(value, 1, 1, "characters")
+        check_length(value, self.length, self.length, "characters")
         if value not in self.meanings:
             fault("value", f"must be {_either(self.meanings)}")
         return str(value)
@@ -207,7 +208,7 @@ class CodeRule(ValueRule):
 
     def check(self, value: Any) -> int:
         text = digits_of(value)
-        _length(text, 1, 3, "digits")
+        check_length(text, 1, 3, "digits")
         if int(text) not in self.registry():
             fault("value", f"is not a {self.called}")
         return int(text)
@@ -235,7 +236,7 @@ class TextRule(ValueRule):
     def check(self, value: Any) -> str:
         if type(value) is not str:
             fault("type", "must be a string")
-        _length(value, self.shortest, self.longest, "characters")
+        check_length(value, self.shortest, self.longest, "characters")
         if not self.allowed(value):
             fault("characters", f"must be {self.reason}")
         return str(value)
@@ -262,7 +263,7 @@ class DayRule(ValueRule):
     def check(self, value: Any) -> str:
         if type(value) is not str:
             fault("type", "must be a string")
-        _length(value, 10, 10, "characters")
+        check_length(value, 10, 10, "characters")
         try:
             date.fromisoformat(value if _DAY.fullmatch(value) else "")
         except ValueError:
@@ -276,107 +277,6 @@ class DayRule(ValueRule):
             "pattern": f"^{_DAY.pattern}$",
             "description": "A date, YYYY-MM-DD",
             "examples": ["1990-01-31"],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class ListRule(ValueRule):
-    """A list of values: a JSON list, a string with commas, or a single value; empty counts as absent."""
-
-    entry: ValueRule
-    most: int
-    different: bool = True
-
-    def check(self, value: Any) -> tuple[Any, ...] | None:
-        if type(value) is list:
-            entries = value
-        elif type(value) is str:
-            entries = [part.strip() for part in value.split(",")] if value.strip() else []
-        else:
-            entries = [value]
-        if len(entries) > self.most:
-            fault("length", f"must have at most {self.most} entries")
-        checked = tuple(map(self._entry, entries))
-        if self.different and len(set(checked)) != len(checked):
-            fault("value", "must not have an entry twice")
-        return checked or None
-
-    def _entry(self, value: Any) -> Any:
-        try:
-            return self.entry.check(value)
-        except PydanticCustomError as error:
-            return fault(cast(Kind, error.type), f"has an entry that {(error.context or {})['reason']}")
-
-    def described(self) -> Json:
-        entry = self.entry.described()
-        return {
-            "anyOf": [
-                {"type": "array", "items": entry, "maxItems": self.most, "uniqueItems": self.different},
-                entry,
-                {"type": "string", "pattern": r"^ *([^ ,]+( *, *[^ ,]+)*)? *$"},
-            ],
-            "description": f"A list of at most {self.most} entries: an array, or a string with commas",
-            "examples": [entry["examples"][:1]],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesRule(ValueRule):
-    """A string of comma-separated entries, each of one form; ``form`` checks and normalises one."""
-
-    longest: int
-    form: Callable[[str], str | None]
-    reason: str
-    pattern: str
-    example: str
-
-    def check(self, value: Any) -> tuple[str, ...]:
-        if type(value) is not str:
-            fault("type", "must be a string")
-        _length(value, 1, self.longest, "characters")
-        entries = []
-        for part in value.split(","):
-            entry = self.form(part.strip())
-            if entry is None:
-                fault("value", f"must be {self.reason}")
-            entries.append(entry)
-        return tuple(dict.fromkeys(entries))
-
-    def described(self) -> Json:
-        return {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": self.longest,
-            "pattern": self.pattern,
-            "description": self.reason[0].upper() + self.reason[1:],
-            "examples": [self.example],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class TextsRule(ValueRule):
-    """A JSON list of printable texts, of so many characters together."""
-
-    longest: int
-
-    def check(self, value: Any) -> tuple[str, ...]:
-        if type(value) is not list or any(type(entry) is not str for entry in value):
-            fault("type", "must be a list of strings")
-        if not value or not all(entry.strip() for entry in value):
-            fault("length", "must have at least one entry, and none that is empty")
-        if sum(map(len, value)) > self.longest:
-            fault("length", f"must have at most {self.longest} characters in all")
-        if not all(map(str.isprintable, value)):
-            fault("characters", "must be printable text")
-        return tuple(dict.fromkeys(entry.strip() for entry in value))
-
-    def described(self) -> Json:
-        return {
-            "type": "array",
-            "minItems": 1,
-            "items": {"type": "string", "minLength": 1, "maxLength": self.longest},
-            "description": f"Texts of at most {self.longest} characters in all",
-            "examples": [["Corner Shop", "Riverside Books"]],
         }
 
 

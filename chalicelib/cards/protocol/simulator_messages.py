@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N, Range
-from chalicelib.cards.protocol.kinds import EciIndicator, EntryModeType, TransactionType
+from chalicelib.cards.protocol.kinds import EciIndicator, EntryModeType, ResponseCode, TransactionType
 from chalicelib.cards.protocol.message import Answer, Excludes, NeedsOne, Request
-from chalicelib.cards.protocol.values import RESPONSE_CODES
-from chalicelib.foundation.problems import Problem
 
 
 class AtMerchant(Request):
@@ -49,12 +46,7 @@ class SimulateAuthorization(AtMerchant):
     expiry_month: Range[1, 12] | None = None
     eci_indicator: EciIndicator | None = None
     partial_approval: Flag | None = None
-    force_response_code: AN[2] | None = None
-
-    def further(self) -> Iterator[Problem]:
-        yield from super().further()
-        if self.force_response_code and self.force_response_code not in RESPONSE_CODES:
-            yield Problem("force_response_code", "value", "is not a response code of the network")
+    force_response_code: ResponseCode | None = None
 
 
 class Authentication(Answer):
@@ -71,7 +63,7 @@ class Authorization(Answer):
 
     authorize_id: Id
     trans_link: ANS[1, 36]
-    response_code: AN[2]
+    response_code: ResponseCode
     auth_code: AN[6] | None = None
     approved_amount: int
     holder_amount: int

@@ -22,6 +22,9 @@ CARD_STATES = {
     "E": "expired (by its expiry date)",
     "B": "blocked (final)",
 }
+NEW, ACTIVE, LOST, STOLEN, EXPIRED, BLOCKED = "N", "A", "L", "S", "E", "B"
+CLOSED = "C"
+"""Of an account."""
 CARD_STATES_TO_SET = {state: CARD_STATES[state] for state in "ATRLSB"}
 PIN_STATES = {0: "ok", 1: "blocked"}
 PIN_OK, PIN_IS_BLOCKED = 0, 1
@@ -30,6 +33,12 @@ PIN_TRIES = 3
 """So many wrong PINs one after the other block it, unless the programme says otherwise."""
 MISMATCHES_A_DAY = 5
 """So many wrong card data at activateCard, and so many wrong CVC2s, are looked at in one UTC day."""
+
+DECLINED_BY_CARD = {"N": "78", "T": "62", "R": "59", "L": "41", "S": "43", "E": "54", "B": "46"}
+"""The network's response code for a card in each state but A."""
+DECLINED_BY_ACCOUNT = {"S": "62", "R": "62", "C": "46"}
+DECLINED_BY_NUMBER = {"L": "41", "S": "43"}
+"""For a number that was replaced, by the state that its card had then; 14 for all others."""
 
 Rule = Mapping[str, Status | None]
 

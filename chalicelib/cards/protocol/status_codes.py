@@ -99,7 +99,7 @@ OF_KIND: dict[Kind, Status] = {
     "excluded": Status.FIELD_EXCLUDED,
     "unknown": Status.FIELD_UNKNOWN,
 }
-_LONGEST = 1000
+_LONGEST = 10_000
 
 
 class Refused(Exception):
@@ -108,7 +108,6 @@ class Refused(Exception):
     Attributes:
         status: the error's code.
         message: a sentence for the caller, which names fields and never quotes a value.
-        evidence: what else is decided with the refusal, for whoever carries it out; see ``dispatch``.
     """
 
     def __init__(self, status: Status, message: str = "") -> None:

@@ -113,3 +113,26 @@ ECI_INDICATORS = {
     6: "attempted (Visa)",
     7: "not authenticated (Visa)",
 }
+
+RISK_ACTIONS = (
+    "mark_transaction_as_suspicious",
+    "notify_cardholder_by_sending_tais_notification",
+    "change_card_status_to_risk",
+    "change_account_status_to_suspended",
+    "reject_transaction",
+)
+SECURITY_CHECKS = (
+    "card_expiration_date_present",
+    "online_pin",
+    "offline_pin",
+    "3_d_secure",
+    "cvv_2",
+    "magnetic_stripe",
+    "chip_data",
+    "avs",
+    "phone_number",
+    "signature",
+)
+
+FRICTIONLESS, CHALLENGE, REJECTED = "frictionless", "challenge", "rejected"
+"""Outcomes of an authentication: nothing is asked, the cardholder is asked, the card may not be used."""

@@ -58,6 +58,21 @@ function operationOf(action, schema, operation, response) {
   };
 }
 
+function examplesOf(operation) {
+  return operation.requestBody.content["application/json"].examples;
+}
+
+// A body that was offered becomes the one that is offered now; one that somebody has changed gets its reference only.
+function rewritten(text, before, after) {
+  for (const [name, { value }] of Object.entries(before)) {
+    if (text === JSON.stringify(value, null, 2)) return JSON.stringify(after[name].value, null, 2);
+    if (text.includes(value.request_reference_id)) {
+      return text.replace(value.request_reference_id, after[name].value.request_reference_id);
+    }
+  }
+  return text;
+}
+
 const party = {
   keptAs: "causeway-card-credentials",
   fields: Object.fromEntries(CREDENTIAL.map((name) => [name, document.getElementById(name.replaceAll("_", "-"))])),
@@ -100,6 +115,12 @@ const party = {
         const schema = made.components.schemas[reference.split("/").at(-1)];
         const response = reference.replace(/Request$/, "Response");
         paths[`${path}#${action}`] = { post: operationOf(action, schema, post, response) };
+        delete schema.description; // which stands above
+      }
+    }
+    for (const { properties } of Object.values(made.components.schemas)) {
+      for (const member of Object.values(properties ?? {})) {
+        if (member.pattern?.includes("\\u0000")) delete member.pattern; // what can be printed: nobody can read it
       }
     }
     made.paths = paths;
@@ -116,10 +137,16 @@ const party = {
   },
 
   // The next request is one of its own, and may name what this one has made.
-  answered(system, [path], response) {
+  answered({ oas3Selectors, oas3Actions }, [path], response) {
     const body = parsed(response.text);
     if (body?.status === "success") learnFrom(path.split("#").at(-1), body);
+    const before = shown.paths;
     renew();
+    for (const [each, { post }] of Object.entries(shown.paths)) {
+      const text = oas3Selectors.requestBodyValue(each, "post");
+      const value = text && rewritten(text, examplesOf(before[each].post), examplesOf(post));
+      if (value && value !== text) oas3Actions.setRequestBodyValue({ value, pathMethod: [each, "post"] });
+    }
   },
 
   onward: () => null,

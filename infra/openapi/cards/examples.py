@@ -58,10 +58,8 @@ def _without(body: Json, *beginnings: str) -> Json:
 
 def answer(action: Action) -> Json:
     """The body of a successful answer."""
-    found: Json = {"status": "success", "duplicated": 0, "data": _data(action)}
-    if action.shape == "id":
-        found["id"] = HOLDER_ID
-    return found
+    beside = {"id": HOLDER_ID} if action.shape == "id" else {}
+    return {"status": "success", "duplicated": 0, **beside, "data": _data(action)}
 
 
 def error(refused: Refused) -> Json:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from chalicelib.cards.authorizing import RISK_ACTIONS, SECURITY_CHECKS
+from chalicelib.cards.protocol.values import RISK_ACTIONS, SECURITY_CHECKS
 
 Meaning = tuple[str, Any]
 
@@ -44,7 +44,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "holder_id": ("The holder", HOLDER_ID),
     "WithHolder.holder_id": ("An existing holder; without it the holder block describes a new one", None),
     "card_id": ("The card", CARD_ID),
-    "GetHolder.card_id": ("A card of the holder", CARD_ID),
+    "GetHolder.card_id": ("A card of the holder", None),
     "card_request_id": ("The order that made the card as it is now; another one after each reissue", _REQUEST_ID),
     "ActivateCard.card_request_id": ("The order that made the card: has to be its last one", None),
     "cards": ("The cards that are put on the account", None),

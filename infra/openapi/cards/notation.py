@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
-from chalicelib.cards.protocol import fields, rules
+from chalicelib.cards.protocol import fields, list_rules, rules
 from infra.openapi.cards.schemas import rule_in
 from infra.openapi.models import models_in
 
@@ -71,10 +71,10 @@ _NOTATIONS: Mapping[type[rules.ValueRule], Callable[[Any], str]] = {
     rules.RangeRule: lambda rule: f"{rule.lowest} to {rule.highest}",
     rules.TextRule: lambda rule: f"{_TEXTS[rule.reason]} {_length(rule.shortest, rule.longest)}",
     rules.OneOfRule: _chosen,
-    rules.LetterRule: lambda _: "choice",
+    rules.CodeWordRule: lambda _: "choice",
     rules.CodeRule: lambda rule: "currency" if "currency" in rule.called else "country",
     rules.DayRule: lambda _: "date",
-    rules.ListRule: lambda rule: f"list of {of_rule(rule.entry)}",
-    rules.SeriesRule: lambda _: "series",
-    rules.TextsRule: lambda _: "texts",
+    list_rules.ListRule: lambda rule: f"list of {of_rule(rule.entry)}",
+    list_rules.SeriesRule: lambda _: "series",
+    list_rules.TextsRule: lambda _: "texts",
 }

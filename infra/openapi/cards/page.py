@@ -14,8 +14,9 @@ from chalicelib.cards.protocol.actions import Action
 from chalicelib.cards.protocol.card_blocks import WithDelivery
 from chalicelib.cards.protocol.card_messages import CreateCard
 from chalicelib.cards.protocol.holder_messages import WithHolder
+from chalicelib.cards.protocol.list_rules import SeriesRule, TextsRule
 from chalicelib.cards.protocol.message import Needs, NeedsOne, Request
-from chalicelib.cards.protocol.rules import LetterRule, OneOfRule, SeriesRule, TextsRule
+from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
 from infra.openapi.cards import examples, notation, purposes, tables
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.cards.schemas import ENVELOPE, Json, ordered, rule_in
@@ -166,7 +167,7 @@ def _need(model: type[Request], name: str) -> str:
 
 def _rule(model: Model, name: str) -> str:
     said, rule = meaning(model, name)[0], rule_in(model.model_fields[name])
-    if isinstance(rule, OneOfRule | LetterRule) and notation.of_rule(rule) == "choice":
+    if isinstance(rule, OneOfRule | CodeWordRule) and notation.of_rule(rule) == "choice":
         return f"{said}: {_values(rule)}"
     if isinstance(rule, SeriesRule | TextsRule):
         kind = rule.described()["description"]
@@ -174,11 +175,11 @@ def _rule(model: Model, name: str) -> str:
     return said
 
 
-def _values(rule: OneOfRule | LetterRule) -> str:
+def _values(rule: OneOfRule | CodeWordRule) -> str:
     """The values where they are few, else where they are listed."""
     if len(rule.meanings) <= _FEW:
         return ", ".join(f"`{value}` {text}" for value, text in rule.meanings.items())
-    name = next(name for name, (meanings, _) in tables.LISTS.items() if meanings is rule.meanings)
+    name = next(name for name, meanings in tables.LISTS.items() if meanings is rule.meanings)
     return f"see [{name}](#{re.sub('[^a-z0-9-]', '', name.lower().replace(' ', '-'))})"
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
-from chalicelib.cards.protocol.card_blocks import TRACK_NAME, WithEmbossing
-from chalicelib.cards.protocol.card_messages import PASSWORD_BYTES, ChangeCardAcsPassword, CreateCard
-from chalicelib.cards.protocol.fields import ENTRIES
+from chalicelib.cards.protocol.card_blocks import TRACK_NAME
+from chalicelib.cards.protocol.card_messages import PASSWORD_BYTES
 from chalicelib.cards.protocol.message import Request, Update
-from chalicelib.cards.protocol.simulator_messages import SimulateAuthorization
 from chalicelib.cards.protocol.states import MISMATCHES_A_DAY, PIN_TRIES
 from infra.openapi.cards import conditions
 from infra.openapi.models import module_of
@@ -25,7 +23,6 @@ GROUPS: Mapping[str, str] = {
 _SHOWN = "It is shown as the mode of the credential says; where that is `absent`, the answer is 1103."
 _GROUP_UNKNOWN = "The group has to be one of the programme's."
 _PIN_RULE = "A PIN has 4 digits, not all the same and no sequence up or down (6002)."
-_PASSWORD = f"`acs_password` has at most {PASSWORD_BYTES} bytes in UTF-8 (2003)."
 _CONVERSION = "`auto_conversion` 1 needs a programme that permits it (2005)."
 
 NOTES: Mapping[str, str] = {
@@ -78,15 +75,13 @@ NOTES: Mapping[str, str] = {
     "PINs in a row the PIN is blocked (75).",
 }
 
-FURTHER: Mapping[type[Request], str] = {
-    WithEmbossing: "`track_data_first_name` and `track_data_last_name` have at most "
+FURTHER: Mapping[str, str] = {
+    "track_names": "`track_data_first_name` and `track_data_last_name` have at most "
     f"{TRACK_NAME} characters together (2003).",
-    CreateCard: "`account_owner_id` has as many entries as `account_id`; a list has at most "
-    f"{ENTRIES} (2003). {_PASSWORD}",
-    ChangeCardAcsPassword: _PASSWORD,
-    SimulateAuthorization: "`force_response_code` is one of the response codes (2005).",
+    "_owners": "`account_owner_id` has as many entries as `account_id` (2003).",
+    "_password_length": f"`acs_password` has at most {PASSWORD_BYTES} bytes in UTF-8 (2003).",
 }
-"""What models check of several fields together, or of a field's value, in code of their own."""
+"""What models check of fields that are right each by itself, by the name of the check."""
 
 
 def group(action: Action) -> str:
@@ -103,7 +98,7 @@ def grouped() -> Mapping[str, list[Action]]:
 def rules(action: Action) -> list[str]:
     """Everything that is to be known of an action's request besides its fields, sentence by sentence."""
     model = action.request
-    further = [FURTHER[base] for base in model.__mro__ if base in FURTHER]
+    further = [FURTHER[check.__name__] for check in model.further]
     return [NOTES[action.name], *conditions.in_words(model), *_emptied(model), *further, *_repeats(action)]
 
 

@@ -7,31 +7,27 @@ from typing import Any
 
 from chalicelib.cards.protocol import states, values
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED
-from chalicelib.cards.protocol.rules import LetterRule, OneOfRule
+from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
 from chalicelib.cards.protocol.status_codes import Status
 from infra.openapi.cards.schemas import rule_in
 from infra.openapi.texts import table
 
-LISTS: Mapping[str, tuple[Mapping[Any, str], tuple[str, ...]]] = {
-    "Account statuses": (states.ACCOUNT_STATES, ()),
-    "Card statuses": (states.CARD_STATES, ()),
-    "PIN statuses": (states.PIN_STATES, ()),
-    "Reason codes": (values.REASONS, ()),
-    "Kinds of card": (values.KINDS_OF_CARD, ()),
-    "Kept or new": (values.KEPT_OR_NEW, ()),
-    "Holder types": (values.HOLDER_TYPES, ()),
-    "Limit types": (values.LIMIT_TYPES, ()),
-    "Answers of a cardholder": (values.CONFIRMATIONS, ()),
-    "Out-of-band methods": (values.OUT_OF_BAND_METHODS, ("oob_auth_method",)),
-    "Transaction types": (values.TRANSACTION_TYPES, ()),
-    "Entry modes": (values.ENTRY_MODES, ()),
-    "Electronic commerce indicators": (values.ECI_INDICATORS, ()),
-    "Response codes": (values.RESPONSE_CODES, ("response_code", "force_response_code")),
+LISTS: Mapping[str, Mapping[Any, str]] = {
+    "Account statuses": states.ACCOUNT_STATES,
+    "Card statuses": states.CARD_STATES,
+    "PIN statuses": states.PIN_STATES,
+    "Reason codes": values.REASONS,
+    "Kinds of card": values.KINDS_OF_CARD,
+    "Kept or new": values.KEPT_OR_NEW,
+    "Holder types": values.HOLDER_TYPES,
+    "Limit types": values.LIMIT_TYPES,
+    "Answers of a cardholder": values.CONFIRMATIONS,
+    "Transaction types": values.TRANSACTION_TYPES,
+    "Entry modes": values.ENTRY_MODES,
+    "Electronic commerce indicators": values.ECI_INDICATORS,
+    "Response codes": values.RESPONSE_CODES,
 }
-"""The value lists, and the fields that have their values without a rule that names the list.
-
-Fields that take some of a list's values only say so by themselves.
-"""
+"""The value lists. Fields that take some of a list's values only say so by themselves."""
 
 _YES = "yes"
 
@@ -44,21 +40,19 @@ def status_codes() -> str:
 
 def value_list(name: str) -> str:
     """One value list, and the fields that have its values."""
-    meanings, _ = LISTS[name]
     used = ", ".join(f"`{field}`" for field in fields_with(name))
-    text = table(("Value", "Meaning"), [(f"`{value}`", meaning) for value, meaning in meanings.items()])
+    text = table(("Value", "Meaning"), [(f"`{value}`", meaning) for value, meaning in LISTS[name].items()])
     return "\n\n".join(part for part in (f"Of {used}." if used else "", text) if part)
 
 
 def fields_with(name: str) -> list[str]:
     """The fields of all actions that have the values of a list."""
-    meanings, named = LISTS[name]
-    found = list(named)
+    found = []
     for action in (*ACTIONS.values(), *SIMULATED.values()):
         for model in filter(None, (action.request, action.answer)):
             for field, info in model.model_fields.items():
                 rule = rule_in(info)
-                if isinstance(rule, OneOfRule | LetterRule) and rule.meanings is meanings:
+                if isinstance(rule, OneOfRule | CodeWordRule) and rule.meanings is LISTS[name]:
                     found.append(field)
     return sorted(dict.fromkeys(found))
 

@@ -80,16 +80,17 @@ class References:
             if whole is None:
                 raise Conflict("the answer with card data has not been seen yet")
             raise Repeated(self._vault.unseal(whole["answer"], _whole(claim)))
-        raise Repeated(self._vault.unseal(item["answer"], claim.name) if "answer" in item else None)
+        raise Repeated(None if item.get("again") else self._vault.unseal(item["answer"], claim.name))
 
     def keeping(self, claim: Claim, answer: str | None, whole: str | None, now: int) -> list[Put]:
         """The writes that claim the reference; the first of them fails for all requests but the first.
 
-        ``answer`` is what repeats get, for a day ``whole`` in its place if there is one.
+        ``answer`` is what repeats get, for a day ``whole`` in its place if there is one; without an answer they are
+        carried out again.
         """
         item: Item = {"claim": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt}
         item |= {"expires_at": now + KEPT}
-        item |= {"answer": self._vault.seal(answer, claim.name)} if answer is not None else {}
+        item |= {"again": True} if answer is None else {"answer": self._vault.seal(answer, claim.name)}
         first = absent("claim") | Attr("expires_at").lte(now)
         if whole is None:
             return [Put(TABLE, item, first)]

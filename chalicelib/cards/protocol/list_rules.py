@@ -1,0 +1,113 @@
+"""The rules of fields that hold several values: how each form of a list is read, and what JSON Schema says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic_core import PydanticCustomError
+
+from chalicelib.cards.protocol.rules import Json, ValueRule, check_length
+from chalicelib.foundation.problems import Kind, fault
+
+
+@dataclass(frozen=True, slots=True)
+class ListRule(ValueRule):
+    """A list of values: a JSON list, a string with commas, or a single value; empty counts as absent."""
+
+    entry: ValueRule
+    most: int
+    different: bool = True
+
+    def check(self, value: Any) -> tuple[Any, ...] | None:
+        if type(value) is list:
+            entries = value
+        elif type(value) is str:
+            entries = [part.strip() for part in value.split(",")] if value.strip() else []
+        else:
+            entries = [value]
+        if len(entries) > self.most:
+            fault("length", f"must have at most {self.most} entries")
+        checked = tuple(map(self._entry, entries))
+        if self.different and len(set(checked)) != len(checked):
+            fault("value", "must not have an entry twice")
+        return checked or None
+
+    def _entry(self, value: Any) -> Any:
+        try:
+            return self.entry.check(value)
+        except PydanticCustomError as error:
+            return fault(cast(Kind, error.type), f"has a faulty entry: it {(error.context or {})['reason']}")
+
+    def described(self) -> Json:
+        entry = self.entry.described()
+        return {
+            "anyOf": [
+                {"type": "array", "items": entry, "maxItems": self.most, "uniqueItems": self.different},
+                entry,
+                {"type": "string", "pattern": r"^ *([^ ,]+( *, *[^ ,]+)*)? *$"},
+            ],
+            "description": f"A list of at most {self.most} entries: an array, or a string with commas",
+            "examples": [entry["examples"][:1]],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesRule(ValueRule):
+    """A string of comma-separated entries, each of one form; ``form`` checks and normalises one."""
+
+    longest: int
+    form: Callable[[str], str | None]
+    reason: str
+    pattern: str
+    example: str
+
+    def check(self, value: Any) -> tuple[str, ...]:
+        if type(value) is not str:
+            fault("type", "must be a string")
+        check_length(value, 1, self.longest, "characters")
+        entries = []
+        for part in value.split(","):
+            entry = self.form(part.strip())
+            if entry is None:
+                fault("value", f"must be {self.reason}")
+            entries.append(entry)
+        return tuple(dict.fromkeys(entries))
+
+    def described(self) -> Json:
+        return {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": self.longest,
+            "pattern": self.pattern,
+            "description": self.reason[0].upper() + self.reason[1:],
+            "examples": [self.example],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TextsRule(ValueRule):
+    """A JSON list of printable texts, of so many characters together."""
+
+    longest: int
+
+    def check(self, value: Any) -> tuple[str, ...]:
+        if type(value) is not list or any(type(entry) is not str for entry in value):
+            fault("type", "must be a list of strings")
+        if not value or not all(entry.strip() for entry in value):
+            fault("length", "must have at least one entry, and none that is empty")
+        if sum(map(len, value)) > self.longest:
+            fault("length", f"must have at most {self.longest} characters in all")
+        if not all(map(str.isprintable, value)):
+            fault("characters", "must be printable text")
+        return tuple(dict.fromkeys(entry.strip() for entry in value))
+
+    def described(self) -> Json:
+        return {
+            "type": "array",
+            "minItems": 1,
+            "items": {"type": "string", "minLength": 1, "maxLength": self.longest},
+            "description": f"Texts of at most {self.longest} characters in all",
+            "examples": [["Corner Shop", "Riverside Books"]],
+        }

@@ -1,0 +1,161 @@
+"""Accounts: how they are opened, shown, moved to other programmes and put into groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cards.scenes import EUR, EVERYDAY_ACCOUNT, GBP, PREPAID, PREPAID_ACCOUNT, USD, Scene
+
+LEAST = {"currency_ison": EUR, "account_status": "A", "program_id": EVERYDAY_ACCOUNT, "skip_holder_validation": 0}
+
+
+def shown(scene: Scene, account_id: int) -> dict[str, Any]:
+    [account] = scene.data("getAccounts", account_id=account_id)
+    return dict(account)
+
+
+def test_an_account_has_what_was_asked_for(stage: Scene) -> None:
+    account = stage.account(
+        currency_ison="826", account_status="R", fee_group_id=302, risk_rules_group_id=403, limit_group_id=212
+    )
+
+    found = shown(stage, account)
+
+    assert found == {
+        "id": account,
+        "holder_id": found["holder_id"],
+        "currency_ison": GBP,
+        "available_balance": 0,
+        "settled_balance": 0,
+        "reserved_balance": 0,
+        "account_status": "R",
+        "date_updated": stage.clock.time(),
+        "program_id": EVERYDAY_ACCOUNT,
+        "limit_group_id": 212,
+        "fee_group_id": 302,
+        "risk_group_id": 403,
+    }
+
+
+@pytest.mark.parametrize(("programme", "groups"), [(501, (211, 301, 401)), (502, (None, 303, 401))])
+def test_what_is_not_asked_for_is_the_programmes(
+    stage: Scene, programme: int, groups: tuple[int | None, int, int]
+) -> None:
+    found = shown(stage, stage.account(program_id=programme))
+
+    assert (found["limit_group_id"], found["fee_group_id"], found["risk_group_id"]) == groups
+
+
+def test_an_account_without_a_limit_group_says_null(stage: Scene) -> None:
+    account = stage.account(program_id=PREPAID_ACCOUNT)
+
+    assert '"limit_group_id":null' in stage.do("getAccounts", account_id=account).raw
+    [row] = stage.data("getHolderAccounts", holder_id=shown(stage, account)["holder_id"])
+    assert row["limit_group_id"] is None
+
+
+@pytest.mark.parametrize(("name", "number"), [("fee_group_id", 303), ("risk_rules_group_id", 403)])
+def test_the_programme_says_which_groups_an_account_may_have(stage: Scene, name: str, number: int) -> None:
+    programme = EVERYDAY_ACCOUNT if name == "fee_group_id" else PREPAID_ACCOUNT
+    members = {**LEAST, "program_id": programme, "holder_id": stage.holder(), name: number}
+
+    answer = stage.do("createAccount", **members)
+
+    assert (answer.status_code, name in answer.message) == (2005, True)
+
+
+def test_a_currency_that_the_programme_has_not_is_5003(stage: Scene) -> None:
+    members = LEAST | {"holder_id": stage.holder(), "currency_ison": GBP}
+
+    assert stage.do("createAccount", **members).status == "success"
+    assert stage.do("createAccount", **members | {"program_id": PREPAID_ACCOUNT}).status_code == 5003
+    assert stage.do("createAccount", **members | {"currency_ison": 392}).status_code == 5003
+
+
+@pytest.mark.parametrize("form", [list, lambda ids: ",".join(map(str, ids)), lambda ids: list(map(str, ids))])
+def test_an_account_is_put_on_cards_behind_those_they_have(stage: Scene, form: Any) -> None:
+    holder = stage.holder()
+    cards = [stage.card(holder_id=holder), stage.card(holder_id=holder)]
+
+    account = stage.account(holder_id=holder, cards=form([card.card_id for card in cards]), currency_ison=USD)
+
+    for card in cards:
+        assert [row["id"] for row in stage.data("getAccounts", card_id=card.card_id)] == [card.account_id, account]
+        details = stage.data("getCardDetails", card_id=card.card_id)
+        assert (details["primary_account_id"], details["default_currency_ison"]) == (card.account_id, EUR)
+
+
+def test_one_card_may_be_given_by_its_number_alone(stage: Scene) -> None:
+    card = stage.card()
+
+    account = stage.account(holder_id=card.holder_id, cards=card.card_id)
+
+    assert len(stage.data("getAccounts", card_id=card.card_id)) == 2
+    assert stage.do("getAccounts", account_id=account, card_id=card.card_id).status == "success"
+
+
+def test_accounts_are_answered_as_a_list_however_they_are_asked_for(stage: Scene) -> None:
+    card = stage.card(card_currency_ison=[GBP, EUR])
+
+    by_card = stage.data("getAccounts", card_id=card.card_id)
+    by_account = stage.data("getAccounts", account_id=card.account_id)
+    by_both = stage.data("getAccounts", account_id=card.account_id, card_id=card.card_id)
+
+    assert [account["currency_ison"] for account in by_card] == [GBP, EUR]
+    assert by_account == by_both == by_card[:1]
+
+
+# -- changes
+
+
+def test_a_change_of_status_keeps_its_reasons_until_the_next(stage: Scene) -> None:
+    account = stage.account()
+
+    stage.clock.advance(60)
+    stage.data("changeAccountStatus", account_id=account, account_status="S", reason_code="09", note="Zoë's call")
+    changed = shown(stage, account)
+    stage.data("changeAccountStatus", account_id=account, account_status="S")
+    again = shown(stage, account)
+
+    assert (changed["status_change_reason_code"], changed["status_change_note"]) == (9, "Zoë's call")
+    assert changed["date_updated"] == stage.clock.time()
+    assert not {name for name in again if name.startswith("status_change_")}
+
+
+def test_an_account_moves_to_a_programme_that_has_its_currency(stage: Scene) -> None:
+    account, pounds = stage.account(), stage.account(currency_ison=GBP)
+
+    stage.data("changeAccountProgramId", account_id=account, account_program_id=str(PREPAID_ACCOUNT))
+
+    assert shown(stage, account)["program_id"] == PREPAID_ACCOUNT
+    refused = stage.do("changeAccountProgramId", account_id=pounds, account_program_id=PREPAID_ACCOUNT)
+    assert refused.status_code == 5003
+    assert stage.do("changeAccountProgramId", account_id=account, account_program_id=PREPAID).status_code == 3004
+    assert shown(stage, pounds)["program_id"] == EVERYDAY_ACCOUNT
+
+
+@pytest.mark.parametrize(
+    ("action", "name", "number", "member"),
+    [
+        ("assignAccountToRiskRuleGroup", "risk_rule_group_id", 403, "risk_group_id"),
+        ("assignAccountToLimitRuleGroup", "limit_group_id", 212, "limit_group_id"),
+        ("assignAccountToFeeRuleGroup", "fee_group_id", 302, "fee_group_id"),
+    ],
+)
+def test_an_account_is_put_into_a_group(stage: Scene, action: str, name: str, number: int, member: str) -> None:
+    account = stage.account()
+    before = shown(stage, account)
+    stage.clock.advance(60)
+
+    stage.data(action, account_id=account, **{name: number})
+
+    assert shown(stage, account) == before | {member: number, "date_updated": stage.clock.time()}
+
+
+def test_no_more_than_ten_cards_at_a_time(stage: Scene) -> None:
+    cards = list(range(1, 12))
+
+    assert stage.do("createAccount", **LEAST, holder_id=1, cards=cards).status_code == 2003
+    assert stage.do("createAccount", **LEAST, holder_id=1, cards=[1, 1]).status_code == 2005

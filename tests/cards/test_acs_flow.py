@@ -1,0 +1,196 @@
+"""3-D Secure: whitelist rules, what they let pass, and the cardholder's answers."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from tests.cards.field_values import LISTS_LONGEST
+from tests.cards.scenes import BRITAIN, EUR, GBP, Scene
+
+PURCHASE = {
+    "acquirer_bin": "400012",
+    "merchant_id": "SHOP-1",
+    "mcc": "0742",
+    "merchant_country_ison": 36,
+    "merchant_name": "Corner, Shop & Söhne",
+}
+CRITERIA: dict[str, tuple[Any, dict[str, Any]]] = {
+    "acquirer_bin_merchant_id": ("123456+X, 400012+SHOP-1", {"merchant_id": "SHOP-2"}),
+    "mcc": ("5411,0742", {"mcc": "7420"}),
+    "merchant_country_ison": ("826, 36", {"merchant_country_ison": 360}),
+    "merchant_name": (["Books", "Corner, Shop & Söhne"], {"merchant_name": "Corner"}),
+}
+"""The criteria of a rule that matches the purchase, and a purchase that it does not match."""
+
+
+def rule(scene: Scene, card_id: int, **members: Any) -> int:
+    return int(
+        scene.data("createCardAcsMerchantWhitelistRule", rule_name="Groceries", card_id=card_id, **members)["rule_id"]
+    )
+
+
+def outcome(scene: Scene, card_id: int, **members: Any) -> str:
+    return str(scene.authentication(card_id, **PURCHASE | members)["outcome"])
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_a_member_of_a_list_is_enough(stage: Scene, name: str) -> None:
+    card = stage.card_in("A").card_id
+    entries, other = CRITERIA[name]
+    assert outcome(stage, card) == "challenge"
+
+    rule(stage, card, **{name: entries})
+
+    assert outcome(stage, card) == "frictionless"
+    assert outcome(stage, card, **other) == "challenge"
+    assert outcome(stage, card, **dict.fromkeys(other)) == "challenge"
+
+
+def test_every_criterion_of_a_rule_has_to_fit(stage: Scene) -> None:
+    card = stage.card_in("A").card_id
+
+    rule(stage, card, **{name: entries for name, (entries, _) in CRITERIA.items()})
+
+    assert outcome(stage, card) == "frictionless"
+    for _, other in CRITERIA.values():
+        assert outcome(stage, card, **other) == "challenge"
+
+
+def test_one_of_several_rules_is_enough_and_holds_for_its_card(stage: Scene) -> None:
+    card, other = stage.card_in("A").card_id, stage.card_in("A").card_id
+
+    numbers = [rule(stage, card, mcc="5411"), rule(stage, card, mcc="0742")]
+
+    assert numbers == sorted(numbers)
+    assert [outcome(stage, each) for each in (card, other)] == ["frictionless", "challenge"]
+
+
+def test_a_maximum_is_of_its_currency(stage: Scene) -> None:
+    card = stage.card_in("A").card_id
+
+    rule(stage, card, mcc="0742", maximum_amount=5000, maximum_amount_currency_ison=EUR)
+
+    for amount, currency, expected in (
+        (5000, EUR, "frictionless"),
+        (0, EUR, "frictionless"),
+        (5001, EUR, "challenge"),
+        (1, GBP, "challenge"),
+    ):
+        assert outcome(stage, card, amount=amount, currency_ison=currency) == expected
+
+
+def test_lists_may_be_long(stage: Scene) -> None:
+    """All four, each as long as it may be and with different entries."""
+    card = stage.card_in("A").card_id
+    pairs = ",".join(f"4000{number:04}+S{number:05}" for number in range(4095))
+    codes = ",".join(f"{number:04}" for number in range(10_000))
+    lists = {
+        "acquirer_bin_merchant_id": f"{pairs},400012+SHOP-1".ljust(LISTS_LONGEST),
+        "mcc": codes.ljust(LISTS_LONGEST),
+        "merchant_country_ison": ("276," * 16_000 + "36").ljust(LISTS_LONGEST),
+        "merchant_name": [PURCHASE["merchant_name"], "東" * (LISTS_LONGEST - len(PURCHASE["merchant_name"]))],
+    }
+    assert {len(value) if isinstance(value, str) else sum(map(len, value)) for value in lists.values()} == {
+        LISTS_LONGEST
+    }
+
+    rule(stage, card, **lists)
+
+    assert outcome(stage, card) == "frictionless"
+    for _, other in list(CRITERIA.values())[2:]:
+        assert outcome(stage, card, **other) == "challenge"
+    for name, value in lists.items():
+        longer = [*value, "x"] if isinstance(value, list) else f"{value} "
+        answer = stage.do("createCardAcsMerchantWhitelistRule", rule_name="x", card_id=card, **{name: longer})
+        assert (answer.status_code, name in answer.message) == (2003, True)
+
+
+def test_a_rules_code_is_its_own(stage: Scene) -> None:
+    """Among all cards of a programme manager, and of no other one."""
+    one, other = stage.card_in("A").card_id, stage.card_in("A").card_id
+    code = str(uuid.uuid4())
+    first = {"rule_name": "x", "mcc": "5411", "rule_code": code}
+
+    rule(stage, one, mcc="5411", rule_code=code)
+
+    for card in (one, other):
+        answer = stage.do("createCardAcsMerchantWhitelistRule", **first, card_id=card)
+        assert (answer.status_code, "rule_code" in answer.message) == (2005, True)
+    foreign = stage.of_caller("other")
+    assert foreign.do(
+        "createCardAcsMerchantWhitelistRule", **first, card_id=foreign.card(card_program_id=1101).card_id
+    ).data["rule_id"]
+    rule(stage, one, mcc="5411", rule_code=code[::-1])
+    assert rule(stage, one, mcc="5411") < rule(stage, one, mcc="5411")
+
+
+# -- the cardholder's answer
+
+
+@pytest.mark.parametrize("status", ["N", "T", "R", "L", "S", "B"])
+def test_a_card_that_is_not_active_is_rejected(stage: Scene, status: str) -> None:
+    card = stage.card_in(status).card_id
+
+    assert stage.authentication(card) == {"outcome": "rejected"}
+
+
+@pytest.mark.parametrize("answered", ["Y", "N"])
+@pytest.mark.parametrize("with_value", [True, False])
+def test_a_request_is_answered_once(stage: Scene, answered: str, with_value: bool) -> None:
+    card = stage.card_in("A").card_id
+    asked = stage.authentication(card)
+    value = {"validation_value": asked["validation_value"]} if with_value else {}
+    answer = {"auth_request_id": asked["auth_request_id"], "oob_auth_method": "2"}
+
+    first = stage.do("authenticationConfirm", **answer, confirmation_status=answered, **value)
+    again = stage.do("authenticationConfirm", **answer, confirmation_status="Y", **value)
+
+    assert first.raw == '{"status":"success","duplicated":0,"data":{}}'
+    assert again.status_code == 4008
+
+
+def test_an_answer_comes_within_five_minutes(stage: Scene) -> None:
+    card = stage.card_in("A").card_id
+    requests = [stage.authentication(card) for _ in range(2)]
+    assert {asked["expires_at"] for asked in requests} == {stage.clock.time() + 300}
+
+    codes = [
+        stage.apart(days=seconds / 86400)
+        .do(
+            "authenticationConfirm",
+            auth_request_id=asked["auth_request_id"],
+            confirmation_status="Y",
+            oob_auth_method=1,
+        )
+        .status_code
+        for seconds, asked in zip((299, 300), requests, strict=True)
+    ]
+
+    assert codes == [None, 4008]
+
+
+def test_a_wrong_value_is_told_and_the_fifth_ends_the_request(stage: Scene) -> None:
+    card = stage.card_in("A").card_id
+    asked, other = stage.authentication(card), stage.authentication(card)
+    answer = {"auth_request_id": asked["auth_request_id"], "confirmation_status": "Y", "oob_auth_method": 1}
+    right, wrong = asked["validation_value"], f"{(int(asked['validation_value']) + 1) % 10**6:06}"
+
+    for _ in range(4):
+        assert stage.do("authenticationConfirm", **answer, validation_value=wrong).status_code == 6004
+    good = {**answer, "auth_request_id": other["auth_request_id"], "validation_value": other["validation_value"]}
+    assert stage.do("authenticationConfirm", **good | {"validation_value": "0"}).status_code == 6004
+    assert stage.do("authenticationConfirm", **good).status == "success"
+    assert stage.do("authenticationConfirm", **answer, validation_value=wrong).status_code == 6004
+    assert stage.do("authenticationConfirm", **answer, validation_value=right).status_code == 4008
+
+
+def test_a_foreign_country_is_matched_with_or_without_zeros(stage: Scene) -> None:
+    card = stage.card_in("A").card_id
+    rule(stage, card, merchant_country_ison="036")
+
+    for country, expected in ((36, "frictionless"), ("36", "frictionless"), ("036", "frictionless")):
+        assert outcome(stage, card, merchant_country_ison=country) == expected
+    assert outcome(stage, card, merchant_country_ison=BRITAIN) == "challenge"

@@ -1,0 +1,144 @@
+"""What a credential is shown of card data: plain, masked, encrypted or nothing, wherever they are answered."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding
+
+from tests.cards.scenes import ALL_PLAIN, DELIVERY, PIN, MadeCard, Scene, key_pair
+
+FIELDS = ("pan", "pin", "cvc2", "acs_password", "expiry")
+GETTERS = {"pan": "getCardNumber", "pin": "getPin", "cvc2": "getCvc2", "acs_password": "getCardAcsPassword"}
+MODES = [(field, mode) for field in FIELDS for mode in ("plain", "encrypted", "absent")] + [("pan", "masked")]
+PASSWORD = "quiet-Otter 1!"
+WISHES = {"card_virtual": 0, "card_pin": PIN, "acs_password": PASSWORD}
+
+
+def opened(card_id: int, field: str, shown: str) -> str:
+    """What an encrypted value says to whom has the private key."""
+    label = f"{card_id}|{field}".encode()
+    scheme = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), label)
+    return key_pair()[0].decrypt(base64.b64decode(shown, validate=True), scheme).decode()
+
+
+def with_mode(scene: Scene, field: str, mode: str) -> Scene:
+    """A credential that is shown one field in a mode, and the others plain."""
+    key = key_pair()[1] if mode == "encrypted" else None
+    return scene.lend(f"{field}-{mode}", modes=ALL_PLAIN | {field: mode}, encryption_key=key)
+
+
+def seen(card_id: int, field: str, mode: str, shown: Any) -> Any:
+    """What a value says that was shown in a mode; masked and absent values stay as they are."""
+    if mode != "encrypted":
+        return shown
+    if field == "expiry":
+        return tuple(int(opened(card_id, field, part)) for part in shown)
+    return opened(card_id, field, shown)
+
+
+def expected(field: str, mode: str, clear: Any) -> Any:
+    if mode == "absent":
+        return None
+    return f"{clear[:6]}{'*' * 6}{clear[-4:]}" if mode == "masked" else clear
+
+
+def clear_of(scene: Scene, card_id: int) -> dict[str, Any]:
+    """Every datum of a card, from the credential that is shown everything."""
+    details = scene.data("getCardDetails", card_id=card_id)
+    found = {field: scene.data(action, card_id=card_id)[field] for field, action in GETTERS.items()}
+    return found | {"expiry": (details["expiry_year"], details["expiry_month"])}
+
+
+def of_answer(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The card data in an answer of createCard or reissueCard, by field."""
+    found = {name: data.get(name) for name in GETTERS}
+    expiration = data.get("expiration")
+    return found | {"expiry": expiration and (expiration["year"], expiration["month"])}
+
+
+@pytest.mark.parametrize(("field", "mode"), MODES)
+@pytest.mark.parametrize("action", ["createCard", "reissueCard"])
+def test_a_new_cards_data_are_shown_in_the_credentials_modes(stage: Scene, action: str, field: str, mode: str) -> None:
+    caller = with_mode(stage, field, mode)
+    if action == "createCard":
+        data = caller.data("createCard", **whole_card(stage))
+    else:
+        card = stage.card(**WISHES)
+        data = caller.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE", generate_new_pin=0, **DELIVERY)
+    clear, found = clear_of(stage, data["card_id"]), of_answer(data)
+
+    assert (clear["pin"], clear["acs_password"]) == (PIN, PASSWORD)
+    for name, value in found.items():
+        mode_of = mode if name == field else "plain"
+        if name == "acs_password" and mode_of == "absent":
+            assert value == ""
+        else:
+            assert seen(data["card_id"], name, mode_of, value) == expected(name, mode_of, clear[name])
+    if mode == "absent" and field != "acs_password":
+        assert {"expiry": "expiration"}.get(field, field) not in data
+
+
+def whole_card(scene: Scene) -> dict[str, Any]:
+    least = {"card_program_id": 101, "card_country_ison": 276, "card_name_line_3": "ZOE", "holder_id": scene.holder()}
+    return least | DELIVERY | WISHES
+
+
+@pytest.mark.parametrize(("field", "mode"), MODES)
+def test_a_getter_shows_its_datum_in_the_credentials_mode(stage: Scene, field: str, mode: str) -> None:
+    caller, card = with_mode(stage, field, mode), stage.card(**WISHES)
+    clear = clear_of(stage, card.card_id)
+
+    details = caller.data("getCardDetails", card_id=card.card_id)
+    shown = (details.get("expiry_year"), details.get("expiry_month"))
+    if field == "expiry":
+        assert seen(card.card_id, field, mode, shown) == ((None, None) if mode == "absent" else clear["expiry"])
+        assert ("expiry_year" in details, "expiry_month" in details) == ((mode != "absent"),) * 2
+        return
+    assert shown == clear["expiry"]
+    answer = caller.do(GETTERS[field], card_id=card.card_id)
+    if mode == "absent":
+        assert (answer.status_code, field in answer.message) == (1103, True)
+    else:
+        assert set(answer.data) == {field}
+        assert seen(card.card_id, field, mode, answer.data[field]) == expected(field, mode, clear[field])
+
+
+def test_what_is_encrypted_is_another_text_each_time_and_of_one_card_and_field(stage: Scene) -> None:
+    caller = stage.lend("all-encrypted", modes=dict.fromkeys(FIELDS, "encrypted"), encryption_key=key_pair()[1])
+    card = stage.card(**WISHES)
+
+    first, second = (caller.data("getPin", card_id=card.card_id)["pin"] for _ in range(2))
+
+    assert first != second
+    assert opened(card.card_id, "pin", first) == opened(card.card_id, "pin", second) == PIN
+    for wrong in ((card.card_id + 1, "pin"), (card.card_id, "pan")):
+        with pytest.raises(ValueError, match=r"[Dd]ecryption failed"):
+            opened(*wrong, first)
+
+
+@pytest.mark.parametrize("mode", ["plain", "encrypted", "absent"])
+def test_a_virtual_cards_pin_is_empty_in_every_mode(stage: Scene, mode: str) -> None:
+    caller = with_mode(stage, "pin", mode)
+    card: MadeCard = caller.card()
+
+    assert card.pin == ""
+    answer = caller.do("getPin", card_id=card.card_id)
+    assert answer.status_code == 1103 if mode == "absent" else answer.data == {"pin": ""}
+
+
+def test_the_demonstration_programmes_credentials_see_what_they_should(stage: Scene) -> None:
+    card = stage.card(**WISHES)
+    support, encrypted, other = (stage.of_caller(name) for name in ("support", "encrypted", "other"))
+
+    assert support.data("getCardNumber", card_id=card.card_id) == {"pan": f"222300******{card.pan[-4:]}"}
+    assert not {"expiry_year", "expiry_month"} & set(support.data("getCardDetails", card_id=card.card_id))
+    for field, action in GETTERS.items():
+        shown = encrypted.data(action, card_id=card.card_id)[field]
+        assert len(base64.b64decode(shown, validate=True)) == 3072 // 8
+        assert other.do(action, card_id=card.card_id).status_code == 3002
+    assert all(len(part) == 512 for part in encrypted.card().expiration.values())  # type: ignore[union-attr]

@@ -1,0 +1,126 @@
+"""Cards: activation with its checks, groups and participation, designs, PIN and password."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cards.scenes import DAY, EVERYDAY, ONLINE, PREPAID, MadeCard, Scene
+
+
+def known(card: MadeCard) -> dict[str, Any]:
+    """What of a new card may be told at its activation."""
+    assert card.expiration is not None
+    return {
+        "card_request_id": card.card_request_id,
+        "card_pan": card.pan,
+        "card_cvc2": card.cvc2,
+        "card_expiration_year": card.expiration["year"],
+        "card_expiration_month": card.expiration["month"],
+    }
+
+
+def wrong(name: str, value: Any) -> Any:
+    """Another value of the same form."""
+    if name == "card_cvc2":
+        return f"{(int(value) + 1) % 1000:03}"
+    if name == "card_expiration_month":
+        return value % 12 + 1
+    return str(int(value) + 1) if name == "card_pan" else value + 1
+
+
+FIELDS = ("card_request_id", "card_pan", "card_cvc2", "card_expiration_year", "card_expiration_month")
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_each_datum_of_an_activation_is_checked(stage: Scene, name: str) -> None:
+    card = stage.card()
+    right = known(card)
+
+    alone = stage.do("activateCard", card_id=card.card_id, **{name: wrong(name, right[name])})
+    among = stage.do("activateCard", card_id=card.card_id, **right | {name: wrong(name, right[name])})
+    answers = [alone.status_code, among.status_code]
+
+    assert answers == [6001, 6001]
+    assert stage.data("getCardStatus", card_id=card.card_id) == {"card_status": "N"}
+    assert stage.do("activateCard", card_id=card.card_id, **{name: str(right[name])}).status == "success"
+    assert stage.data("getCardStatus", card_id=card.card_id) == {"card_status": "A"}
+
+
+def test_five_mismatches_a_day_and_then_no_more_until_midnight(stage: Scene) -> None:
+    """Of one card, in UTC; right data are not looked at either."""
+    card, other = stage.card(), stage.card()
+    right = known(card)
+
+    for _ in range(5):
+        assert stage.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 6001
+    assert stage.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 8004
+    assert stage.do("activateCard", card_id=card.card_id, **right).status_code == 8004
+    assert stage.do("activateCard", card_id=other.card_id, **known(other)).status == "success"
+    before_midnight = stage.apart(days=(15 * 3600 - 1) / DAY)
+    assert before_midnight.do("activateCard", card_id=card.card_id, **right).status_code == 8004
+    tomorrow = stage.apart(days=15 / 24)
+    assert tomorrow.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 6001
+    assert tomorrow.do("activateCard", card_id=card.card_id, **right).status == "success"
+
+
+@pytest.mark.parametrize(
+    ("action", "name", "number", "member"),
+    [
+        ("assignCardToFeesGroup", "fees_group_id", 302, "fees_group_id"),
+        ("assignCardToLimitsGroup", "limits_group_id", 203, "limits_group_id"),
+        ("assignCardToUsageGroup", "usages_group_id", 603, "usages_group_id"),
+        ("assignCardToRiskRuleGroup", "risk_rules_group_id", 403, "risk_group_id"),
+        ("changeCardSchemeAccountUpdatesStatus", "participating", 1, "participating"),
+    ],
+)
+def test_a_card_is_put_into_a_group(stage: Scene, action: str, name: str, number: int, member: str) -> None:
+    card = stage.card()
+    before = stage.data("getCardDetails", card_id=card.card_id)
+
+    stage.data(action, card_id=card.card_id, **{name: number})
+
+    assert stage.data("getCardDetails", card_id=card.card_id) == before | {member: number}
+
+
+def test_a_card_stops_taking_part_in_updates(stage: Scene) -> None:
+    card = stage.card().card_id
+
+    for flag, shown in ((1, 1), ("0", 0), ("1", 1), (0, 0)):
+        stage.data("changeCardSchemeAccountUpdatesStatus", card_id=card, participating=flag)
+        assert stage.data("getCardDetails", card_id=card)["participating"] == shown
+
+
+@pytest.mark.parametrize(
+    ("programme", "designs"),
+    [
+        (EVERYDAY, {21: "Plain Blue", 22: "Night", 23: "Meadow"}),
+        (PREPAID, {21: "Plain Blue", 24: "Gift Ribbon"}),
+        (ONLINE, {22: "Night"}),
+    ],
+)
+def test_designs_are_told_under_both_names(stage: Scene, programme: int, designs: dict[int, str]) -> None:
+    assert stage.data("getDesign", program_id=programme) == [
+        {"card_design_id": number, "card_design_name": name, "name": name} for number, name in designs.items()
+    ]
+
+
+def test_an_account_programme_has_no_designs(stage: Scene) -> None:
+    assert stage.do("getDesign", program_id=501).status_code == 3004
+
+
+def test_a_new_password_takes_the_place_of_the_old(stage: Scene) -> None:
+    card = stage.card(acs_password="quiet-Otter 1!")
+
+    for password in ("sixsix", "Łódź, 東京 & more", "x" * 128):
+        stage.data("changeCardAcsPassword", card_id=card.card_id, acs_password=password)
+        assert stage.data("getCardAcsPassword", card_id=card.card_id) == {"acs_password": password}
+
+
+def test_a_pin_keeps_its_leading_zeros(stage: Scene) -> None:
+    card = stage.card_in("A", card_virtual=0, card_pin="0071")
+
+    assert (card.pin, stage.data("getPin", card_id=card.card_id)) == ("0071", {"pin": "0071"})
+    assert stage.authorization(card_id=card.card_id, pin="0071")["response_code"] == "00"
+    assert stage.do("setPin", card_id=card.card_id, pin=71).status_code == 2003

@@ -1,0 +1,305 @@
+"""Many requests at once: decisions are conditional writes, so there is one card, one winner, and every miss counts."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.card_numbers import new_pan
+from chalicelib.cards.protocol.status_codes import Status
+from infra.programme import loading
+from tests.cards import setups
+from tests.cards.books import Books
+from tests.cards.cases import of_new_account, of_new_card
+from tests.cards.contest import MANY, at_once, processes
+from tests.cards.scenes import EUR, GBP, HOLDER_BLOCK, PERSON, PIN, USD, Envelope, MadeCard, Scene
+from tests.world import World
+
+pytestmark = pytest.mark.dynamodb
+
+ACCOUNTS = 100
+"""So many accounts a holder may have."""
+
+
+@pytest.fixture
+def scenes(scene: Scene) -> list[Scene]:
+    return processes(scene)
+
+
+def all_do(scenes: Sequence[Scene], action: str, bodies: Sequence[dict[str, Any]]) -> list[Envelope]:
+    """One request per body, all at once, by one process after the other."""
+
+    def call(scene: Scene, members: dict[str, Any]) -> Callable[[], Envelope]:
+        send = scene.sim if action.startswith("simulate") else scene.do
+        return lambda: send(action, **members)
+
+    return at_once([call(scene, members) for scene, members in zip(itertools.cycle(scenes), bodies, strict=False)])
+
+
+def codes(answers: Sequence[Envelope]) -> Counter[int | None]:
+    return Counter(answer.status_code for answer in answers)
+
+
+def details(scene: Scene, card: MadeCard) -> Any:
+    return scene.data("getCardDetails", card_id=card.card_id)
+
+
+# -- references
+
+
+@pytest.mark.parametrize("holder", ["new", "existing"])
+def test_50_identical_cards_are_one_and_everybody_gets_its_answer(scenes: list[Scene], holder: str) -> None:
+    scene = scenes[0]
+    of_holder = HOLDER_BLOCK if holder == "new" else {"holder_id": scene.holder()}
+    members = of_new_card(request_reference_id=scene.reference(), **of_holder)
+
+    answers = all_do(scenes, "createCard", [members] * MANY)
+
+    assert codes(answers) == {None: MANY}
+    assert sorted(answer.duplicated for answer in answers) == [0] + [1] * (MANY - 1)
+    (made,) = {str(answer.data): answer.data for answer in answers}.values()
+    assert [each["id"] for each in scene.data("getHolderAccounts", holder_id=made["holder_id"])] == [made["account_id"]]
+    books = Books(scene.world, {made["holder_id"]})
+    books.check()
+    assert [card["id"] for card in books.of("card")] == [made["card_id"]]
+
+
+def test_of_two_bodies_with_one_reference_one_is_carried_out(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    same = of_new_card(request_reference_id=scene.reference(), holder_id=scene.holder())
+    bodies = [same | {"card_name_line_3": name} for name in ("ZOE ONEIL", "Z ONEIL")] * (MANY // 2)
+
+    answers = all_do(scenes, "createCard", bodies)
+
+    assert codes(answers) == {None: MANY // 2, Status.REFERENCE_REUSED: MANY // 2}
+    first = next(body for body, answer in zip(bodies, answers, strict=True) if answer.duplicated == 0 and answer.data)
+    won = [body == first for body in bodies]
+    assert [answer.status_code is None for answer in answers] == won
+    assert len({answer.data["card_id"] for answer in answers if answer.data}) == 1
+    Books(scene.world, {same["holder_id"]}).check()
+
+
+@pytest.mark.parametrize("action", ["createHolder", "getCvc2", "getCardStatus", "changeCardStatus"])
+def test_identical_requests_of_any_kind_are_one(scenes: list[Scene], action: str) -> None:
+    scene = scenes[0]
+    card = scene.card_in("A")
+    members: dict[str, Any] = {"card_id": card.card_id} | ({"status": "T"} if action == "changeCardStatus" else {})
+    if action == "createHolder":
+        members = {**PERSON}
+    members |= {"request_reference_id": scene.reference()}
+
+    answers = all_do(scenes, action, [members] * 20)
+
+    assert codes(answers) == {None: 20}
+    assert sorted(answer.duplicated for answer in answers) == [0] + [1] * 19
+    assert len({answer.raw.replace('"duplicated":0', '"duplicated":1') for answer in answers}) == 1
+
+
+# -- card numbers
+
+
+def test_50_cards_that_draw_the_same_number_get_50_different_ones(
+    scenes: list[Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = scenes[0]
+    numbers = sorted({new_pan("222300", 16) for _ in range(MANY + 10)})
+    drawn = threading.local()
+
+    def draw(bin: str, length: int) -> str:
+        first, drawn.again = not getattr(drawn, "again", False), True
+        return numbers[0] if first else random.choice(numbers)
+
+    monkeypatch.setattr("chalicelib.cards.issuing.new_pan", draw)
+    answers = all_do(scenes, "createCard", [of_new_card(**HOLDER_BLOCK)] * MANY)
+
+    assert codes(answers) == {None: MANY}
+    made = {answer.data["pan"]: answer.data["card_id"] for answer in answers}
+    assert len(made) == MANY
+    assert made.keys() <= set(numbers)
+    for pan, card_id in made.items():
+        assert scene.data("getCardNumber", card_id=card_id) == {"pan": pan}
+    Books(scene.world, {answer.data["holder_id"] for answer in answers}).check()
+
+
+# -- accounts of a holder
+
+
+def test_a_holder_never_has_more_than_100_accounts(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    holder = scene.holder()
+    for _ in range(ACCOUNTS // 4):
+        scene.card(holder_id=holder, card_currency_ison=[EUR, GBP, USD])
+    left = ACCOUNTS - ACCOUNTS // 4 * 3
+
+    answers = all_do(scenes, "createAccount", [of_new_account(holder_id=holder)] * MANY)
+
+    assert codes(answers) == {None: left, Status.FIELD_LENGTH: MANY - left}
+    assert len(scene.data("getHolderAccounts", holder_id=holder)) == ACCOUNTS
+    Books(scene.world, {holder}).check()
+
+
+def test_accounts_that_are_put_on_one_card_at_once_are_all_on_it(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card = scene.card()
+    members = of_new_account(holder_id=card.holder_id, cards=[card.card_id])
+
+    answers = all_do(scenes, "createAccount", [members] * 20)
+
+    assert codes(answers) == {None: 20}
+    accounts = [each["id"] for each in scene.data("getAccounts", card_id=card.card_id)]
+    assert sorted(accounts) == sorted([card.account_id, *(answer.data["id"] for answer in answers)])
+    Books(scene.world, {card.holder_id}).check()
+
+
+# -- what is guessed
+
+
+def test_every_one_of_50_wrong_pins_counts(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card = scene.card_in("A", card_virtual=0, card_pin=PIN)
+    guess = {"card_id": card.card_id, "transaction_type": 39, "amount": 0, "currency_ison": EUR, "pin": "0000"}
+
+    answers = all_do(scenes, "simulateAuthorization", [guess] * MANY)
+
+    assert Counter(answer.data["response_code"] for answer in answers) == {"55": 2, "75": MANY - 2}
+    shown = details(scene, card)
+    assert (shown["invalid_pin_tries"], shown["pin_status"]) == (3, 1)
+
+
+def test_the_right_pin_is_not_found_by_guessing_in_parallel(scenes: list[Scene]) -> None:
+    """Three misses one after the other block it; the right one, if it comes before, clears those counted until then."""
+    scene = scenes[0]
+    card = scene.card_in("A", card_virtual=0, card_pin=PIN)
+    least = {"card_id": card.card_id, "transaction_type": 39, "amount": 0, "currency_ison": EUR}
+    guesses = [least | {"pin": f"{number:04}"} for number in (*range(MANY - 1), int(PIN))]
+
+    answers = all_do(scenes, "simulateAuthorization", guesses)
+
+    found = Counter(answer.data["response_code"] for answer in answers)
+    assert found.keys() <= {"00", "55", "75"}
+    assert 2 <= found["55"] <= (4 if found["00"] else 2)
+    assert details(scene, card)["pin_status"] == 1
+
+
+def test_no_more_than_5_wrong_cvc2s_a_day_are_looked_at(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card = scene.card_in("A")
+    wrong = "000" if card.cvc2 != "000" else "111"
+    guess = {"card_id": card.card_id, "transaction_type": 39, "amount": 0, "currency_ison": EUR}
+
+    all_do(scenes, "simulateAuthorization", [guess | {"cvc2": wrong}] * 20)
+
+    assert scene.authorization(**guess, cvc2=card.cvc2)["response_code"] == "N7"
+    scene.clock.advance(24 * 3600)
+    assert scene.authorization(**guess, cvc2=card.cvc2)["response_code"] == "00"
+
+
+def test_no_more_than_5_wrong_card_data_a_day_are_looked_at(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card = scene.card()
+    guess = {"card_id": card.card_id, "card_cvc2": "000" if card.cvc2 != "000" else "111"}
+
+    answers = all_do(scenes, "activateCard", [guess] * 20)
+
+    assert codes(answers) == {Status.CARD_DATA_DIFFERS: 5, Status.TOO_MANY_ATTEMPTS: 15}
+
+
+# -- states
+
+
+def test_of_50_activations_one_succeeds(scenes: list[Scene]) -> None:
+    card = scenes[0].card()
+
+    answers = all_do(scenes, "activateCard", [{"card_id": card.card_id}] * MANY)
+
+    assert codes(answers) == {None: 1, Status.ALREADY_ACTIVE: MANY - 1}
+
+
+def test_a_card_that_is_blocked_meanwhile_stays_blocked(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card = scene.card_in("A")
+    bodies = [{"card_id": card.card_id, "status": status} for status in "TARTARTARTARBTARTARTARTART"]
+
+    answers = all_do(scenes, "changeCardStatus", bodies)
+
+    assert set(codes(answers)) <= {None, Status.FINAL}
+    assert scene.data("getCardStatus", card_id=card.card_id)["card_status"] == "B"
+    (blocked,) = [answer for answer, body in zip(answers, bodies, strict=True) if body["status"] == "B"]
+    assert blocked.status == "success"
+
+
+def test_a_pin_is_set_whole_whoever_is_last(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card = scene.card_in("A", card_virtual=0)
+    pins = [f"{number:04}" for number in range(2580, 2600)]
+
+    answers = all_do(scenes, "setPin", [{"card_id": card.card_id, "pin": pin} for pin in pins])
+
+    assert codes(answers) == {None: len(pins)}
+    pin = scene.data("getPin", card_id=card.card_id)["pin"]
+    assert pin in pins
+    assert scene.authorization(card_id=card.card_id, pin=pin)["response_code"] == "00"
+
+
+def test_an_authentication_is_answered_once(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    asked = scene.authentication(scene.card_in("A").card_id)["auth_request_id"]
+    answer = {"auth_request_id": asked, "oob_auth_method": 1}
+    bodies = [answer | {"confirmation_status": status} for status in "YN" * 10]
+
+    assert codes(all_do(scenes, "authenticationConfirm", bodies)) == {None: 1, Status.WRONG_STATE: 19}
+
+
+def test_a_rules_code_is_given_once(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    rule = {"rule_name": "Groceries", "mcc": "5411", "rule_code": scene.reference()}
+    cards = [scene.card().card_id for _ in range(4)]
+
+    answers = all_do(scenes, "createCardAcsMerchantWhitelistRule", [rule | {"card_id": card} for card in cards * 5])
+
+    assert codes(answers) == {None: 1, Status.FIELD_VALUE: 19}
+
+
+# -- the set-up
+
+
+@pytest.mark.parametrize("which", ["the removal first", "the cards first"])
+def test_an_entry_is_used_or_removed_and_never_both(scenes: list[Scene], world: World, which: str) -> None:
+    before = setups.manager(card_programmes=[setups.card_programme(design_ids=[1, 2])])
+    before["credentials"] = [setups.credential("app", modes=setups.PLAIN, allow_plain=True)]
+    after = before | {"card_programmes": [setups.card_programme()], "designs": before["designs"][:1]}
+    callers = _callers(scenes, setups.loaded(world.hub, before)[0])
+    (plan,) = setups.planned(world.hub, after)
+    members = of_new_card(card_program_id=1, card_design_id=2, holder_limit_group_id=3, **HOLDER_BLOCK)
+
+    def remove() -> bool:
+        with suppress(loading.InUse):
+            loading.carry_out(world.hub, plan)
+            return True
+        return False
+
+    makes = [partial(caller.do, "createCard", **members) for caller in callers * 2]
+    calls: list[Callable[[], Any]] = [remove, *makes] if which == "the removal first" else [*makes, remove]
+    answers = at_once(calls)
+    (removed,) = [answer for answer in answers if isinstance(answer, bool)]
+    found = codes([answer for answer in answers if not isinstance(answer, bool)])
+    assert found == {Status.NO_CARD_DESIGN if removed else None: len(makes)}
+
+
+def _callers(scenes: Sequence[Scene], plan: loading.Plan) -> list[Scene]:
+    """The processes, called with a programme manager's new credential; each has read the set-up."""
+    made = []
+    for scene in scenes:
+        scene.secrets["app"] = asdict(plan.secrets["app"])
+        made.append(scene.of_caller("app"))
+        made[-1].data("getDesign", program_id=1)
+    return made

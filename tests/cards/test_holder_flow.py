@@ -1,0 +1,215 @@
+"""Holders: what is registered is shown, what is updated is replaced, kept or emptied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cards.scenes import BRITAIN, GERMANY, HOLDER_BLOCK, PERSON, PREPAID, Scene
+from tests.cards.specification import TABLES
+from tests.cards.whole_requests import WHOLE_BLOCK, WHOLE_HOLDER
+
+UPDATED = {
+    "business_name": "Neil Ltd",
+    "title": "Prof",
+    "first_name": "Zoé",
+    "last_name": "Neil",
+    "address_line_1": "9 Hill",
+    "address_line_2": "Flat 9",
+    "address_line_3": "Tower 9",
+    "address_line_4": "c/o Nine",
+    "zip_code": "ZE9 9ZZ",
+    "city": "Lerwick",
+    "state": "Shetland",
+    "country_ison": GERMANY,
+    "holder_limit_group_id": 221,
+    "email": "neil@example.com",
+    "date_of_birth": "1991-02-28",
+    "industry_id": 9,
+    "date_of_company_incorporation": "2016-07-31",
+    "kyc_completion_level": 0,
+    "kyc_document_expiration_date": "2031-01-01",
+    "additional_charset_id": 9,
+    "holder_locale": "de-DE",
+    "phone_number": "0049301234567",
+}
+MANDATORY = {name: UPDATED[name] for name in PERSON}
+OPTIONAL = sorted(name for name, member in TABLES["updateHolder"].request.items() if member.requirement == "O")
+KEPT_OPTIONAL = [name for name in OPTIONAL if name != "access_level"]
+
+
+def shown(scene: Scene, holder_id: int) -> dict[str, Any]:
+    return dict(scene.data("getHolder", holder_id=holder_id))
+
+
+def test_everything_that_is_registered_is_shown(stage: Scene) -> None:
+    holder = stage.holder(**WHOLE_HOLDER)
+
+    assert shown(stage, holder) == {**WHOLE_HOLDER, "id": holder, "access_level": 0}
+
+
+def test_the_least_that_is_registered_is_shown_and_nothing_else(stage: Scene) -> None:
+    holder = stage.holder()
+
+    assert shown(stage, holder) == {**PERSON, "id": holder, "access_level": 0, "holder_type": 0}
+
+
+def test_a_number_keeps_its_leading_zeros_and_codes_lose_theirs(stage: Scene) -> None:
+    found = shown(stage, stage.holder(phone_number=447700900123, country_ison="036", industry_id="0007"))
+
+    assert (found["phone_number"], found["country_ison"], found["industry_id"]) == ("447700900123", 36, 7)
+
+
+@pytest.mark.parametrize("make", ["account", "card"])
+def test_a_block_registers_the_same_holder(stage: Scene, make: str) -> None:
+    """The members of the block go by other names; what a block has not is not shown."""
+    made = stage.card(**WHOLE_BLOCK).holder_id if make == "card" else None
+    if make == "account":
+        [account] = stage.data("getAccounts", account_id=stage.account(**WHOLE_BLOCK))
+        made = account["holder_id"]
+    assert made is not None
+
+    expected = {name: value for name, value in WHOLE_HOLDER.items() if name != "additional_charset_id"}
+    assert shown(stage, made) == {**expected, "id": made, "access_level": 17}
+
+
+def test_a_block_without_a_limit_group_gets_the_programmes_if_it_has_one(stage: Scene) -> None:
+    with_group, without = stage.card(), stage.card(card_program_id=PREPAID)
+
+    assert shown(stage, with_group.holder_id)["holder_limit_group_id"] == 221
+    assert "holder_limit_group_id" not in shown(stage, without.holder_id)
+
+
+def test_ids_stand_beside_empty_data(stage: Scene) -> None:
+    created = stage.do("createHolder", **PERSON)
+    updated = stage.do("updateHolder", **PERSON, holder_id=created.id)
+
+    assert created.raw == f'{{"status":"success","duplicated":0,"id":{created.id},"data":[]}}'
+    assert updated.raw == created.raw
+
+
+# -- updateHolder
+
+
+def test_an_update_replaces_everything_but_type_level_and_address(stage: Scene) -> None:
+    holder = stage.holder(**WHOLE_HOLDER, access_level=5)
+
+    answer = stage.do("updateHolder", holder_id=str(holder), **UPDATED)
+
+    assert answer.id == holder
+    assert shown(stage, holder) == {
+        **UPDATED,
+        "id": holder,
+        "holder_type": 1,
+        "access_level": 5,
+        "ip_address": WHOLE_HOLDER["ip_address"],
+    }
+
+
+def test_a_missing_optional_field_keeps_its_value(stage: Scene) -> None:
+    holder = stage.holder(**WHOLE_HOLDER)
+
+    stage.do("updateHolder", holder_id=holder, **MANDATORY, business_name="Neil Ltd")
+
+    kept = {name: WHOLE_HOLDER[name] for name in KEPT_OPTIONAL}
+    assert shown(stage, holder).items() >= {**kept, **MANDATORY, "business_name": "Neil Ltd"}.items()
+
+
+@pytest.mark.parametrize("name", KEPT_OPTIONAL)
+def test_null_empties_an_optional_field(stage: Scene, name: str) -> None:
+    holder = stage.holder(**WHOLE_HOLDER)
+    before = shown(stage, holder)
+    same = {key: WHOLE_HOLDER[key] for key in (*PERSON, "business_name")}
+
+    assert stage.do("updateHolder", holder_id=holder, **same, **{name: None}).id == holder
+
+    assert shown(stage, holder) == {key: value for key, value in before.items() if key != name}
+    stage.do("updateHolder", holder_id=holder, **same, **{name: WHOLE_HOLDER[name]})
+    assert shown(stage, holder) == before
+
+
+def test_null_and_absence_of_a_mandatory_field_are_refused_and_change_nothing(stage: Scene) -> None:
+    holder = stage.holder(**WHOLE_HOLDER)
+    before = shown(stage, holder)
+
+    for name in PERSON:
+        answer = stage.do("updateHolder", holder_id=holder, **UPDATED | {name: None})
+        assert (answer.status_code, name in answer.message) == (2001, True)
+    assert shown(stage, holder) == before
+
+
+def test_a_business_keeps_having_a_name(stage: Scene) -> None:
+    business, person = stage.holder(**WHOLE_HOLDER), stage.holder()
+    unnamed = {name: value for name, value in UPDATED.items() if name != "business_name"}
+
+    for absent in ({}, {"business_name": None}):
+        answer = stage.do("updateHolder", holder_id=business, **unnamed, **absent)
+        assert (answer.status_code, "business_name" in answer.message) == (2006, True)
+    assert stage.do("updateHolder", holder_id=person, **unnamed).id == person
+
+
+@pytest.mark.parametrize("name", ["holder_type", "ip_address"])
+def test_what_an_update_does_not_know_is_unknown(stage: Scene, name: str) -> None:
+    answer = stage.do("updateHolder", holder_id=stage.holder(), **PERSON, **{name: WHOLE_HOLDER[name]})
+
+    assert (answer.status_code, name in answer.message) == (2008, True)
+
+
+@pytest.mark.parametrize(("programme", "changes"), [(101, True), (102, False), (103, True)])
+def test_a_country_changes_when_the_programme_allows_it(stage: Scene, programme: int, changes: bool) -> None:
+    """Otherwise the change is ignored, and everything else is carried out."""
+    holder = stage.card(card_program_id=programme, **WHOLE_BLOCK | {"holder_access_level": 0}).holder_id
+
+    for country, expected in ((GERMANY, GERMANY), (None, None)):
+        answer = stage.do("updateHolder", holder_id=holder, **UPDATED | {"country_ison": country})
+        found = shown(stage, holder)
+        assert answer.id == holder
+        assert found.get("country_ison") == (expected if changes else BRITAIN)
+        assert found["city"] == "Lerwick"
+
+
+@pytest.mark.parametrize(("programme", "changes"), [(501, True), (502, False)])
+def test_an_account_programme_decides_for_the_holders_that_came_with_it(
+    stage: Scene, programme: int, changes: bool
+) -> None:
+    [account] = stage.data("getAccounts", account_id=stage.account(program_id=programme))
+    holder = account["holder_id"]
+
+    stage.do("updateHolder", holder_id=holder, **PERSON, country_ison=GERMANY)
+
+    assert shown(stage, holder)["country_ison"] == (GERMANY if changes else HOLDER_BLOCK["holder_country_ison"])
+
+
+# -- lists
+
+
+def test_a_holders_accounts_are_listed_without_reasons(stage: Scene) -> None:
+    holder = stage.holder()
+    accounts = [stage.account(holder_id=holder), stage.account(holder_id=holder, currency_ison=826)]
+    stage.data("changeAccountStatus", account_id=accounts[0], account_status="R", reason_code=9, note="why")
+
+    listed = stage.data("getHolderAccounts", holder_id=holder)
+
+    assert [account["id"] for account in listed] == accounts
+    for row in listed:
+        [alone] = stage.data("getAccounts", account_id=row["id"])
+        expected = {name: value for name, value in alone.items() if not name.startswith("status_change_")}
+        assert row == expected
+
+
+def test_a_holder_without_accounts_has_an_empty_list(stage: Scene) -> None:
+    assert stage.data("getHolderAccounts", holder_id=stage.holder()) == []
+
+
+def test_a_holder_has_a_hundred_accounts_at_most(stage: Scene) -> None:
+    holder = stage.holder()
+    for _ in range(33):
+        stage.card(holder_id=holder, card_currency_ison="978,826,840")
+    least = {"currency_ison": 978, "account_status": "A", "program_id": 501, "skip_holder_validation": 0}
+
+    card = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE"}
+    assert stage.do("createCard", **card, holder_id=holder, card_currency_ison="978,826").status_code == 2003
+    assert stage.do("createAccount", holder_id=holder, **least).status == "success"
+    assert stage.do("createAccount", holder_id=holder, **least).status_code == 2003
+    assert len(stage.data("getHolderAccounts", holder_id=holder)) == 100

@@ -1,0 +1,90 @@
+"""Keys that cannot be had: who needs them is told to repeat the request, nothing is half done, and then all goes on.
+
+Keys come from two secrets (card keys, and data keys to seal with), each unwrapped by the KMS.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.protocol.status_codes import Status
+from tests.cards.books import Books
+from tests.cards.cases import of_new_card
+from tests.cards.scenes import HOLDER_BLOCK, PIN, Scene
+
+PLACES = [(ring, service) for ring in ("card_keys", "keyring") for service in ("_secrets", "_kms")]
+
+
+class Unreliable:
+    """A service that answers, or does not, as it is told."""
+
+    def __init__(self, service: Any) -> None:
+        self._service = service
+        self.broken = True
+
+    def __getattr__(self, name: str) -> Any:
+        if self.broken:
+            raise ConnectionError("the service cannot be reached")
+        return getattr(self._service, name)
+
+
+def breaking(scene: Scene, ring: str, service: str) -> Unreliable:
+    """Has a service of one of a process's key rings fail from now on."""
+    keys = getattr(scene.hub, ring)
+    unreliable = Unreliable(getattr(keys, service))
+    setattr(keys, service, unreliable)
+    return unreliable
+
+
+@pytest.mark.parametrize(("ring", "service"), PLACES)
+def test_a_card_is_made_when_the_keys_can_be_had_again(scene: Scene, ring: str, service: str) -> None:
+    fresh = scene.apart()
+    unreliable = breaking(fresh, ring, service)
+    members = of_new_card(request_reference_id=scene.reference(), **HOLDER_BLOCK)
+    before = Books(scene.world).shape()
+
+    refused = fresh.do("createCard", **members)
+    left = Books(scene.world).shape()
+    unreliable.broken = False
+    made, again = fresh.do("createCard", **members), fresh.do("createCard", **members)
+
+    assert (refused.status_code, left) == (Status.INTERNAL, before)
+    assert (made.status, made.duplicated, again.duplicated) == ("success", 0, 1)
+    assert again.data == made.data
+    Books(scene.world).check()
+
+
+@pytest.mark.parametrize("action", ["getCardNumber", "getPin", "getCvc2", "getCardAcsPassword", "setPin"])
+@pytest.mark.parametrize(("ring", "service"), PLACES)
+def test_card_data_are_there_when_the_keys_can_be_had_again(scene: Scene, action: str, ring: str, service: str) -> None:
+    card = scene.card(card_virtual=0, card_pin=PIN)
+    members = {"card_id": card.card_id} | ({"pin": PIN} if action == "setPin" else {})
+    needed = ring == "keyring" or action in ("getCvc2", "setPin")
+    fresh = scene.apart()
+    unreliable = breaking(fresh, ring, service)
+
+    first = fresh.do(action, **members)
+    unreliable.broken = False
+
+    assert first.status_code == (Status.INTERNAL if needed else None)
+    assert fresh.data(action, **members) == scene.data(action, **members)
+
+
+@pytest.mark.parametrize(("ring", "service"), PLACES)
+def test_a_process_that_has_keys_goes_on_with_them(scene: Scene, ring: str, service: str) -> None:
+    scene.card(card_virtual=0)
+    breaking(scene, ring, service)
+    scene.clock.advance(61)
+
+    card = scene.card(card_virtual=0)
+    assert scene.data("getPin", card_id=card.card_id) == {"pin": card.pin}
+
+
+@pytest.mark.parametrize(("ring", "service"), PLACES)
+def test_what_needs_no_key_does_not_notice(scene: Scene, ring: str, service: str) -> None:
+    account, fresh = scene.account(), scene.apart()
+    breaking(fresh, ring, service)
+
+    assert fresh.data("getAccounts", account_id=account)[0]["id"] == account

@@ -1,0 +1,264 @@
+"""reissueCard: the same card in another body, with its number and PIN or new ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cards.scenes import DELIVERY, EUR, EVERYDAY, GBP, ONLINE, PIN, PREPAID, USD, MadeCard, Scene
+
+NAME = {"card_name_line_3": "ZOE ONEIL"}
+BODY = {**NAME, **DELIVERY}
+OLD, NEW = 0, 1
+
+
+def details(scene: Scene, card: MadeCard) -> dict[str, Any]:
+    return dict(scene.data("getCardDetails", card_id=card.card_id))
+
+
+def physical(scene: Scene, status: str = "A", **members: Any) -> MadeCard:
+    return scene.card_in(status, card_virtual=0, card_pin=PIN, **members)
+
+
+def reissued(scene: Scene, card: MadeCard, **members: Any) -> MadeCard:
+    return MadeCard(**scene.data("reissueCard", card_id=card.card_id, **BODY | members))
+
+
+def code(scene: Scene, card: MadeCard, **members: Any) -> int | None:
+    return scene.do("reissueCard", card_id=card.card_id, **BODY | members).status_code
+
+
+@pytest.mark.parametrize("pan", [None, OLD, NEW, "0", "1"])
+@pytest.mark.parametrize("pin", [None, OLD, NEW, "0", "1"])
+def test_number_and_pin_are_kept_or_new(stage: Scene, pan: Any, pin: Any) -> None:
+    """Without a word the number stays, and the PIN is a new one."""
+    card = physical(stage)
+
+    new = reissued(stage, card, generate_new_pan=pan, generate_new_pin=pin, card_pin="4826")
+
+    assert (new.pan == card.pan) is (pan in (None, OLD, "0"))
+    assert new.pin == (PIN if pin in (OLD, "0") else "4826")
+    assert new.acs_password == card.acs_password
+    assert stage.data("getCardNumber", card_id=card.card_id) == {"pan": new.pan}
+    assert stage.data("getPin", card_id=card.card_id) == {"pin": new.pin}
+    assert stage.data("getCvc2", card_id=card.card_id) == {"cvc2": new.cvc2}
+
+
+def test_a_card_stays_itself_and_waits_for_its_activation(stage: Scene) -> None:
+    card = physical(stage, card_reference_id="Ref7", card_name_line_4="SOEHNE", card_validity_period=24)
+    stage.data("changeCardStatus", card_id=card.card_id, status="T", reason_code=9, note="why")
+    stage.data("changeCardSchemeAccountUpdatesStatus", card_id=card.card_id, participating=1)
+    before = details(stage, card)
+
+    new = reissued(stage, card, card_name_line_3="Z ONEIL", card_name_line_4="NO")
+
+    assert (new.card_id, new.holder_id, new.account_id) == (card.card_id, card.holder_id, card.account_id)
+    assert new.card_request_id > card.card_request_id
+    changed = {"status": "N", "name_line_3": "Z ONEIL", "name_line_4": "NO", "expiry_year": 2029, "expiry_month": 3}
+    kept = {name: value for name, value in before.items() if not name.startswith("status_change_")}
+    assert details(stage, card) == kept | changed
+    assert new.expiration == {"year": 2029, "month": 3}
+    assert stage.do("activateCard", card_id=card.card_id, card_request_id=card.card_request_id).status_code == 6001
+    stage.data("activateCard", card_id=card.card_id, card_request_id=new.card_request_id)
+
+
+def test_wrong_tries_begin_anew(stage: Scene) -> None:
+    card = physical(stage)
+    stage.block_pin(card.card_id)
+
+    reissued(stage, card, generate_new_pin=OLD)
+
+    found = details(stage, card)
+    assert (found["invalid_pin_tries"], found["pin_status"]) == (0, 0)
+    stage.data("activateCard", card_id=card.card_id)
+    assert stage.authorization(card_id=card.card_id, pin=PIN)["response_code"] == "00"
+
+
+# -- the number
+
+
+def test_the_same_number_expires_at_least_a_month_later(stage: Scene) -> None:
+    """Or its CVC2 would be the same."""
+    card = physical(stage)
+    assert card.expiration == {"year": 2029, "month": 3}
+
+    kept = reissued(stage, card)
+    new = reissued(stage, card, generate_new_pan=NEW)
+    later = reissued(stage.apart(days=120), card)
+
+    assert kept.expiration == {"year": 2029, "month": 4}
+    assert new.expiration == {"year": 2029, "month": 3}
+    assert later.expiration == {"year": 2029, "month": 6}
+
+
+def test_an_expired_card_is_valid_again(stage: Scene) -> None:
+    card = physical(stage, card_validity_period=1)
+    ahead = stage.apart(days=62)
+    assert details(ahead, card)["status"] == "E"
+
+    new = reissued(ahead, card)
+
+    assert (details(ahead, card)["status"], new.expiration) == ("N", {"year": 2029, "month": 5})
+
+
+@pytest.mark.parametrize(("status", "old"), [("A", "14"), ("T", "14"), ("R", "14"), ("L", "41"), ("S", "43")])
+def test_the_old_number_is_declined(stage: Scene, status: str, old: str) -> None:
+    card = physical(stage, status)
+
+    new = reissued(stage, card, generate_new_pan=NEW)
+    stage.data("activateCard", card_id=card.card_id)
+
+    assert stage.authorization(pan=card.pan)["response_code"] == old
+    assert stage.authorization(pan=new.pan)["response_code"] == "00"
+
+
+@pytest.mark.parametrize("status", ["L", "S"])
+def test_a_lost_or_stolen_card_gets_a_new_number(stage: Scene, status: str) -> None:
+    card = physical(stage, status)
+
+    for members in ({}, {"generate_new_pan": 0}):
+        answer = stage.do("reissueCard", card_id=card.card_id, **BODY, **members)
+        assert (answer.status_code, "generate_new_pan" in answer.message) == (2005, True)
+    assert details(stage, card)["status"] == status
+    reissued(stage, card, generate_new_pan=NEW)
+
+
+# -- virtual and physical
+
+
+def test_a_virtual_card_becomes_physical_with_a_new_pin(stage: Scene) -> None:
+    card = stage.card()
+    turned = {"virtual": 0, "card_program_id": EVERYDAY}
+
+    assert code(stage, card, virtual=0) == 2006
+    assert code(stage, card, **turned, generate_new_pin=OLD) == 2005
+    without = stage.do("reissueCard", card_id=card.card_id, **NAME, **turned)
+    assert without.status_code == 2006
+    assert all(name in without.message for name in DELIVERY)
+    new = reissued(stage, card, **turned, card_pin=PIN)
+
+    assert (new.pin, details(stage, card)["virtual"]) == (PIN, 0)
+    assert stage.data("getPin", card_id=card.card_id) == {"pin": PIN}
+    orders = [item for item in stage.hub.store.scan("cards") if item["owner"] == f"card#{card.card_id}"]
+    assert [item["delivery"] for item in orders if item["part"].startswith("order#")] == [DELIVERY]
+
+
+def test_a_physical_card_becomes_virtual_and_has_no_pin(stage: Scene) -> None:
+    card = physical(stage)
+    junk = {"card_pin": "1", "delivery_zipcode": 7, "order_delivery_code": "?", "order_shipping_method": 999}
+
+    assert code(stage, card, virtual=1) == 2006
+    new = MadeCard(
+        **stage.data("reissueCard", card_id=card.card_id, **NAME, virtual=1, card_program_id=EVERYDAY, **junk)
+    )
+
+    assert (new.pin, details(stage, card)["virtual"]) == ("", 1)
+    assert stage.data("getPin", card_id=card.card_id) == {"pin": ""}
+    back = reissued(stage, card, virtual=0, card_program_id=EVERYDAY)
+    assert back.pin not in ("", PIN)
+
+
+def test_a_card_that_stays_virtual_needs_no_delivery(stage: Scene) -> None:
+    card = stage.card()
+
+    for members in ({}, {"virtual": 1}, {"order_shipping_method": 999999}, {"virtual": "1", "card_pin": "1"}):
+        answer = stage.do("reissueCard", card_id=card.card_id, **NAME, **members)
+        assert (answer.status, answer.data["pin"]) == ("success", "")
+
+
+def test_a_physical_card_is_sent_again(stage: Scene) -> None:
+    card = physical(stage)
+
+    answer = stage.do("reissueCard", card_id=card.card_id, **NAME)
+
+    assert answer.status_code == 2006
+    assert all(name in answer.message for name in DELIVERY)
+    assert code(stage, card, order_shipping_method=999) == 2005
+    assert code(stage, card) is None
+
+
+def test_what_the_programme_does_not_have_is_not_made(stage: Scene) -> None:
+    card = physical(stage, card_currency_ison=[EUR, GBP])
+
+    for virtual in ({}, {"virtual": 0}):
+        answer = stage.do(
+            "reissueCard", card_id=card.card_id, **BODY, **virtual, card_program_id=ONLINE, generate_new_pan=NEW
+        )
+        assert answer.status_code == 2005
+    assert code(stage, card, virtual=1, card_program_id=ONLINE, generate_new_pan=NEW) is None
+
+
+# -- programmes
+
+
+def test_another_programme_takes_its_own_groups_where_it_does_not_have_the_cards(stage: Scene) -> None:
+    card = physical(stage, auto_conversion=0, card_fee_group_id=301, card_limit_group_id=201, card_usage_group_id=603)
+
+    new = reissued(stage, card, card_program_id=PREPAID, generate_new_pan=NEW)
+
+    found = details(stage, card)
+    assert new.pan.startswith("40000012")
+    assert found["program_id"] == PREPAID
+    assert (found["fees_group_id"], found["limits_group_id"], found["risk_group_id"]) == (301, 201, 401)
+    assert (found["usages_group_id"], found["card_design_id"], found["service_code"]) == (601, 21, 221)
+    assert found["product_id"] == 13
+    assert new.expiration == {"year": 2028, "month": 3}
+
+
+def test_groups_that_are_asked_for_are_set_and_others_stay(stage: Scene) -> None:
+    card = physical(stage, card_design_id=22)
+
+    reissued(stage, card, card_fee_group_id=302, risk_rules_group_id="402")
+
+    found = details(stage, card)
+    assert (found["fees_group_id"], found["risk_group_id"], found["card_design_id"]) == (302, 402, 22)
+    assert (
+        code(stage, card, card_program_id=PREPAID, generate_new_pan=NEW, auto_conversion=0, card_design_id=22) == 2005
+    )
+
+
+def test_another_programmes_numbers_begin_otherwise(stage: Scene) -> None:
+    card = physical(stage, auto_conversion=0)
+
+    answer = stage.do("reissueCard", card_id=card.card_id, **BODY, card_program_id=PREPAID)
+
+    assert (answer.status_code, "generate_new_pan" in answer.message) == (2005, True)
+
+
+def test_another_programme_has_the_cards_currency_and_country(stage: Scene) -> None:
+    dollars = physical(stage, auto_conversion=0, card_currency_ison=USD)
+    abroad = physical(stage, auto_conversion=0, card_country_ison=840)
+
+    assert code(stage, dollars, card_program_id=PREPAID, generate_new_pan=NEW) == 5003
+    assert code(stage, abroad, card_program_id=PREPAID, generate_new_pan=NEW) == 2005
+
+
+@pytest.mark.parametrize(
+    ("had", "members", "expected"),
+    [
+        (1, {}, 1),
+        (0, {}, 0),
+        (1, {"auto_conversion": 0}, 0),
+        (0, {"auto_conversion": "1"}, 1),
+        (0, {"card_program_id": EVERYDAY}, 0),
+        (1, {"card_program_id": EVERYDAY}, 1),
+        (0, {"card_program_id": PREPAID, "generate_new_pan": 1}, 0),
+        (1, {"card_program_id": PREPAID, "generate_new_pan": 1}, 2005),
+        (1, {"card_program_id": PREPAID, "generate_new_pan": 1, "auto_conversion": 0}, 0),
+        (0, {"card_program_id": PREPAID, "generate_new_pan": 1, "auto_conversion": 1}, 2005),
+    ],
+)
+def test_conversion_is_kept_changed_or_forbidden(
+    stage: Scene, had: int, members: dict[str, Any], expected: int
+) -> None:
+    card = physical(stage, auto_conversion=had)
+
+    answer = stage.do("reissueCard", card_id=card.card_id, **BODY, **members)
+
+    if expected == 2005:
+        assert (answer.status_code, "auto_conversion" in answer.message) == (2005, True)
+        return
+    stage.data("activateCard", card_id=card.card_id)
+    code = stage.authorization(card_id=card.card_id, currency_ison=USD)["response_code"]
+    assert code == ("00" if expected else "57")

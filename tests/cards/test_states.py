@@ -1,0 +1,307 @@
+"""The states of cards, accounts and PINs: every action from every state, held against the tables of the decisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.states import ACCOUNT_RULES, CARD_MOVES, CARD_RULES
+from tests.cards import whole_requests
+from tests.cards.scenes import DELIVERY, EUR, PIN, Scene
+from tests.cards.whole_requests import Members
+
+OK = 0
+Table = dict[str, dict[str, int]]
+
+
+def table(text: str) -> Table:
+    """Rows by their first word, columns by the first line; ``ok`` is a success."""
+    columns, *lines = [line.split() for line in text.strip().splitlines()]
+    codes = [(row, [OK if word == "ok" else int(word) for word in words]) for row, *words in lines]
+    return {row: dict(zip(columns, values, strict=True)) for row, values in codes}
+
+
+CARD = table(
+    """
+                                          N    A    T    R    L    S    E    B
+    activateCard                         ok 4006 4008 4008 4008 4008 4008 4002
+    setPin                               ok   ok   ok   ok 4008 4008 4008 4002
+    unblockPin                         4007   ok   ok   ok 4008 4008 4008 4002
+    authenticationConfirm              4008   ok 4008 4008 4008 4008 4008 4002
+    reissueCard                          ok   ok   ok   ok   ok   ok   ok 4002
+    assignCardToFeesGroup                ok   ok   ok   ok   ok   ok   ok 4002
+    assignCardToLimitsGroup              ok   ok   ok   ok   ok   ok   ok 4002
+    assignCardToUsageGroup               ok   ok   ok   ok   ok   ok   ok 4002
+    assignCardToRiskRuleGroup            ok   ok   ok   ok   ok   ok   ok 4002
+    changeCardSchemeAccountUpdatesStatus ok   ok   ok   ok   ok   ok   ok 4002
+    changeCardAcsPassword                ok   ok   ok   ok   ok   ok   ok 4002
+    createCardAcsMerchantWhitelistRule   ok   ok   ok   ok   ok   ok   ok 4002
+    createAccount                        ok   ok   ok   ok   ok   ok   ok 4002
+    getAccounts                          ok   ok   ok   ok   ok   ok   ok   ok
+    getCvc2                              ok   ok   ok   ok   ok   ok   ok   ok
+    getCardDetails                       ok   ok   ok   ok   ok   ok   ok   ok
+    getCardNumber                        ok   ok   ok   ok   ok   ok   ok   ok
+    getPin                               ok   ok   ok   ok   ok   ok   ok   ok
+    getCardStatus                        ok   ok   ok   ok   ok   ok   ok   ok
+    getCardAcsPassword                   ok   ok   ok   ok   ok   ok   ok   ok
+    getHolder                            ok   ok   ok   ok   ok   ok   ok   ok
+    """
+)
+"""By action, then by the card's state."""
+
+MOVES = table(
+    """
+         A    T    R    L    S    B
+    N 4001 4001 4001 4001 4001 4001
+    A   ok   ok   ok   ok   ok   ok
+    T   ok   ok   ok   ok   ok   ok
+    R   ok   ok   ok   ok   ok   ok
+    L 4008 4008 4008   ok 4008   ok
+    S 4008 4008 4008 4008   ok   ok
+    E 4008 4008 4008 4008 4008   ok
+    B 4002 4002 4002 4002 4002 4002
+    """
+)
+"""changeCardStatus: by the card's state, then by what is asked for."""
+
+ACCOUNT = table(
+    """
+                                    A    S    R    C
+    changeAccountProgramId         ok   ok   ok 4003
+    assignAccountToRiskRuleGroup   ok   ok   ok 4003
+    assignAccountToLimitRuleGroup  ok   ok   ok 4003
+    assignAccountToFeeRuleGroup    ok   ok   ok 4003
+    createCard                     ok 4003   ok 4003
+    getAccounts                    ok   ok   ok   ok
+    """
+)
+ACCOUNT_MOVES = table(
+    """
+         A    S    R    C
+    A   ok   ok   ok   ok
+    S   ok   ok   ok   ok
+    R   ok   ok   ok   ok
+    C 4002 4002 4002 4002
+    """
+)
+"""changeAccountStatus: by the account's state, then by what is asked for; the balances are zero."""
+
+CARD_CASES = [(action, state) for action, row in CARD.items() for state in row]
+MOVE_CASES = [(state, asked) for state, row in MOVES.items() for asked in row]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A card in a state, and the scene that finds it in that state."""
+
+    scene: Scene
+    cast: whole_requests.Cast
+
+
+@pytest.fixture(scope="module")
+def ahead(stage: Scene) -> Scene:
+    """62 days later, when a card of one month has expired."""
+    return stage.apart(days=62)
+
+
+def placed(stage: Scene, ahead: Scene, state: str, action: str = "") -> Placed:
+    """A card in a state; with a blocked PIN for unblockPin, with something to confirm for authenticationConfirm."""
+    validity = {"card_validity_period": 1} if state == "E" else {}
+    card = stage.card(card_virtual=0, card_pin=PIN, **validity)
+    cast = whole_requests.Cast(card.holder_id, card.account_id, card.card_id, card.card_request_id)
+    if state != "N" or action == "authenticationConfirm":
+        stage.data("activateCard", card_id=card.card_id)
+    if action == "unblockPin" and state != "N":
+        stage.block_pin(card.card_id)
+    if action == "authenticationConfirm":
+        asked = stage.authentication(card.card_id)
+        values = (asked["auth_request_id"], card.pan, card.cvc2, 2029, 3, asked["validation_value"])
+        cast = whole_requests.Cast(card.holder_id, card.account_id, card.card_id, card.card_request_id, *values)
+        if state == "N":
+            stage.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE ONEIL", **DELIVERY)
+    if state in "TRLSB":
+        stage.data("changeCardStatus", card_id=card.card_id, status=state)
+    return Placed(ahead if state == "E" else stage, cast)
+
+
+def request(action: str, cast: whole_requests.Cast) -> Members:
+    if action == "activateCard":
+        return {"card_id": cast.card_id}
+    if action in ("getAccounts", "getHolder"):
+        return {"card_id": cast.card_id}
+    return whole_requests.whole(action, cast)[-1]
+
+
+def status_of(place: Placed) -> str:
+    return str(place.scene.data("getCardStatus", card_id=place.cast.card_id)["card_status"])
+
+
+# -- the tables
+
+
+def test_the_tables_of_the_code_say_the_same() -> None:
+    for action, row in CARD_RULES.items():
+        expected = (
+            CARD[action] if action != "changeCardStatus" else dict.fromkeys("NATRLSEB", OK) | {"N": 4001, "B": 4002}
+        )
+        if action == "unblockPin":
+            expected = expected | {"N": OK}  # its PIN is not blocked there
+        assert {state: int(code or OK) for state, code in row.items()} == expected
+    for state, allowed in CARD_MOVES.items():
+        assert allowed == {asked for asked, code in MOVES[state].items() if code == OK}
+    for action, row in ACCOUNT_RULES.items():
+        expected = ACCOUNT[action] if action != "changeAccountStatus" else {"A": OK, "S": OK, "R": OK, "C": 4002}
+        assert {state: int(code or OK) for state, code in row.items()} == expected
+
+
+def test_no_action_on_a_card_or_an_account_is_forgotten() -> None:
+    of_cards = {name for name, each in ACTIONS.items() if {"card_id", "cards"} & each.request.model_fields.keys()}
+    of_accounts = {name for name, each in ACTIONS.items() if "account_id" in each.request.model_fields}
+
+    assert of_cards | {"authenticationConfirm"} == {*CARD, "changeCardStatus"}
+    assert of_accounts == {*ACCOUNT, "changeAccountStatus"}
+
+
+# -- cards
+
+
+@pytest.mark.parametrize(("action", "state"), CARD_CASES)
+def test_an_action_from_a_state_of_a_card(stage: Scene, ahead: Scene, action: str, state: str) -> None:
+    place = placed(stage, ahead, state, action)
+    before = place.scene.data("getCardDetails", card_id=place.cast.card_id)
+
+    answer = place.scene.do(action, **request(action, place.cast))
+
+    assert (answer.status_code or OK) == CARD[action][state], answer.raw
+    after = place.scene.data("getCardDetails", card_id=place.cast.card_id)
+    if answer.status_code is not None or ACTIONS[action].effect != "write":
+        assert after == before
+    else:
+        assert after["status"] == {"activateCard": "A", "reissueCard": "N"}.get(action, state)
+
+
+@pytest.mark.parametrize(("state", "asked"), MOVE_CASES)
+def test_a_card_moves_from_state_to_state(stage: Scene, ahead: Scene, state: str, asked: str) -> None:
+    place = placed(stage, ahead, state)
+    why = {"reason_code": 9, "note": f"to {asked}"}
+
+    answer = place.scene.do("changeCardStatus", card_id=place.cast.card_id, status=asked, **why)
+
+    assert (answer.status_code or OK) == MOVES[state][asked], answer.raw
+    found = place.scene.data("getCardStatus", card_id=place.cast.card_id)
+    moved = {"card_status": asked, **why}
+    assert found == (moved if answer.status_code is None else {"card_status": state})
+
+
+def test_a_change_without_reasons_leaves_none(stage: Scene) -> None:
+    card = stage.card_in("A").card_id
+    stage.data("changeCardStatus", card_id=card, status="T", reason_code=9, note="why")
+    stage.data("changeCardStatus", card_id=card, status="T")
+
+    assert stage.data("getCardStatus", card_id=card) == {"card_status": "T"}
+
+
+def test_nobody_makes_a_card_expired_or_not_activated(stage: Scene) -> None:
+    card = stage.card_in("A").card_id
+
+    for status in ("E", "N", "a", "X"):
+        assert stage.do("changeCardStatus", card_id=card, status=status).status_code == 2005
+
+
+def test_a_card_expires_when_its_month_is_over(stage: Scene) -> None:
+    """Made on 2 March for one month it is good until the end of April; what is lost or stolen stays so."""
+    cards = {state: stage.card_in(state, card_validity_period=1).card_id for state in "NATRLSB"}
+
+    for days, expired in ((59.62, False), (59.63, True)):  # 9 o'clock in the morning is 0.375 of a day
+        later = stage.apart(days=days)
+        found = {state: later.data("getCardStatus", card_id=card)["card_status"] for state, card in cards.items()}
+        assert found == {state: "E" if expired and state in "NATR" else state for state in cards}
+
+
+# -- accounts
+
+
+@pytest.mark.parametrize("action", ACCOUNT)
+def test_an_action_from_each_state_of_an_account(stage: Scene, action: str) -> None:
+    for state, expected in ACCOUNT[action].items():
+        account = stage.account_in(state)
+        [before] = stage.data("getAccounts", account_id=account)
+        cast = whole_requests.Cast(before["holder_id"], account)
+        members = {"account_id": account} if action == "getAccounts" else whole_requests.whole(action, cast)[-1]
+
+        answer = stage.do(action, **members)
+
+        assert (answer.status_code or OK) == expected, (state, answer.raw)
+        [after] = stage.data("getAccounts", account_id=account)
+        assert after["account_status"] == state
+        assert (after == before) is (action in ("getAccounts", "createCard") or expected != OK)
+
+
+@pytest.mark.parametrize("state", ACCOUNT_MOVES)
+def test_an_account_moves_from_state_to_state(stage: Scene, state: str) -> None:
+    for asked, expected in ACCOUNT_MOVES[state].items():
+        account = stage.account_in(state)
+        why = {"reason_code": 2, "note": f"to {asked}"}
+
+        answer = stage.do("changeAccountStatus", account_id=account, account_status=asked, **why)
+
+        assert (answer.status_code or OK) == expected
+        [found] = stage.data("getAccounts", account_id=account)
+        assert found["account_status"] == (asked if expected == OK else state)
+        assert found.get("status_change_note") == (f"to {asked}" if expected == OK else None)
+
+
+@pytest.mark.parametrize("balances", [{"settled": 1}, {"held": 1}, {"reserved": 1}, {"settled": 5, "held": 5}])
+def test_an_account_with_money_is_not_closed(stage: Scene, balances: dict[str, int]) -> None:
+    account = stage.account()
+    stage.hub.store.update("cards", {"owner": f"account#{account}", "part": "account"}, set=balances)
+
+    assert stage.do("changeAccountStatus", account_id=account, account_status="C").status_code == 4008
+    assert stage.do("changeAccountStatus", account_id=account, account_status="S").status == "success"
+
+
+def test_an_account_is_opened_active_suspended_or_restricted(stage: Scene) -> None:
+    for status in "ASR":
+        [found] = stage.data("getAccounts", account_id=stage.account(account_status=status))
+        assert found["account_status"] == status
+    opened = {"currency_ison": EUR, "program_id": 501, "skip_holder_validation": 0, "holder_id": stage.holder()}
+    assert stage.do("createAccount", **opened, account_status="C").status_code == 2005
+
+
+# -- PINs
+
+
+def test_a_pin_is_blocked_after_three_wrong_ones_and_ok_again_when_unblocked_or_set(stage: Scene) -> None:
+    card = stage.card_in("A", card_virtual=0, card_pin=PIN)
+
+    def tried(pin: str) -> tuple[str, int, int]:
+        code = stage.authorization(card_id=card.card_id, pin=pin)["response_code"]
+        details = stage.data("getCardDetails", card_id=card.card_id)
+        return code, details["invalid_pin_tries"], details["pin_status"]
+
+    assert [tried("0000"), tried("1111"), tried(PIN)] == [("55", 1, 0), ("55", 2, 0), ("00", 0, 0)]
+    assert [tried("0000"), tried("0000"), tried("0000")] == [("55", 1, 0), ("55", 2, 0), ("75", 3, 1)]
+    assert tried(PIN) == ("75", 3, 1)
+    assert stage.do("setPin", card_id=card.card_id, pin="4826").status_code == 6003
+    assert stage.data("getCardDetails", card_id=card.card_id)["invalid_pin_tries_max_limit"] == 3
+    stage.data("unblockPin", card_id=card.card_id)
+    assert stage.do("unblockPin", card_id=card.card_id).status_code == 4007
+    assert [tried("0000"), tried(PIN)] == [("55", 1, 0), ("00", 0, 0)]
+    tried("0000")
+    stage.data("setPin", card_id=card.card_id, pin="4826")
+    assert [tried("4826"), tried(PIN)] == [("00", 0, 0), ("55", 1, 0)]
+
+
+@pytest.mark.parametrize("pin", ["0000", "7777", "0123", "6789", "9876", "3210"])
+def test_a_simple_pin_is_refused_wherever_one_is_chosen(stage: Scene, pin: str) -> None:
+    card = stage.card_in("A", card_virtual=0)
+    cast = whole_requests.Cast(card.holder_id, card.account_id, card.card_id)
+
+    assert stage.do("setPin", card_id=card.card_id, pin=pin).status_code == 6002
+    for action in ("createCard", "reissueCard"):
+        assert stage.do(action, **whole_requests.whole(action, cast)[0] | {"card_pin": pin}).status_code == 6002
+    for good in ("8901", "7989", "1122", "0012"):
+        assert stage.do("setPin", card_id=card.card_id, pin=good).status == "success"
+        assert stage.data("getPin", card_id=card.card_id) == {"pin": good}

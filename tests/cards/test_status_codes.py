@@ -1,0 +1,153 @@
+"""Every ``status_code`` of the interface: how it comes about, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from unittest.mock import patch
+
+import pytest
+
+from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.foundation.store import Conflict, StoreUnavailable
+from tests.cards.scenes import HOLDER_BLOCK, PIN, Envelope, Scene
+from tests.cards.whole_requests import Members
+
+TABLE = {
+    **dict.fromkeys(range(1001, 1006), False),
+    **dict.fromkeys(range(1101, 1104), False),
+    **dict.fromkeys(range(2001, 2009), False),
+    **dict.fromkeys(range(3001, 3016), True),
+    **dict.fromkeys(range(4001, 4009), True),
+    **dict.fromkeys(range(5001, 5005), True),
+    **dict.fromkeys(range(6001, 6005), True),
+    7001: True,
+    **dict.fromkeys(range(8001, 8005), False),
+    9001: False,
+}
+"""The codes, and whether repeats get the same error."""
+
+LATER = {3010, 3011, 3012, 3013, 4004, 4005, 5001, 5002, 5004, 7001, 8001}
+"""What only comes with money, external payments and providers."""
+
+CARD = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE", **HOLDER_BLOCK}
+
+
+def of_card(action: str, state: str, **members: object) -> Callable[[Scene], Envelope]:
+    return lambda scene: scene.do(action, card_id=scene.card_in(state).card_id, **members)
+
+
+def created(**members: object) -> Callable[[Scene], Envelope]:
+    return lambda scene: scene.do("createCard", **CARD | members)
+
+
+def designs(**members: object) -> Callable[[Scene], Envelope]:
+    return lambda scene: scene.do("getDesign", **{"program_id": 101} | members)
+
+
+def reused(scene: Scene) -> Envelope:
+    reference = {"request_reference_id": scene.reference()}
+    scene.data("getDesign", program_id=101, **reference)
+    return scene.do("getDesign", program_id=102, **reference)
+
+
+def suspended(scene: Scene) -> Envelope:
+    account = scene.account_in("S")
+    [row] = scene.data("getAccounts", account_id=account)
+    return scene.do("createCard", **CARD, account_id=account, account_owner_id=row["holder_id"])
+
+
+def blocked(scene: Scene) -> Envelope:
+    card = scene.card_in("A", card_virtual=0, card_pin=PIN)
+    scene.block_pin(card.card_id)
+    return scene.do("setPin", card_id=card.card_id, pin="4826")
+
+
+def mismatched(times: int) -> Callable[[Scene], Envelope]:
+    def provoke(scene: Scene) -> Envelope:
+        members: Members = {"card_id": scene.card().card_id, "card_request_id": 987654321}
+        return [scene.do("activateCard", **members) for _ in range(times)][-1]
+
+    return provoke
+
+
+def unproven(scene: Scene) -> Envelope:
+    asked = scene.authentication(scene.card_in("A").card_id)["auth_request_id"]
+    answer = {"confirmation_status": "Y", "oob_auth_method": 1, "validation_value": "x"}
+    return scene.do("authenticationConfirm", auth_request_id=asked, **answer)
+
+
+def with_storage(error: Exception) -> Callable[[Scene], Envelope]:
+    def provoke(scene: Scene) -> Envelope:
+        card = scene.card().card_id
+        with patch.object(scene.hub.store, "transact", side_effect=error):
+            return scene.do("setPin", card_id=card, pin=PIN)
+
+    return provoke
+
+
+PROVOKED: dict[int, Callable[[Scene], Envelope]] = {
+    1001: lambda scene: scene.send(b"[]"),
+    1002: lambda scene: scene.do("getNothing"),
+    1003: designs(api_version="1.1"),
+    1004: designs(request_reference_id="short"),
+    1005: lambda scene: scene.send(b" " * 1_000_001),
+    1101: designs(access_key="x" * 20),
+    1102: designs(access_level=1001),
+    1103: lambda scene: scene.of_caller("support").do("createHolder"),
+    2001: designs(program_id=None),
+    2002: designs(program_id=True),
+    2003: designs(program_id="1" * 21),
+    2004: created(card_name_line_3="\x00" * 3),
+    2005: created(card_design_id=24),
+    2006: created(holder_first_name=None),
+    2007: created(card_currency_ison=978, account_id=1, account_owner_id=1),
+    2008: designs(colour_of_hair="crimson"),
+    3001: lambda scene: scene.do("getAccounts", account_id=987654321),
+    3002: lambda scene: scene.do("getPin", card_id=987654321),
+    3003: lambda scene: scene.do("getHolder", holder_id=987654321),
+    3004: designs(program_id=999),
+    3005: created(card_limit_group_id=999),
+    3006: created(card_fee_group_id=999),
+    3007: created(card_usage_group_id=999),
+    3008: created(risk_rules_group_id=999),
+    3009: created(card_design_id=999),
+    3014: lambda scene: scene.do(
+        "authenticationConfirm", auth_request_id=987654321, confirmation_status="Y", oob_auth_method=1
+    ),
+    3015: created(card_product_id=999),
+    4001: of_card("changeCardStatus", "N", status="T"),
+    4002: of_card("unblockPin", "B"),
+    4003: suspended,
+    4006: of_card("activateCard", "A"),
+    4007: of_card("unblockPin", "A"),
+    4008: of_card("activateCard", "T"),
+    5003: created(card_currency_ison=36),
+    6001: mismatched(1),
+    6002: of_card("setPin", "A", pin="1234"),
+    6003: blocked,
+    6004: unproven,
+    8002: reused,
+    8003: with_storage(Conflict("busy")),
+    8004: mismatched(6),
+    9001: with_storage(StoreUnavailable("gone")),
+}
+
+
+def test_the_codes_are_those_of_the_table() -> None:
+    assert {int(status): status.is_kept for status in Status} == TABLE
+
+
+def test_every_code_has_a_way_to_come_about_or_belongs_to_what_is_not_there_yet() -> None:
+    assert set(PROVOKED) & LATER == set()
+    assert set(PROVOKED) | LATER == set(TABLE)
+
+
+@pytest.mark.parametrize("code", PROVOKED)
+def test_a_code_comes_about_and_is_told_in_a_sentence(stage: Scene, code: int) -> None:
+    answer = PROVOKED[code](stage)
+
+    assert (answer.status, answer.duplicated, answer.status_code) == ("error", 0, code)
+    assert list(answer.members) == ["status", "duplicated", "status_code", "message"]
+    assert answer.message.isprintable()
+    assert len(answer.message) > 10
+    assert not any(value in answer.message for value in ("987654321", "crimson", "999"))
