@@ -14,7 +14,7 @@ from chalicelib.cards.protocol import card_blocks, card_fields, holder_messages,
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
 from chalicelib.cards.protocol.fields import ENTRIES
 from chalicelib.cards.protocol.message import ENVELOPE, Request
-from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.cards.protocol.status_codes import Status, refused_field
 from infra.openapi.cards.tables import LISTS
 from tests.documents import DOCUMENTS, blocks, rows, section, tables
 
@@ -187,6 +187,14 @@ def test_the_order_of_checks_names_codes_that_exist() -> None:
 
     assert {int(code) for code in told} <= set(Status)
     assert dispatch.BODY_BYTES == 1_000_000, "the words on bodies say so"
+
+
+def test_the_examples_of_envelopes_are_what_the_service_says() -> None:
+    success, error = [json.loads(block) for block in blocks(section(PAGE, "## Calling"), "json")]
+    refused = refused_field("program_id", "missing", "is required")
+
+    assert [EVERY["getDesign"].answer.read(entry) for entry in success["data"]]
+    assert (error["status_code"], error["message"]) == (refused.status, refused.message)
 
 
 def test_the_rights_of_credentials_are_the_codes() -> None:

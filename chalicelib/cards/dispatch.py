@@ -96,7 +96,7 @@ class Dispatch:
         return action
 
     def _claim(self, credential: Credential, action: Action, request: Request, reference: str) -> Claim:
-        meaning = [action.name, sorted(request.members().items()), list(getattr(request, "nulls", ()))]
+        meaning = [action.name, sorted(request.members().items()), request.nulls]
         body = jsontext.dumps(meaning)
         view = jsontext.dumps([sorted(credential.modes.items()), credential.encryption_key]) if action.seals else None
         return self.references.claim(credential.identity, reference, body, view=view, attempt=new_id())

@@ -39,8 +39,8 @@ class Reissuing:
         request: ReissueCard = call.request
         card = call.find(Card, request.card_id)
         virtual = either(request.virtual, card.virtual)
-        if not virtual and request.problems_if_physical:
-            raise refused_fields(request.problems_if_physical)
+        if not virtual and request.problems:
+            raise refused_fields(request.problems)
         programme = _programme(call, card, virtual)
         members = card_members(call, programme, virtual, card)
         card.require(call.action.name, call.now)

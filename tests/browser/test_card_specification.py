@@ -100,7 +100,7 @@ def test_a_credential_that_will_be_refused_is_told_at_once(visitor: Visitor) -> 
     screen(visitor, "cards")
     enter(visitor, {**credential(visitor), "access_api_key": "0" * 64})
 
-    visitor.page.get_by_text("will be refused. The service says: “The credentials are wrong.”").wait_for()
+    visitor.page.get_by_text("will be refused. The service says: “the credentials are wrong”").wait_for()
 
 
 def test_a_credential_holds_across_reloads_apart_from_that_of_tpps_until_logout(visitor: Visitor) -> None:

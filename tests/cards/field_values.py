@@ -224,7 +224,7 @@ _REFUSED: Mapping[str, Any] = {
     "REASON": _none_of_these(0, 999, "21"),
     "TRANSACTION_TYPE": _none_of_these(3, "99"),
     "ENTRY_MODE": _none_of_these(3, "99"),
-    "RESPONSE_CODE": lambda member, _: [*NO_TEXT, ("0", LENGTH), ("000", LENGTH), ("Z9", VALUE), ("0-", CHARACTERS)],
+    "RESPONSE_CODE": lambda member, _: [*NO_TEXT, ("0", LENGTH), ("000", LENGTH), ("Z9", VALUE), ("0-", VALUE)],
     "DATE": lambda member, _: _NO_DATE,
     "AN": _no_text_of(" -_.\u00e9\u0661\n"),
     "A": _no_text_of(" 1-\u00e9"),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar
-
-from pydantic import PrivateAttr
 
 from chalicelib.cards.protocol.card_blocks import (
     BULK_CONDITION,
@@ -30,7 +28,18 @@ from chalicelib.cards.protocol.fields import (
 from chalicelib.cards.protocol.holder_messages import HOLDER_CONDITIONS, HOLDER_IGNORED, WithHolder
 from chalicelib.cards.protocol.kinds import CardStatusToSet, ConfirmationStatus, KeptOrNew, KindOfCard, ReasonCode
 from chalicelib.cards.protocol.merchant_lists import Countries, Mccs, Merchants, Pairs
-from chalicelib.cards.protocol.message import Excludes, Ignores, Members, Needs, NeedsOne, Request, equals, given
+from chalicelib.cards.protocol.message import (
+    Excludes,
+    Ignores,
+    Late,
+    Members,
+    Needs,
+    NeedsOne,
+    Request,
+    absent,
+    equals,
+    given,
+)
 from chalicelib.foundation.problems import Problem
 
 PASSWORD_BYTES = 318
@@ -103,6 +112,7 @@ class ReissueCard(WithEmbossing):
         Ignores(_OF_PHYSICAL, equals("virtual", 1)),
         Ignores(frozenset(("card_pin",)), equals("generate_new_pin", 0, default=1)),
     )
+    late: ClassVar = Late(_OF_PHYSICAL, absent("virtual"))
 
     card_id: Id
     generate_new_pan: KeptOrNew | None = None
@@ -118,21 +128,6 @@ class ReissueCard(WithEmbossing):
     card_name_line_3: ANS[3, 26]
     card_name_line_4: ANS[2, 50] | None = None
     auto_conversion: Flag | None = None
-
-    _late_problems: tuple[Problem, ...] = PrivateAttr(())
-
-    @classmethod
-    def _late(cls, members: Members) -> frozenset[str]:
-        """Without ``virtual`` the card says whether it has a body to be sent, and a PIN."""
-        return frozenset() if "virtual" in members else _OF_PHYSICAL
-
-    def note(self, nulls: Iterable[str], late: Sequence[Problem]) -> None:
-        self._late_problems = tuple(late)
-
-    @property
-    def problems_if_physical(self) -> Sequence[Problem]:
-        """What is wrong in the fields that are ignored for a virtual card."""
-        return self._late_problems
 
 
 class OfCard(Request):

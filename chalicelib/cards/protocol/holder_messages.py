@@ -22,7 +22,6 @@ from chalicelib.cards.protocol.message import (
     Needs,
     NeedsOne,
     Request,
-    Update,
     absent,
     equals,
     given,
@@ -116,7 +115,7 @@ class CreateHolder(HolderFields):
     ip_address: ANS[7, 15] | None = None
 
 
-class UpdateHolder(HolderFields, Update):
+class UpdateHolder(HolderFields):
     """updateHolder: replaces the mandatory fields; an optional one is kept when absent and emptied by ``null``."""
 
     emptied: ClassVar = frozenset(

@@ -111,6 +111,18 @@ class Ignores:
     when: When
 
 
+@dataclass(frozen=True, slots=True)
+class Late:
+    """``fields`` that are judged only when the record is known that the request is about, when ``when`` holds."""
+
+    fields: frozenset[str]
+    when: When
+
+    def among(self, problems: Iterable[Problem], members: Members) -> list[Problem]:
+        """Those of ``problems`` that are to be told later."""
+        return [problem for problem in problems if problem.field in self.fields] if self.when.holds(members) else []
+
+
 class Request(Message):
     """The fields of an action.
 
@@ -119,10 +131,16 @@ class Request(Message):
 
     conditions: ClassVar[tuple[Condition, ...]] = ()
     ignored: ClassVar[tuple[Ignores, ...]] = ()
+    emptied: ClassVar[frozenset[str]] = frozenset()
+    """Fields that ``null`` empties; everywhere else it is as good as absent."""
+    late: ClassVar[Late | None] = None
     further: ClassVar[tuple[Check, ...]] = ()
     """What may be wrong between fields that are right each by itself."""
     lists: ClassVar[tuple[str, ...]] = ()
     """List values that conditions look at."""
+
+    _problems: tuple[Problem, ...] = PrivateAttr(())
+    _nulls: tuple[str, ...] = PrivateAttr(())
 
     access_level: Level | None = None
 
@@ -141,14 +159,28 @@ class Request(Message):
         problems += cls._unmet(members, _fields(problems))
         values = cls._right(members, problems) if request is None else request.__dict__
         problems += [problem for check in cls.further for problem in check(values)]
-        late = [problem for problem in problems if problem.field in cls._late(members)]
-        problems = [problem for problem in problems if problem not in late]
-        if problems:
-            raise refused_fields(_ordered(cls, problems))
+        late = cls.late.among(problems, members) if cls.late else []
+        if len(late) < len(problems):
+            raise refused_fields(_ordered(cls, [problem for problem in problems if problem not in late]))
         if request is None:
             request = cls.model_validate({name: members[name] for name in members.keys() - _fields(late)})
-        request.note(nulls, late)
+        if late or (nulls and cls.emptied):
+            request.noted(late, nulls)
         return request
+
+    def noted(self, late: Sequence[Problem], nulls: Sequence[str]) -> None:
+        """Keep what is told later, and what is to be emptied."""
+        self._problems, self._nulls = tuple(late), tuple(sorted(self.emptied.intersection(nulls)))
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """What is wrong in the fields that ``late`` names, unless the record says that they do not count."""
+        return self._problems
+
+    @property
+    def nulls(self) -> Sequence[str]:
+        """The fields to be emptied, in alphabetical order."""
+        return self._nulls
 
     @classmethod
     def _meant(cls, body: Members) -> tuple[dict[str, Any], list[str]]:
@@ -178,14 +210,6 @@ class Request(Message):
         return name in cls.lists and (value == [] or (isinstance(value, str) and not value.strip()))
 
     @classmethod
-    def _late(cls, members: Members) -> frozenset[str]:
-        """The fields that can be judged only when the record is known that the request is about."""
-        return frozenset()
-
-    def note(self, nulls: Iterable[str], late: Sequence[Problem]) -> None:
-        """What was given as ``null``, and what is wrong in fields that are judged later; most requests have neither."""
-
-    @classmethod
     def _right(cls, members: Members, problems: Iterable[Problem]) -> dict[str, Any]:
         """What those fields mean that are right, in a request that is not."""
         faulty = {problem.field.partition(".")[0] for problem in problems}
@@ -195,21 +219,6 @@ class Request(Message):
     def members(self) -> dict[str, Any]:
         """The fields that were given, as they are meant."""
         return {name: value for name, value in self.__dict__.items() if value is not None}
-
-
-class Update(Request):
-    """A request in which ``null`` empties what is ``emptied`` by it; everywhere else it is as good as absent."""
-
-    emptied: ClassVar[frozenset[str]] = frozenset()
-    _nulls: tuple[str, ...] = PrivateAttr(())
-
-    def note(self, nulls: Iterable[str], late: Sequence[Problem]) -> None:
-        self._nulls = tuple(sorted(self.emptied.intersection(nulls)))
-
-    @property
-    def nulls(self) -> tuple[str, ...]:
-        """The fields to be emptied, in alphabetical order."""
-        return self._nulls
 
 
 def _fields(problems: Iterable[Problem]) -> frozenset[str]:

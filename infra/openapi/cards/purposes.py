@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
 from chalicelib.cards.protocol.card_blocks import TRACK_NAME
 from chalicelib.cards.protocol.card_messages import PASSWORD_BYTES
-from chalicelib.cards.protocol.message import Request, Update
+from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.states import MISMATCHES_A_DAY, PIN_TRIES
 from infra.openapi.cards import conditions
 from infra.openapi.models import module_of
@@ -103,7 +103,7 @@ def rules(action: Action) -> list[str]:
 
 
 def _emptied(model: type[Request]) -> list[str]:
-    if not issubclass(model, Update):
+    if not model.emptied:
         return []
     names = [f"`{name}`" for name in model.model_fields if name in model.emptied]
     return [f"A field that is absent keeps its value; null empties {', '.join(names[:-1])} and {names[-1]}."]

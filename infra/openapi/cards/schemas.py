@@ -13,7 +13,7 @@ from chalicelib.cards.protocol import fields, kinds
 from chalicelib.cards.protocol.actions import Action
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.rules import TextRule, ValueRule
-from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION
 from infra.openapi.cards import conditions, purposes
 from infra.openapi.cards.meanings import meaning
@@ -246,7 +246,7 @@ def _error() -> Json:
             "message": {
                 "type": "string",
                 "description": "The same for people: it names every faulty field, and never a value",
-                "examples": ["first_name is required."],
+                "examples": [refused_field("first_name", "missing", "is required").message],
             },
         },
         "required": ["status", "duplicated", "status_code", "message"],

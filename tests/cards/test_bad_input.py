@@ -1,0 +1,129 @@
+"""Near-valid and hostile input: a documented error that names no value, and never a defect of the service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.foundation import jsontext
+from tests.cards import whole_requests
+from tests.cards.scenes import Scene
+from tests.cards.test_actions import call
+from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
+from tests.conftest import Lines
+
+ODD_TEXTS = [
+    "",
+    "\x00",
+    "a\r\nb",
+    "\ud800",
+    " ",
+    "ß",
+    "Ω" * 50,
+    "a" * 9000,
+    "null",
+    "0",
+    "1",
+    "01",
+    "1,2",
+    ",",
+    "-1",
+    "1e9",
+]
+odd_text = st.one_of(st.text(max_size=40), st.sampled_from(ODD_TEXTS))
+json_value = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.integers(0, 9999),
+        st.decimals(allow_nan=False, allow_infinity=False),
+        odd_text,
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(odd_text, inner, max_size=4)),
+    max_leaves=12,
+)
+relaxed = settings(
+    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+NOT_INTERNAL = {int(status) for status in Status} - {9001}
+
+
+@st.composite
+def near(draw: st.DrawFn) -> tuple[str, Members]:
+    """An action with a whole request, of which some members are taken away, replaced or joined by others."""
+    action = draw(st.sampled_from(BY_ACTION))
+    members = dict(draw(st.sampled_from(whole_requests.whole(action))))
+    for name in draw(st.sets(st.sampled_from(sorted(members)), min_size=1, max_size=3)):
+        if draw(st.booleans()):
+            members[name] = draw(json_value)
+        else:
+            del members[name]
+    if draw(st.integers(0, 4)) == 0:
+        members[draw(odd_text)] = draw(json_value)
+    return action, members
+
+
+def as_sent(members: Members) -> Members:
+    return dict(jsontext.loads(jsontext.dumps(members)))
+
+
+def read(model: Any, members: Members) -> tuple[Any, Refused | None]:
+    try:
+        return model.read_fields(as_sent(members)), None
+    except Refused as refused:
+        return None, refused
+
+
+@relaxed
+@given(near())
+def test_fields_are_taken_or_refused(asked: tuple[str, Members]) -> None:
+    action, members = asked
+    model = EVERY_ACTION[action].request
+
+    request, refused = read(model, members)
+
+    if refused is not None:
+        assert 2001 <= refused.status <= 2008
+        assert refused.message.isprintable()
+    else:
+        again = model.read_fields(request.members())
+        assert again.members() == request.members(), "what was meant means the same again"
+
+
+@settings(relaxed, max_examples=120)
+@given(near())
+def test_nothing_that_is_sent_is_a_defect(stage: Scene, lines: Lines, asked: tuple[str, Members]) -> None:
+    """Of records that there are not: nearly all is refused, and what is not is a success."""
+    action, members = asked
+    members.pop("access_key", None)
+
+    answer = call(stage, action, members)
+
+    assert answer.status == "success" or answer.status_code in NOT_INTERNAL, (action, members, answer.raw)
+    assert "defect" not in lines.text
+
+
+@pytest.mark.parametrize(
+    "name", ["\ud800", "", " ", "\x00", "a" * 1000, "__proto__", "self", "cls", "body", "nulls", "_nulls", "further"]
+)
+def test_a_member_may_be_called_anything_and_is_unknown(stage: Scene, name: str) -> None:
+    answer = call(stage, "updateHolder", {"holder_id": "x", name: 1})
+
+    assert answer.status_code == 2002, "the first fault in the order of the table"
+    assert "is not known here" in answer.message
+    alone = call(stage, "getDesign", {"program_id": 101, name: 1})
+    assert alone.status_code == 2008
+
+
+def test_very_many_members_are_refused_soon(stage: Scene) -> None:
+    many = {f"m{number}": number for number in range(60_000)}
+
+    answer = call(stage, "getDesign", many)
+
+    assert answer.status_code == 2008
+    assert len(answer.raw) < 20_000
