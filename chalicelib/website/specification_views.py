@@ -23,8 +23,8 @@ from chalicelib.website.screens import SCREENS, Screen
 _PICTURES = "'self' data:"
 """Swagger UI's style sheet has its pictures in itself."""
 _METHODS = ("get", "post", "put", "patch", "delete")
-_SIMULATOR = "/simulator"
-"""What there is outside ``prod`` only."""
+_OUTSIDE_PROD = "x-outside-prod-only"
+"""The member of an operation that a sandbox has, and ``prod`` has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +105,10 @@ def _contents(shown: Screen) -> tuple[str, Sequence[Group]]:
 def _actions(document: dict[str, Any]) -> Sequence[Group]:
     """The actions of a document whose operations have several, in groups; those that this stage has."""
     groups: dict[str, list[Operation]] = {}
-    for path, operations in document["paths"].items():
-        if path == _SIMULATOR and not hub().settings.is_sandbox:
-            continue
+    for operations in document["paths"].values():
         for method, operation in operations.items():
+            if operation.get(_OUTSIDE_PROD) and not hub().settings.is_sandbox:
+                continue
             content = operation["requestBody"]["content"]["application/json"]
             for action, reference in content["schema"]["discriminator"]["mapping"].items():
                 schema = document["components"]["schemas"][reference.rpartition("/")[2]]

@@ -35,8 +35,9 @@ class CardLife(RuleBasedStateMachine):
 
     # -- the model
 
-    @initialize(months=st.sampled_from([1, 36]))
-    def made(self, months: int) -> None:
+    @initialize(state=st.sampled_from("NAAAATRLSEB"))
+    def made(self, state: str) -> None:
+        months = 1 if state == "E" else 36
         members = of_new_card(card_virtual=0, card_pin=PIN, card_validity_period=months, **DELIVERY)
         card = self.scene.data("createCard", **members, holder_id=self.scene.holder())
         self.card_id: int = card["card_id"]
@@ -45,6 +46,12 @@ class CardLife(RuleBasedStateMachine):
         self.asked: dict[str, Any] = {}
         self.old: dict[str, str] = {}
         self._new_body(card)
+        if state != "N":
+            self.activate("none")
+        if state in "TRLSB":
+            self.change_status(state)
+        if state == "E":
+            self.scene.clock.advance(62 * DAY)
 
     def _new_body(self, card: dict[str, Any]) -> None:
         """What createCard and reissueCard begin with."""

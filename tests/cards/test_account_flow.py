@@ -136,6 +136,17 @@ def test_an_account_moves_to_a_programme_that_has_its_currency(stage: Scene) -> 
     assert shown(stage, pounds)["program_id"] == EVERYDAY_ACCOUNT
 
 
+def test_another_programme_takes_its_own_groups_where_it_does_not_have_the_accounts(stage: Scene) -> None:
+    account = stage.account(fee_group_id=302, risk_rules_group_id=402)
+    other = stage.account(risk_rules_group_id=403)
+
+    for each in (account, other):
+        stage.data("changeAccountProgramId", account_id=each, account_program_id=PREPAID_ACCOUNT)
+
+    assert (shown(stage, account)["fee_group_id"], shown(stage, account)["risk_group_id"]) == (303, 402)
+    assert shown(stage, other)["risk_group_id"] == 401
+
+
 @pytest.mark.parametrize(
     ("action", "name", "number", "member"),
     [
@@ -152,6 +163,21 @@ def test_an_account_is_put_into_a_group(stage: Scene, action: str, name: str, nu
     stage.data(action, account_id=account, **{name: number})
 
     assert shown(stage, account) == before | {member: number, "date_updated": stage.clock.time()}
+
+
+@pytest.mark.parametrize(
+    ("action", "members"),
+    [
+        ("assignAccountToRiskRuleGroup", {"risk_rule_group_id": 403}),
+        ("assignAccountToFeeRuleGroup", {"fee_group_id": 301}),
+    ],
+)
+def test_a_group_has_to_be_one_of_the_programmes(stage: Scene, action: str, members: dict[str, int]) -> None:
+    account = stage.account(program_id=PREPAID_ACCOUNT)
+
+    answer = stage.do(action, account_id=account, **members)
+
+    assert (answer.status_code, next(iter(members)) in answer.message) == (2005, True)
 
 
 def test_no_more_than_ten_cards_at_a_time(stage: Scene) -> None:

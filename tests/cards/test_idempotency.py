@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from chalicelib.cards import credentials
+from chalicelib.foundation import identifiers
 from tests.cards import whole_requests
-from tests.cards.scenes import DAY, HOLDER_BLOCK, PIN, Envelope, Scene
+from tests.cards.scenes import ALL_PLAIN, DAY, HOLDER_BLOCK, PIN, Envelope, Scene
 from tests.cards.test_actions import call
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
 from tests.conftest import Lines
@@ -218,6 +220,26 @@ def test_an_expired_claim_does_not_bring_card_data_of_another_request(stage: Sce
     assert anew.data["card_id"] != first.data["card_id"]
     assert is_repeat(anew, stage.apart(days=30.5).do("createCard", **members))
     assert "pan" not in stage.apart(days=31).do("createCard", **members).data
+
+
+def test_who_is_shown_less_by_now_is_told_less_again(stage: Scene) -> None:
+    """What the operator takes away holds for kept answers, too."""
+    name = "once-plain"
+    caller = stage.lend(name)
+    holder = caller.holder()
+    [_, virtual] = whole_requests.whole("createCard", whole_requests.Cast(holder, caller.account(holder_id=holder)))
+    members = virtual | {"request_reference_id": caller.reference()}
+    first = caller.do("createCard", **members)
+    assert is_repeat(first, caller.do("createCard", **members))
+
+    digest_of = identifiers.digest(stage.secrets[name]["access_key"])
+    rights = credentials.Rights(1000, None, dict.fromkeys(ALL_PLAIN, "absent"))
+    stage.hub.store.transact([credentials.changing(digest_of, rights)])
+    again = caller.apart().do("createCard", **members)
+
+    assert (again.status, again.duplicated) == ("success", 1)
+    assert again.data["card_id"] == first.data["card_id"]
+    assert not any(again.data.get(field) for field in ("pan", "pin", "cvc2", "acs_password", "expiration"))
 
 
 # -- reveals

@@ -92,6 +92,18 @@ def test_the_same_number_expires_at_least_a_month_later(stage: Scene) -> None:
     assert later.expiration == {"year": 2029, "month": 6}
 
 
+def test_a_number_is_not_kept_for_ever(stage: Scene) -> None:
+    """No expiry is further away than 300 months."""
+    card = physical(stage)
+    key = {"owner": f"card#{card.card_id}", "part": "card"}
+    stage.hub.store.update("cards", key, set={"expiry_year": 2051, "expiry_month": 2})
+
+    assert reissued(stage, card).expiration == {"year": 2051, "month": 3}
+    answer = stage.do("reissueCard", card_id=card.card_id, **BODY)
+    assert (answer.status_code, "generate_new_pan" in answer.message) == (2005, True)
+    assert reissued(stage, card, generate_new_pan=NEW).expiration == {"year": 2029, "month": 3}
+
+
 def test_an_expired_card_is_valid_again(stage: Scene) -> None:
     card = physical(stage, card_validity_period=1)
     ahead = stage.apart(days=62)
@@ -165,6 +177,20 @@ def test_a_card_that_stays_virtual_needs_no_delivery(stage: Scene) -> None:
     for members in ({}, {"virtual": 1}, {"order_shipping_method": 999999}, {"virtual": "1", "card_pin": "1"}):
         answer = stage.do("reissueCard", card_id=card.card_id, **NAME, **members)
         assert (answer.status, answer.data["pin"]) == ("success", "")
+
+
+@pytest.mark.parametrize("junk", [{"delivery_zipcode": 7}, {"order_delivery_code": "BULK7"}, {"card_pin": "1"}])
+def test_what_a_virtual_card_ignores_is_judged_when_the_card_is_known(stage: Scene, junk: dict[str, Any]) -> None:
+    virtual, plastic = stage.card(), physical(stage)
+
+    assert stage.do("reissueCard", card_id=virtual.card_id, **NAME, **junk).status == "success"
+    assert stage.do("reissueCard", card_id=987654321, **NAME, **junk).status_code == 3002
+    answer = stage.do("reissueCard", card_id=plastic.card_id, **BODY | junk)
+    assert answer.status_code is not None
+    assert 2002 <= answer.status_code <= 2006
+    assert any(name in answer.message for name in (*junk, "bulk_city"))
+    missing = stage.do("reissueCard", card_id=virtual.card_id, **junk)
+    assert (missing.status_code, "card_name_line_3" in missing.message) == (2001, True)
 
 
 def test_a_physical_card_is_sent_again(stage: Scene) -> None:

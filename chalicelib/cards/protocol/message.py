@@ -15,7 +15,7 @@ from pydantic import PrivateAttr, ValidationError
 from chalicelib.cards.protocol.fields import Level, rule_in
 from chalicelib.cards.protocol.status_codes import refused_fields
 from chalicelib.foundation.fields import Message
-from chalicelib.foundation.problems import Problem, problems_of
+from chalicelib.foundation.problems import Problem, problems_of, shown
 
 R = TypeVar("R", bound="Request")
 Members = Mapping[str, Any]
@@ -150,6 +150,20 @@ class Request(Message):
         if len(body) > _MEMBERS:
             raise refused_fields([Problem("", "unknown", f"the request has more than {_MEMBERS} fields")])
         members, nulls = cls._meant(body)
+        request, problems = cls._checked(members)
+        problems += [Problem(shown(name), "unknown", "is not known here") for name in body if not _is_text(name)]
+        late = cls.late.among(problems, members) if cls.late else []
+        if len(late) < len(problems):
+            raise refused_fields(_ordered(cls, [problem for problem in problems if problem not in late]))
+        if request is None:
+            request = cls.model_validate({name: members[name] for name in members.keys() - _fields(late)})
+        if late or (nulls and cls.emptied):
+            request.noted(late, nulls)
+        return request
+
+    @classmethod
+    def _checked(cls: type[R], members: Members) -> tuple[R | None, list[Problem]]:
+        """The request if each field is right by itself, and all that is wrong."""
         request: R | None = None
         problems: list[Problem] = []
         try:
@@ -159,14 +173,7 @@ class Request(Message):
         problems += cls._unmet(members, _fields(problems))
         values = cls._right(members, problems) if request is None else request.__dict__
         problems += [problem for check in cls.further for problem in check(values)]
-        late = cls.late.among(problems, members) if cls.late else []
-        if len(late) < len(problems):
-            raise refused_fields(_ordered(cls, [problem for problem in problems if problem not in late]))
-        if request is None:
-            request = cls.model_validate({name: members[name] for name in members.keys() - _fields(late)})
-        if late or (nulls and cls.emptied):
-            request.noted(late, nulls)
-        return request
+        return request, problems
 
     def noted(self, late: Sequence[Problem], nulls: Sequence[str]) -> None:
         """Keep what is told later, and what is to be emptied."""
@@ -190,7 +197,7 @@ class Request(Message):
         members = {
             name: value
             for name, value in body.items()
-            if name not in ENVELOPE and (value is not None or name not in fields)
+            if name not in ENVELOPE and (value is not None or name not in fields) and _is_text(name)
         }
         for ignores in cls.ignored:
             if ignores.when.holds(members):
@@ -219,6 +226,11 @@ class Request(Message):
     def members(self) -> dict[str, Any]:
         """The fields that were given, as they are meant."""
         return {name: value for name, value in self.__dict__.items() if value is not None}
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be written in UTF-8: JSON may have half a character, which pydantic stops at."""
+    return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _fields(problems: Iterable[Problem]) -> frozenset[str]:

@@ -2,7 +2,6 @@
 // three parts are put into every body that is sent.
 
 const CREDENTIAL = ["access_key", "access_api_id", "access_api_key"];
-const NOT_IN_PROD = "/simulator";
 
 // What answers have named is filled into the examples of other actions.
 const NAMED = ["holder_id", "account_id", "card_id", "card_request_id", "auth_request_id", "validation_value"];
@@ -109,7 +108,7 @@ const party = {
     const { isSandbox } = place.dataset;
     const paths = {};
     for (const [path, { post }] of Object.entries(made.paths)) {
-      if (path === NOT_IN_PROD && !isSandbox) continue;
+      if (post["x-outside-prod-only"] && !isSandbox) continue;
       const { mapping } = post.requestBody.content["application/json"].schema.discriminator;
       for (const [action, reference] of Object.entries(mapping)) {
         const schema = made.components.schemas[reference.split("/").at(-1)];

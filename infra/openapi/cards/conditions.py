@@ -10,7 +10,7 @@ from typing import Any
 
 from chalicelib.cards.protocol.card_blocks import DELIVERY_BLOCK
 from chalicelib.cards.protocol.holder_messages import HOLDER_BLOCK
-from chalicelib.cards.protocol.message import Condition, Excludes, Ignores, Needs, NeedsOne, Request, When
+from chalicelib.cards.protocol.message import Condition, Excludes, Ignores, Late, Needs, NeedsOne, Request, When
 
 Json = dict[str, Any]
 RequestModel = type[Request]
@@ -80,7 +80,8 @@ def _all(schemas: list[Json]) -> Json:
 
 def in_words(model: RequestModel) -> list[str]:
     """The same in sentences, and what is ignored."""
-    return [*map(_sentence, model.conditions), *map(_ignored, model.ignored)]
+    late = [_decided_late(model.late)] if model.late else []
+    return [*map(_sentence, model.conditions), *map(_ignored, model.ignored), *late]
 
 
 def _sentence(condition: Condition) -> str:
@@ -94,16 +95,24 @@ def _sentence(condition: Condition) -> str:
 
 
 def _ignored(ignores: Ignores) -> str:
-    fields = set(ignores.fields)
-    named = []
-    for name, block in BLOCKS.items():
-        if fields >= set(block):
-            named.append(name)
-            fields -= set(block)
-    named += [f"`{field}`" for field in sorted(fields)]
-    whole = " and ".join(named)
-    verb = "are" if len(named) > 1 else "is"
+    named = _named(ignores.fields)
+    whole, verb = " and ".join(named), "are" if len(named) > 1 else "is"
     return f"{whole[0].upper()}{whole[1:]} {verb} ignored, not even checked, when {_when((ignores.when,))}."
+
+
+def _decided_late(late: Late) -> str:
+    named = " and ".join(_named(late.fields))
+    return f"When {_when((late.when,))}, the card as it is decides whether {named} count or are ignored."
+
+
+def _named(fields: frozenset[str]) -> list[str]:
+    """Fields by the blocks that they are, and those that are left."""
+    named, left = [], set(fields)
+    for name, block in BLOCKS.items():
+        if left >= set(block):
+            named.append(name)
+            left -= set(block)
+    return named + [f"`{field}`" for field in sorted(left)]
 
 
 def _when(whens: tuple[When, ...]) -> str:

@@ -38,9 +38,10 @@ _SIMULATOR = "The same envelope and credentials. A decline is a success, with an
 def build() -> Json:
     """The document."""
     schemas = Schemas()
+    outside_prod = {"x-outside-prod-only": True}
     paths = {
         "/api": {"post": _operation(0, "Carry out an action", ACTIONS, schemas)},
-        "/simulator": {"post": _operation(1, "Play the card network", SIMULATED, schemas, _SIMULATOR)},
+        "/simulator": {"post": _operation(1, "Play the card network", SIMULATED, schemas, _SIMULATOR) | outside_prod},
     }
     return document(
         "Causeway: card API",

@@ -21,7 +21,7 @@ GROUPS: Mapping[str, str] = {
 """The groups of actions, by the module that their requests stand in."""
 
 _SHOWN = "It is shown as the mode of the credential says; where that is `absent`, the answer is 1103."
-_GROUP_UNKNOWN = "The group has to be one of the programme's."
+_GROUP_ALLOWED = "The group has to be one that the programme allows (2005)."
 _PIN_RULE = "A PIN has 4 digits, not all the same and no sequence up or down (6002)."
 _CONVERSION = "`auto_conversion` 1 needs a programme that permits it (2005)."
 
@@ -32,15 +32,15 @@ NOTES: Mapping[str, str] = {
     "changeAccountProgramId": "The programme has to be an account programme of yours (3004).",
     "getAccounts": "Always a list: the account, or those of the card. A card and an account that do not belong "
     "together are 3002.",
-    "assignAccountToRiskRuleGroup": _GROUP_UNKNOWN,
-    "assignAccountToLimitRuleGroup": _GROUP_UNKNOWN,
-    "assignAccountToFeeRuleGroup": _GROUP_UNKNOWN,
+    "assignAccountToRiskRuleGroup": _GROUP_ALLOWED,
+    "assignAccountToLimitRuleGroup": _GROUP_ALLOWED,
+    "assignAccountToFeeRuleGroup": _GROUP_ALLOWED,
     "activateCard": f"Whatever is given of the card has to be right (6001); after {MISMATCHES_A_DAY} mismatches in one "
     "UTC day nothing more is looked at (8004).",
-    "assignCardToFeesGroup": _GROUP_UNKNOWN,
-    "assignCardToLimitsGroup": _GROUP_UNKNOWN,
-    "assignCardToUsageGroup": _GROUP_UNKNOWN,
-    "assignCardToRiskRuleGroup": _GROUP_UNKNOWN,
+    "assignCardToFeesGroup": _GROUP_ALLOWED,
+    "assignCardToLimitsGroup": _GROUP_ALLOWED,
+    "assignCardToUsageGroup": _GROUP_ALLOWED,
+    "assignCardToRiskRuleGroup": _GROUP_ALLOWED,
     "changeCardSchemeAccountUpdatesStatus": "1 takes part, 0 does not.",
     "changeCardStatus": "The same status once more succeeds. B is final.",
     "createCard": "Either new accounts, one for each currency, or existing ones with their holders. What is left out "
@@ -54,13 +54,15 @@ NOTES: Mapping[str, str] = {
     "lost or stolen card needs a new number, a virtual one that becomes physical a new PIN (2005); when virtual and "
     f"physical change, `card_program_id` is required, and for a physical card the delivery (2006). {_PIN_RULE} "
     f"{_CONVERSION}",
-    "setPin": f"{_PIN_RULE} A PIN that is blocked has to be unblocked first (6003).",
+    "setPin": f"{_PIN_RULE} A PIN that is blocked has to be unblocked first (6003). Of a virtual card it is taken, and "
+    "`getPin` stays empty.",
     "unblockPin": "The PIN stays the same, and its tries begin anew. One that is not blocked is 4007.",
     "getDesign": "The name stands under two names, since the specification has both.",
     "getCardAcsPassword": _SHOWN,
     "changeCardAcsPassword": "The old password ends at once.",
     "createCardAcsMerchantWhitelistRule": "A payment has to meet every criterion that is given, and one entry of each "
-    "list; then 3-D Secure asks the cardholder nothing. A `rule_code` is used once (2005).",
+    "list; then 3-D Secure asks the cardholder nothing. A `rule_code` is used once among all your rules (2005), "
+    "also those that your level does not let you see.",
     "authenticationConfirm": "A request that was answered or has expired is 4008; a `validation_value` is compared "
     "when it is given (6004).",
     "getHolder": "By either, or by both when they belong together (3002).",
