@@ -78,8 +78,9 @@ class Dispatch:
         except Repeated as repeated:
             if repeated.answer is None:  # only the claim of a reveal is kept
                 return envelope.as_repeat(self._carried_out(credential, action, request, None))
-            _audit(credential, request, jsontext.loads(repeated.answer).get("data"))
-            return envelope.as_repeat(repeated.answer)
+            answer = envelope.without_expiry(repeated.answer) if repeated.other_view else repeated.answer
+            _audit(credential, request, jsontext.loads(answer).get("data"))
+            return envelope.as_repeat(answer)
 
     def _credential(self, members: Mapping[str, Any]) -> Credential:
         parts = (members.get(name) for name in ("access_key", "access_api_id", "access_api_key"))

@@ -32,3 +32,11 @@ def as_repeat(answer: str) -> str:
 def without_card_data(data: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of an answer for long."""
     return {name: value for name, value in data.items() if name not in KEPT_SHORTLY}
+
+
+def without_expiry(answer: str) -> str:
+    """A kept answer for a credential that by now is shown card data in another way."""
+    members = jsontext.loads(answer)
+    if isinstance(members.get("data"), dict):
+        members["data"].pop("expiration", None)
+    return jsontext.dumps(members)

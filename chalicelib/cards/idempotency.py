@@ -38,10 +38,16 @@ class Claim:
 
 
 class Repeated(Exception):
-    """The request was carried out before; ``answer`` is what it got, ``None`` when only the claim is kept."""
+    """The request was carried out before.
 
-    def __init__(self, answer: str | None) -> None:
+    Attributes:
+        answer: what it got, ``None`` when only the claim is kept.
+        other_view: whether the credential was shown card data in another way then.
+    """
+
+    def __init__(self, answer: str | None, *, other_view: bool = False) -> None:
         self.answer = answer
+        self.other_view = other_view
         super().__init__("the request was carried out before")
 
 
@@ -80,7 +86,8 @@ class References:
             if whole is None:
                 raise Conflict("the answer with card data has not been seen yet")
             raise Repeated(self._vault.unseal(whole["answer"], _whole(claim)))
-        raise Repeated(None if item.get("again") else self._vault.unseal(item["answer"], claim.name))
+        answer = None if item.get("again") else self._vault.unseal(item["answer"], claim.name)
+        raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view)
 
     def keeping(self, claim: Claim, answer: str | None, whole: str | None, now: int) -> list[Put]:
         """The writes that claim the reference; the first of them fails for all requests but the first.

@@ -63,7 +63,7 @@ def test_what_answers_name_is_filled_into_other_examples_and_each_request_is_one
     first = operation(page, "createHolder")
     first.get_by_role("button", name="Execute").click()
     page.wait_for_function(
-        "([place, id]) => JSON.parse(document.querySelector(place).innerText).id > id",
+        "([place, id]) => JSON.parse(document.querySelector(place)?.innerText ?? '{}').id > id",
         arg=[".live-responses-table pre.microlight", made["id"]],
     )
     again = json.loads(first.locator(".live-responses-table pre.microlight").first.inner_text())
