@@ -14,7 +14,7 @@ from chalicelib.cards.catalogue import AccountProgramme
 from chalicelib.cards.holders import Holder
 from chalicelib.cards.onboarding import new_account, new_holder
 from chalicelib.cards.protocol.account_messages import ChangeAccountStatus, CreateAccount, GetAccounts
-from chalicelib.cards.protocol.states import CLOSED
+from chalicelib.cards.protocol.states import CLOSED, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
 from chalicelib.cards.sequences import Sequences
@@ -36,6 +36,8 @@ class AccountFlow:
         account = self._opened(call, programme, holder)
         for card in cards:
             card.require(call.action.name, call.now)
+        if cards and account.status not in LIVE_ACCOUNT:
+            raise Refused(Status.ACCOUNT_STATUS)
         if account.currency not in programme.currencies:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED)
         with_account = [account.id]

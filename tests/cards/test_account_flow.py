@@ -185,3 +185,11 @@ def test_no_more_than_ten_cards_at_a_time(stage: Scene) -> None:
 
     assert stage.do("createAccount", **LEAST, holder_id=1, cards=cards).status_code == 2003
     assert stage.do("createAccount", **LEAST, holder_id=1, cards=[1, 1]).status_code == 2005
+
+
+def test_a_suspended_account_takes_no_cards_from_the_start(stage: Scene) -> None:
+    card = stage.card()
+    asked = LEAST | {"account_status": "S", "holder_id": card.holder_id, "cards": card.card_id}
+
+    assert stage.do("createAccount", **asked).status_code == 4003
+    assert stage.do("createAccount", **asked | {"account_status": "R"}).status == "success"

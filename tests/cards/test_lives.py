@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
@@ -10,27 +12,29 @@ from tests.cards.books import Books
 from tests.cards.lives import AccountLife, CardLife
 from tests.cards.scenes import Scene
 
-LIVES = {CardLife: (8, 25), AccountLife: (6, 15)}
-"""So many examples of so many steps at most; always the same ones."""
-LONG_LIVES = {CardLife: (40, 50), AccountLife: (40, 30)}
-"""And others each time."""
+Life = Callable[[Scene, str], RuleBasedStateMachine]
+
+BEGINNINGS = [*((CardLife, state) for state in "NATRLSEB"), *((AccountLife, state) for state in "ASR")]
+EACH = pytest.mark.parametrize(
+    ("life", "state"), BEGINNINGS, ids=[f"{life.__name__} from {state}" for life, state in BEGINNINGS]
+)
 
 
-def play(scene: Scene, life: type[RuleBasedStateMachine], examples: int, steps: int, **options: bool) -> None:
-    checks = list(HealthCheck)
-    how = settings(
-        max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=checks, database=None
-    )
-    run_state_machine_as_test(lambda: life(scene), settings=settings(how, **options))
+def play(scene: Scene, life: Life, state: str, how: settings) -> None:
+    """Play as many lives as ``how`` says; then all records belong together."""
+    options = settings(how, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    run_state_machine_as_test(lambda: life(scene, state), settings=options)
     Books(scene.world).check()
 
 
-@pytest.mark.parametrize("life", LIVES)
-def test_it_lives_as_decided(scene: Scene, life: type[RuleBasedStateMachine]) -> None:
-    play(scene, life, *LIVES[life], derandomize=True)
+@EACH
+def test_it_lives_as_decided(scene: Scene, life: Life, state: str) -> None:
+    """The same few lives every time."""
+    play(scene, life, state, settings(max_examples=4, stateful_step_count=20, derandomize=True))
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize("life", LONG_LIVES)
-def test_it_lives_long_as_decided(scene: Scene, life: type[RuleBasedStateMachine]) -> None:
-    play(scene, life, *LONG_LIVES[life])
+@EACH
+def test_it_lives_long_as_decided(scene: Scene, life: Life, state: str) -> None:
+    """Others every time."""
+    play(scene, life, state, settings(max_examples=15, stateful_step_count=50))
