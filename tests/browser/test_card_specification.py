@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page
 
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED
@@ -55,6 +56,7 @@ def test_actions_are_tried_without_typing_with_the_credential_in_every_body(visi
         assert body["status"] == ("success" if action in ACTIONS else "error")  # there is no such card yet
 
 
+@pytest.mark.pages
 def test_what_answers_name_is_filled_into_other_examples_and_each_request_is_one_of_its_own(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "cards")
@@ -73,6 +75,7 @@ def test_what_answers_name_is_filled_into_other_examples_and_each_request_is_one
     assert (shown["status"], shown["data"]["id"]) == ("success", again["id"])
 
 
+@pytest.mark.pages
 def test_an_actions_examples_are_there_to_choose_from(visitor: Visitor) -> None:
     screen(visitor, "cards")
     lock(visitor)
@@ -85,6 +88,7 @@ def test_an_actions_examples_are_there_to_choose_from(visitor: Visitor) -> None:
     assert "delivery_city" not in asked(card)
 
 
+@pytest.mark.pages
 def test_without_a_credential_nothing_is_sent_and_it_is_said(visitor: Visitor) -> None:
     sent: list[str] = []
     visitor.page.on("request", lambda request: sent.append(request.url))
@@ -96,6 +100,7 @@ def test_without_a_credential_nothing_is_sent_and_it_is_said(visitor: Visitor) -
     assert not [url for url in sent if url.endswith("/api")]
 
 
+@pytest.mark.pages
 def test_a_credential_that_will_be_refused_is_told_at_once(visitor: Visitor) -> None:
     screen(visitor, "cards")
     enter(visitor, {**credential(visitor), "access_api_key": "0" * 64})
@@ -103,6 +108,7 @@ def test_a_credential_that_will_be_refused_is_told_at_once(visitor: Visitor) -> 
     visitor.page.get_by_text("will be refused. The service says: “the credentials are wrong”").wait_for()
 
 
+@pytest.mark.pages
 def test_a_credential_holds_across_reloads_apart_from_that_of_tpps_until_logout(visitor: Visitor) -> None:
     page, parts = visitor.page, credential(visitor)
     screen(visitor, "cards")
@@ -119,6 +125,7 @@ def test_a_credential_holds_across_reloads_apart_from_that_of_tpps_until_logout(
     assert page.evaluate(KEPT) == 0
 
 
+@pytest.mark.pages
 def test_a_tried_action_is_accessible_and_fits_a_small_screen(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "cards")
