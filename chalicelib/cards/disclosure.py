@@ -11,12 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.cards import card_numbers
 from chalicelib.cards.credentials import Credential
-from chalicelib.cards.protocol.card_fields import ABSENT, ENCRYPTED, MASKED, PLAIN, CardField
+from chalicelib.cards.protocol.card_fields import ABSENT, ENCRYPTED, MASKED, MINIMUM_KEY_BITS, PLAIN, CardField
 from chalicelib.foundation import log, signatures
-
-MINIMUM_BITS = 3072
-LONGEST_BYTES = MINIMUM_BITS // 8 - 2 * hashes.SHA256.digest_size - 2
-"""The longest text that the shortest key can encrypt: 318 bytes."""
 
 
 def check_key(pem: str) -> None:
@@ -71,6 +67,6 @@ def _encrypted(pem: str, label: str, clear: str) -> str:
 @lru_cache(maxsize=256)
 def _public_key(pem: str) -> RSAPublicKey:
     key = signatures.load_public_key(pem)
-    if key.key_size < MINIMUM_BITS:
-        raise signatures.InvalidKey(f"the public key has {key.key_size} bits; at least {MINIMUM_BITS} are needed")
+    if key.key_size < MINIMUM_KEY_BITS:
+        raise signatures.InvalidKey(f"the public key has {key.key_size} bits; at least {MINIMUM_KEY_BITS} are needed")
     return key

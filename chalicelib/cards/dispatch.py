@@ -68,7 +68,7 @@ class Dispatch:
         members = _parsed(body)
         credential = self._credential(members)
         action = self._action(members)
-        reference = _envelope(members)
+        reference = _reference(members)
         _permit(credential, action, members)
         request = action.request.read_fields(members)
         claim = self._claim(credential, action, request, reference) if reference is not None else None
@@ -108,7 +108,7 @@ class Dispatch:
         for attempt in count():
             call = self._call(credential, action, request, claim)
             try:
-                return self._once(call)
+                return self._attempt(call)
             except (ConditionFailed, EntryGone, Conflict):
                 if attempt + 1 >= _ATTEMPTS or self.clock.time() >= deadline:
                     raise Refused(Status.CONFLICT) from None
@@ -131,7 +131,7 @@ class Dispatch:
             claim=claim,
         )
 
-    def _once(self, call: Call) -> str:
+    def _attempt(self, call: Call) -> str:
         """One attempt. Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first."""
         try:
             outcome: Outcome = self._method(call.action)(call)
@@ -164,7 +164,7 @@ class Dispatch:
             kept = None if call.action.effect == "reveal" else answer
             claiming = self.references.keeping(claim, kept, whole, call.now)
             if not operations:
-                return self._claimed(claim, call.now, claiming[0])
+                return self._claim_alone(claim, call.now, claiming[0])
             all_operations = [*claiming, *operations]
         if not all_operations:
             return None
@@ -177,7 +177,7 @@ class Dispatch:
                 raise
         return None
 
-    def _claimed(self, claim: Claim, now: int, put: Put) -> None:
+    def _claim_alone(self, claim: Claim, now: int, put: Put) -> None:
         """Claim a reference that nothing else is written with."""
         try:
             self.store.put(put.table, put.item, put.condition)
@@ -208,7 +208,7 @@ def _parsed(body: bytes) -> dict[str, Any]:
     return members
 
 
-def _envelope(members: Mapping[str, Any]) -> str | None:
+def _reference(members: Mapping[str, Any]) -> str | None:
     """The reference of a request in the right version. Raises: Refused."""
     if str(members.get("api_version")) != API_VERSION:
         raise Refused(Status.WRONG_VERSION)

@@ -86,9 +86,7 @@ def read(text: str, stage: Stage) -> list[Wanted]:
         faults += [f"programme_managers.{position}.{place} {said}" for place, said in _faults(manager, stage)]
     if faults:
         raise InvalidProgramme(faults)
-    return [
-        Wanted(_catalogue(manager), {each.name: _rights(each) for each in manager.credentials}) for manager in managers
-    ]
+    return [_wanted(manager) for manager in managers]
 
 
 def _sentence(error: Any) -> str:

@@ -1,4 +1,4 @@
-"""What the card API does around a decision is cheap: its cost against reading and writing the same JSON is a promise."""
+"""What the card API does around a decision is cheap: its cost against reading and writing the same JSON is bounded."""
 
 from __future__ import annotations
 

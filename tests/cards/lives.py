@@ -23,6 +23,7 @@ DAY = 24 * 3600
 
 PINS = st.sampled_from([PIN, "2580", "8901", "1111", "1234", "4321", "0000"])
 SIMPLE = ("1111", "1234", "4321", "0000")
+TIMES = st.sampled_from([1, 1, 2, 6])
 flags = st.booleans()
 
 
@@ -45,7 +46,6 @@ class CardLife(RuleBasedStateMachine):
         self.card_id: int = card["card_id"]
         self.pin = PIN
         self.virtual = False
-        self.asked: dict[str, Any] = {}
         self.old: dict[str, str] = {}
         self._new_body(card)
         if state != "N":
@@ -91,7 +91,11 @@ class CardLife(RuleBasedStateMachine):
     def time_passes(self, hours: int) -> None:
         self.scene.clock.advance(hours * 3600)
 
-    @rule(data=st.sampled_from(["none", "right", "right", "wrong"]))
+    @rule(data=st.sampled_from(["none", "right", "wrong"]), times=TIMES)
+    def activate_so_often(self, data: str, times: int) -> None:
+        for _ in range(times):
+            self.activate(data)
+
     def activate(self, data: str) -> None:
         expected = self._only_in("N")
         if self.status == "A":
@@ -139,7 +143,12 @@ class CardLife(RuleBasedStateMachine):
         pin=st.sampled_from(["none", "right", "wrong", "wrong"]),
         cvc2=st.sampled_from(["none", "right", "wrong"]),
         by_number=flags,
+        times=TIMES,
     )
+    def authorize_so_often(self, pin: str, cvc2: str, by_number: bool, times: int) -> None:
+        for _ in range(times):
+            self.authorize(pin, cvc2, by_number)
+
     def authorize(self, pin: str, cvc2: str, by_number: bool) -> None:
         pin = "none" if self.virtual else pin
         members: dict[str, Any] = {"pan": self.pan} if by_number else {"card_id": self.card_id}
@@ -211,26 +220,33 @@ class CardLife(RuleBasedStateMachine):
     def change_what_a_blocked_card_keeps(self, change: tuple[str, dict[str, Any]]) -> None:
         self._do(change[0], self._only_in("NATRLSE"), **change[1])
 
-    @rule()
-    def ask_for_authentication(self) -> None:
-        made = self.scene.authentication(self.card_id, mcc="5411")
-        assert made["outcome"] == ("challenge" if self.status == "A" else "rejected")
-        if self.status == "A":
-            self.asked = made | {"misses": 0}
+    @rule(
+        meanwhile=st.sampled_from(["", "", "T", "B"]),
+        waits=st.sampled_from([0, 299, 300]),
+        answers=st.lists(st.tuples(st.sampled_from("YN"), st.sampled_from(["none", "right", "wrong"])), max_size=7),
+    )
+    def authenticate(self, meanwhile: str, waits: int, answers: list[tuple[str, str]]) -> None:
+        asked = self.scene.authentication(self.card_id, mcc="5411")
+        assert asked["outcome"] == ("challenge" if self.status == "A" else "rejected")
+        if self.status != "A":
+            return
+        if meanwhile:
+            self.change_status(meanwhile)
+        self.scene.clock.advance(waits)
+        waiting, misses = waits < 300, 0
+        for answer, value in answers:
+            otherwise = WRONG_STATE if not waiting else WRONG_VALUE if value == "wrong" else OK
+            expected = self._only_in("A", otherwise)
+            self._confirm(asked, answer, value, expected)
+            misses += expected == WRONG_VALUE
+            waiting = waiting and expected is not OK and misses < 5
 
-    @precondition(lambda self: self.asked)
-    @rule(answer=st.sampled_from("YN"), value=st.sampled_from(["none", "right", "wrong"]))
-    def confirm(self, answer: str, value: str) -> None:
-        waits = self.scene.clock.time() < self.asked["expires_at"] and not self.asked.get("answered")
-        otherwise = WRONG_STATE if not waits else WRONG_VALUE if value == "wrong" else OK
-        right = str(self.asked["validation_value"])
+    def _confirm(self, asked: Any, answer: str, value: str, expected: int | None) -> None:
+        right = str(asked["validation_value"])
         members = {} if value == "none" else {"validation_value": right if value == "right" else _other(right)}
-        members |= {"auth_request_id": self.asked["auth_request_id"], "confirmation_status": answer}
-        expected = self._only_in("A", otherwise)
+        members |= {"auth_request_id": asked["auth_request_id"], "confirmation_status": answer}
         said = self.scene.do("authenticationConfirm", oob_auth_method=1, **members)
-        assert said.status_code == expected, said.raw
-        self.asked["misses"] += expected == WRONG_VALUE
-        self.asked["answered"] = self.asked.get("answered") or expected is OK or self.asked["misses"] == 5
+        assert said.status_code == expected, f"{self.status}: {members}: {said.raw}"
 
     # -- what is seen
 

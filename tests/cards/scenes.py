@@ -16,8 +16,9 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards import credentials, disclosure
+from chalicelib.cards import credentials
 from chalicelib.cards.credentials import Rights
+from chalicelib.cards.protocol.card_fields import CARD_FIELDS, MINIMUM_KEY_BITS, PLAIN
 from chalicelib.foundation import jsontext, signatures
 from chalicelib.foundation.clock import ManualClock
 from tests.world import World
@@ -35,7 +36,7 @@ PIN = "7305"
 
 DAY = 24 * 3600
 _references = itertools.count(1)
-ALL_PLAIN = dict.fromkeys(("pan", "pin", "cvc2", "acs_password", "expiry"), "plain")
+ALL_PLAIN = dict.fromkeys(CARD_FIELDS, PLAIN)
 
 PERSON = {
     "first_name": "Zoë",
@@ -257,5 +258,5 @@ class Scene:
 @cache
 def key_pair() -> tuple[RSAPrivateKey, str]:
     """A key pair for encrypted card data: the private key, and the public one in PEM."""
-    key = generate_private_key(public_exponent=65537, key_size=disclosure.MINIMUM_BITS)
+    key = generate_private_key(public_exponent=65537, key_size=MINIMUM_KEY_BITS)
     return key, signatures.public_pem(key.public_key())

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
 from chalicelib.cards import disclosure
 from chalicelib.cards.credentials import Credential
-from chalicelib.cards.protocol.card_fields import CARD_FIELDS
+from chalicelib.cards.protocol.card_fields import CARD_FIELDS, LONGEST_BYTES
 from chalicelib.foundation import log, signatures
 from tests.conftest import Lines
 
@@ -78,7 +78,7 @@ def test_the_same_value_is_never_encrypted_alike() -> None:
 
 
 def test_the_longest_password_can_be_encrypted_for_the_shortest_key() -> None:
-    longest = "ä" * (disclosure.LONGEST_BYTES // 2)
+    longest = "ä" * (LONGEST_BYTES // 2)
     text = disclosure.shown(credential("encrypted"), 1001, "acs_password", longest)
 
     assert text is not None

@@ -30,7 +30,7 @@ def play(scene: Scene, life: Life, state: str, how: settings) -> None:
 @EACH
 def test_it_lives_as_decided(scene: Scene, life: Life, state: str) -> None:
     """The same few lives every time."""
-    play(scene, life, state, settings(max_examples=4, stateful_step_count=20, derandomize=True))
+    play(scene, life, state, settings(max_examples=10, stateful_step_count=12, derandomize=True))
 
 
 @pytest.mark.faults

@@ -37,7 +37,7 @@ _COLD = (
     "getCvc2",
     "simulateAuthentication",
 )
-_PARTS_OF_A_PROCESS = ("card_api", "card_simulator", "_card_flows", "credentials", "programmes")
+_PARTS_OF_A_PROCESS = ("card_api", "card_simulator", "card_room", "credentials", "programmes")
 
 
 class Forgetful(Fault):

@@ -26,7 +26,8 @@ _JOBS = f"{_DELIVERY}.jobs"
 _OPERATOR = ("infra", "chalicelib.demo_bank.setup")
 _GUESTS = ("infra", "chalicelib.demo_bank")
 """What the service itself does not depend on."""
-_WIRING = "chalicelib.bootstrap"
+_WIRING = ("chalicelib.bootstrap", f"{CARDS}.room")
+"""Where the store is handed to everybody, and called by nobody."""
 _CALLS_NOBODY = "wait"
 
 
@@ -75,7 +76,7 @@ def call_sites(service: Service = STORE, rooms: tuple[str, ...] = ROOMS) -> froz
     """
     functions = dict(_functions())
     served = {each: node for each, node in functions.items() if not within(each.module, *_GUESTS)}
-    serving = _reached([each for each in served if each.module == _WIRING or _begins(each)], served)
+    serving = _reached([each for each in served if each.module in _WIRING or _begins(each)], served)
     operator = _reached([each for each in functions if within(each.module, *_OPERATOR)], functions)
     counted = [each for each in functions if each in serving or each not in operator or within(each.module, _DELIVERY)]
     return _of(service, counted, rooms)
@@ -96,7 +97,7 @@ def _begins(function: Function) -> bool:
 
 def _of(service: Service, functions: Sequence[Function], rooms: tuple[str, ...]) -> frozenset[Site]:
     nodes = dict(_functions())
-    here = [each for each in functions if within(each.module, *rooms)]
+    here = [each for each in functions if within(each.module, *rooms) and each.module not in _WIRING]
     return frozenset(site for each in here for site in _sites(service, each.module, nodes[each]))
 
 

@@ -10,6 +10,10 @@ CARD_FIELDS: tuple[CardField, ...] = get_args(CardField)
 
 PLAIN, MASKED, ENCRYPTED, ABSENT = MODES = ("plain", "masked", "encrypted", "absent")
 
+MINIMUM_KEY_BITS = 3072
+LONGEST_BYTES = MINIMUM_KEY_BITS // 8 - 2 * 32 - 2
+"""So many bytes of UTF-8 the shortest key can encrypt (RSA-OAEP with SHA-256): 318."""
+
 ANSWERED: Mapping[str, CardField] = {
     "pan": "pan",
     "pin": "pin",

@@ -12,6 +12,7 @@ from chalicelib.cards.protocol.card_blocks import (
     WithEmbossing,
     track_names,
 )
+from chalicelib.cards.protocol.card_fields import LONGEST_BYTES
 from chalicelib.cards.protocol.fields import (
     AN,
     ANS,
@@ -42,13 +43,10 @@ from chalicelib.cards.protocol.message import (
 )
 from chalicelib.foundation.problems import Problem
 
-PASSWORD_BYTES = 318
-"""So many bytes of UTF-8 the shortest key can encrypt (RSA-OAEP with SHA-256, 3072 bits)."""
-
 
 def _password_length(values: Members) -> Iterator[Problem]:
-    if len((values.get("acs_password") or "").encode()) > PASSWORD_BYTES:
-        yield Problem("acs_password", "length", f"must have at most {PASSWORD_BYTES} bytes in UTF-8")
+    if len((values.get("acs_password") or "").encode()) > LONGEST_BYTES:
+        yield Problem("acs_password", "length", f"must have at most {LONGEST_BYTES} bytes in UTF-8")
 
 
 def _owners(values: Members) -> Iterator[Problem]:

@@ -116,7 +116,3 @@ class WhitelistRule(Answer):
     """The rule that was made."""
 
     rule_id: Id
-
-
-class Nothing(Answer):
-    """An empty object."""

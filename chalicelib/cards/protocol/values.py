@@ -13,7 +13,7 @@ LIMIT_TYPES = {1: "card", 2: "account", 3: "holder"}
 LIMIT_OF_CARD, LIMIT_OF_ACCOUNT, LIMIT_OF_HOLDER = 1, 2, 3
 
 KINDS_OF_CARD = {0: "physical", 1: "virtual"}
-PHYSICAL, VIRTUAL = 0, 1
+VIRTUAL = 1
 
 KEPT_OR_NEW = {0: "keep", 1: "new"}
 

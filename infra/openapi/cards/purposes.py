@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
 from chalicelib.cards.protocol.card_blocks import TRACK_NAME
-from chalicelib.cards.protocol.card_messages import PASSWORD_BYTES
+from chalicelib.cards.protocol.card_fields import LONGEST_BYTES
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.states import MISMATCHES_A_DAY, PIN_TRIES
 from infra.openapi.cards import conditions
@@ -81,7 +81,7 @@ FURTHER: Mapping[str, str] = {
     "track_names": "`track_data_first_name` and `track_data_last_name` have at most "
     f"{TRACK_NAME} characters together (2003).",
     "_owners": "`account_owner_id` has as many entries as `account_id` (2003).",
-    "_password_length": f"`acs_password` has at most {PASSWORD_BYTES} bytes in UTF-8 (2003).",
+    "_password_length": f"`acs_password` has at most {LONGEST_BYTES} bytes in UTF-8 (2003).",
 }
 """What models check of fields that are right each by itself, by the name of the check."""
 
