@@ -11,7 +11,7 @@ import hmac
 import re
 import secrets
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,8 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.store import ConditionFailed, Delete, Item, Operation, Put, Store, Update, absent
 
 CACHED_SECONDS = 60
+NEW_SECONDS = 5
+"""A key that does not fit is held against what was read so long ago at most: a new key is good after that time."""
 KEYS_KEPT = 2
 
 _SHAPES = (re.compile("[A-Za-z0-9]{20}"), re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{64}"))
@@ -117,12 +119,11 @@ class Credentials:
         if len(texts) < len(shown) or not all(map(re.Pattern.fullmatch, _SHAPES, texts)):
             return None
         found, *parts = map(digest, texts)
-        credential = self._cached(found)
-        keys = credential.keys if credential else ()
-        kept = [(key.api_id, key.api_key) for key in keys]
-        kept += [(_NOBODY, _NOBODY)] * (KEYS_KEPT - len(kept))
-        held = [hmac.compare_digest(parts[0], one) & hmac.compare_digest(parts[1], other) for one, other in kept]
-        return credential if any(held) else None
+        credential = self._cached(found, CACHED_SECONDS)
+        if _has(credential, parts):
+            return credential
+        credential = self._cached(found, NEW_SECONDS)  # it may have got a new key since
+        return credential if _has(credential, parts) else None
 
     # -- what the operator does
 
@@ -179,9 +180,10 @@ class Credentials:
             raise CredentialChanged("somebody else changed the credential at the same time: try again") from None
         self._cache.pop(found, None)
 
-    def _cached(self, found: str) -> Credential | None:
+    def _cached(self, found: str, seconds: int) -> Credential | None:
+        """A credential as it was read at most so many seconds ago."""
         read_at, credential = self._cache.get(found, (0, None))
-        if credential is None or self._clock.time() - read_at >= CACHED_SECONDS:
+        if credential is None or self._clock.time() - read_at >= seconds:
             self._cache.pop(found, None)
             item = self._store.get(*credential_key(found))
             if item is None:  # strangers' guesses must not fill the memory
@@ -189,6 +191,14 @@ class Credentials:
             credential = _credential(item)
             self._cache[found] = (self._clock.time(), credential)
         return credential
+
+
+def _has(credential: Credential | None, parts: Sequence[str]) -> bool:
+    """Whether the digests of ``access_api_id`` and ``access_api_key`` are those of a live key; all are compared."""
+    kept = [(key.api_id, key.api_key) for key in credential.keys] if credential else []
+    kept += [(_NOBODY, _NOBODY)] * (KEYS_KEPT - len(kept))
+    held = [hmac.compare_digest(parts[0], one) & hmac.compare_digest(parts[1], other) for one, other in kept]
+    return credential is not None and any(held)
 
 
 def credential_key(found: str) -> tuple[str, Item]:

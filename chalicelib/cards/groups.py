@@ -26,12 +26,12 @@ _MISSING = {
 
 def card_programme(catalogue: Catalogue, number: int) -> CardProgramme:
     """Raises: Refused."""
-    return _found(catalogue.card_programmes, number, Status.NO_PROGRAMME)
+    return _found(catalogue.card_programmes, number, Status.NO_PROGRAMME, "there is no such card programme")
 
 
 def account_programme(catalogue: Catalogue, number: int) -> AccountProgramme:
     """Raises: Refused."""
-    return _found(catalogue.account_programmes, number, Status.NO_PROGRAMME)
+    return _found(catalogue.account_programmes, number, Status.NO_PROGRAMME, "there is no such account programme")
 
 
 def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> EntryId:
@@ -83,8 +83,8 @@ def account_limit_group(
     return allowed_one(catalogue, "limit_group", field, number, allowed or (number,), LIMIT_OF_ACCOUNT)[1]
 
 
-def _found(entries: Mapping[int, T], number: int, missing: Status) -> T:
+def _found(entries: Mapping[int, T], number: int, missing: Status, message: str = "") -> T:
     found = entries.get(number)
     if found is None:
-        raise Refused(missing)
+        raise Refused(missing, message)
     return found

@@ -91,7 +91,7 @@ def test_whichever_part_is_wrong_the_same_is_compared(caller: Caller, monkeypatc
         counts.append(len(compared))
         del compared[:]
 
-    assert counts == [4] * 5  # both parts of two keys, whether or not they are there
+    assert counts == [4, *[8] * 4]  # both parts of two keys, there or not, and once more for a key that may be new
 
 
 def test_neither_tables_nor_logs_have_a_part_in_clear(caller: Caller, lines: Lines) -> None:
@@ -142,6 +142,20 @@ def test_a_dropped_key_is_refused_within_a_minute(caller: Caller) -> None:
     caller.world.clock.advance(1)
 
     assert not caller.passes(caller.parts, elsewhere)
+
+
+def test_a_new_key_is_good_within_5_seconds_and_guesses_read_no_more_often(caller: Caller) -> None:
+    elsewhere = caller.world.another_process().credentials
+    assert caller.passes(caller.parts, elsewhere)
+    made = caller.world.hub.credentials.rotate(caller.id, "app")
+    newer = (caller.parts[0], made.access_api_id, made.access_api_key)
+    caller.world.clock.advance(4)
+    with caller.world.storage_gone("batch_get"):
+        assert not caller.passes(newer, elsewhere)
+
+    caller.world.clock.advance(1)
+
+    assert caller.passes(newer, elsewhere)
 
 
 def test_who_cannot_be_looked_up_after_a_minute_does_not_pass(caller: Caller) -> None:

@@ -4,13 +4,22 @@
 const CREDENTIAL = ["access_key", "access_api_id", "access_api_key"];
 
 // What answers have named is filled into the examples of other actions.
-const NAMED = ["holder_id", "account_id", "card_id", "card_request_id", "auth_request_id", "validation_value"];
+const NAMED = [
+  "holder_id", "account_id", "card_id", "card_request_id", "auth_request_id", "validation_value",
+  "card_pan", "card_cvc2", "card_expiration_year", "card_expiration_month",
+];
 const known = {};
 
 function learnFrom(action, { id, data }) {
   const members = { ...data };
   if (action === "createHolder") members.holder_id = id;
   if (action === "createAccount") members.account_id = members.id;
+  if (/^[0-9]+$/.test(members.pan)) members.card_pan = members.pan; // what is masked or encrypted fits nowhere
+  if (/^[0-9]+$/.test(members.cvc2)) members.card_cvc2 = members.cvc2;
+  if (Number.isInteger(members.expiration?.year)) {
+    members.card_expiration_year = members.expiration.year;
+    members.card_expiration_month = members.expiration.month;
+  }
   for (const name of NAMED) {
     if (members[name] !== undefined) known[name] = members[name];
   }
@@ -20,6 +29,7 @@ function learnFrom(action, { id, data }) {
 function exampleOf(body) {
   const made = Object.fromEntries(Object.entries(body).filter(([name]) => !CREDENTIAL.includes(name)));
   made.request_reference_id = crypto.randomUUID();
+  if ("rule_code" in made) made.rule_code = crypto.randomUUID();
   for (const name of NAMED) {
     if (name in made && name in known) made[name] = known[name];
   }

@@ -35,7 +35,7 @@ def request(action: Action) -> Json:
         **{name: ENVELOPE[name]["examples"][0] for name in _CREDENTIALS},
         "action": action.name,
         "api_version": API_VERSION,
-        "request_reference_id": ENVELOPE["request_reference_id"]["examples"][0],
+        "request_reference_id": f"{action.method.replace('_', '-')}-0001",
         **_members(action.request),
     }
 

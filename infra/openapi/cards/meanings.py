@@ -230,7 +230,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "maximum_amount_currency_ison": ("The amount's currency", _EURO),
     "auth_request_id": ("The request of 3-D Secure", 100000066),
     "confirmation_status": ("What the cardholder has said", "Y"),
-    "oob_auth_method": ("How the cardholder was asked", 1),
+    "oob_auth_method": ("How the cardholder was asked, in your own numbers", 1),
     "validation_value": ("The value that the cardholder was sent", "730214"),
     # simulator
     "amount": ("The amount, in minor units", 2599),
@@ -247,7 +247,10 @@ MEANINGS: Mapping[str, Meaning] = {
     "cashback_amount": ("How much of the amount is cash, in minor units", None),
     "eci_indicator": ("How the cardholder was authenticated", None),
     "partial_approval": ("Whether a part of the amount would do", None),
-    "force_response_code": ("Have it declined with this response code", None),
+    "force_response_code": (
+        "Answer with this response code: nothing is looked at, and no wrong PIN counted",
+        None,
+    ),
     "authorize_id": ("The authorization", 100000074),
     "trans_link": ("Names the whole transaction, from authorization to clearing", "5f8d0c1e9b7a463f2d1c"),
     "response_code": ("How the issuer answers", "00"),

@@ -57,7 +57,7 @@ NOTES: Mapping[str, str] = {
     "setPin": f"{_PIN_RULE} A PIN that is blocked has to be unblocked first (6003). Of a virtual card it is taken, and "
     "`getPin` stays empty.",
     "unblockPin": "The PIN stays the same, and its tries begin anew. One that is not blocked is 4007.",
-    "getDesign": "The name stands under two names, since the specification has both.",
+    "getDesign": "The name is told twice, as `card_design_name` and as `name`: clients of both spellings are served.",
     "getCardAcsPassword": _SHOWN,
     "changeCardAcsPassword": "The old password ends at once.",
     "createCardAcsMerchantWhitelistRule": "A payment has to meet every criterion that is given, and one entry of each "

@@ -1,0 +1,48 @@
+"""A repeat comes before what would be wrong with the request by now: the operator may have changed the set-up since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from tests.cards import setups
+from tests.cards.cases import of_new_card
+from tests.cards.scenes import GERMANY, HOLDER_BLOCK, Scene
+
+NARROWER: Mapping[str, Mapping[str, Any]] = {
+    "kinds": {"virtual": False},
+    "designs": {"design_ids": [2]},
+    "countries": {"countries": [826]},
+    "validity": {"max_validity_months": 36},
+    "conversion": {"auto_conversion": False},
+}
+
+
+@pytest.mark.parametrize("narrower", NARROWER.values(), ids=NARROWER)
+def test_a_card_that_the_programme_would_not_allow_any_more_is_told_again(
+    scene: Scene, narrower: Mapping[str, Any]
+) -> None:
+    programme = {"design_ids": [1, 2], "auto_conversion": True}
+    manager = setups.manager(
+        card_programmes=[setups.card_programme(**programme)],
+        credentials=[setups.credential("app", modes=setups.PLAIN, allow_plain=True)],
+    )
+    (plan,) = setups.loaded(scene.hub, manager)
+    scene.secrets["app"] = asdict(plan.secrets["app"])
+    members = of_new_card(card_program_id=1, card_design_id=1, card_validity_period=48, auto_conversion=1)
+    members |= {"card_country_ison": GERMANY, "holder_limit_group_id": 3, "request_reference_id": scene.reference()}
+    members |= HOLDER_BLOCK
+    first = scene.of_caller("app").do("createCard", **members)
+    setups.loaded(scene.hub, manager | {"card_programmes": [setups.card_programme(**programme | narrower)]})
+
+    later = scene.apart(days=1 / 24).of_caller("app")
+    repeat, another = (
+        later.do("createCard", **members),
+        later.do("createCard", **members | {"request_reference_id": scene.reference()}),
+    )
+
+    assert (first.status, repeat.duplicated, repeat.data) == ("success", 1, first.data)
+    assert another.status_code == 2005

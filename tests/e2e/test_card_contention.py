@@ -1,0 +1,67 @@
+"""Many requests at once to the card API of the running stack: a reference is carried out once, every miss counts."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from typing import Any
+
+import pytest
+import requests
+
+from tests.cards.cases import of_new_card
+from tests.cards.scenes import DELIVERY, EUR, HOLDER_BLOCK, PIN
+from tests.e2e.parties import at_once
+
+pytestmark = pytest.mark.e2e
+
+MANY = 50
+
+
+class ProgrammeManager:
+    """A caller of the card API who may do everything."""
+
+    def __init__(self, stack: dict[str, Any]) -> None:
+        self._base = stack["base_url"]
+        self._credentials = stack["programme"]["credentials"]["full"]
+
+    def post(self, path: str, action: str, **members: Any) -> requests.Response:
+        body = {**self._credentials, "action": action, "api_version": "1.2", **members}
+        with requests.Session() as session:
+            session.trust_env = False
+            return session.post(self._base + path, json=body, timeout=60)
+
+    def data(self, action: str, **members: Any) -> Any:
+        answer = self.post("/api", action, **members).json()
+        assert answer["status"] == "success", answer
+        return answer["data"]
+
+
+@pytest.fixture
+def manager(stack: dict[str, Any]) -> ProgrammeManager:
+    return ProgrammeManager(stack)
+
+
+def test_50_identical_cards_are_one_and_everybody_gets_its_answer(manager: ProgrammeManager) -> None:
+    members = of_new_card(request_reference_id=str(uuid.uuid4()), **HOLDER_BLOCK)
+
+    answers = [answer.json() for answer in at_once(MANY, lambda: manager.post("/api", "createCard", **members))]
+
+    assert Counter(answer["status"] for answer in answers) == {"success": MANY}
+    assert Counter(answer["duplicated"] for answer in answers) == {0: 1, 1: MANY - 1}
+    ((card, holder),) = {(answer["data"]["card_id"], answer["data"]["holder_id"]) for answer in answers}
+    assert [each["holder_id"] for each in manager.data("getHolderAccounts", holder_id=holder)] == [holder]
+    assert manager.data("getCardNumber", card_id=card) == {"pan": answers[0]["data"]["pan"]}
+
+
+def test_every_one_of_50_wrong_pins_counts(manager: ProgrammeManager) -> None:
+    made = of_new_card(card_virtual=0, card_pin=PIN, **DELIVERY, **HOLDER_BLOCK)
+    card = manager.data("createCard", **made)["card_id"]
+    manager.data("activateCard", card_id=card)
+    guess = {"card_id": card, "transaction_type": 39, "amount": 0, "currency_ison": EUR, "pin": "0000"}
+
+    answers = at_once(MANY, lambda: manager.post("/simulator", "simulateAuthorization", **guess))
+
+    assert Counter(answer.json()["data"]["response_code"] for answer in answers) == {"55": 2, "75": MANY - 2}
+    shown = manager.data("getCardDetails", card_id=card)
+    assert (shown["invalid_pin_tries"], shown["pin_status"]) == (3, 1)
