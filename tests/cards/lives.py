@@ -23,7 +23,7 @@ DAY = 24 * 3600
 
 PINS = st.sampled_from([PIN, "2580", "8901", "1111", "1234", "4321", "0000"])
 SIMPLE = ("1111", "1234", "4321", "0000")
-TIMES = st.sampled_from([1, 1, 2, 6])
+TIMES = st.sampled_from([1, 2, 6])
 flags = st.booleans()
 
 

@@ -30,11 +30,11 @@ def play(scene: Scene, life: Life, state: str, how: settings) -> None:
 @EACH
 def test_it_lives_as_decided(scene: Scene, life: Life, state: str) -> None:
     """The same few lives every time."""
-    play(scene, life, state, settings(max_examples=10, stateful_step_count=12, derandomize=True))
+    play(scene, life, state, settings(max_examples=8, stateful_step_count=10, derandomize=True))
 
 
 @pytest.mark.faults
 @EACH
 def test_it_lives_long_as_decided(scene: Scene, life: Life, state: str) -> None:
     """Others every time."""
-    play(scene, life, state, settings(max_examples=15, stateful_step_count=50))
+    play(scene, life, state, settings(max_examples=10, stateful_step_count=40))
