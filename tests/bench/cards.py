@@ -133,7 +133,7 @@ SHARES = {
 }
 
 
-def ratio(action: str, share: Share = SHARES[COUNTED], rounds: int = 20) -> float:
+def ratio(action: str, share: Share = SHARES[COUNTED], rounds: int = 80) -> float:
     """A request against ``json.loads`` of its body and ``json.dumps`` of its answer, each at its best of ``rounds``."""
     import app  # noqa: F401 - the function's own settings of the garbage collector
 
@@ -147,7 +147,7 @@ def ratio(action: str, share: Share = SHARES[COUNTED], rounds: int = 20) -> floa
     if not share.decides:
         _decided_before(hub.card_api, action, body)
     with nullcontext() if share.audits else patch.object(log, "audit", _silence):
-        pairs = [(_time(lambda: hub.card_api.answer(body), 50), _time(bare, 200)) for _ in range(rounds)]
+        pairs = [(_time(lambda: hub.card_api.answer(body), 20), _time(bare, 80)) for _ in range(rounds)]
     return min(ours for ours, _ in pairs) / min(bare for _, bare in pairs)
 
 
