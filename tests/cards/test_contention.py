@@ -24,7 +24,7 @@ from tests.cards.contest import MANY, at_once, processes
 from tests.cards.scenes import EUR, GBP, HOLDER_BLOCK, PERSON, PIN, USD, Envelope, MadeCard, Scene
 from tests.world import World
 
-pytestmark = pytest.mark.dynamodb
+pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 
 ACCOUNTS = 100
 """So many accounts a holder may have."""

@@ -29,8 +29,8 @@ def play(scene: Scene, life: Life, state: str, how: settings) -> None:
 
 @EACH
 def test_it_lives_as_decided(scene: Scene, life: Life, state: str) -> None:
-    """The same few lives every time."""
-    play(scene, life, state, settings(max_examples=8, stateful_step_count=10, derandomize=True))
+    """The same few lives every time; many more are a slow proof."""
+    play(scene, life, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
 
 
 @pytest.mark.faults
