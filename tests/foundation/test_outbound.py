@@ -389,7 +389,8 @@ def test_a_flood_of_headers_is_cut_off(behaviour: Callable[[Connection], None], 
 
 def announced(connection: Connection) -> None:
     connection.request()
-    connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 5000001\r\n\r\n" + b"x" * (ANSWER_BYTES + 1))
+    length = ANSWER_BYTES + 1_000_000  # an answer that is read to its end leaves a connection that can be used again
+    connection.send(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n".encode() + b"x" * length)
 
 
 def endless_chunks(connection: Connection) -> None:
