@@ -16,11 +16,8 @@ _MISSING = {
     "product": Status.NO_PRODUCT,
     "design": Status.NO_CARD_DESIGN,
     "fee_group": Status.NO_FEE_GROUP,
-    "limit_group": Status.NO_LIMIT_GROUP,
     "usage_group": Status.NO_USAGE_GROUP,
     "risk_group": Status.NO_RISK_GROUP,
-    "card_programme": Status.NO_PROGRAMME,
-    "account_programme": Status.NO_PROGRAMME,
 }
 
 

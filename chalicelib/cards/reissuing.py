@@ -19,13 +19,10 @@ from chalicelib.cards.catalogue import CardProgramme
 from chalicelib.cards.protocol.card_messages import ReissueCard
 from chalicelib.cards.protocol.states import LOST, NEW, STOLEN
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field, refused_fields
-from chalicelib.cards.protocol.values import NO, YES
+from chalicelib.cards.protocol.values import LONGEST_VALIDITY, NO, YES
 from chalicelib.cards.record import either
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Operation
-
-LONGEST_VALIDITY = 300
-"""Months from now that no expiry passes (specification, Limits)."""
 
 
 @dataclass(frozen=True, slots=True)

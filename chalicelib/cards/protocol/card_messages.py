@@ -41,6 +41,7 @@ from chalicelib.cards.protocol.message import (
     equals,
     given,
 )
+from chalicelib.cards.protocol.values import LONGEST_VALIDITY
 from chalicelib.foundation.problems import Problem
 
 
@@ -91,7 +92,7 @@ class CreateCard(WithHolder, WithEmbossing):
     account_limit_group_id: Id | None = None
     card_usage_group_id: Id | None = None
     card_design_id: Id | None = None
-    card_validity_period: Range[1, 300] | None = None
+    card_validity_period: Range[1, LONGEST_VALIDITY] | None = None
     card_pin: Digits[4] | None = None
     account_id: ExtList[Id] | None = None
     account_owner_id: Beside[Id] | None = None

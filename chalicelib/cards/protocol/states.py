@@ -45,7 +45,7 @@ Rule = Mapping[str, Status | None]
 
 def _unless_final(**others: Status | None) -> Rule:
     """A rule over all states of a card: what is named, and everywhere else but in B it may start."""
-    return {state: Status.FINAL if state == "B" else others.get(state) for state in CARD_STATES}
+    return {state: Status.FINAL if state == BLOCKED else others.get(state) for state in CARD_STATES}
 
 
 def _only_from(states: str) -> Rule:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 API_VERSION = "1.2"
 
+LONGEST_VALIDITY = 300
+"""Months from now that no expiry passes (specification, Limits)."""
+
 YES, NO = 1, 0
 
 HOLDER_TYPES = {0: "personal", 1: "business"}
