@@ -89,7 +89,7 @@ class Programmes:
 
     def set_up(self, manager_id: int) -> SetUp:
         """What stands there now, for the operator's command line; an empty set-up for an unknown programme manager."""
-        return _set_up(manager_id, self._rows(manager_id))
+        return _set_up(manager_id, self._store.rows(TABLE, ("owner", owner(manager_id))))
 
     def _read_again(self, manager_id: int, before: Catalogue | None) -> Catalogue:
         try:
@@ -117,16 +117,6 @@ class Programmes:
             return False
         self._used.add((manager_id, reference))
         return True
-
-    def _rows(self, manager_id: int) -> list[Item]:
-        rows: list[Item] = []
-        after: Item | None = None
-        while True:
-            page = self._store.query(TABLE, ("owner", owner(manager_id)), after=after)
-            rows += page.items
-            after = page.next
-            if after is None:
-                return rows
 
 
 def owner(manager_id: int) -> str:

@@ -69,14 +69,7 @@ def code_key(manager_id: int, code: str) -> Key:
 
 def of_card(store: Store, card_id: int) -> list[WhitelistRule]:
     """All rules of a card."""
-    rows: list[Item] = []
-    after: Item | None = None
-    while True:
-        page = store.query(TABLE, ("owner", f"card#{card_id}"), sort_prefix=("part", _PREFIX), after=after)
-        rows += page.items
-        after = page.next
-        if after is None:
-            return _rules(rows)
+    return _rules(store.rows(TABLE, ("owner", f"card#{card_id}"), sort_prefix=("part", _PREFIX)))
 
 
 def _rules(rows: Iterable[Item]) -> list[WhitelistRule]:

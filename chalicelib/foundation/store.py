@@ -250,6 +250,17 @@ class Store:
         last = answer.get("LastEvaluatedKey")
         return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 
+    def rows(self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str] | None = None) -> list[Item]:
+        """All rows of one partition, page after page, in the order of the sort key: for collections that stay small."""
+        rows: list[Item] = []
+        after: Item | None = None
+        while True:
+            page = self.query(table, partition, sort_prefix=sort_prefix, after=after)
+            rows += page.items
+            after = page.next
+            if after is None:
+                return rows
+
     def scan(self, table: str) -> Iterator[Item]:
         """Every item of a table: for the operator's command line, never on a request's path."""
         request: dict[str, Any] = {"TableName": self._name(table), "ConsistentRead": True}

@@ -27,6 +27,7 @@ from chalicelib.foundation.store import (
     Conflict,
     Delete,
     Item,
+    Page,
     Put,
     Store,
     StoreUnavailable,
@@ -658,3 +659,10 @@ def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:
 
     assert ids <= found
     assert len([name for name, _ in client.calls if name == "scan"]) >= 3
+
+
+def test_all_rows_of_a_partition_come_page_after_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = {None: Page([{"part": "a"}, {"part": "b"}], {"part": "b"}), "b": Page([{"part": "c"}], None)}
+    monkeypatch.setattr(store, "query", lambda *_, after, **__: pages[after and after["part"]])
+
+    assert [row["part"] for row in store.rows("cards", ("owner", "card#1"))] == ["a", "b", "c"]
