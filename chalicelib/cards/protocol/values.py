@@ -14,6 +14,30 @@ PERSONAL, BUSINESS = 0, 1
 
 LIMIT_TYPES = {1: "card", 2: "account", 3: "holder"}
 LIMIT_OF_CARD, LIMIT_OF_ACCOUNT, LIMIT_OF_HOLDER = 1, 2, 3
+PER_TRANSACTION, PER_DAY, PER_WEEK, PER_MONTH, PER_YEAR = 0, 1, 7, 30, 365
+DURATIONS = {
+    PER_TRANSACTION: "a single transaction",
+    PER_DAY: "a UTC day",
+    PER_WEEK: "an ISO week, from Monday on",
+    PER_MONTH: "a month",
+    PER_YEAR: "a year",
+}
+ANY_DEBIT, PURCHASES, CASH, EXTERNAL_DEBITS, MONEY_IN = 0, 1, 2, 3, 4
+LIMIT_CLASSES = {
+    ANY_DEBIT: "everything that takes money",
+    PURCHASES: "purchases",
+    CASH: "cash",
+    EXTERNAL_DEBITS: "external payments out and direct debits",
+    MONEY_IN: "everything that brings money",
+}
+"""``limits_tx_type_id``: the kinds of transactions that an entry of a limit group counts."""
+ANY_REGION, DOMESTIC, WITHIN_REGION, BETWEEN_REGIONS = 0, 1, 2, 3
+REGION_TYPES = {
+    ANY_REGION: "anywhere",
+    DOMESTIC: "in the holder's country",
+    WITHIN_REGION: "in another country of a region that is the holder's, too",
+    BETWEEN_REGIONS: "in a country that has no region in common with the holder's",
+}
 
 KINDS_OF_CARD = {0: "physical", 1: "virtual"}
 VIRTUAL = 1
@@ -70,6 +94,13 @@ TRANSACTION_TYPES = {
     70: "fee",
 }
 """The first two digits of the processing code; from 60 on this project's own."""
+EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT, EXTERNAL_RETURN, FEE = 60, 61, 62, 63, 70
+CREDIT_TYPES = frozenset((2, 20, 21, 22, 26, EXTERNAL_IN))
+"""Those that bring the holder money; a returned payment (63) goes either way, and no limit counts it."""
+PURCHASE_TYPES = frozenset((0, 9, 10, 28))
+CASH_TYPES = frozenset((1, 11, 12))
+ANY_TYPE = 99
+"""In an entry of a fee or limit group: of every transaction type, or every entry mode. Elsewhere 0 stands for any."""
 
 ENTRY_MODES = {
     0: "unknown",
