@@ -1,9 +1,9 @@
-"""Accounts: what cards spend from. Amounts are integers in minor units of the account's currency."""
+"""Accounts: what cards spend from, and their balances. Amounts are integers in minor units of an account's currency."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from boto3.dynamodb.conditions import Attr
 
@@ -11,32 +11,38 @@ from chalicelib.cards.programmes import EntryId
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import Record, present
-from chalicelib.foundation.store import Check
+from chalicelib.foundation.store import Check, Update
 
 
 @dataclass(frozen=True, kw_only=True)
-class Account(Record):
-    """An account. ``settled`` is what was booked, ``held`` what is promised to merchants, ``reserved`` is disputed.
+class Balances(Record):
+    """What the ledger keeps books on.
 
-    ``updated_at`` is the time of its last activity, in Unix seconds.
+    Attributes:
+        settled: what was booked, ``held`` what is promised to others, ``reserved`` what is disputed.
+        updated_at: the time of its last activity, in Unix seconds.
+        status: as ``ACCOUNT_STATES``; the programme, the holder and the groups are ``None`` where there is none.
+        movements: how many rows of the ledger it has; the balances are their sum.
+        last_at: when the last of them was recorded, in Unix milliseconds.
     """
 
-    kind: ClassVar = "account"
-    missing: ClassVar = Status.NO_ACCOUNT
-
-    holder_id: int
     currency: int
-    status: str
-    program_id: int
-    fee_group_id: int
-    risk_group_id: int
     updated_at: int
+    status: str = "A"
+    program_id: int | None = None
+    holder_id: int | None = None
+    fee_group_id: int | None = None
     limit_group_id: int | None = None
-    reason_code: int | None = None
-    note: str | None = None
     settled: int = 0
     held: int = 0
     reserved: int = 0
+    movements: int = 0
+    last_at: int = 0
+
+    @property
+    def owner(self) -> str:
+        """What its rows in the ledger belong to, and its books begin with."""
+        return str(self.place[1]["owner"])
 
     @property
     def available(self) -> int:
@@ -45,6 +51,47 @@ class Account(Record):
     @property
     def is_empty(self) -> bool:
         return self.settled == self.held == self.reserved == 0
+
+    def require(self, action: str) -> None:
+        """Raises: Refused, when the account's status does not let the action pass."""
+        status = ACCOUNT_RULES[action][self.status]
+        if status is not None:
+            raise Refused(status)
+
+    def moved(self, at: int, *, settled: int, held: int, reserved: int) -> Self:
+        """It after one more movement, which is recorded at ``at`` (Unix milliseconds) or just after the last one."""
+        recorded = max(at, self.last_at + 1)
+        return replace(
+            self,
+            settled=self.settled + settled,
+            held=self.held + held,
+            reserved=self.reserved + reserved,
+            movements=self.movements + 1,
+            last_at=recorded,
+            updated_at=max(recorded // 1000, self.updated_at),
+        )
+
+    def moving(self, moved: Self, write_id: str) -> Update:
+        """The write that has it stand as ``moved``; it fails if somebody else was first."""
+        names = ("settled", "held", "reserved", "movements", "last_at", "updated_at")
+        return self.changing(write_id, **{name: getattr(moved, name) for name in names})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account(Balances):
+    """An account of a holder."""
+
+    kind: ClassVar = "account"
+    missing: ClassVar = Status.NO_ACCOUNT
+
+    holder_id: int
+    status: str
+    program_id: int
+    fee_group_id: int
+    risk_group_id: int
+    reason_code: int | None = None
+    note: str | None = None
+    address_ids: frozenset[int] | None = None
 
     @property
     def uses(self) -> list[EntryId]:
@@ -56,12 +103,6 @@ class Account(Record):
             "limit_group": self.limit_group_id,
         }
         return [*present(named).items()]
-
-    def require(self, action: str) -> None:
-        """Raises: Refused, when the account's status does not let the action pass."""
-        status = ACCOUNT_RULES[action][self.status]
-        if status is not None:
-            raise Refused(status)
 
     def staying_live(self) -> Check:
         """The condition that the account still takes new cards."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -23,13 +23,15 @@ R = TypeVar("R", bound=Record)
 class Outcome:
     """What a flow decided: the answer's data, what is written with it, and the entries of the programme it uses.
 
-    ``beside`` are members of the envelope that stand beside the data.
+    ``beside`` are members of the envelope that stand beside the data. With ``asks`` the answer is not known yet: when
+    the operations are written, it asks a provider, writes what came of it, and tells the answer; it may be called once.
     """
 
     data: Any = ()
     operations: Sequence[Operation] = ()
     uses: Sequence[EntryId] = ()
     beside: Mapping[str, Any] = field(default_factory=dict)
+    asks: Callable[[], str] | None = None
 
 
 class RefusedWith(Refused):
@@ -47,6 +49,7 @@ class Call:
     Attributes:
         request: its fields, checked.
         level: records above it do not exist for the caller.
+        at: the time in Unix milliseconds.
         claim: with a ``request_reference_id``, where repeats find the answer.
         write_id: names this attempt in the records that it writes.
         has_looked: whether the claim was read.
@@ -59,10 +62,15 @@ class Call:
     credential: Credential
     catalogue: Catalogue
     level: int
-    now: int
+    at: int
     claim: Claim | None = None
     write_id: str = field(default_factory=new_id)
     has_looked: bool = False
+
+    @property
+    def now(self) -> int:
+        """The time in Unix seconds."""
+        return self.at // 1000
 
     @property
     def manager_id(self) -> int:

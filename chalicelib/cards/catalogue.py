@@ -1,15 +1,20 @@
 """What an operator sets up for a programme manager: programmes, products, designs, groups, rates. Pure data.
 
 Every entry has an ``id``, unique among those of its kind and programme manager. Where an entry names others, it names
-them by id, and the first of a list is the default. Currencies and countries are ISO numeric codes.
+them by id, and the first of a list is the default. Currencies and countries are ISO numeric codes, amounts are in minor
+units.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from decimal import Decimal
 from typing import Any
+
+from chalicelib.cards.protocol.values import ANY_DEBIT, ANY_REGION, ANY_TYPE
+
+HIGHEST_MCC = 9999
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +36,83 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of fees, of usage rules or of risk rules."""
+    """A group of usage rules or of risk rules."""
 
     id: int
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Countries that fees and limits treat alike. A country may be in several regions."""
+
+    id: int
+    name: str
+    countries: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FeeEntry:
+    """A price, and what it is the price of. Of the entries of one code, the first that matches is charged.
+
+    ``fixed``, ``minimum`` and ``maximum`` are in ``currency``. Without ``country`` and ``region`` it is for any.
+    ``updated_at``: when an operator last changed it, in Unix seconds.
+    """
+
+    code: str
+    title: str
+    _: KW_ONLY
+    transaction_type: int = ANY_TYPE
+    entry_mode: int = ANY_TYPE
+    mcc_low: int = 0
+    mcc_high: int = HIGHEST_MCC
+    fixed: int | None = None
+    percent: Decimal | None = None
+    currency: int
+    country: int | None = None
+    region: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    blended: bool = False
+    updated_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FeeGroup:
+    """A group of fees, in the order in which they are looked at."""
+
+    id: int
+    name: str
+    entries: tuple[FeeEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LimitEntry:
+    """How many transactions, how much and in how many countries there may be within a duration.
+
+    ``amount`` is in ``amount_currency``; ``currency`` is that of the transactions. 0 stands for any country, region,
+    currency and type of region. ``updated_at``: when an operator last changed it, in Unix seconds.
+    """
+
+    id: int
+    name: str | None = None
+    _: KW_ONLY
+    count: int | None = None
+    amount: int | None = None
+    country_count: int | None = None
+    amount_currency: int
+    duration: int
+    transaction_type: int = ANY_TYPE
+    entry_mode: int = ANY_TYPE
+    transaction_class: int = ANY_DEBIT
+    holder_country: int = 0
+    holder_region: int = 0
+    transaction_region: int = 0
+    region_type: int = ANY_REGION
+    currency: int = 0
+    mcc_low: int = 0
+    mcc_high: int = HIGHEST_MCC
+    updated_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +122,7 @@ class LimitGroup:
     id: int
     name: str
     limit_type: int
+    entries: tuple[LimitEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +134,22 @@ class ShippingMethod:
 
 
 @dataclass(frozen=True, slots=True)
+class SpecialAccountEntry:
+    """An account of the programme manager's own, which no holder has; ``country`` is that of its addresses."""
+
+    id: int
+    name: str
+    currency: int
+    country: int
+    access_level: int
+
+
+@dataclass(frozen=True, slots=True)
 class AccountProgramme:
-    """What accounts are made with. Without ``limit_group_ids`` an account has no limit group."""
+    """What accounts are made with. Without ``limit_group_ids`` an account has no limit group.
+
+    ``conversion_fee_blended`` says whether the fee of a conversion is part of a transaction's amount.
+    """
 
     id: int
     name: str
@@ -68,6 +161,7 @@ class AccountProgramme:
     risk_group_ids: tuple[int, ...]
     holder_limit_group_id: int | None
     country_change: bool
+    conversion_fee_blended: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,42 +202,70 @@ class CardProgramme:
     auto_conversion: bool
 
 
-Entry = CardProgramme | AccountProgramme | Product | Design | Group | LimitGroup | ShippingMethod
+Entry = (
+    CardProgramme
+    | AccountProgramme
+    | Product
+    | Design
+    | Region
+    | FeeGroup
+    | LimitGroup
+    | Group
+    | ShippingMethod
+    | SpecialAccountEntry
+)
+GroupEntry = FeeEntry | LimitEntry
 
 KINDS: Mapping[str, type[Entry]] = {
     "product": Product,
     "design": Design,
-    "fee_group": Group,
+    "region": Region,
+    "fee_group": FeeGroup,
     "limit_group": LimitGroup,
     "usage_group": Group,
     "risk_group": Group,
     "shipping_method": ShippingMethod,
+    "special_account": SpecialAccountEntry,
     "account_programme": AccountProgramme,
     "card_programme": CardProgramme,
 }
 """The kinds of entries; those that name others come after them."""
+_ENTRIES: Mapping[type[Any], type[GroupEntry]] = {FeeGroup: FeeEntry, LimitGroup: LimitEntry}
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How much of a currency one unit of another is worth, in whole units, and what a conversion costs beside it."""
+
+    base: Decimal
+    markup_percent: Decimal
+
+
+_SAME_CURRENCY = Rate(Decimal(1), Decimal(0))
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """One programme manager's set-up; the entries of each kind by their ids, in ascending order.
 
-    ``rates`` are exchange rates: how much of the second currency one unit of the first is worth, in whole units.
-    Outside production every BIN begins with one of ``test_bins``.
+    ``rates`` are exchange rates, by the currency that is converted and the one that it is converted into. Outside
+    production every BIN begins with one of ``test_bins``.
     """
 
     manager_id: int
     name: str
     currencies: tuple[int, ...] = ()
     test_bins: tuple[str, ...] = ()
-    rates: Mapping[tuple[int, int], Decimal] = field(default_factory=dict)
+    rates: Mapping[tuple[int, int], Rate] = field(default_factory=dict)
     products: Mapping[int, Product] = field(default_factory=dict)
     designs: Mapping[int, Design] = field(default_factory=dict)
-    fee_groups: Mapping[int, Group] = field(default_factory=dict)
+    regions: Mapping[int, Region] = field(default_factory=dict)
+    fee_groups: Mapping[int, FeeGroup] = field(default_factory=dict)
     limit_groups: Mapping[int, LimitGroup] = field(default_factory=dict)
     usage_groups: Mapping[int, Group] = field(default_factory=dict)
     risk_groups: Mapping[int, Group] = field(default_factory=dict)
     shipping_methods: Mapping[int, ShippingMethod] = field(default_factory=dict)
+    special_accounts: Mapping[int, SpecialAccountEntry] = field(default_factory=dict)
     account_programmes: Mapping[int, AccountProgramme] = field(default_factory=dict)
     card_programmes: Mapping[int, CardProgramme] = field(default_factory=dict)
 
@@ -157,17 +279,44 @@ class Catalogue:
         for kind in KINDS:
             yield from ((kind, entry) for entry in self.of(kind).values())
 
+    def rate(self, of: int, to: int) -> Rate | None:
+        """The rate from a currency to another, 1 without a markup for the same one; ``None`` where there is none."""
+        return _SAME_CURRENCY if of == to else self.rates.get((of, to))
 
-def members(entry: Entry) -> dict[str, Any]:
-    """An entry as plain data; what it does not have is left out."""
-    values = {each.name: getattr(entry, each.name) for each in fields(entry)}
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    return {name: value for name, value in plain.items() if value is not None}
+    def regions_of(self, country: int) -> frozenset[int]:
+        """The ids of the regions that a country is in."""
+        return frozenset(region.id for region in self.regions.values() if country in region.countries)
+
+
+def members(entry: Entry | GroupEntry) -> dict[str, Any]:
+    """An entry as plain data, decimal numbers as text; what it does not have is left out."""
+    values = {each.name: _plain(getattr(entry, each.name)) for each in fields(entry)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def entry(kind: str, plain: Mapping[str, Any]) -> Entry:
     """The entry that ``members`` gave; what is beside them in ``plain`` is not looked at."""
-    made = KINDS[kind]
-    values = {each.name: plain.get(each.name) for each in fields(made)}
-    as_made: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    return made(**as_made)
+    made: Entry = _made(KINDS[kind], plain)
+    return made
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Decimal):
+        return str(value)
+    return members(value) if isinstance(value, GroupEntry) else value
+
+
+def _made(made: type[Any], plain: Mapping[str, Any]) -> Any:
+    """What was kept before a member existed has the member's default."""
+    there = [each.name for each in fields(made) if each.name in plain or each.default is MISSING]
+    return made(**{name: _read(made, name, plain.get(name)) for name in there})
+
+
+def _read(made: type[Any], name: str, value: Any) -> Any:
+    if name == "percent" and value is not None:
+        return Decimal(value)
+    if name == "entries":
+        return tuple(_made(_ENTRIES[made], each) for each in value)
+    return tuple(value) if isinstance(value, list) else value

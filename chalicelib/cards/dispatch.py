@@ -9,7 +9,7 @@ it gets the first one's answer, or decides anew on what stands there now.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from chalicelib.cards import disclosure, envelope
 from chalicelib.cards.call import Call, Outcome, RefusedWith
 from chalicelib.cards.credentials import Credential, Credentials
-from chalicelib.cards.idempotency import Claim, References, Repeated
+from chalicelib.cards.idempotency import Claim, References, Repeated, Unanswered
 from chalicelib.cards.programmes import EntryGone, Programmes
 from chalicelib.cards.protocol.actions import Action, Flow
 from chalicelib.cards.protocol.card_fields import ANSWERED
@@ -25,14 +25,17 @@ from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
 
 BODY_BYTES = 1_000_000
 PATIENCE_SECONDS = 10
 """So long a request decides anew while others change what it stands on."""
+WAITING_SECONDS = 5
+"""So long a repeat waits for the answer to the request that it repeats."""
 _ATTEMPTS = 40
+_LOOKS = 30
 _LEVELS = ("access_level", "holder_access_level")
 _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 
@@ -104,16 +107,21 @@ class Dispatch:
 
     def _carried_out(self, credential: Credential, action: Action, request: Request, claim: Claim | None) -> str:
         """Decide and write, anew while others are in the way. Raises: Refused, Repeated, StoreError."""
-        deadline = self.clock.time() + PATIENCE_SECONDS
+        started = self.clock.time()
         for attempt in count():
             call = self._call(credential, action, request, claim)
             try:
-                return self._attempt(call)
+                answer = self._attempt(call)
+                break
             except (ConditionFailed, EntryGone, Conflict):
-                if attempt + 1 >= _ATTEMPTS or self.clock.time() >= deadline:
+                if attempt + 1 >= _ATTEMPTS or self.clock.time() >= started + PATIENCE_SECONDS:
                     raise Refused(Status.CONFLICT) from None
                 self.store.wait(min(attempt, 4))
-        raise AssertionError("unreachable")
+            except Unanswered:
+                if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:
+                    raise Refused(Status.IN_PROGRESS) from None
+                self.store.wait(4)
+        return answer if isinstance(answer, str) else answer()
 
     def _call(self, credential: Credential, action: Action, request: Request, claim: Claim | None) -> Call:
         level = credential.access_level
@@ -127,12 +135,15 @@ class Dispatch:
             credential=credential,
             catalogue=self.programmes.catalogue(credential.manager_id),
             level=level,
-            now=self.clock.time(),
+            at=milliseconds(self.clock),
             claim=claim,
         )
 
-    def _attempt(self, call: Call) -> str:
-        """One attempt. Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first."""
+    def _attempt(self, call: Call) -> str | Callable[[], str]:
+        """One attempt: the answer, or what finds it out now that everything is written.
+
+        Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first; Unanswered.
+        """
         try:
             outcome: Outcome = self._method(call.action)(call)
         except Refused as refusal:
@@ -144,6 +155,9 @@ class Dispatch:
                 self._look_again(call.claim, call.now)  # a repeat comes before what is wrong with it now
             return answer
         self.programmes.mark_used(call.catalogue, outcome.uses)
+        if outcome.asks is not None:
+            self._write(call, outcome.operations, None, None)
+            return outcome.asks
         answer = envelope.success(call.action, outcome.data, outcome.beside)
         kept, whole = answer, None
         if call.action.seals and call.claim is not None:
@@ -152,8 +166,8 @@ class Dispatch:
         _audit(call.credential, call.request, outcome.data)
         return answer
 
-    def _write(self, call: Call, operations: Sequence[Operation], answer: str, whole: str | None) -> None:
-        """Write what was decided, together with the claim.
+    def _write(self, call: Call, operations: Sequence[Operation], answer: str | None, whole: str | None) -> None:
+        """Write what was decided, together with the claim, which waits for an answer where there is none yet.
 
         Raises:
             Repeated, Refused: another request with the reference was first.
@@ -161,8 +175,7 @@ class Dispatch:
         """
         claim, all_operations = call.claim, [*operations]
         if claim is not None:
-            kept = None if call.action.effect == "reveal" else answer
-            claiming = self.references.keeping(claim, kept, whole, call.now)
+            claiming = self._claiming(call, claim, answer, whole)
             if not operations:
                 return self._claim_alone(claim, call.now, claiming[0])
             all_operations = [*claiming, *operations]
@@ -176,6 +189,12 @@ class Dispatch:
             if not (failure.repeated and _is_own(call, failure)):
                 raise
         return None
+
+    def _claiming(self, call: Call, claim: Claim, answer: str | None, whole: str | None) -> list[Put]:
+        if answer is None:
+            return [self.references.beginning(claim, call.now)]
+        kept = None if call.action.effect == "reveal" else answer
+        return self.references.keeping(claim, kept, whole, call.now)
 
     def _claim_alone(self, claim: Claim, now: int, put: Put) -> None:
         """Claim a reference that nothing else is written with."""

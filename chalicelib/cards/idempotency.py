@@ -2,7 +2,7 @@
 
 The claim is an item of the effect's own transaction. It keeps the answer, sealed, for 30 days. Where the answer has
 card data, the claim keeps it without them, and a second item keeps it whole for a day, for a credential that still gets
-to see card data in the same way.
+to see card data in the same way. Where the answer depends on a provider, the claim waits for it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from boto3.dynamodb.conditions import Attr
+from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.cards.card_data import CardData
 from chalicelib.cards.protocol.status_codes import Refused, Status
@@ -51,6 +51,10 @@ class Repeated(Exception):
         super().__init__("the request was carried out before")
 
 
+class Unanswered(Exception):
+    """The request is being carried out: its provider has not answered, or what it answered is not written yet."""
+
+
 class References:
     """Makes the writes that claim a reference and keep its answer, and finds them again."""
 
@@ -73,6 +77,7 @@ class References:
 
         Raises:
             Repeated: it was carried out before.
+            Unanswered: it is being carried out.
             Refused: the reference was used with another body.
             Conflict: it is being written: of what belongs together only one item was seen.
         """
@@ -81,6 +86,8 @@ class References:
             return
         if item["fingerprint"] != claim.fingerprint:
             raise Refused(Status.REFERENCE_REUSED)
+        if item.get("unanswered"):
+            raise Unanswered
         if item.get("whole_until", 0) > now and item["view"] == claim.view:
             whole = next((each for each in rest if each and each["attempt"] == item["attempt"]), None)
             if whole is None:
@@ -95,16 +102,33 @@ class References:
         ``answer`` is what repeats get, for a day ``whole`` in its place if there is one; without an answer they are
         carried out again.
         """
-        item: Item = {"claim": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt}
-        item |= {"expires_at": now + KEPT}
+        item = _claimed(claim, now)
         item |= {"again": True} if answer is None else {"answer": self._vault.seal(answer, claim.name)}
-        first = absent("claim") | Attr("expires_at").lte(now)
+        first = _unclaimed(now)
         if whole is None:
             return [Put(TABLE, item, first)]
         until = now + CARD_DATA_KEPT
         sealed = self._vault.seal(whole, _whole(claim))
         kept = {"claim": _whole(claim), "attempt": claim.attempt, "answer": sealed, "expires_at": until}
         return [Put(TABLE, item | {"whole_until": until, "view": claim.view}, first), Put(TABLE, kept)]
+
+    def beginning(self, claim: Claim, now: int) -> Put:
+        """The write that claims the reference before the answer is known; it fails for all requests but the first."""
+        return Put(TABLE, _claimed(claim, now) | {"unanswered": True}, _unclaimed(now))
+
+    def answering(self, claim: Claim, answer: str, now: int) -> Put:
+        """The write that gives a claim its answer; it fails if the claim is another request's, or has one."""
+        waiting = Attr("attempt").eq(claim.attempt) & Attr("unanswered").exists()
+        return Put(TABLE, _claimed(claim, now) | {"answer": self._vault.seal(answer, claim.name)}, waiting)
+
+
+def _claimed(claim: Claim, now: int) -> Item:
+    kept = {"claim": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt}
+    return kept | {"expires_at": now + KEPT}
+
+
+def _unclaimed(now: int) -> ConditionBase:
+    return absent("claim") | Attr("expires_at").lte(now)
 
 
 def _whole(claim: Claim) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
-from chalicelib.cards.catalogue import KINDS, Catalogue, Entry, entry
+from chalicelib.cards.catalogue import KINDS, Catalogue, Entry, Rate, entry
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.parallel import together
@@ -139,7 +139,7 @@ def head_members(catalogue: Catalogue) -> dict[str, Any]:
         "name": catalogue.name,
         "currencies": list(catalogue.currencies),
         "test_bins": list(catalogue.test_bins),
-        "rates": {f"{source}/{target}": str(rate) for (source, target), rate in catalogue.rates.items()},
+        "rates": {f"{source}/{target}": _kept(rate) for (source, target), rate in catalogue.rates.items()},
     }
 
 
@@ -168,6 +168,17 @@ def _set_up(manager_id: int, rows: Iterable[Item]) -> SetUp:
     return SetUp(catalogue, head.get("revision", 0), frozenset(used), credentials)
 
 
-def _rates(kept: Mapping[str, str]) -> dict[tuple[int, int], Decimal]:
+def _kept(rate: Rate) -> dict[str, str]:
+    return {"base": str(rate.base), "markup_percent": str(rate.markup_percent)}
+
+
+def _rates(kept: Mapping[str, Any]) -> dict[tuple[int, int], Rate]:
     pairs = ((key.split("/"), rate) for key, rate in kept.items())
-    return {(int(source), int(target)): Decimal(rate) for (source, target), rate in pairs}
+    return {(int(source), int(target)): _rate(rate) for (source, target), rate in pairs}
+
+
+def _rate(kept: Mapping[str, str] | str) -> Rate:
+    """A rate that is only text was kept before there were markups."""
+    if isinstance(kept, str):
+        return Rate(Decimal(kept), Decimal(0))
+    return Rate(Decimal(kept["base"]), Decimal(kept["markup_percent"]))

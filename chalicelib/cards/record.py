@@ -1,7 +1,7 @@
 """What holders, accounts and cards have in common: where they stand, who sees them, and how they are changed.
 
-A record is one item of the table of the cards. It belongs to a programme manager, has an access level, and a version
-that every change is conditioned on. ``written_by`` names the attempt that wrote it last.
+A record is one item, of the table of the cards unless its kind names another. It belongs to a programme manager, has
+an access level, and a version that every change is conditioned on. ``written_by`` names the attempt that wrote it last.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class Record:
 
     kind: ClassVar[str]
     missing: ClassVar[Status]
+    table: ClassVar[str] = TABLE
 
     id: int
     manager_id: int
@@ -35,7 +36,12 @@ class Record:
 
     @classmethod
     def key(cls, number: int) -> Key:
-        return TABLE, {"owner": f"{cls.kind}#{number}", "part": cls.kind}
+        return cls.table, {"owner": f"{cls.kind}#{number}", "part": cls.kind}
+
+    @property
+    def place(self) -> Key:
+        """Where this record stands."""
+        return self.key(self.id)
 
     @classmethod
     def from_item(cls: type[R], item: Item) -> R:
@@ -43,17 +49,17 @@ class Record:
 
     def making(self, write_id: str) -> Put:
         """The write that makes the record; it fails if one stands there."""
-        return Put(TABLE, {**self.key(self.id)[1], **present(vars(self)), "written_by": write_id}, absent("owner"))
+        table, key = self.place
+        return Put(table, {**key, **present(vars(self)), "written_by": write_id}, absent("owner"))
 
     def unchanged(self) -> Check:
         """The condition that the record is still as it was read."""
-        return Check(*self.key(self.id), Attr("version").eq(self.version))
+        return Check(*self.place, Attr("version").eq(self.version))
 
     def changing(self, write_id: str, **members: Any) -> Update:
         """The write that sets members, and removes those that are ``None``; it fails if somebody else was first."""
         return Update(
-            TABLE,
-            self.key(self.id)[1],
+            *self.place,
             set=present(members) | {"written_by": write_id},
             remove=[name for name, value in members.items() if value is None],
             add={"version": 1},

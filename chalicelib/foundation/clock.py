@@ -52,6 +52,11 @@ class ManualClock:
         return self._seconds
 
 
+def milliseconds(clock: Clock) -> int:
+    """The clock's time in Unix milliseconds."""
+    return int(clock.now().timestamp() * 1000)
+
+
 def timestamp(seconds: int) -> str:
     """Unix seconds as ``YYYY-MM-DDTHH:MM:SS+00:00``, the 25 characters used on every interface."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

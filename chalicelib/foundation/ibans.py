@@ -34,6 +34,14 @@ def is_iban(number: str) -> bool:
     return country.check is None or country.check(account)
 
 
+def make_iban(country: str, bban: str) -> str:
+    """The IBAN of a country's account number in capitals and digits: its check digits are computed (ISO 13616).
+
+    Whether the account number is one of the country's, ``is_iban`` tells.
+    """
+    return f"{country}{98 - int(_digits(bban + country)) * 100 % 97:02}{bban}"
+
+
 class _Country(NamedTuple):
     """How IBANs of a country are written, its letters as digits, and the check of account numbers that it has."""
 

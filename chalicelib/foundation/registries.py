@@ -1,4 +1,7 @@
-"""Codes of ISO 4217 and ISO 3166-1, from pycountry: the registry is large and few requests need it."""
+"""Codes of ISO 4217 and ISO 3166-1, from pycountry, and minor units of currencies, from iso4217.
+
+Both registries are large and few requests need them. Only the second has ISO's own table with its minor units.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,18 @@ def currency_numbers() -> dict[int, str]:
     import pycountry
 
     return {int(currency.numeric): currency.alpha_3 for currency in pycountry.currencies}
+
+
+@cache
+def minor_units() -> dict[int, int]:
+    """How many decimals the currencies of ISO 4217 have, by numeric code: 2 for 978, the euro.
+
+    What has no minor units, such as gold and the code for tests, is left out: amounts of it cannot be written down.
+    """
+    from iso4217 import Currency
+
+    decimals = ((currency.number, currency.exponent) for currency in Currency)
+    return {number: exponent for number, exponent in decimals if exponent is not None}
 
 
 @cache

@@ -79,6 +79,8 @@ def show(
 ) -> Report:
     """List the programme managers, or show what one is set up with, what of it is in use, and its credentials.
 
+    With --json it shows every member, the entries of fee and limit groups among them.
+
     \b
     Examples:
       python -m infra.admin programme show
@@ -167,8 +169,14 @@ def _lines(plan: Plan) -> str:
     lines = [f"Programme manager {plan.catalogue.manager_id}, {plan.catalogue.name}:"]
     for change in plan.changes:
         lines.append(f"  {_SIGNS[change.what]} {change.title}")
-        lines += [f"      {name}: {before} -> {after}" for name, (before, after) in change.differences.items()]
+        lines += [f"      {name}: {_said(was)} -> {_said(new)}" for name, (was, new) in change.differences.items()]
     return "\n".join(lines if plan.changes else [*lines, "  nothing to change"])
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {each}" for name, each in value.items())
+    return "nothing" if value is None else str(value)
 
 
 def _secrets(plan: Plan) -> str:
@@ -218,10 +226,12 @@ def _credentials(hub: Hub, found: SetUp) -> list[dict[str, Any]]:
 def _described(data: dict[str, Any]) -> str:
     manager = dict(data["manager"])
     entries = {kind: manager.pop(f"{kind}s", []) for kind in KINDS}
-    rates = [f"{pair} {rate}" for pair, rate in manager["rates"].items()]
+    rates = [f"{pair} {_said(rate)}" for pair, rate in manager["rates"].items()]
     parts = [listing(manager | {"rates": rates})]
     for kind, rows in entries.items():
         if rows:
-            parts.append(f"{kind.replace('_', ' ').capitalize()}s\n{table(rows, ('id', 'name', 'in_use'))}")
+            counted = [{**row, "entries": len(row["entries"])} if "entries" in row else row for row in rows]
+            columns = ("id", "name", "entries", "in_use") if "entries" in rows[0] else ("id", "name", "in_use")
+            parts.append(f"{kind.replace('_', ' ').capitalize()}s\n{table(counted, columns)}")
     parts += [f"Credential\n{listing(each)}" for each in data["credentials"]]
     return "\n\n".join(parts)

@@ -11,23 +11,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from boto3.dynamodb.conditions import Attr
+from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.bootstrap import Hub
 from chalicelib.cards import credentials
-from chalicelib.cards.catalogue import KINDS, Catalogue, members
+from chalicelib.cards.catalogue import KINDS, Catalogue, Entry, members
 from chalicelib.cards.credentials import Credential, Rights, Secret, new_secret
 from chalicelib.cards.programmes import SetUp, entry_key, head_key, head_members
 from chalicelib.foundation import signatures
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.store import ConditionFailed, Delete, Item, Operation, Put, Update, absent
+from infra.programme import differences
+from infra.programme.dating import dated
 from infra.programme.file import Wanted
 
 TOGETHER = 99
 """A transaction holds a hundred operations, and the head is one of them."""
 MANAGER, CREDENTIAL = "programme_manager", "credential"
 
-_UNUSED = Attr("used").not_exists()
+_THERE, _UNUSED = Attr("owner").exists(), Attr("used").not_exists()
+_STAYS = {"limit_group": "limit_type", "special_account": "currency"}
+"""The members that do not change any more once an entry is used."""
 What = Literal["add", "change", "remove"]
 
 
@@ -45,7 +49,7 @@ class LoadedMeanwhile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One difference. ``differences`` are the members that change, each as it is and as it is to be."""
+    """One difference. ``differences`` are the members that change, as the module of that name has them."""
 
     what: What
     kind: str
@@ -62,8 +66,8 @@ class Change:
 
     @property
     def needs_unused(self) -> bool:
-        """Whether it must not be in use: what is removed, and a limit group that becomes one of another type."""
-        return self.kind in KINDS and (self.what == "remove" or "limit_type" in self.differences)
+        """Whether it must not be in use: what is removed, and what becomes something else (a limit group's type)."""
+        return self.kind in KINDS and (self.what == "remove" or _STAYS.get(self.kind) in self.differences)
 
     @property
     def goes_before(self) -> bool:
@@ -144,14 +148,15 @@ def load(hub: Hub, wanted: Iterable[Wanted]) -> list[Plan]:
 
 def _planned(hub: Hub, wanted: Wanted) -> Plan:
     found = hub.programmes.set_up(wanted.catalogue.manager_id)
-    held = hub.credentials.read(found.credentials)
+    held, now = hub.credentials.read(found.credentials), hub.clock.time()
     secrets = {name: new_secret(with_access_key=True) for name in wanted.rights if name not in held}
+    catalogue = dated(found.catalogue, wanted.catalogue, now)
     changes = [
-        *_of_head(found, wanted.catalogue),
-        *_of_entries(found.catalogue, wanted.catalogue),
-        *_of_credentials(found, held, wanted, secrets, hub.clock.time()),
+        *_of_head(found, catalogue),
+        *_of_entries(found.catalogue, catalogue),
+        *_of_credentials(found, held, wanted, secrets, now),
     ]
-    return Plan(found, wanted.catalogue, changes, secrets)
+    return Plan(found, catalogue, changes, secrets)
 
 
 def _of_head(found: SetUp, wanted: Catalogue) -> Iterator[Change]:
@@ -159,7 +164,7 @@ def _of_head(found: SetUp, wanted: Catalogue) -> Iterator[Change]:
     if not found.revision:
         yield Change("add", MANAGER, wanted.manager_id, wanted.name)
     elif before != after:
-        yield Change("change", MANAGER, wanted.manager_id, wanted.name, (), _differences(before, after))
+        yield Change("change", MANAGER, wanted.manager_id, wanted.name, (), differences.of_heads(before, after))
 
 
 def _of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[Change]:
@@ -171,19 +176,20 @@ def _of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[Change]:
         if before is None:
             put = Put(table, {**key, **members(entry)}, absent("owner"))
             yield Change("add", kind, number, entry.name, (put,))
-        elif different := _differences(members(before), members(entry)):
-            yield Change("change", kind, number, entry.name, (_changed(table, key, different),), different)
+        elif different := differences.of_entries(before, entry):
+            changed = _changed(table, key, before, entry, _UNUSED if _STAYS.get(kind) in different else _THERE)
+            yield Change("change", kind, number, entry.name, (changed,), different)
     for (kind, number), entry in here.items():
         if (kind, number) not in there:
             deleted = Delete(*entry_key(found.manager_id, kind, number), _UNUSED)
             yield Change("remove", kind, number, entry.name, (deleted,))
 
 
-def _changed(table: str, key: Item, different: Mapping[str, tuple[Any, Any]]) -> Update:
+def _changed(table: str, key: Item, before: Entry, entry: Entry, condition: ConditionBase) -> Update:
     """What changes an entry and leaves alone whether it is used."""
+    different = differences.of_members(members(before), members(entry))
     new = {name: after for name, (_, after) in different.items() if after is not None}
-    gone = [name for name in different if name not in new]
-    return Update(table, key, new, gone, condition=_UNUSED if "limit_type" in different else Attr("owner").exists())
+    return Update(table, key, new, [name for name in different if name not in new], condition=condition)
 
 
 def _of_credentials(
@@ -194,19 +200,13 @@ def _of_credentials(
         if name in secrets:
             made = credentials.adding(manager_id, name, rights, secrets[name], now)
             yield Change("add", CREDENTIAL, name, name, tuple(made))
-        elif different := _differences(spoken(held[name].rights), spoken(rights)):
+        elif different := differences.of_members(spoken(held[name].rights), spoken(rights)):
             changed = credentials.changing(found.credentials[name], rights)
             yield Change("change", CREDENTIAL, name, name, (changed,), different)
     for name, digest in sorted(found.credentials.items()):
         if name not in wanted.rights:
             ended = credentials.ending(manager_id, name, digest)
             yield Change("remove", CREDENTIAL, name, name, tuple(ended))
-
-
-def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    names = dict.fromkeys([*before, *after])
-    pairs = {name: (before.get(name), after.get(name)) for name in names}
-    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
 def spoken(rights: Rights) -> dict[str, Any]:

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from chalicelib.cards.catalogue import HIGHEST_MCC
+from chalicelib.cards.protocol.values import (
+    ANY_DEBIT,
+    ANY_REGION,
+    ANY_TYPE,
+    DURATIONS,
+    ENTRY_MODES,
+    LIMIT_CLASSES,
+    REGION_TYPES,
+    TRANSACTION_TYPES,
+)
 from chalicelib.foundation.registries import country_numbers, currency_numbers
 
 ALL = "all"
+ENTRIES = 100
+"""So many entries a group may have: it is one item, and so are the counters of all its limits."""
 
 
 def _printable(text: str) -> str:
@@ -29,6 +44,35 @@ def _country(number: int) -> int:
     return number
 
 
+def _currency_or_any(number: int) -> int:
+    return number and _currency(number)
+
+
+def _country_or_any(number: int) -> int:
+    return number and _country(number)
+
+
+def _one_of(values: Iterable[int]) -> AfterValidator:
+    known = (*values,)
+    *others, last = map(str, known)
+
+    def check(number: int) -> int:
+        if number not in known:
+            raise ValueError(f"must be one of {', '.join(others)} and {last}")
+        return number
+
+    return AfterValidator(check)
+
+
+def _at_most(highest: int) -> AfterValidator:
+    def check(text: str) -> str:
+        if Decimal(text) > highest:
+            raise ValueError(f"must not be more than {highest}")
+        return text
+
+    return AfterValidator(check)
+
+
 def _different(values: list[Any]) -> list[Any]:
     if len(set(values)) < len(values):
         raise ValueError("must not name anything twice")
@@ -43,6 +87,18 @@ Currency = Annotated[int, AfterValidator(_currency)]
 Country = Annotated[int, AfterValidator(_country)]
 Bin = Annotated[str, StringConstraints(pattern="^[0-9]{6,8}$")]
 Rate = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
+_Decimals = StringConstraints(pattern=r"^[0-9]{1,3}(\.[0-9]{1,6})?$")
+Percent = Annotated[str, _Decimals, _at_most(100)]
+MarkupPercent = Annotated[str, _Decimals, _at_most(50)]
+Minor = Annotated[int, Field(ge=0, le=999_999_999_999_999)]
+"""An amount in minor units."""
+Count = Annotated[int, Field(ge=0, le=999_999_999)]
+Mcc = Annotated[int, Field(ge=0, le=HIGHEST_MCC)]
+FeeCode = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9]{1,8}$")]
+TransactionType = Annotated[int, _one_of([*TRANSACTION_TYPES, ANY_TYPE])]
+EntryMode = Annotated[int, _one_of([*ENTRY_MODES, ANY_TYPE])]
+MaybeCountry = Annotated[int, AfterValidator(_country_or_any)]
+MaybeRegion = Annotated[int, Field(ge=0, le=999_999_999)]
 Currencies = Annotated[list[Currency], Field(min_length=1), AfterValidator(_different)]
 MaybeIds = Annotated[list[Id], AfterValidator(_different)]
 Ids = Annotated[list[Id], Field(min_length=1), AfterValidator(_different)]
@@ -66,8 +122,64 @@ class ProductPart(NamedPart):
     sub_product_id: Id
 
 
+class RegionPart(NamedPart):
+    countries: Annotated[list[Country], Field(min_length=1), AfterValidator(_different)]
+
+
+class FeeEntryPart(Part):
+    """A price: ``fixed`` and ``percent`` of an amount together, not below ``minimum`` and not above ``maximum``."""
+
+    code: FeeCode
+    title: Name
+    transaction_type: TransactionType = ANY_TYPE
+    entry_mode: EntryMode = ANY_TYPE
+    mcc_low: Mcc = 0
+    mcc_high: Mcc = HIGHEST_MCC
+    fixed: Minor | None = None
+    percent: Percent | None = None
+    currency: Currency
+    country: Country | None = None
+    region: Id | None = None
+    minimum: Minor | None = None
+    maximum: Minor | None = None
+    blended: bool = False
+
+
+class FeeGroupPart(NamedPart):
+    entries: Annotated[list[FeeEntryPart], Field(max_length=ENTRIES)] = []
+
+
+class LimitEntryPart(Part):
+    """A limit. In the file ``currency`` is that of its amount, and what it counts goes by ``transaction_currency``."""
+
+    id: Id
+    name: Name | None = None
+    count: Count | None = None
+    amount: Minor | None = None
+    country_count: Count | None = None
+    amount_currency: Currency = Field(alias="currency")
+    duration: Annotated[int, _one_of(DURATIONS)]
+    transaction_type: TransactionType = ANY_TYPE
+    entry_mode: EntryMode = ANY_TYPE
+    transaction_class: Annotated[int, _one_of(LIMIT_CLASSES)] = Field(ANY_DEBIT, alias="class")
+    holder_country: MaybeCountry = 0
+    holder_region: MaybeRegion = 0
+    transaction_region: MaybeRegion = 0
+    region_type: Annotated[int, _one_of(REGION_TYPES)] = ANY_REGION
+    currency: Annotated[int, AfterValidator(_currency_or_any)] = Field(0, alias="transaction_currency")
+    mcc_low: Mcc = 0
+    mcc_high: Mcc = HIGHEST_MCC
+
+
 class LimitGroupPart(NamedPart):
     limit_type: Literal[1, 2, 3]
+    entries: Annotated[list[LimitEntryPart], Field(max_length=ENTRIES)] = []
+
+
+class SpecialAccountPart(NamedPart):
+    currency: Currency
+    country: Country
+    access_level: Level = 0
 
 
 class AccountProgrammePart(NamedPart):
@@ -79,6 +191,7 @@ class AccountProgrammePart(NamedPart):
     risk_group_ids: Ids
     holder_limit_group_id: Id | None = None
     country_change: bool = False
+    conversion_fee_blended: bool = True
 
 
 class CardProgrammePart(NamedPart):
@@ -114,6 +227,7 @@ class ExchangeRatePart(Part):
     of: Currency
     to: Currency
     rate: Rate
+    markup_percent: MarkupPercent = "0"
 
 
 class ModesPart(Part):
@@ -148,11 +262,13 @@ class ManagerPart(NamedPart):
     exchange_rates: list[ExchangeRatePart] = []
     products: list[ProductPart] = []
     designs: list[NamedPart] = []
-    fee_groups: list[NamedPart] = []
+    regions: list[RegionPart] = []
+    fee_groups: list[FeeGroupPart] = []
     limit_groups: list[LimitGroupPart] = []
     usage_groups: list[NamedPart] = []
     risk_groups: list[NamedPart] = []
     shipping_methods: list[NamedPart] = []
+    special_accounts: list[SpecialAccountPart] = []
     account_programmes: list[AccountProgrammePart] = []
     card_programmes: list[CardProgrammePart] = []
     credentials: list[CredentialPart] = []

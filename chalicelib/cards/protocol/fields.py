@@ -2,8 +2,8 @@
 
 ``N[1, 20]`` is a number of 1 to 20 digits, ``N[4]`` of exactly four; ``Digits[3]`` the same where leading zeros count.
 ``AN[1, 10]`` is ASCII letters and digits, ``ANS[1, 100]`` printable text, ``AS[1, 50]`` letters with the spaces and
-marks of names. ``Id``, ``Flag``, ``Level``, ``CurrencyIson``, ``CountryIson``, ``Day`` and ``Phone`` say what they
-hold, ``ExtList`` is a list value, ``choice`` and ``letter`` make types of value lists.
+marks of names. ``Id``, ``Flag``, ``Level``, ``CurrencyIson``, ``CountryIson``, ``Day``, ``Phone``, ``Iban`` and
+``Paginator`` say what they hold, ``ExtList`` is a list value, ``choice`` and ``letter`` make types of value lists.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from chalicelib.cards.protocol.rules import (
     CodeWordRule,
     DayRule,
     DigitsRule,
+    IbanRule,
     NumberRule,
     OneOfRule,
+    PaginatorRule,
     RangeRule,
     TextRule,
     ValueRule,
@@ -32,6 +34,8 @@ from chalicelib.foundation.registries import country_numbers, currency_numbers
 
 ENTRIES = 10
 """So many currencies, accounts or cards may be named in one call."""
+PAGE = 100
+"""So many entries a page has at most."""
 
 Bounds = int | tuple[int, int]
 
@@ -118,9 +122,9 @@ def letter(meanings: Mapping[str, str]) -> Any:
     return Annotated[str, CodeWordRule(meanings)]
 
 
-def word(meanings: Mapping[str, str], length: int) -> Any:
-    """One of some strings of a length."""
-    return Annotated[str, CodeWordRule(meanings, length)]
+def word(meanings: Mapping[str, str], length: int, shortest: int = 0) -> Any:
+    """One of some strings of a length, or of different lengths from ``shortest`` on."""
+    return Annotated[str, CodeWordRule(meanings, length, shortest)]
 
 
 def choice(meanings: Mapping[int, str], digits: int = 1) -> Any:
@@ -164,6 +168,8 @@ if TYPE_CHECKING:
     CountryIson = int
     Day = str
     Phone = str
+    Iban = str
+    Paginator = tuple[int, int]
 else:
     Id = N[1, 20]
     Flag = choice(FLAG)
@@ -172,3 +178,5 @@ else:
     CountryIson = Annotated[int, CodeRule(country_numbers, "numeric country code of ISO 3166-1", 276)]
     Day = Annotated[str, DayRule()]
     Phone = Annotated[str, DigitsRule(6, 15, "447700900123")]
+    Iban = Annotated[str, IbanRule()]
+    Paginator = Annotated[Any, PaginatorRule(PAGE, 11)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chalicelib.cards.protocol import states, values
+from chalicelib.cards.protocol import payment_states, schemes, states, values
 from chalicelib.cards.protocol.fields import choice, letter, word
 
 if TYPE_CHECKING:
@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     CardStatusToSet = str
     ConfirmationStatus = str
     ResponseCode = str
+    EpmMethod = int
+    EpmType = int
+    AccountType = int
+    AssignmentState = int
+    NumberedDebitReason = int
+    AddressStatus = str
+    PaymentState = str
+    DirectDebitReason = str
+    Scheme = str
+    PaymentResult = str
 else:
     HolderType = choice(values.HOLDER_TYPES)
     KindOfCard = choice(values.KINDS_OF_CARD)
@@ -39,3 +49,15 @@ else:
     CardStatusToSet = letter(states.CARD_STATES_TO_SET)
     ConfirmationStatus = letter(values.CONFIRMATIONS)
     ResponseCode = word(values.RESPONSE_CODES, 2)
+    EpmMethod = choice(schemes.METHODS, 20)
+    EpmType = choice(values.EPM_TYPES)
+    AccountType = choice(values.ACCOUNT_TYPES)
+    AssignmentState = choice(values.ASSIGNMENT_STATES)
+    NumberedDebitReason = choice(values.NUMBERED_DEBIT_REASONS, 6)
+    AddressStatus = letter(payment_states.ADDRESS_STATES)
+    PaymentState = letter(payment_states.PAYMENT_STATES)
+    DirectDebitReason = word(values.DIRECT_DEBIT_REASONS, 6, shortest=1)
+    Scheme = word(schemes.SCHEME_NAMES, 20, shortest=1)
+    PaymentResult = word(
+        {result: payment_states.PAYMENT_STATES[state] for result, state in payment_states.RESULTS.items()}, 8, shortest=7
+    )

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from chalicelib.foundation.ibans import is_iban
 from chalicelib.foundation.problems import fault
 
 Json = dict[str, Any]
@@ -146,6 +147,43 @@ class RangeRule(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
+class PaginatorRule(ValueRule):
+    """Which page of a list is wanted: ``item_count`` entries from the zero-based ``offset`` on."""
+
+    most: int
+    digits: int
+
+    def check(self, value: Any) -> tuple[int, int]:
+        if type(value) is not dict:
+            fault("type", "must be an object")
+        if any(name not in ("item_count", "offset") for name in value):
+            fault("unknown", "must have item_count and offset, and nothing else")
+        found = []
+        for name in ("item_count", "offset"):
+            if value.get(name) is None:
+                fault("missing", f"must have {name}")
+            text = digits_of(value[name])
+            check_length(text, 1, self.digits, f"digits in {name}")
+            found.append(int(text))
+        if not 1 <= found[0] <= self.most:
+            fault("value", f"must have an item_count from 1 to {self.most}")
+        return found[0], found[1]
+
+    def described(self) -> Json:
+        count = {"type": ["integer", "string"], "minimum": 1, "maximum": self.most, "pattern": "^[0-9]{1,11}$"}
+        return {
+            "type": "object",
+            "properties": {
+                "item_count": count | {"description": f"Entries of a page, at most {self.most}"},
+                "offset": NumberRule(1, self.digits).described() | {"description": "Zero-based, of the first entry"},
+            },
+            "required": ["item_count", "offset"],
+            "additionalProperties": False,
+            "examples": [{"item_count": 20, "offset": 0}],
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class OneOfRule(ValueRule):
     """One of some numbers, each with a meaning."""
 
@@ -177,15 +215,23 @@ class OneOfRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class CodeWordRule(ValueRule):
-    """One of some strings of the same length, each with a meaning."""
+    """One of some strings, each with a meaning; ``length`` is that of all of them, or the longest one's.
+
+    With ``shortest`` they may be shorter, a number stands for its digits, and capitals and small letters are the same.
+    """
 
     meanings: Mapping[str, str]
     length: int = 1
+    shortest: int = 0
 
     def check(self, value: Any) -> str:
+        if self.shortest and type(value) is int and value >= 0:
+            value = str(value)
         if type(value) is not str:
             fault("type", "must be a string")
-        check_length(value, self.length, self.length, "characters")
+        check_length(value, self.shortest or self.length, self.length, "characters")
+        if self.shortest:
+            value = next((each for each in self.meanings if each.lower() == value.lower()), value)
         if value not in self.meanings:
             fault("value", f"must be {_either(self.meanings)}")
         return str(value)
@@ -250,6 +296,31 @@ class TextRule(ValueRule):
             "pattern": self.pattern,
             "description": self.reason[0].upper() + self.reason[1:],
             "examples": [example[: self.longest].strip()],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class IbanRule(ValueRule):
+    """An IBAN without spaces that passes its country's checks; small letters stand for capitals."""
+
+    def check(self, value: Any) -> str:
+        if type(value) is not str:
+            fault("type", "must be a string")
+        check_length(value, 15, 34, "characters")
+        if not (value.isascii() and value.isalnum()):
+            fault("characters", "must be ASCII letters and digits")
+        if not is_iban(value.upper()):
+            fault("value", "must be an IBAN with the right check digits")
+        return str(value.upper())
+
+    def described(self) -> Json:
+        return {
+            "type": "string",
+            "minLength": 15,
+            "maxLength": 34,
+            "pattern": "^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]+$",
+            "description": "An IBAN, without spaces",
+            "examples": ["DE89370400440532013000"],
         }
 
 

@@ -86,15 +86,28 @@ CARD_MOVES: Mapping[str, frozenset[str]] = {
 }
 """changeCardStatus: the states that each state may be changed to; any other is ``WRONG_STATE``."""
 
+_ON_LIVE_ACCOUNT = {"A": None, "S": Status.ACCOUNT_STATUS, "R": None, "C": Status.ACCOUNT_STATUS}
+_ON_ACTIVE_ACCOUNT = _ON_LIVE_ACCOUNT | {"R": Status.ACCOUNT_STATUS}
+
 ACCOUNT_RULES: Mapping[str, Rule] = {
     "changeAccountStatus": {"A": None, "S": None, "R": None, "C": Status.FINAL},
     "changeAccountProgramId": {"A": None, "S": None, "R": None, "C": Status.ACCOUNT_STATUS},
     "assignAccountToRiskRuleGroup": {"A": None, "S": None, "R": None, "C": Status.ACCOUNT_STATUS},
     "assignAccountToLimitRuleGroup": {"A": None, "S": None, "R": None, "C": Status.ACCOUNT_STATUS},
     "assignAccountToFeeRuleGroup": {"A": None, "S": None, "R": None, "C": Status.ACCOUNT_STATUS},
-    "createCard": {"A": None, "S": Status.ACCOUNT_STATUS, "R": None, "C": Status.ACCOUNT_STATUS},
+    "createCard": _ON_LIVE_ACCOUNT,
+    "assignExternalPaymentAddress": _ON_LIVE_ACCOUNT,
+    "createCustomFee": _ON_ACTIVE_ACCOUNT,
+    "transferToExternalPayment": _ON_ACTIVE_ACCOUNT,
+    "inboundReturn": _ON_ACTIVE_ACCOUNT,
+    "directCreditReturn": _ON_ACTIVE_ACCOUNT,
 }
 """By action, then by the account's state; createCard puts a new card on an account."""
+
+PAYING_ACCOUNT = ("A",)
+"""The states in which an account pays what others collect."""
+CREDITED_ACCOUNT = ("A", "R")
+"""The states in which an account takes what others send; in the others it is bounced."""
 
 LIVE_ACCOUNT = ("A", "R")
 """The states in which an account takes new cards."""

@@ -170,3 +170,36 @@ SECURITY_CHECKS = (
 
 FRICTIONLESS, CHALLENGE, REJECTED = "frictionless", "challenge", "rejected"
 """Outcomes of an authentication: nothing is asked, the cardholder is asked, the card may not be used."""
+
+EPM_TYPES = {1: "sort code and account number", 2: "IBAN"}
+ACCOUNT_TYPES = {1: "an account of a holder", 2: "a special account of the programme manager"}
+OF_HOLDER, SPECIAL = 1, 2
+ASSIGNED = 1
+ASSIGNMENT_STATES = {ASSIGNED: "assigned"}
+
+DIRECT_DEBIT_REASONS = {
+    "0": "refer to payer",
+    "1": "instruction cancelled",
+    "2": "payer deceased",
+    "3": "account transferred",
+    "4": "advance notice disputed",
+    "5": "no account, or wrong account type",
+    "6": "no instruction",
+    "7": "amount differs",
+    "8": "amount not yet due",
+    "9": "presentation overdue",
+    "A": "service user differs",
+    "B": "account closed",
+    "AC01": "incorrect account number",
+    "AC04": "closed account",
+    "AC06": "blocked account",
+    "AM04": "insufficient funds",
+    "AM05": "duplication",
+    "MD06": "refund asked for by the payer",
+    "MD07": "payer deceased",
+    "MS02": "not specified, by the payer",
+    "MS03": "not specified, by the bank",
+}
+"""ARUDD's reasons (Bacs) and those of SEPA."""
+NUMBERED_DEBIT_REASONS = {int(code): text for code, text in DIRECT_DEBIT_REASONS.items() if code.isdigit()}
+"""Those that a number can name."""

@@ -1,0 +1,120 @@
+"""External payments: what came in from, went out to, or was collected by other banks, and what was sent back.
+
+A payment that waits, for its provider's answer or for its cut-off, stands in the index of due times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from chalicelib.cards.idempotency import Claim
+from chalicelib.cards.protocol.payment_states import PAYMENT_RULES, PENDING, PaymentKind
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.record import Record
+from chalicelib.foundation.sharded import ShardedIndex
+from chalicelib.foundation.store import Item
+
+TABLE = "external_payments"
+DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
+ASKING_SECONDS = 60
+"""So long a request may take that asks a provider, twice as long as a function runs; then somebody else finishes it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExternalPayment(Record):
+    """One payment; amounts are in minor units, times in Unix seconds.
+
+    Attributes:
+        payment: what it is: out, in, a direct debit, or the return of another one.
+        account: the account's owner, as the ledger names it; ``account_id`` and ``account_type`` as the address has them.
+        instructed_amount: in ``instructed_currency``, that of the address.
+        settlement_amount: what that is for the account, in ``settlement_currency``, without fees.
+        charge: the amounts in detail, as ``Charge.plain`` gives them.
+        held: what is held of the account as long as the payment is pending.
+        counted: what was counted in which limits, by the owner of the counters.
+        source, destination: the bank accounts; of an own one the members of its address.
+        returns: the payment that this one sends back, ``returned_by`` the one that sends this back.
+        asks: the action that waits for the provider's answer, and ``claim`` the claim that waits for its own.
+        should_pay: of a direct debit, whether it is to be paid at its ``cut_off``.
+        due_at: when somebody has to look after it; ``due_shard`` belongs to it.
+    """
+
+    kind: ClassVar = "external_payment"
+    missing: ClassVar = Status.NO_EXTERNAL_TRANSACTION
+    table: ClassVar = TABLE
+
+    payment: PaymentKind
+    state: str
+    method: int
+    transaction_type: int
+    address_id: int
+    account: str
+    account_id: int
+    account_type: int
+    instructed_amount: int
+    instructed_currency: int
+    settlement_amount: int
+    settlement_currency: int
+    created_at: int
+    holder_id: int | None = None
+    card_id: int | None = None
+    charge: dict[str, Any] | None = None
+    held: int = 0
+    counted: dict[str, list[dict[str, Any]]] | None = None
+    source: dict[str, Any] | None = None
+    destination: dict[str, Any] | None = None
+    scheme: str | None = None
+    schemes: list[str] | None = None
+    reference: str | None = None
+    details: dict[str, Any] | None = None
+    provider_reference: int | None = None
+    transaction_id: int | None = None
+    returns: int | None = None
+    returned_by: int | None = None
+    mandate_id: int | None = None
+    cut_off: int | None = None
+    should_pay: int = 1
+    reason: str | None = None
+    asks: str | None = None
+    claim: dict[str, str] | None = None
+    due_at: int | None = None
+    due_shard: str | None = None
+
+    @property
+    def trans_link(self) -> str:
+        """What its transactions, and those of its return, have in common."""
+        return f"E{self.returns or self.id:011}"
+
+    @property
+    def is_pending(self) -> bool:
+        return self.state == PENDING
+
+    @property
+    def waiting_claim(self) -> Claim | None:
+        """The claim that waits for its answer."""
+        return Claim(**self.claim, view=None) if self.claim else None
+
+    def require(self, action: str) -> None:
+        """Raises: Refused, when its kind or state does not let the action pass, or it is being returned already."""
+        status = PAYMENT_RULES[action][self.payment, self.state]
+        if status is not None:
+            raise Refused(status)
+        if self.returned_by is not None:
+            raise Refused(Status.ALREADY_RETURNED)
+
+
+def due(payment_id: int, at: int) -> Item:
+    """The members that have a payment looked after at ``at``."""
+    return {"due_at": at, **DUE.entry(str(payment_id))}
+
+
+NOT_DUE: Item = {"due_at": None, "due_shard": None}
+"""The members that take a payment from the index."""
+ANSWERED: Item = NOT_DUE | {"asks": None, "claim": None}
+"""Those that end its wait for an answer, too."""
+
+
+def claim_kept(claim: Claim | None) -> dict[str, str] | None:
+    """A claim as the payment keeps it that answers it later."""
+    return {"name": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt} if claim else None

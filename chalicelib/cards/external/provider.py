@@ -1,0 +1,115 @@
+"""What this service needs of a provider of external payments: addresses that it opens, orders that it carries out.
+
+A provider is the bank behind the service. An operator connects their own by a class that keeps the promises of
+``Provider``; until then every call is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A wish for bank-account details. ``currency`` and ``country`` are ISO numbers, ``method`` as in ``schemes``."""
+
+    address_id: int
+    method: int
+    currency: int
+    country: int
+    account_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Bank-account details that now lead to this service, and the country of the bank that has them."""
+
+    account_number: str | None
+    sort_code: str | None
+    iban: str | None
+    bic: str | None
+    country: int
+
+
+@dataclass(frozen=True, slots=True)
+class BankAccount:
+    """Where an order's money goes: an IBAN, or a sort code and an account number."""
+
+    name: str
+    account_number: str | None = None
+    sort_code: str | None = None
+    iban: str | None = None
+    bic: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Money that is to be sent: a payment, or what came in going back to where it came from.
+
+    ``amount`` is in minor units of ``currency``, an ISO number. ``schemes`` are the wished ones, the most wished first;
+    without any the provider's own order holds. ``original_reference`` is the provider's number of what is returned.
+    """
+
+    payment_id: int
+    kind: Literal["payment", "return"]
+    method: int
+    currency: int
+    amount: int
+    schemes: tuple[str, ...]
+    destination: BankAccount
+    reference: str | None
+    original_reference: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a provider made of an order: its own number and the scheme of one that it took, or why it did not."""
+
+    accepted: bool
+    reference: int | None = None
+    scheme: str | None = None
+    reason: str | None = None
+
+
+class ProviderSilent(Exception):
+    """No answer came: nobody knows whether the provider has the order."""
+
+
+class ProviderRefused(Exception):
+    """The provider does not open an address; the message says why, in words that the caller may read."""
+
+
+class Provider(Protocol):
+    """A provider of external payments. Its calls may take seconds; none is made inside a transaction."""
+
+    def open_address(self, opening: Opening) -> Opened:
+        """Bank-account details that nobody else has; the same ones when asked for the same ``address_id`` again.
+
+        Raises: ProviderRefused, ProviderSilent.
+        """
+
+    def submit(self, order: Order) -> Receipt:
+        """Carry an order out; a ``payment_id`` that was there before is answered alike, and nothing is done again.
+
+        Raises: ProviderSilent.
+        """
+
+    def find(self, payment_id: int) -> Receipt | None:
+        """What became of an order; ``None`` when the provider has never seen it. Raises: ProviderSilent."""
+
+
+NOT_CONNECTED = "no provider of external payments is connected"
+
+
+class NoProvider:
+    """Stands where no provider is: every call is refused."""
+
+    def open_address(self, opening: Opening) -> Opened:
+        raise ProviderRefused(NOT_CONNECTED)
+
+    def submit(self, order: Order) -> Receipt:
+        return Receipt(accepted=False, reason=NOT_CONNECTED)
+
+    def find(self, payment_id: int) -> Receipt | None:
+        return None

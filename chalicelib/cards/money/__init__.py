@@ -1,0 +1,1 @@
+"""The card API's money: amounts, fees, limits, the ledger and what it shows."""

@@ -1,0 +1,152 @@
+"""What a movement of money comes to on an account: the amount at its rate, and the fees; and how that is booked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from chalicelib.cards.accounts import Balances
+from chalicelib.cards.catalogue import Catalogue, FeeGroup
+from chalicelib.cards.money.amounts import Conversion, NoRate, conversion
+from chalicelib.cards.money.facts import Facts
+from chalicelib.cards.money.fees import Fee, fees_of
+from chalicelib.cards.money.ledger import CONVERSION, FEES, Movement
+from chalicelib.cards.money.transactions import Transaction
+from chalicelib.cards.protocol.values import FEE
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A movement's amount and fees in the account's currency.
+
+    ``blends_conversion`` says whether the fee of a conversion is part of the transaction's amount.
+    """
+
+    conversion: Conversion
+    blends_conversion: bool
+    fees: Sequence[Fee]
+    debit: bool
+
+    @property
+    def blended_fee(self) -> int:
+        """What of the fees is part of the transaction's amount."""
+        return sum(fee.amount for fee in self.fees if fee.blended)
+
+    @property
+    def cost(self) -> int:
+        """Everything that the programme manager earns."""
+        return self.conversion.fee + sum(fee.amount for fee in self.fees)
+
+    @property
+    def holder_amount(self) -> int:
+        """The transaction's amount in the account's currency."""
+        blended = self.blended_fee + (self.conversion.fee if self.blends_conversion else 0)
+        return self.conversion.base_amount + (blended if self.debit else -blended)
+
+    @property
+    def total(self) -> int:
+        """What the account pays, or gets."""
+        return self.conversion.base_amount + (self.cost if self.debit else -self.cost)
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The same as an item keeps it."""
+        kept = {name: getattr(self.conversion, name) for name in Conversion.__dataclass_fields__}
+        fees = [{name: getattr(fee, name) for name in Fee.__dataclass_fields__} for fee in self.fees]
+        return {"conversion": kept, "blends_conversion": self.blends_conversion, "fees": fees, "debit": self.debit}
+
+    @classmethod
+    def of(cls, plain: dict[str, Any]) -> Charge:
+        """What ``plain`` gave."""
+        kept = plain["conversion"]
+        rates = {name: Decimal(kept[name]) for name in ("base_rate", "holder_rate")}
+        made = {"conversion": Conversion(**{**kept, **rates}), "fees": [Fee(**each) for each in plain["fees"]]}
+        return cls(**{**plain, **made})
+
+    def book(self, movement: Movement, account: Balances, against: str) -> None:
+        """Enter it: the base amount on the other side of ``against``, in its own currency, and the fees."""
+        converted = self.conversion
+        sign = -1 if self.debit else 1
+        if converted.currency == account.currency:
+            movement.book(account, sign * converted.base_amount, against)
+        else:
+            movement.book(account, sign * converted.base_amount, CONVERSION)
+            movement.exchange(converted.currency, -sign * converted.amount, against)
+        if self.cost:
+            movement.book(account, -self.cost, FEES)
+
+    def show(self, movement: Movement, account: Balances, main: Transaction, fee_ids: Sequence[int]) -> None:
+        """Have the account's list of transactions say so: the main one, and one for each fee that is not blended."""
+        movement.show(account, main)
+        for number, fee in zip(fee_ids, self.separate, strict=True):
+            movement.show(account, fee_transaction(number, fee, account, main))
+
+    @property
+    def separate(self) -> list[Fee]:
+        """The fees that are transactions of their own."""
+        return [fee for fee in self.fees if not fee.blended]
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The members of the main transaction that follow from it."""
+        return {
+            "direction": "debit" if self.debit else "credit",
+            "amount": self.conversion.amount,
+            "currency": self.conversion.currency,
+            "holder_amount": self.holder_amount,
+            "base_rate": self.conversion.base_rate,
+            "holder_rate": self.conversion.holder_rate,
+            "conversion_fee": self.conversion.fee,
+            "conversion_fee_blended": self.blends_conversion,
+            "fee": self.blended_fee,
+        }
+
+
+def charge(
+    catalogue: Catalogue, account: Balances, facts: Facts, amount: int, *, debit: bool, with_fees: bool = True
+) -> Charge:
+    """What ``amount`` of ``facts.currency`` comes to on an account. Raises: NoRate.
+
+    What an account gets bears fees up to its amount only.
+    """
+    converted = conversion(catalogue, amount, facts.currency, account.currency, debit=debit)
+    if converted is None:
+        raise NoRate(facts.currency, account.currency)
+    programme = catalogue.account_programmes.get(account.program_id or 0)
+    group = catalogue.fee_groups.get(account.fee_group_id or 0) if with_fees else None
+    fees = fees_of(catalogue, group, facts, amount, facts.currency, account.currency)
+    if not debit:
+        fees = _at_most(fees, converted.holder_amount)
+    return Charge(converted, programme is None or programme.conversion_fee_blended, fees, debit)
+
+
+def fee_transaction(number: int, fee: Fee, account: Balances, main: Transaction) -> Transaction:
+    """A fee as a transaction of its own."""
+    return Transaction(
+        id=number,
+        transaction_type=FEE,
+        direction="debit",
+        trans_link=main.trans_link,
+        amount=fee.amount,
+        currency=account.currency,
+        holder_amount=fee.amount,
+        parent_id=main.id,
+        card_id=main.card_id,
+        country=main.country,
+        fee_code=fee.code,
+        description=fee.title,
+        epm_transaction_id=main.epm_transaction_id,
+        epm_mandate_id=main.epm_mandate_id,
+    )
+
+
+def _at_most(fees: Sequence[Fee], left: int) -> list[Fee]:
+    """Fees in their order, as far as ``left`` goes."""
+    borne = []
+    for fee in fees:
+        amount = min(fee.amount, left)
+        left -= amount
+        borne += [replace(fee, amount=amount)] if amount else []
+    return borne

@@ -1,0 +1,138 @@
+"""Fees and limits: the six actions (specification, Fee operations, Limit operations) and their entries."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import ClassVar
+
+from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Id, N, Paginator
+from chalicelib.cards.protocol.kinds import LimitType
+from chalicelib.cards.protocol.message import Answer, Needs, NeedsOne, Request, absent, given
+
+
+class CreateCustomFee(Request):
+    """createCustomFee: takes a fee from an account, at once; amounts are in minor units."""
+
+    conditions: ClassVar = (
+        NeedsOne(("card_id", "account_id")),
+        Needs(("account_currency",), (absent("transaction_id"), absent("account_id"))),
+        Needs(("currency_ison",), (given("amount"),)),
+    )
+
+    card_id: Id | None = None
+    account_id: Id | None = None
+    account_currency: CurrencyIson | None = None
+    amount: N[1, 15] | None = None
+    currency_ison: CurrencyIson | None = None
+    fee_group_id: Id
+    fee_code: AN[1, 8]
+    description: ANS[1, 37]
+    country_ison: CountryIson | None = None
+    transaction_id: N[1, 11] | None = None
+
+
+class GetCardFees(Request):
+    """getCardFees: a page of the entries of a card's fee group."""
+
+    card_id: Id
+    paginator: Paginator
+
+
+class GetFeesGroups(Request):
+    """getFeesGroups: all, or those that a programme allows."""
+
+    program_id: Id | None = None
+
+
+class GetLimits(Request):
+    """getLimits: a page of the entries of the limit group of a card, an account or a holder."""
+
+    record_id: Id
+    limit_type: LimitType
+    paginator: Paginator
+
+
+class GetLimitsStatus(GetLimits):
+    """getLimitsStatus: the same with what is left in the present window of each."""
+
+
+class GetLimitsGroups(Request):
+    """getLimitsGroups: all of a type, or those that a programme allows."""
+
+    limit_type: LimitType
+    program_id: Id | None = None
+
+
+class CustomFee(Answer):
+    """The fee's transaction, and the account's balances after it."""
+
+    transaction_id: Id
+    available_balance: int
+    settled_balance: int
+
+
+class NamedGroup(Answer):
+    """A group that can be named by its id."""
+
+    id: Id
+    name: ANS[1, 100]
+
+
+class FeeEntryRecord(Answer):
+    """An entry of a fee group; prices, minimum and maximum in minor units of ``currency_ison``."""
+
+    title: ANS[1, 100]
+    transaction_type: N[1, 2]
+    entry_mode_type: N[1, 2]
+    mcc_low: N[1, 4]
+    mcc_high: N[1, 4]
+    fixed_price: N[1, 15] | None = None
+    percent_price: Decimal | None = None
+    currency_ison: CurrencyIson
+    country_ison: CountryIson | None = None
+    region_id: Id | None = None
+    min_amount: N[1, 15] | None = None
+    max_amount: N[1, 15] | None = None
+    date_updated: N[1, 11]
+    code: AN[1, 8]
+
+
+class _LimitMembers(Answer):
+    """What an entry of a limit group is about; 0 stands for any, 99 for any type and any entry mode."""
+
+    amount_currency_ison: CurrencyIson
+    duration: N[1, 3]
+    transaction_type_id: N[1, 2]
+    entry_mode_type_id: N[1, 2]
+    limits_tx_type_id: N[1, 2]
+    limits_group_id: Id
+    holder_country_ison: N[1, 3]
+    holder_region_id: N[1, 20]
+    transaction_region_id: N[1, 20]
+    region_type_id: N[1]
+    currency_ison: N[1, 3]
+    mcc_low: N[1, 4]
+    mcc_high: N[1, 4]
+    date_updated: N[1, 11]
+
+
+class LimitEntryRecord(_LimitMembers):
+    """An entry of a limit group: how often, how much, and in how many countries."""
+
+    name: ANS[1, 100] | None = None
+    count: N[1, 9] | None = None
+    amount: N[1, 15] | None = None
+    country_count: N[1, 3] | None = None
+
+
+class LimitStatusRecord(_LimitMembers):
+    """An entry of a limit group with what is left of it until ``date_valid``, in Unix seconds."""
+
+    name: ANS[1, 100] | None = None
+    original_count: N[1, 9] | None = None
+    count: N[1, 9]
+    original_amount: N[1, 15] | None = None
+    amount: N[1, 15]
+    original_country_count: N[1, 3] | None = None
+    country_count: N[1, 3]
+    date_valid: N[1, 11]

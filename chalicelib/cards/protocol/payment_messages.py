@@ -1,0 +1,196 @@
+"""External payments: the eleven actions (specification, External payment operations) and their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, ExtList, Flag, Iban, Id, Level, N
+from chalicelib.cards.protocol.kinds import (
+    AccountType,
+    AddressStatus,
+    AssignmentState,
+    DirectDebitReason,
+    EpmMethod,
+    EpmType,
+    NumberedDebitReason,
+    ReasonCode,
+    Scheme,
+)
+from chalicelib.cards.protocol.message import Answer, Members, Needs, Request, absent, given
+from chalicelib.foundation.problems import Problem
+
+
+class _Assignment(Request):
+    """What an address is asked for with."""
+
+    epm_method_id: EpmMethod
+    currency_ison: CurrencyIson
+    country_ison: CountryIson | None = None
+    card_id: Id | None = None
+    account_name: ANS[1, 70] | None = None
+    risk_score: N[1, 11] | None = None
+
+
+class AssignExternalPaymentAddress(_Assignment):
+    """assignExternalPaymentAddress: has the provider open an address for an account."""
+
+    account_id: Id
+
+
+class AssignExternalPaymentAddressForSpecialAccount(_Assignment):
+    """assignExternalPaymentAddressForSpecialAccount: the same for an account of the programme manager's own."""
+
+    special_account_id: Id
+
+
+class CancelExternalPaymentMandate(Request):
+    """cancelExternalPaymentMandate: nothing more is collected by it."""
+
+    epm_mandate_id: Id
+    reason: ReasonCode
+
+
+class ChangeDDExternalPaymentStatus(Request):
+    """changeDDExternalPaymentStatus: whether a direct debit is to be paid, as long as its cut-off is ahead."""
+
+    epm_transaction_id: Id
+    should_pay: Flag
+    reason: NumberedDebitReason
+
+
+class GetExternalPaymentAddress(Request):
+    """getExternalPaymentAddress."""
+
+    epm_address_id: Id
+
+
+class GetAccountExternalPaymentAddresses(Request):
+    """getAccountExternalPaymentAddresses: all of an account."""
+
+    account_id: Id
+
+
+class ChangeExternalPaymentAddressStatus(Request):
+    """changeExternalPaymentAddressStatus: B is final."""
+
+    epm_address_id: Id
+    status: AddressStatus
+    reason_code: ReasonCode | None = None
+    note: ANS[1, 255] | None = None
+
+
+def _one_destination(members: Members) -> Iterator[Problem]:
+    """An IBAN and a sort code could name two accounts."""
+    if members.get("destination_iban") and members.get("destination_sort_code"):
+        yield Problem("destination_iban", "excluded", "must not be given with destination_sort_code")
+
+
+def _some_amount(members: Members) -> Iterator[Problem]:
+    if members.get("amount") == 0:
+        yield Problem("amount", "value", "must be more than 0")
+
+
+class TransferToExternalPayment(Request):
+    """transferToExternalPayment: pays from an address; the amount is in minor units of the address's currency."""
+
+    conditions: ClassVar = (
+        Needs(("destination_sort_code",), (given("destination_account_number"),)),
+        Needs(("destination_account_number",), (given("destination_sort_code"),)),
+        Needs(("destination_iban",), (absent("destination_account_number"), absent("destination_sort_code"))),
+    )
+    further: ClassVar = (_one_destination, _some_amount)
+
+    epm_address_id: Id
+    destination_account_number: AN[1, 26] | None = None
+    destination_account_name: ANS[1, 70]
+    destination_iban: Iban | None = None
+    destination_sort_code: AN[6] | None = None
+    currency_ison: CurrencyIson
+    amount: N[1, 15]
+    reference_number: ANS[1, 255] | None = None
+    description: ANS[1, 255] | None = None
+    note: ANS[1, 35] | None = None
+    withdrawal_purpose: N[1, 2] | None = None
+    receiver_type: N[1] | None = None
+    industry_id: N[1, 2] | None = None
+    schemes: ExtList[Scheme] | None = None
+
+
+class InboundReturn(Request):
+    """inboundReturn: sends back what was received, but for direct credits."""
+
+    epm_transaction_id: Id
+    reason: ReasonCode | None = None
+    reference: ANS[1, 255] | None = None
+
+
+class DirectDebitReturn(Request):
+    """directDebitReturn: takes back what was collected."""
+
+    returned_epm_transaction_id: Id
+    reason: DirectDebitReason
+    reference: ANS[1, 255] | None = None
+
+
+class DirectCreditReturn(Request):
+    """directCreditReturn: sends back a Bacs direct credit."""
+
+    epm_transaction_id: Id
+    return_reason_id: ReasonCode | None = None
+    reference: ANS[1, 255] | None = None
+
+
+class AddressRecord(Answer):
+    """An external payment address: what others pay to, and collect from."""
+
+    id: Id
+    access_level: Level
+    active: Flag
+    account_number: AN[1, 26] | None = None
+    iban: AN[15, 34] | None = None
+    sort_code: AN[6] | None = None
+    bic: AN[8, 11] | None = None
+    account_name: ANS[1, 101]
+    direct_credit_enabled: Flag
+    direct_debit_enabled: Flag
+    inbound_enabled: Flag
+    outbound_enabled: Flag
+    epm_method_id: EpmMethod
+    epm_type_id: EpmType
+    account_id: Id
+    account_type: AccountType
+    card_id: Id | None = None
+    holder_id: Id | None = None
+    currency_ison: CurrencyIson
+    country_ison: CountryIson
+    assignment_state: AssignmentState
+
+
+class AddressWithStatus(AddressRecord):
+    """An external payment address with its status, and why it was changed last."""
+
+    status: AddressStatus
+    status_change_reason_code: ReasonCode | None = None
+    status_change_note: ANS[1, 255] | None = None
+
+
+class TransferRecord(Answer):
+    """A payment that the provider was asked for; amounts in minor units, ``created_at`` in Unix seconds, as digits."""
+
+    id: Id | None = None
+    external_transaction_reference: N[1, 15] | None = None
+    settlement_amount: int
+    settlement_currency: CurrencyIson
+    instructed_amount: int
+    instructed_currency: CurrencyIson
+    transaction_id: Id | None = None
+    trans_link: AN[1, 36] | None = None
+    source_bank_account_address: list[Any] | None = None
+    created_at: str | None = None
+
+
+class TransferWithDestination(TransferRecord):
+    """The same, with where it goes."""
+
+    destination_bank_account_address: list[Any] | None = None

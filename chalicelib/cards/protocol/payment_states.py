@@ -1,0 +1,56 @@
+"""The states of external payment addresses, payments and mandates, and what each of them lets pass.
+
+As in ``states``: one table that the flows, the documentation and the tests share. ``None`` lets an action pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from chalicelib.cards.protocol.states import Rule
+from chalicelib.cards.protocol.status_codes import Status
+
+ADDRESS_STATES = {"A": "active", "S": "suspended", "B": "blocked (final)"}
+MANDATE_STATES = {"A": "active", "C": "cancelled (final)"}
+PAYMENT_STATES = {"P": "pending", "S": "settled", "J": "rejected", "R": "returned"}
+PENDING, SETTLED, REJECTED, RETURNED = "P", "S", "J", "R"
+LIVE, CANCELLED = "A", "C"
+
+RESULTS = {"settled": SETTLED, "rejected": REJECTED, "returned": RETURNED}
+"""What a provider reports of a payment that went out, with the state that follows."""
+
+PaymentKind = Literal["out", "in", "debit", "return"]
+
+ADDRESS_RULES: Mapping[str, Rule] = {
+    "changeExternalPaymentAddressStatus": {"A": None, "S": None, "B": Status.FINAL},
+    "transferToExternalPayment": {"A": None, "S": Status.WRONG_STATE, "B": Status.WRONG_STATE},
+    "simulateMandate": {"A": None, "S": Status.WRONG_STATE, "B": Status.WRONG_STATE},
+}
+"""By action, then by the address's state; the same status once more succeeds, but for B."""
+
+MANDATE_RULES: Mapping[str, Rule] = {
+    "cancelExternalPaymentMandate": {"A": None, "C": Status.ALREADY_CANCELLED},
+}
+"""By action, then by the mandate's state."""
+
+
+def _of(kind: PaymentKind, state: str) -> Mapping[tuple[PaymentKind, str], Status | None]:
+    """A rule that one kind of payment passes in one state: returned ones are known to be."""
+    kinds: tuple[PaymentKind, ...] = ("out", "in", "debit", "return")
+    rule: dict[tuple[PaymentKind, str], Status | None] = {
+        (each, letter): Status.ALREADY_RETURNED if letter == RETURNED else Status.WRONG_STATE
+        for each in kinds
+        for letter in PAYMENT_STATES
+    }
+    return rule | {(kind, state): None}
+
+
+PAYMENT_RULES: Mapping[str, Mapping[tuple[PaymentKind, str], Status | None]] = {
+    "inboundReturn": _of("in", SETTLED),
+    "directCreditReturn": _of("in", SETTLED),
+    "directDebitReturn": _of("debit", SETTLED),
+    "changeDDExternalPaymentStatus": _of("debit", PENDING),
+    "simulateDirectDebit": _of("debit", PENDING),
+}
+"""By action, then by the payment's kind and state. Which inbound payments are direct credits their scheme says."""

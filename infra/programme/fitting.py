@@ -1,0 +1,234 @@
+"""Whether what a set-up's file says fits together: what it names is there, and no member contradicts another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+
+from chalicelib.cards.catalogue import KINDS
+from chalicelib.cards.disclosure import check_key
+from chalicelib.cards.protocol.card_fields import ENCRYPTED, PLAIN
+from chalicelib.cards.protocol.values import (
+    ANY_TYPE,
+    CASH,
+    CASH_TYPES,
+    CREDIT_TYPES,
+    DIRECT_DEBIT,
+    EXTERNAL_DEBITS,
+    EXTERNAL_OUT,
+    LIMIT_CLASSES,
+    LIMIT_OF_ACCOUNT,
+    LIMIT_OF_CARD,
+    LIMIT_OF_HOLDER,
+    MONEY_IN,
+    PURCHASE_TYPES,
+    PURCHASES,
+)
+from chalicelib.foundation.settings import Stage
+from infra.programme.models import (
+    ALL,
+    CardProgrammePart,
+    CredentialPart,
+    FeeEntryPart,
+    LimitEntryPart,
+    ManagerPart,
+    NamedPart,
+    SpecialAccountPart,
+)
+
+Fault = tuple[str, str]
+"""A place, and what is wrong there."""
+
+_REFERENCES = {
+    "product_ids": "product",
+    "design_ids": "design",
+    "fee_group_ids": "fee_group",
+    "limit_group_ids": "limit_group",
+    "usage_group_ids": "usage_group",
+    "risk_group_ids": "risk_group",
+    "shipping_method_ids": "shipping_method",
+    "account_program_id": "account_programme",
+    "account_limit_group_id": "limit_group",
+    "account_limit_group_ids": "limit_group",
+    "holder_limit_group_id": "limit_group",
+}
+_LIMIT_TYPES = {
+    "limit_group_ids": {"card_programme": LIMIT_OF_CARD, "account_programme": LIMIT_OF_ACCOUNT},
+    "account_limit_group_id": {"card_programme": LIMIT_OF_ACCOUNT},
+    "account_limit_group_ids": {"card_programme": LIMIT_OF_ACCOUNT},
+    "holder_limit_group_id": {"card_programme": LIMIT_OF_HOLDER, "account_programme": LIMIT_OF_HOLDER},
+}
+_TYPES_OF_CLASS = {
+    PURCHASES: PURCHASE_TYPES,
+    CASH: CASH_TYPES,
+    EXTERNAL_DEBITS: frozenset((EXTERNAL_OUT, DIRECT_DEBIT)),
+    MONEY_IN: CREDIT_TYPES,
+}
+
+
+def faults(managers: Sequence[ManagerPart], stage: Stage) -> Iterator[Fault]:
+    """What does not fit together; a place begins with ``programme_managers``."""
+    yield from _repeated("programme_managers", managers)
+    for position, manager in enumerate(managers):
+        yield from _within(f"programme_managers.{position}", _wrong_manager(manager, stage))
+
+
+def _within(place: str, found: Iterable[Fault]) -> Iterator[Fault]:
+    yield from ((f"{place}.{inner}", said) for inner, said in found)
+
+
+def _wrong_manager(manager: ManagerPart, stage: Stage) -> Iterator[Fault]:
+    for kind in KINDS:
+        entries: list[NamedPart] = getattr(manager, f"{kind}s")
+        yield from _repeated(f"{kind}s", entries)
+        for position, entry in enumerate(entries):
+            place = f"{kind}s.{position}"
+            yield from _within(place, _wrong_references(manager, kind, entry))
+            yield from _within(place, _wrong_currencies(manager, entry))
+    yield from _wrong_group_entries(manager)
+    for position, programme in enumerate(manager.card_programmes):
+        yield from _within(f"card_programmes.{position}", _wrong_programme(manager, programme, stage))
+    yield from _wrong_rates(manager)
+    names = [each.name for each in manager.credentials]
+    for position, credential in enumerate(manager.credentials):
+        place = f"credentials.{position}"
+        if credential.name in names[:position]:
+            yield f"{place}.name", "is there already"
+        yield from _within(place, _wrong_credential(credential))
+
+
+def _repeated(place: str, entries: Iterable[NamedPart | LimitEntryPart]) -> Iterator[Fault]:
+    seen = set()
+    for position, entry in enumerate(entries):
+        if entry.id in seen:
+            yield f"{place}.{position}.id", "is there already"
+        seen.add(entry.id)
+
+
+def _wrong_references(manager: ManagerPart, kind: str, entry: NamedPart) -> Iterator[Fault]:
+    for member, target in _REFERENCES.items():
+        there: dict[int, NamedPart] = {each.id: each for each in getattr(manager, f"{target}s")}
+        limit_type = _LIMIT_TYPES.get(member, {}).get(kind)
+        named = getattr(entry, member, None)
+        for number in named if isinstance(named, list) else [named] if named is not None else []:
+            if number not in there:
+                yield member, f"names the {_spoken(target)} {number}, which is not in the file"
+            elif limit_type and getattr(there[number], "limit_type", None) != limit_type:
+                yield member, f"names the limit group {number}, whose limit_type is not {limit_type}"
+
+
+def _wrong_currencies(manager: ManagerPart, entry: NamedPart) -> Iterator[Fault]:
+    for number in getattr(entry, "currencies", ()):
+        yield from _wrong_currency(manager, "currencies", number)
+    if isinstance(entry, SpecialAccountPart):
+        yield from _wrong_currency(manager, "currency", entry.currency)
+
+
+def _wrong_currency(manager: ManagerPart, member: str, number: int) -> Iterator[Fault]:
+    if number not in manager.currencies:
+        yield member, f"names {number}, which is not a currency of the programme manager"
+
+
+def _wrong_group_entries(manager: ManagerPart) -> Iterator[Fault]:
+    for position, fees in enumerate(manager.fee_groups):
+        for number, fee in enumerate(fees.entries):
+            yield from _within(f"fee_groups.{position}.entries.{number}", _wrong_fee(manager, fee))
+    for position, limits in enumerate(manager.limit_groups):
+        place = f"limit_groups.{position}.entries"
+        yield from _repeated(place, limits.entries)
+        for number, limit in enumerate(limits.entries):
+            yield from _within(f"{place}.{number}", _wrong_limit(manager, limit))
+
+
+def _wrong_fee(manager: ManagerPart, fee: FeeEntryPart) -> Iterator[Fault]:
+    yield from _wrong_currency(manager, "currency", fee.currency)
+    yield from _wrong_region(manager, "region", fee.region)
+    yield from _wrong_range(fee)
+    if fee.fixed is None and fee.percent is None:
+        yield "fixed", "must be there when percent is not"
+    if fee.minimum is not None and fee.maximum is not None and fee.minimum > fee.maximum:
+        yield "minimum", "must not be more than maximum"
+
+
+def _wrong_limit(manager: ManagerPart, limit: LimitEntryPart) -> Iterator[Fault]:
+    yield from _wrong_currency(manager, "currency", limit.amount_currency)
+    if limit.currency:
+        yield from _wrong_currency(manager, "transaction_currency", limit.currency)
+    yield from _wrong_region(manager, "holder_region", limit.holder_region)
+    yield from _wrong_region(manager, "transaction_region", limit.transaction_region)
+    yield from _wrong_range(limit)
+    if (limit.count, limit.amount, limit.country_count) == (None, None, None):
+        yield "amount", "must be there when count and country_count are not"
+    counted = _TYPES_OF_CLASS.get(limit.transaction_class)
+    if counted and limit.transaction_type not in (*counted, ANY_TYPE):
+        said = LIMIT_CLASSES[limit.transaction_class]
+        yield "transaction_type", f"is none that the class {limit.transaction_class} counts ({said})"
+
+
+def _wrong_region(manager: ManagerPart, member: str, number: int | None) -> Iterator[Fault]:
+    if number and number not in (region.id for region in manager.regions):
+        yield member, f"names the region {number}, which is not in the file"
+
+
+def _wrong_range(entry: FeeEntryPart | LimitEntryPart) -> Iterator[Fault]:
+    if entry.mcc_low > entry.mcc_high:
+        yield "mcc_low", "must not be more than mcc_high"
+
+
+def _wrong_programme(manager: ManagerPart, programme: CardProgrammePart, stage: Stage) -> Iterator[Fault]:
+    if stage != "prod" and not programme.bin.startswith(tuple(manager.test_bins)):
+        yield "bin", "does not begin with one of test_bins: only production may have other BINs"
+    if not programme.virtual and not programme.physical:
+        yield "physical", "must be true when virtual is not"
+    if programme.physical and not programme.shipping_method_ids:
+        yield "shipping_method_ids", "must not be empty when physical is true"
+    if programme.validity_months > programme.max_validity_months:
+        yield "validity_months", "must not be more than max_validity_months"
+    default = programme.account_limit_group_id
+    if default is not None and default not in programme.account_limit_group_ids:
+        yield "account_limit_group_id", "must be one of account_limit_group_ids"
+    of_account = next((each for each in manager.account_programmes if each.id == programme.account_program_id), None)
+    for number in programme.currencies:
+        if of_account and number not in of_account.currencies:
+            yield "currencies", f"names {number}, which its account programme does not have"
+
+
+def _wrong_rates(manager: ManagerPart) -> Iterator[Fault]:
+    seen = set()
+    for position, each in enumerate(manager.exchange_rates):
+        place, pair = f"exchange_rates.{position}", (each.of, each.to)
+        if each.of == each.to or not {*pair} <= {*manager.currencies}:
+            yield f"{place}.to", "must be, like of, a currency of the programme manager, and another one"
+        if pair in seen:
+            yield place, "is there already"
+        if not Decimal(each.rate):
+            yield f"{place}.rate", "must be more than 0"
+        seen.add(pair)
+
+
+def _wrong_credential(credential: CredentialPart) -> Iterator[Fault]:
+    modes = credential.modes.model_dump()
+    for name, mode in modes.items():
+        if mode == PLAIN and not credential.allow_plain:
+            yield f"modes.{name}", "must not be plain unless allow_plain is true"
+    if ENCRYPTED in modes.values() and credential.encryption_key is None:
+        yield "encryption_key", "is missing, and a mode is encrypted"
+    if credential.encryption_key is not None:
+        try:
+            check_key(credential.encryption_key)
+        except ValueError as error:
+            yield "encryption_key", f"cannot be used: {error}"
+    if credential.actions != [ALL]:
+        known = _actions()
+        unknown = [position for position, name in enumerate(credential.actions) if name not in known]
+        yield from ((f"actions.{position}", "is no action") for position in unknown)
+
+
+def _spoken(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def _actions() -> set[str]:
+    from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED
+
+    return {*ACTIONS, *SIMULATED}
