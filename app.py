@@ -7,6 +7,7 @@ gc.disable()  # what is imported stays: looking for garbage among it is a tenth 
 from chalicelib.application import Application  # noqa: E402
 from chalicelib.bootstrap import hub  # noqa: E402
 from chalicelib.cards.card_api import card_routes, simulator_routes  # noqa: E402
+from chalicelib.cards.jobs import card_jobs  # noqa: E402
 from chalicelib.delivery.jobs import job_routes  # noqa: E402
 from chalicelib.openbanking.bank_api import bank_routes  # noqa: E402
 from chalicelib.openbanking.oauth_api import oauth_routes  # noqa: E402
@@ -15,7 +16,7 @@ from chalicelib.website.routes import website_routes  # noqa: E402
 
 app = Application(app_name="causeway", configure_logs=False)
 
-for blueprint in (tpp_routes, oauth_routes, bank_routes, website_routes, card_routes, job_routes):
+for blueprint in (tpp_routes, oauth_routes, bank_routes, website_routes, card_routes, job_routes, card_jobs):
     app.register_blueprint(blueprint)
 
 if hub().settings.is_sandbox:

@@ -27,7 +27,18 @@ from infra.programme import file, loading
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 IBAN = "GB33BUKB20201555555555"
-GROWING = ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries", "website", "cards")
+GROWING = (
+    "authorizations",
+    "consents",
+    "payments",
+    "statistics",
+    "idempotency",
+    "deliveries",
+    "website",
+    "cards",
+    "ledger",
+    "external_payments",
+)
 """The tables that grow with every test."""
 
 

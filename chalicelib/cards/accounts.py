@@ -22,6 +22,7 @@ class Balances(Record):
         settled: what was booked, ``held`` what is promised to others, ``reserved`` what is disputed.
         updated_at: the time of its last activity, in Unix seconds.
         status: as ``ACCOUNT_STATES``; the programme, the holder and the groups are ``None`` where there is none.
+        address_ids: the external payment addresses that lead to it.
         movements: how many rows of the ledger it has; the balances are their sum.
         last_at: when the last of them was recorded, in Unix milliseconds.
     """
@@ -33,6 +34,7 @@ class Balances(Record):
     holder_id: int | None = None
     fee_group_id: int | None = None
     limit_group_id: int | None = None
+    address_ids: frozenset[int] | None = None
     settled: int = 0
     held: int = 0
     reserved: int = 0
@@ -91,7 +93,6 @@ class Account(Balances):
     risk_group_id: int
     reason_code: int | None = None
     note: str | None = None
-    address_ids: frozenset[int] | None = None
 
     @property
     def uses(self) -> list[EntryId]:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from chalicelib.cards.catalogue import AccountProgramme, CardProgramme, Catalogue
 from chalicelib.cards.programmes import EntryId
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT, LIMIT_OF_CARD
+from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT, LIMIT_OF_CARD, LIMIT_OF_HOLDER
 
 T = TypeVar("T")
 
@@ -78,6 +78,34 @@ def account_limit_group(
     if number is None:
         return default if default is not None else next(iter(allowed), None)
     return allowed_one(catalogue, "limit_group", field, number, allowed or (number,), LIMIT_OF_ACCOUNT)[1]
+
+
+def fee_groups_of(catalogue: Catalogue, programme: int) -> frozenset[int]:
+    """The fee groups that a card or account programme allows. Raises: Refused."""
+    return frozenset(number for each in _programmes(catalogue, programme) for number in each.fee_group_ids)
+
+
+def limit_groups_of(catalogue: Catalogue, programme: int, limit_type: int) -> frozenset[int]:
+    """The limit groups of a type that a card or account programme allows or gives. Raises: Refused."""
+    found: set[int | None] = set()
+    for each in _programmes(catalogue, programme):
+        is_card = isinstance(each, CardProgramme)
+        if limit_type == LIMIT_OF_HOLDER:
+            found.add(each.holder_limit_group_id)
+        elif is_card == (limit_type == LIMIT_OF_CARD):
+            found.update(each.limit_group_ids)
+        elif isinstance(each, CardProgramme):
+            found.update(each.account_limit_group_ids)
+    return frozenset(number for number in found if number is not None)
+
+
+def _programmes(catalogue: Catalogue, number: int) -> Sequence[CardProgramme | AccountProgramme]:
+    """The programmes of an id, which may be one for cards and one for accounts. Raises: Refused."""
+    both = (catalogue.card_programmes.get(number), catalogue.account_programmes.get(number))
+    found = [each for each in both if each is not None]
+    if not found:
+        raise Refused(Status.NO_PROGRAMME)
+    return found
 
 
 def _found(entries: Mapping[int, T], number: int, missing: Status, message: str = "") -> T:

@@ -38,9 +38,14 @@ class Holder(Record):
         return sorted(self.account_ids or ())
 
     @property
+    def limit_group_id(self) -> int | None:
+        number: int | None = self.details.get("holder_limit_group_id")
+        return number
+
+    @property
     def uses(self) -> list[EntryId]:
         """The entries of the programme manager's set-up that it stands on."""
-        return [*present({"limit_group": self.details.get("holder_limit_group_id")}).items()]
+        return [*present({"limit_group": self.limit_group_id}).items()]
 
     def require_room(self, accounts: int) -> None:
         """Raises: Refused, when it would have too many accounts."""

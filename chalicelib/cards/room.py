@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from chalicelib.cards.account_flow import AccountFlow
 from chalicelib.cards.acs_flow import AcsFlow
 from chalicelib.cards.authorizing import Authorizer
@@ -13,9 +11,21 @@ from chalicelib.cards.card_flow import CardFlow
 from chalicelib.cards.card_secrets import CardSecrets
 from chalicelib.cards.credentials import Credentials
 from chalicelib.cards.dispatch import Dispatch
+from chalicelib.cards.external.address_flow import AddressFlow
+from chalicelib.cards.external.booking import Booking
+from chalicelib.cards.external.debit_flow import DebitFlow
+from chalicelib.cards.external.debits import Debits
+from chalicelib.cards.external.finishing import Finishing
+from chalicelib.cards.external.overdue import Overdue
+from chalicelib.cards.external.provider import Provider
+from chalicelib.cards.external.return_flow import ReturnFlow
+from chalicelib.cards.external.simulator_flow import PaymentSimulatorFlow
+from chalicelib.cards.external.transfer_flow import TransferFlow
 from chalicelib.cards.holder_flow import HolderFlow
 from chalicelib.cards.idempotency import References
 from chalicelib.cards.issuing import Issuing
+from chalicelib.cards.money.fee_flow import FeeFlow
+from chalicelib.cards.money.limit_flow import LimitFlow
 from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Flow
 from chalicelib.cards.reissuing import Reissuing
@@ -27,7 +37,7 @@ from chalicelib.foundation.vault import Vault
 
 
 class CardRoom:
-    """``api`` answers ``POST /api``, ``simulator`` answers ``POST /simulator``."""
+    """``api`` answers ``POST /api``, ``simulator`` answers ``POST /simulator``, ``overdue`` is for the schedule."""
 
     def __init__(
         self,
@@ -37,14 +47,19 @@ class CardRoom:
         credentials: Credentials,
         programmes: Programmes,
         card_data: CardData,
+        provider: Provider,
     ) -> None:
         references = References(vault, card_data)
-        flows = _flows(Sequences(store), card_data)
+        sequences = Sequences(store)
+        booking = Booking(sequences)
+        finishing = Finishing(store, clock, programmes, references, provider, booking)
+        flows = _flows(sequences, card_data) | _money_flows(sequences, programmes, booking, finishing)
+        self.overdue = Overdue(store, clock, programmes, finishing, Debits(booking))
         self.api = Dispatch(store, clock, credentials, programmes, references, flows, ACTIONS)
         self.simulator = Dispatch(store, clock, credentials, programmes, references, flows, SIMULATED)
 
 
-def _flows(sequences: Sequences, card_data: CardData) -> Mapping[Flow, object]:
+def _flows(sequences: Sequences, card_data: CardData) -> dict[Flow, object]:
     """Who carries the actions out, by the names in their table."""
     secrets = CardSecrets(card_data)
     return {
@@ -56,4 +71,19 @@ def _flows(sequences: Sequences, card_data: CardData) -> Mapping[Flow, object]:
         "issuing": Issuing(sequences, secrets),
         "reissuing": Reissuing(sequences, secrets),
         "simulator": SimulatorFlow(sequences, card_data, Authorizer(secrets)),
+    }
+
+
+def _money_flows(
+    sequences: Sequences, programmes: Programmes, booking: Booking, finishing: Finishing
+) -> dict[Flow, object]:
+    """The same for fees, limits and external payments."""
+    return {
+        "addresses": AddressFlow(sequences, finishing.provider),
+        "debits": DebitFlow(),
+        "fees": FeeFlow(sequences),
+        "limits": LimitFlow(),
+        "outside": PaymentSimulatorFlow(sequences, booking, Debits(booking)),
+        "returns": ReturnFlow(programmes, booking, finishing),
+        "transfers": TransferFlow(programmes, booking, finishing),
     }

@@ -17,7 +17,19 @@ BLOCK = 50
 LOW = 20
 """With fewer numbers left a counter is filled up when another one has to be."""
 
-Name = Literal["holder", "account", "card", "card_request", "rule", "authentication", "authorization"]
+Name = Literal[
+    "holder",
+    "account",
+    "card",
+    "card_request",
+    "rule",
+    "authentication",
+    "authorization",
+    "external_address",
+    "external_payment",
+    "mandate",
+    "transaction",
+]
 
 
 class Sequences:
@@ -33,17 +45,17 @@ class Sequences:
         return self.take(name, 1)[0]
 
     def take(self, name: Name, count: int) -> list[int]:
-        """Several in ascending order, at most ``LOW``. Raises: StoreError."""
+        """Several in ascending order, at most ``BLOCK``. Raises: StoreError."""
         with self._lock:
             if len(self._left[name]) < count:
-                self._fill_up()
+                self._fill_up(name)
             left = self._left[name]
             self._left[name] = left[count:]
             return list(left[:count])
 
-    def _fill_up(self) -> None:
-        """Take a new block of every counter that runs low; the numbers left of its last one are lost."""
-        names = [name for name, left in self._left.items() if len(left) < LOW]
+    def _fill_up(self, wanted: Name) -> None:
+        """Take a new block of a counter and of all that run low; the numbers left of their last one are lost."""
+        names = [name for name, left in self._left.items() if name == wanted or len(left) < LOW]
         counted = dict.fromkeys(names, BLOCK)
         key = {"owner": "sequences", "part": "sequences"}
         try:

@@ -74,6 +74,25 @@ def card_programme(**members: Any) -> Content:
     } | members
 
 
+def fee(code: str = "ATM", **members: Any) -> Content:
+    """An entry of a fee group: a price of 1.00 EUR, without other members."""
+    fixed = {} if "percent" in members else {"fixed": 100}
+    return {"code": code, "title": "Cash", "currency": 978} | fixed | members
+
+
+def limit(number: int = 1, **members: Any) -> Content:
+    """An entry of a limit group: 10.00 EUR a day, without other members."""
+    return {"id": number, "amount": 1000, "currency": 978, "duration": 1} | members
+
+
+def region(number: int = 1, *countries: int) -> Content:
+    return {"id": number, "name": f"Region {number}", "countries": [*countries] or [276]}
+
+
+def special_account(number: int = 1, **members: Any) -> Content:
+    return {"id": number, "name": "Settlement", "currency": 978, "country": 276} | members
+
+
 def written(*managers: Mapping[str, Any]) -> str:
     """A file of them."""
     return yaml.safe_dump({"programme_managers": [*managers]})

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.programmes import EntryGone, UnknownManager
+from chalicelib.cards.catalogue import FeeEntry, LimitEntry, Rate, Region, SpecialAccountEntry
+from chalicelib.cards.programmes import EntryGone, UnknownManager, head_key
 from chalicelib.foundation.store import StoreUnavailable
-from tests.cards.setups import loaded, manager
+from tests.cards.setups import fee, limit, loaded, manager, planned, region, special_account
 from tests.conftest import Lines
 from tests.world import World
 
@@ -30,13 +31,56 @@ def test_a_set_up_is_what_was_loaded(world: World, small: dict[str, Any]) -> Non
     found = world.hub.programmes.catalogue(small["id"])
 
     assert (found.manager_id, found.name, found.currencies) == (small["id"], "Small Programme", (978, 826))
-    assert found.rates == {(978, 826): Decimal("0.86")}
+    assert found.rates == {(978, 826): Rate(Decimal("0.86"), Decimal(0))}
     programme = found.card_programmes[1]
     assert (programme.bin, programme.pan_length, programme.currencies) == ("222300", 16, (978,))
     assert (programme.account_limit_group_ids, programme.countries) == ((2,), ())
     assert found.account_programmes[1].holder_limit_group_id is None
     assert found.limit_groups[3].limit_type == 3
     assert list(found.designs) == [1, 2]
+
+
+def test_fees_limits_regions_and_special_accounts_are_what_was_loaded(world: World) -> None:
+    made = manager(
+        exchange_rates=[{"of": 978, "to": 826, "rate": "0.860", "markup_percent": "1.50"}],
+        regions=[region(4, 276, 40)],
+        special_accounts=[special_account(5, access_level=7)],
+        fee_groups=[{"id": 1, "name": "Fees", "entries": [fee(percent="0.50", minimum=5, region=4, blended=True)]}],
+    )
+    limits = limit(2, **{"class": 2, "transaction_currency": 826}, holder_country=276)
+    made["limit_groups"][0]["entries"] = [limits]
+    loaded(world.hub, made)
+    found, now = world.hub.programmes.catalogue(made["id"]), world.clock.time()
+
+    assert str(found.rates[978, 826]) == "Rate(base=Decimal('0.860'), markup_percent=Decimal('1.50'))"
+    assert found.regions == {4: Region(4, "Region 4", (276, 40))}
+    assert found.special_accounts == {5: SpecialAccountEntry(5, "Settlement", 978, 276, 7)}
+    assert found.fee_groups[1].entries == (
+        FeeEntry(
+            "ATM", "Cash", percent=Decimal("0.5"), currency=978, region=4, minimum=5, blended=True, updated_at=now
+        ),
+    )
+    assert found.limit_groups[1].entries == (
+        LimitEntry(
+            2,
+            amount=1000,
+            amount_currency=978,
+            duration=1,
+            transaction_class=2,
+            holder_country=276,
+            currency=826,
+            updated_at=now,
+        ),
+    )
+    assert found.account_programmes[1].conversion_fee_blended is True
+
+
+def test_rates_that_were_kept_before_there_were_markups_still_read(world: World, small: dict[str, Any]) -> None:
+    table, key = head_key(small["id"])
+    world.hub.store.update(table, key, set={"rates": {"978/826": "0.86"}})
+
+    assert world.another_process().programmes.catalogue(small["id"]).rate(978, 826) == Rate(Decimal("0.86"), Decimal(0))
+    assert planned(world.hub, small)[0].changes == []
 
 
 def test_an_unknown_programme_manager_is_refused(world: World) -> None:

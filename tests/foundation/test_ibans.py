@@ -14,7 +14,7 @@ from stdnum import numdb
 from stdnum.es import ccc
 from stdnum.iso7064 import mod_97_10
 
-from chalicelib.foundation.ibans import _NATIONAL, is_iban
+from chalicelib.foundation.ibans import _NATIONAL, is_iban, make_iban
 
 STRUCTURES: dict[str, str] = {low: properties["bban"] for _, low, _, properties, _ in numdb.get("iban").prefixes}
 CHARACTERS = {
@@ -96,6 +96,37 @@ def test_check_digits_are_digits() -> None:
 
     assert taken
     assert not any(map(is_iban, taken))
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "AT611904300234573201",
+        "BE68539007547034",
+        "CH9300762011623852957",
+        "DE89370400440532013000",
+        "ES9121000418450200051332",
+        "FR1420041010050500013M02606",
+        "GB29NWBK60161331926819",
+        "GB82WEST12345698765432",
+        "IE29AIBK93115212345678",
+        "MT84MALT011000012345MTLCAST001S",
+        "NL91ABNA0417164300",
+        "SI56263300012039086",
+    ],
+)
+def test_check_digits_are_made_as_published(number: str) -> None:
+    assert make_iban(number[:2], number[4:]) == number
+
+
+@pytest.mark.parametrize("country", STRUCTURES)
+def test_an_iban_that_is_made_has_two_check_digits_that_stdnum_takes(country: str) -> None:
+    chance = random.Random(country)
+    accounts = [made(country, chance)[4:] for _ in range(200)]
+    numbers = [make_iban(country, account) for account in accounts]
+
+    assert all(number[2:4].isdigit() and number[4:] in accounts for number in numbers)
+    assert all(mod_97_10.is_valid(number[4:] + number[:4]) for number in numbers)
 
 
 def test_every_national_check_of_stdnum_is_here() -> None:

@@ -12,7 +12,7 @@ import pytest
 from infra.admin import connection
 from infra.programme import file, loading
 from infra.programme.loading import LoadedMeanwhile
-from tests.cards.setups import Content, credential, loaded, manager, written
+from tests.cards.setups import Content, credential, fee, loaded, manager, written
 from tests.infra.test_admin import built, done, refused, run
 from tests.world import World
 
@@ -75,6 +75,21 @@ def test_people_read_the_difference_line_by_line(path: Path) -> None:
     assert run("programme", "load", str(path)).stdout == (
         f"Programme manager {new['id']}, Small Programme:\n"
         "  ~ design 1 (Deep Blue)\n      name: Blue -> Deep Blue\n  - design 2 (Green)\n  - credential app\n"
+    )
+
+
+def test_a_changed_group_is_told_entry_by_entry(path: Path) -> None:
+    new = manager(fee_groups=[{"id": 1, "name": "Fees", "entries": [fee("ATM"), fee("CARD")]}])
+    load(path, new)
+    new["fee_groups"] = [{"id": 1, "name": "Fees", "entries": [fee("ATM", fixed=250), fee("CARD"), fee("NEW")]}]
+    path.write_text(written(new))
+
+    assert run("programme", "load", str(path)).stdout == (
+        f"Programme manager {new['id']}, Small Programme:\n"
+        "  ~ fee group 1 (Fees)\n"
+        "      entries.ATM: code ATM, title Cash, fixed 100, currency 978 -> "
+        "code ATM, title Cash, fixed 250, currency 978\n"
+        "      entries.NEW: nothing -> code NEW, title Cash, fixed 100, currency 978\n"
     )
 
 
@@ -199,7 +214,7 @@ def test_one_is_shown_with_what_is_in_use_and_without_any_digest(world: World, p
     demo.programmes.mark_used(demo.programmes.catalogue(1), [("design", 21)])
     shown = done("programme", "show", "1")
 
-    assert shown["manager"]["rates"]["978/826"] == "0.8612"
+    assert shown["manager"]["rates"]["978/840"] == {"base": "1.0845", "markup_percent": "1.5"}
     designs = {each["id"]: each for each in shown["manager"]["designs"]}
     assert designs[21] == {"id": 21, "name": "Plain Blue", "in_use": True}
     credentials = {each["name"]: each for each in shown["credentials"]}
@@ -209,7 +224,11 @@ def test_one_is_shown_with_what_is_in_use_and_without_any_digest(world: World, p
     assert credentials["full"]["keys_made_at"] == ["2026-03-02T09:00:00+00:00"]
     text = run("programme", "show", "1").stdout
     assert re.search(r"^Card programmes\nid +name +in use\n101 +Everyday Card", text, re.MULTILINE)
-    assert re.search(r"^rates +978/826 0\.8612\n +826/978", text, re.MULTILINE)
+    assert re.search(r"^rates +978/826 base 0\.8612, markup_percent 0\n +826/978", text, re.MULTILINE)
+    assert re.search(r"^Fee groups\nid +name +entries +in use\n301 +Standard Fees +7 ", text, re.MULTILINE)
+    fees = {each["id"]: each["entries"] for each in shown["manager"]["fee_groups"]}
+    assert fees[301][0]["code"] == "ATM"
+    assert fees[302] == []
     digests = [row["access_key"] for row in rows(world) if "access_key" in row]
     assert digests
     assert not [each for each in digests if each in text or each in json.dumps(shown)]

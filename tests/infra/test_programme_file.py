@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from chalicelib.cards.catalogue import Rate
 from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.foundation import signatures
 from infra.programme import file, yaml_text
@@ -52,7 +53,9 @@ def test_the_demonstration_has_programmes_of_several_kinds() -> None:
         {each.auto_conversion for each in programmes} == {each.country_change for each in programmes} == {True, False}
     )
     assert {(each.virtual, each.physical) for each in programmes} == {(True, True), (True, False)}
-    assert demo.catalogue.rates[826, 978] == Decimal("1.1596")
+    assert demo.catalogue.rates[826, 978] == Rate(Decimal("1.1596"), Decimal(0))
+    assert demo.catalogue.rates[978, 840] == Rate(Decimal("1.0845"), Decimal("1.5"))
+    assert {each.conversion_fee_blended for each in demo.catalogue.account_programmes.values()} == {True, False}
     assert {len(demo.catalogue.of(kind)) > 1 for kind, _ in demo.catalogue.entries()} == {True}
 
 
@@ -240,6 +243,13 @@ def test_an_id_is_used_once_by_each_kind() -> None:
         ([{"of": 978, "to": 826, "rate": "0.0"}], "0.rate must be more than 0"),
         ([{"of": 978, "to": 826, "rate": "-1"}], "0.rate must match pattern"),
         ([{"of": 978, "to": 826, "rate": "1"}] * 2, "1 is there already"),
+        (
+            [{"of": 978, "to": 826, "rate": "1", "markup_percent": "50.000001"}],
+            "0.markup_percent must not be more than",
+        ),
+        ([{"of": 978, "to": 826, "rate": "1", "markup_percent": "1.0000001"}], "0.markup_percent must match pattern"),
+        ([{"of": 978, "to": 826, "rate": "1", "markup_percent": "-1"}], "0.markup_percent must match pattern"),
+        ([{"of": 978, "to": 826, "rate": "1", "markup_percent": 1}], "0.markup_percent must be text: put it in quotes"),
     ],
 )
 def test_an_exchange_rate_is_a_decimal_number_between_two_currencies(rates: list[Content], said: str) -> None:
@@ -250,7 +260,7 @@ def test_an_exchange_rate_is_a_decimal_number_between_two_currencies(rates: list
 def test_a_rate_keeps_its_digits_with_and_without_quotes() -> None:
     for spelled in ("0.861200000", "'0.861200000'"):
         text = written(manager()).replace("'0.86'", spelled)
-        assert str(file.read(text, "local")[0].catalogue.rates[978, 826]) == "0.861200000"
+        assert str(file.read(text, "local")[0].catalogue.rates[978, 826].base) == "0.861200000"
 
 
 # -- credentials

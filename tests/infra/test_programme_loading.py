@@ -9,7 +9,18 @@ import pytest
 from chalicelib.foundation.store import StoreUnavailable
 from infra.programme import loading
 from infra.programme.loading import InUse, LoadedMeanwhile, TooMuch
-from tests.cards.setups import Content, card_programme, credential, loaded, manager, planned, shown
+from tests.cards.setups import (
+    Content,
+    card_programme,
+    credential,
+    fee,
+    loaded,
+    manager,
+    planned,
+    region,
+    shown,
+    special_account,
+)
 from tests.world import World
 
 
@@ -41,6 +52,12 @@ def use(world: World, content: Content, *references: tuple[str, int]) -> None:
 
 def without(content: Content, kind: str, number: int) -> Content:
     return content | {kind: [each for each in content[kind] if each["id"] != number]}
+
+
+def with_entries(content: Content, fees: list[Content], limits: list[Content]) -> Content:
+    first, *others = content["limit_groups"]
+    fee_groups = [{"id": 1, "name": "Fees", "entries": fees}]
+    return content | {"fee_groups": fee_groups, "limit_groups": [first | {"entries": limits}, *others]}
 
 
 # -- the difference
@@ -171,6 +188,30 @@ def test_a_used_limit_group_stays_what_it_is_for(world: World, small: Content) -
 
     with pytest.raises(InUse, match=r"limit group 4 \(Other\)"):
         loaded(world.hub, small)
+
+
+def test_a_used_special_account_stays_and_keeps_its_currency(world: World, small: Content) -> None:
+    small["special_accounts"] = [special_account(1), special_account(2)]
+    loaded(world.hub, small)
+    use(world, small, ("special_account", 1))
+
+    for wrong in ([special_account(1, currency=826), special_account(2)], [special_account(2)]):
+        with pytest.raises(InUse, match=r"is in use: special account 1 \(Settlement\)$"):
+            loaded(world.hub, small | {"special_accounts": wrong})
+    loaded(world.hub, small | {"special_accounts": [special_account(1, name="Renamed", country=826)]})
+    found = world.hub.programmes.set_up(small["id"]).catalogue.special_accounts
+    assert {number: (each.name, each.currency, each.country) for number, each in found.items()} == {
+        1: ("Renamed", 978, 826)
+    }
+
+
+def test_a_region_goes_together_with_the_entries_that_name_it(world: World, small: Content) -> None:
+    loaded(world.hub, with_entries(small | {"regions": [region(4)]}, [fee(region=4)], []))
+    use(world, small, ("fee_group", 1))
+    loaded(world.hub, small)
+
+    found = world.hub.programmes.set_up(small["id"]).catalogue
+    assert (found.regions, found.fee_groups[1].entries) == ({}, ())
 
 
 def test_a_first_use_just_before_the_removal_keeps_it(world: World, small: Content) -> None:

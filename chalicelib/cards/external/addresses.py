@@ -10,16 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from chalicelib.cards.external.payments import TABLE
 from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, LIVE
 from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.values import ASSIGNED
 from chalicelib.cards.record import Key, Record, present
 from chalicelib.foundation.store import Put, absent
 
-TABLE = "external_payments"
-ACCOUNT, SPECIAL_ACCOUNT = 1, 2
-"""``account_type``: a holder's account, or one of the programme manager's own."""
-ASSIGNED = 1
-"""``assignment_state`` of an address whose numbers the provider has given."""
 _SORT_CODE, _ACCOUNT_NUMBER = slice(8, 14), slice(14, 22)
 
 
@@ -27,13 +24,13 @@ _SORT_CODE, _ACCOUNT_NUMBER = slice(8, 14), slice(14, 22)
 class ExternalAddress(Record):
     """An address. ``account_id`` is an account's or, by ``account_type``, a special account's.
 
-    ``method`` is one of ``METHODS``; ``type_id`` is what the interface calls ``epm_type_id``; ``currency`` and
+    ``method`` and ``type_id`` are what the interface calls ``epm_method_id`` and ``epm_type_id``; ``currency`` and
     ``country`` are ISO numbers.
     """
 
     kind: ClassVar = "external_address"
     missing: ClassVar = Status.NO_EXTERNAL_ADDRESS
-    table: ClassVar[str] = TABLE
+    table: ClassVar = TABLE
 
     method: int
     type_id: int
@@ -85,7 +82,7 @@ def taking_numbers(address: ExternalAddress, write_id: str) -> list[Put]:
     """The writes that make the numbers lead to the address; they fail if another one has any of them.
 
     An item has what a payment needs to know before it reads further: ``address_id``, ``manager_id``, ``account_id``,
-    ``account_type``, ``holder_id`` (unless the account is a special one), ``currency`` and ``method``.
+    ``account_type``, ``holder_id`` (unless the account is a special one), and ``card_id`` if there is one.
     """
     leads_to = {
         "address_id": address.id,
@@ -93,8 +90,7 @@ def taking_numbers(address: ExternalAddress, write_id: str) -> list[Put]:
         "account_id": address.account_id,
         "account_type": address.account_type,
         "holder_id": address.holder_id,
-        "currency": address.currency,
-        "method": address.method,
+        "card_id": address.card_id,
         "written_by": write_id,
     }
     return [Put(table, {**key, **present(leads_to)}, absent("owner")) for table, key in number_keys(address)]

@@ -1,8 +1,8 @@
 """The modulus check of British account numbers: whether a sort code and an account number belong together.
 
-After the "Validating account numbers" of Pay.UK (once VocaLink): the fourteen digits of both are weighted and summed, and
-the sum has to be a multiple of the modulus. Which weights go with a sort code, the banks publish. Here are the ranges
-that the published test vectors prove. An account at any other sort code cannot be checked, which is no fault of it.
+After "Validating account numbers" of Pay.UK (once VocaLink): the fourteen digits of both are weighted and summed, and
+the sum has to be a multiple of the modulus. Which weights go with a sort code, a table of the banks says; here are the
+ranges of it that published examples prove. An account at any other sort code cannot be checked, and is taken as it is.
 """
 
 from __future__ import annotations

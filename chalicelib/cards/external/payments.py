@@ -27,14 +27,17 @@ class ExternalPayment(Record):
 
     Attributes:
         payment: what it is: out, in, a direct debit, or the return of another one.
-        account: the account's owner, as the ledger names it; ``account_id`` and ``account_type`` as the address has them.
+        account_id: the account's, by ``account_type`` an account of a holder or a special one.
         instructed_amount: in ``instructed_currency``, that of the address.
         settlement_amount: what that is for the account, in ``settlement_currency``, without fees.
         charge: the amounts in detail, as ``Charge.plain`` gives them.
         held: what is held of the account as long as the payment is pending.
         counted: what was counted in which limits, by the owner of the counters.
-        source, destination: the bank accounts; of an own one the members of its address.
+        source, destination: the bank accounts, with the members that are known of them.
+        country: the other bank's, as a numeric code of ISO 3166-1.
+        provider_reference: the provider's number of it, ``original_reference`` that of the one that it sends back.
         returns: the payment that this one sends back, ``returned_by`` the one that sends this back.
+        counterpart: the same payment on its other side, if that is an address of this service, too.
         asks: the action that waits for the provider's answer, and ``claim`` the claim that waits for its own.
         should_pay: of a direct debit, whether it is to be paid at its ``cut_off``.
         due_at: when somebody has to look after it; ``due_shard`` belongs to it.
@@ -49,7 +52,6 @@ class ExternalPayment(Record):
     method: int
     transaction_type: int
     address_id: int
-    account: str
     account_id: int
     account_type: int
     instructed_amount: int
@@ -64,14 +66,18 @@ class ExternalPayment(Record):
     counted: dict[str, list[dict[str, Any]]] | None = None
     source: dict[str, Any] | None = None
     destination: dict[str, Any] | None = None
+    country: int | None = None
     scheme: str | None = None
     schemes: list[str] | None = None
     reference: str | None = None
     details: dict[str, Any] | None = None
     provider_reference: int | None = None
+    original_reference: int | None = None
     transaction_id: int | None = None
+    return_transaction_id: int | None = None
     returns: int | None = None
     returned_by: int | None = None
+    counterpart: int | None = None
     mandate_id: int | None = None
     cut_off: int | None = None
     should_pay: int = 1
@@ -112,7 +118,7 @@ def due(payment_id: int, at: int) -> Item:
 NOT_DUE: Item = {"due_at": None, "due_shard": None}
 """The members that take a payment from the index."""
 ANSWERED: Item = NOT_DUE | {"asks": None, "claim": None}
-"""Those that end its wait for an answer, too."""
+"""The members that end its wait for an answer."""
 
 
 def claim_kept(claim: Claim | None) -> dict[str, str] | None:

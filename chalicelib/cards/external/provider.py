@@ -83,19 +83,19 @@ class ProviderRefused(Exception):
 class Provider(Protocol):
     """A provider of external payments. Its calls may take seconds; none is made inside a transaction."""
 
-    def open_address(self, opening: Opening) -> Opened:
+    def open_address(self, opening: Opening, /) -> Opened:
         """Bank-account details that nobody else has; the same ones when asked for the same ``address_id`` again.
 
         Raises: ProviderRefused, ProviderSilent.
         """
 
-    def submit(self, order: Order) -> Receipt:
+    def submit(self, order: Order, /) -> Receipt:
         """Carry an order out; a ``payment_id`` that was there before is answered alike, and nothing is done again.
 
         Raises: ProviderSilent.
         """
 
-    def find(self, payment_id: int) -> Receipt | None:
+    def find(self, payment_id: int, /) -> Receipt | None:
         """What became of an order; ``None`` when the provider has never seen it. Raises: ProviderSilent."""
 
 
@@ -105,11 +105,11 @@ NOT_CONNECTED = "no provider of external payments is connected"
 class NoProvider:
     """Stands where no provider is: every call is refused."""
 
-    def open_address(self, opening: Opening) -> Opened:
+    def open_address(self, _opening: Opening, /) -> Opened:
         raise ProviderRefused(NOT_CONNECTED)
 
-    def submit(self, order: Order) -> Receipt:
+    def submit(self, _order: Order, /) -> Receipt:
         return Receipt(accepted=False, reason=NOT_CONNECTED)
 
-    def find(self, payment_id: int) -> Receipt | None:
+    def find(self, _payment_id: int, /) -> Receipt | None:
         return None

@@ -21,8 +21,6 @@ class SpecialAccount(Balances):
     kind: ClassVar = "special_account"
     missing: ClassVar = Status.NO_SPECIAL_ACCOUNT
 
-    address_ids: frozenset[int] | None = None
-
     @property
     def place(self) -> Key:
         return special_account_key(self.manager_id, self.id)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from chalicelib.cards.accounts import Balances
-from chalicelib.cards.catalogue import Catalogue, FeeGroup
+from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.money.amounts import Conversion, NoRate, conversion
 from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.fees import Fee, fees_of
@@ -21,13 +21,15 @@ from chalicelib.cards.protocol.values import FEE
 class Charge:
     """A movement's amount and fees in the account's currency.
 
-    ``blends_conversion`` says whether the fee of a conversion is part of the transaction's amount.
+    ``blends_conversion`` says whether the fee of a conversion is part of the transaction's amount. What ``reverses``
+    another movement gives back what that one took, or takes what it gave, the fee of its conversion included.
     """
 
     conversion: Conversion
     blends_conversion: bool
     fees: Sequence[Fee]
     debit: bool
+    reverses: bool = False
 
     @property
     def blended_fee(self) -> int:
@@ -43,19 +45,37 @@ class Charge:
     def holder_amount(self) -> int:
         """The transaction's amount in the account's currency."""
         blended = self.blended_fee + (self.conversion.fee if self.blends_conversion else 0)
-        return self.conversion.base_amount + (blended if self.debit else -blended)
+        return self.conversion.base_amount + (blended if self._adds_cost else -blended)
+
+    @property
+    def settlement_amount(self) -> int:
+        """The same without fees, but for that of the conversion."""
+        return self.holder_amount - (self.blended_fee if self._adds_cost else -self.blended_fee)
 
     @property
     def total(self) -> int:
         """What the account pays, or gets."""
-        return self.conversion.base_amount + (self.cost if self.debit else -self.cost)
+        return self.conversion.base_amount + (self.cost if self._adds_cost else -self.cost)
+
+    @property
+    def reversal(self) -> Charge:
+        """The movement that takes this one back; fees that are not the conversion's stay paid."""
+        return replace(self, fees=(), debit=not self.debit, reverses=True)
+
+    @property
+    def _adds_cost(self) -> bool:
+        """Whether the cost comes on top of the amount: it does where the holder paid in the first place."""
+        return self.debit != self.reverses
 
     @property
     def plain(self) -> dict[str, Any]:
         """The same as an item keeps it."""
         kept = {name: getattr(self.conversion, name) for name in Conversion.__dataclass_fields__}
         fees = [{name: getattr(fee, name) for name in Fee.__dataclass_fields__} for fee in self.fees]
-        return {"conversion": kept, "blends_conversion": self.blends_conversion, "fees": fees, "debit": self.debit}
+        return {"conversion": kept, "blends_conversion": self.blends_conversion, "fees": fees} | {
+            "debit": self.debit,
+            "reverses": self.reverses,
+        }
 
     @classmethod
     def of(cls, plain: dict[str, Any]) -> Charge:
@@ -75,7 +95,7 @@ class Charge:
             movement.book(account, sign * converted.base_amount, CONVERSION)
             movement.exchange(converted.currency, -sign * converted.amount, against)
         if self.cost:
-            movement.book(account, -self.cost, FEES)
+            movement.book(account, self.cost if self.reverses else -self.cost, FEES)
 
     def show(self, movement: Movement, account: Balances, main: Transaction, fee_ids: Sequence[int]) -> None:
         """Have the account's list of transactions say so: the main one, and one for each fee that is not blended."""

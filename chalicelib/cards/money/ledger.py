@@ -1,7 +1,7 @@
 """The ledger: every movement of money is one set of entries that sum to zero in each currency.
 
-A movement is written in the transaction of what causes it: the balances that it changes, a row for each account with the
-whole set and the balances afterwards, and the transactions that it shows as. An account's balances are the
+A movement is written in the transaction of what causes it: the balances that it changes, a row for each account with
+the whole set and the balances afterwards, and the transactions that it shows as. The balances of an account are the
 sum of its rows, always. The other sides of its entries are books without balances of their own, so that no two accounts
 ever write the same item.
 """

@@ -189,9 +189,10 @@ def _entries(group: LimitGroup | None) -> list[tuple[str, LimitEntry]]:
 
 def _lasting(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[tuple[str, Window]]:
     """The windows that are not over, of entries that there are."""
+    groups = {int(key.partition(".")[0]) for key in windows}
+    entries = {key: entry for group in groups for key, entry in _entries(catalogue.limit_groups.get(group))}
     for key, found in windows.items():
-        group = catalogue.limit_groups.get(int(key.partition(".")[0]))
-        entry = dict(_entries(group)).get(key)
+        entry = entries.get(key)
         if entry is not None and found.start >= window(entry.duration, now)[0]:
             yield key, found
 

@@ -13,13 +13,32 @@ from chalicelib.cards.protocol import account_messages as accounts
 from chalicelib.cards.protocol import card_messages as cards
 from chalicelib.cards.protocol import card_records as records
 from chalicelib.cards.protocol import holder_messages as holders
+from chalicelib.cards.protocol import money_messages as money
+from chalicelib.cards.protocol import payment_messages as payments
+from chalicelib.cards.protocol import payment_simulator_messages as outside
 from chalicelib.cards.protocol import simulator_messages as simulator
 from chalicelib.cards.protocol.card_fields import CardField
 from chalicelib.cards.protocol.message import Answer, Request
 
 Effect = Literal["read", "write", "reveal"]
 Shape = Literal["object", "list", "empty", "empty object", "id"]
-Flow = Literal["accounts", "acs", "card_data", "cards", "holders", "issuing", "reissuing", "simulator"]
+Flow = Literal[
+    "accounts",
+    "acs",
+    "addresses",
+    "card_data",
+    "cards",
+    "debits",
+    "fees",
+    "holders",
+    "issuing",
+    "limits",
+    "outside",
+    "reissuing",
+    "returns",
+    "simulator",
+    "transfers",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +56,7 @@ class Action:
         field: the one card datum that a reveal shows.
         seals: whether the answer holds card data, which repeats are told for a day only.
         creates: whether ``access_level`` is that of the record which the action makes.
+        paged: whether a ``paginator`` stands beside the data.
     """
 
     name: str
@@ -49,6 +69,7 @@ class Action:
     field: CardField | None = None
     seals: bool = False
     creates: bool = False
+    paged: bool = False
 
     @property
     def empty(self) -> list[Any] | dict[str, Any]:
@@ -62,6 +83,10 @@ class Action:
 
 def _read(name: str, flow: Flow, request: type[Request], answer: type[Answer], shape: Shape, summary: str) -> Action:
     return Action(name, flow, "read", request, answer, shape, summary)
+
+
+def _page(name: str, flow: Flow, request: type[Request], answer: type[Answer], summary: str) -> Action:
+    return Action(name, flow, "read", request, answer, "list", summary, paged=True)
 
 
 def _reveal(name: str, field: CardField, answer: type[Answer], summary: str) -> Action:
@@ -177,6 +202,99 @@ _ROWS = (
     ),
     Action("createHolder", "holders", "write", holders.CreateHolder, None, "id", "Register a holder", creates=True),
     _write("updateHolder", "holders", holders.UpdateHolder, "Change what is known of a holder", "id"),
+    # External payments
+    Action(
+        "assignExternalPaymentAddress",
+        "addresses",
+        "write",
+        payments.AssignExternalPaymentAddress,
+        payments.AddressRecord,
+        "list",
+        "Open bank-account details that lead to an account",
+    ),
+    Action(
+        "assignExternalPaymentAddressForSpecialAccount",
+        "addresses",
+        "write",
+        payments.AssignExternalPaymentAddressForSpecialAccount,
+        payments.AddressRecord,
+        "list",
+        "Open bank-account details that lead to a special account",
+    ),
+    _write(
+        "cancelExternalPaymentMandate", "debits", payments.CancelExternalPaymentMandate, "Cancel a direct debit mandate"
+    ),
+    _write(
+        "changeDDExternalPaymentStatus",
+        "debits",
+        payments.ChangeDDExternalPaymentStatus,
+        "Say whether a direct debit is to be paid",
+    ),
+    _read(
+        "getExternalPaymentAddress",
+        "addresses",
+        payments.GetExternalPaymentAddress,
+        payments.AddressWithStatus,
+        "object",
+        "Show an external payment address",
+    ),
+    _read(
+        "getAccountExternalPaymentAddresses",
+        "addresses",
+        payments.GetAccountExternalPaymentAddresses,
+        payments.AddressRecord,
+        "list",
+        "List an account's external payment addresses",
+    ),
+    _write(
+        "changeExternalPaymentAddressStatus",
+        "addresses",
+        payments.ChangeExternalPaymentAddressStatus,
+        "Change an external payment address's status",
+    ),
+    Action(
+        "transferToExternalPayment",
+        "transfers",
+        "write",
+        payments.TransferToExternalPayment,
+        payments.TransferWithDestination,
+        "object",
+        "Pay to another bank account",
+    ),
+    Action(
+        "inboundReturn",
+        "returns",
+        "write",
+        payments.InboundReturn,
+        payments.TransferRecord,
+        "object",
+        "Send back a payment that came in",
+    ),
+    _write("directDebitReturn", "returns", payments.DirectDebitReturn, "Take back a direct debit that was paid"),
+    _write("directCreditReturn", "returns", payments.DirectCreditReturn, "Send back a direct credit that came in"),
+    # Fees and limits
+    Action(
+        "createCustomFee",
+        "fees",
+        "write",
+        money.CreateCustomFee,
+        money.CustomFee,
+        "object",
+        "Take a fee from an account",
+    ),
+    _page("getCardFees", "fees", money.GetCardFees, money.FeeEntryRecord, "List the fees of a card's fee group"),
+    _read("getFeesGroups", "fees", money.GetFeesGroups, money.NamedGroup, "list", "List fee groups"),
+    _page(
+        "getLimits", "limits", money.GetLimits, money.LimitEntryRecord, "List the limits of a card, account or holder"
+    ),
+    _read("getLimitsGroups", "limits", money.GetLimitsGroups, money.NamedGroup, "list", "List limit groups"),
+    _page(
+        "getLimitsStatus",
+        "limits",
+        money.GetLimitsStatus,
+        money.LimitStatusRecord,
+        "Show what is left of the limits of a card, account or holder",
+    ),
 )
 
 _SIMULATED = (
@@ -197,6 +315,42 @@ _SIMULATED = (
         simulator.Authorization,
         "object",
         "Have the network ask whether a card may be used",
+    ),
+    Action(
+        "simulateInboundPayment",
+        "outside",
+        "write",
+        outside.SimulateInboundPayment,
+        outside.InboundPayment,
+        "object",
+        "Have another bank pay to an address",
+    ),
+    Action(
+        "simulateMandate",
+        "outside",
+        "write",
+        outside.SimulateMandate,
+        outside.NewMandate,
+        "object",
+        "Have a creditor get a direct debit mandate",
+    ),
+    Action(
+        "simulateDirectDebit",
+        "outside",
+        "write",
+        outside.SimulateDirectDebit,
+        outside.Collection,
+        "object",
+        "Have a creditor collect, or the cut-off of a collection pass",
+    ),
+    Action(
+        "simulateOutboundResult",
+        "outside",
+        "write",
+        outside.SimulateOutboundResult,
+        outside.OutboundResult,
+        "object",
+        "Have the provider report what became of a payment out",
     ),
 )
 

@@ -86,7 +86,8 @@ def _one_destination(members: Members) -> Iterator[Problem]:
         yield Problem("destination_iban", "excluded", "must not be given with destination_sort_code")
 
 
-def _some_amount(members: Members) -> Iterator[Problem]:
+def some_amount(members: Members) -> Iterator[Problem]:
+    """No payment is of nothing."""
     if members.get("amount") == 0:
         yield Problem("amount", "value", "must be more than 0")
 
@@ -99,7 +100,7 @@ class TransferToExternalPayment(Request):
         Needs(("destination_account_number",), (given("destination_sort_code"),)),
         Needs(("destination_iban",), (absent("destination_account_number"), absent("destination_sort_code"))),
     )
-    further: ClassVar = (_one_destination, _some_amount)
+    further: ClassVar = (_one_destination, some_amount)
 
     epm_address_id: Id
     destination_account_number: AN[1, 26] | None = None

@@ -19,6 +19,7 @@ LIVE, CANCELLED = "A", "C"
 
 RESULTS = {"settled": SETTLED, "rejected": REJECTED, "returned": RETURNED}
 """What a provider reports of a payment that went out, with the state that follows."""
+RESULT_MEANINGS = {result: PAYMENT_STATES[state] for result, state in RESULTS.items()}
 
 PaymentKind = Literal["out", "in", "debit", "return"]
 

@@ -31,6 +31,8 @@ LIMIT_CLASSES = {
     MONEY_IN: "everything that brings money",
 }
 """``limits_tx_type_id``: the kinds of transactions that an entry of a limit group counts."""
+MOST_COUNT, MOST_AMOUNT, MOST_COUNTRIES = 999_999_999, 999_999_999_999_999, 999
+"""What is left of a bound that is not set: the largest number of its field."""
 ANY_REGION, DOMESTIC, WITHIN_REGION, BETWEEN_REGIONS = 0, 1, 2, 3
 REGION_TYPES = {
     ANY_REGION: "anywhere",

@@ -1,0 +1,157 @@
+"""External payment addresses: opening them, their status, showing them (specification, External payment operations)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from chalicelib.cards.accounts import Account, Balances
+from chalicelib.cards.call import Call, Outcome
+from chalicelib.cards.cards import Card
+from chalicelib.cards.external.addresses import ExternalAddress, taking_numbers
+from chalicelib.cards.external.finishing import refused_by_provider
+from chalicelib.cards.external.provider import Opening, Provider, ProviderRefused, ProviderSilent
+from chalicelib.cards.external.shown import address_shown, status_shown
+from chalicelib.cards.external.special_accounts import SpecialAccount, new_special_account, special_account_key
+from chalicelib.cards.holders import Holder
+from chalicelib.cards.protocol.payment_messages import (
+    AssignExternalPaymentAddress,
+    AssignExternalPaymentAddressForSpecialAccount,
+    ChangeExternalPaymentAddressStatus,
+)
+from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import BUSINESS, OF_HOLDER, SPECIAL
+from chalicelib.cards.record import either, present
+from chalicelib.cards.sequences import Sequences
+from chalicelib.foundation.store import Operation
+
+MOST_ADDRESSES = 50
+"""So many addresses an account may have: they are read together."""
+NAME_LENGTH = 70
+
+
+@dataclass(frozen=True, slots=True)
+class AddressFlow:
+    """Opens, changes and shows addresses."""
+
+    sequences: Sequences
+    provider: Provider
+
+    def assign_external_payment_address(self, call: Call) -> Outcome:
+        request: AssignExternalPaymentAddress = call.request
+        keys = [Account.key(request.account_id)]
+        keys += [Card.key(request.card_id)] if request.card_id is not None else []
+        account_item, *card_item = call.items(keys)
+        account = call.seen(Account, account_item)
+        card = call.seen(Card, card_item[0]) if card_item else None
+        if card is not None and account.id not in card.account_ids:
+            raise Refused(Status.NO_CARD, "there is no such card of this account")
+        holder = Holder.from_item(call.items([Holder.key(account.holder_id)])[0] or {})
+        account.require(call.action.name)
+        country = either(request.country_ison, holder.details.get("country_ison"))
+        if country is None:
+            raise refused_field("country_ison", "required", "is required when the holder has none")
+        name = request.account_name or _name_of(holder)
+        address = self._opened(call, account, OF_HOLDER, country, name, holder.id)
+        return _assigned(call, address, account)
+
+    def assign_external_payment_address_for_special_account(self, call: Call) -> Outcome:
+        request: AssignExternalPaymentAddressForSpecialAccount = call.request
+        number = request.special_account_id
+        keys = [special_account_key(call.manager_id, number)]
+        keys += [Card.key(request.card_id)] if request.card_id is not None else []
+        item, *card_item = call.items(keys)
+        entry = call.catalogue.special_accounts.get(number)
+        if entry is None or entry.access_level > call.level:
+            raise Refused(Status.NO_SPECIAL_ACCOUNT)
+        if card_item:
+            call.seen(Card, card_item[0])
+        account = SpecialAccount.from_item(item) if item else new_special_account(call.manager_id, entry, call.now)
+        country = either(request.country_ison, entry.country)
+        address = self._opened(call, account, SPECIAL, country, request.account_name or entry.name, None)
+        return replace(_assigned(call, address, account), uses=[("special_account", entry.id)])
+
+    def change_external_payment_address_status(self, call: Call) -> Outcome:
+        request: ChangeExternalPaymentAddressStatus = call.request
+        address = call.find(ExternalAddress, request.epm_address_id)
+        address.require(call.action.name)
+        change = address.changing(
+            call.write_id, status=request.status, reason_code=request.reason_code, note=request.note
+        )
+        return Outcome(operations=[change])
+
+    def get_external_payment_address(self, call: Call) -> Outcome:
+        return Outcome(status_shown(call.find(ExternalAddress, call.request.epm_address_id)))
+
+    def get_account_external_payment_addresses(self, call: Call) -> Outcome:
+        account = call.find(Account, call.request.account_id)
+        numbers = sorted(account.address_ids or ())
+        items = call.items([ExternalAddress.key(number) for number in numbers]) if numbers else []
+        return Outcome([address_shown(ExternalAddress.from_item(item)) for item in items if item and call.sees(item)])
+
+    # -- inside
+
+    def _opened(
+        self, call: Call, account: Balances, account_type: int, country: int, name: str, holder_id: int | None
+    ) -> ExternalAddress:
+        """The address that the provider opens. Raises: Refused."""
+        request: AssignExternalPaymentAddress | AssignExternalPaymentAddressForSpecialAccount = call.request
+        method, currency = request.epm_method_id, request.currency_ison
+        if len(account.address_ids or ()) >= MOST_ADDRESSES:
+            field = "account_id" if account_type == OF_HOLDER else "special_account_id"
+            raise refused_field(field, "length", f"has {MOST_ADDRESSES} addresses, and no account has more")
+        if METHOD_CURRENCIES[method] != currency:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the method has another currency")
+        if any(call.catalogue.rate(*pair) is None for pair in _both_ways(currency, account.currency)):
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency")
+        number = self.sequences.next("external_address")
+        try:
+            opened = self.provider.open_address(Opening(number, method, currency, country, name))
+        except ProviderRefused as refusal:
+            raise refused_by_provider(str(refusal)) from None
+        except ProviderSilent:  # an address that was opened leads to nothing, and another request gets another one
+            raise Refused(Status.INTERNAL) from None
+        return ExternalAddress(
+            id=number,
+            manager_id=call.manager_id,
+            access_level=account.access_level,
+            method=method,
+            type_id=method,
+            account_id=account.id,
+            account_type=account_type,
+            currency=currency,
+            country=opened.country,
+            account_name=name,
+            holder_id=holder_id,
+            card_id=request.card_id,
+            account_number=opened.account_number,
+            sort_code=opened.sort_code,
+            iban=opened.iban,
+            bic=opened.bic,
+            risk_score=request.risk_score,
+        )
+
+
+def _assigned(call: Call, address: ExternalAddress, account: Balances) -> Outcome:
+    """The writes of a new address and of the account that has it now, which may be new, too."""
+    numbers = (account.address_ids or frozenset()) | {address.id}
+    if account.address_ids or not isinstance(account, SpecialAccount):  # a special account is made with its first one
+        with_address: Operation = account.changing(call.write_id, address_ids=numbers, updated_at=call.now)
+    else:
+        with_address = replace(account, address_ids=numbers).making(call.write_id)
+    made = [address.making(call.write_id), *taking_numbers(address, call.write_id)]
+    return Outcome([address_shown(address)], [*made, with_address])
+
+
+def _name_of(holder: Holder) -> str:
+    """What an account is called after its holder."""
+    details = holder.details
+    if holder.holder_type == BUSINESS and details.get("business_name"):
+        return str(details["business_name"])
+    names = present({name: details.get(name) for name in ("first_name", "last_name")})
+    return " ".join(names.values())[:NAME_LENGTH]
+
+
+def _both_ways(one: int, other: int) -> Sequence[tuple[int, int]]:
+    return (one, other), (other, one)

@@ -1,0 +1,124 @@
+"""What becomes of a payment, as writes: it is booked, it is sent back, or it comes to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chalicelib.cards.accounts import Balances
+from chalicelib.cards.external.parties import Party
+from chalicelib.cards.external.payments import NOT_DUE, ExternalPayment
+from chalicelib.cards.money.charging import Charge
+from chalicelib.cards.money.ledger import EXTERNAL, Movement
+from chalicelib.cards.money.transactions import Transaction
+from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED, SETTLED
+from chalicelib.cards.protocol.values import EXTERNAL_RETURN
+from chalicelib.cards.sequences import Sequences
+from chalicelib.foundation.store import Item, Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The writes of a change, the payment as it stands after them, and the account, if it was moved."""
+
+    operations: Sequence[Operation]
+    payment: ExternalPayment
+    account: Balances
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something is written (Unix milliseconds), and by which attempt."""
+
+    at: int
+    write_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """Makes the writes; every one of them fails if payment, account or counters are not as they were read."""
+
+    sequences: Sequences
+
+    def enter(self, movement: Movement, account: Balances, payment: ExternalPayment) -> int:
+        """Enter a payment into a movement, and show it on the account; answers the number of its transaction."""
+        assert payment.charge is not None, "what is booked has a charge"
+        charge = Charge.of(payment.charge)
+        number, *fees = self.sequences.take("transaction", 1 + len(charge.separate))
+        main = Transaction(
+            id=number,
+            transaction_type=payment.transaction_type,
+            trans_link=payment.trans_link,
+            card_id=payment.card_id,
+            country=payment.country,
+            description=(payment.details or {}).get("description"),
+            reference=payment.reference,
+            epm_transaction_id=payment.id,
+            epm_mandate_id=payment.mandate_id,
+            **charge.shown,
+        )
+        charge.book(movement, account, EXTERNAL)
+        charge.show(movement, account, main, fees)
+        return number
+
+    def settle(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
+        """A pending payment is paid: what was held of the account is released, and what it comes to is booked."""
+        movement = _movement("external payment settled", payment, moment)
+        movement.hold(party.account, -payment.held)
+        number = self.enter(movement, party.account, payment)
+        members = {"state": SETTLED, "held": 0, "transaction_id": number, **_unwatched(payment), **members}
+        return _changed(payment, party.account, movement, moment, members)
+
+    def reject(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
+        """A pending payment comes to nothing: what was held is released, and what was counted is given back."""
+        members = {"state": REJECTED, "held": 0, "counted": None, **_unwatched(payment), **members}
+        given_back = party.release(payment.counted, moment.write_id)
+        if not payment.held:
+            change = payment.changing(moment.write_id, **members)
+            return Change([change, *given_back], _after(payment, members), party.account)
+        movement = _movement("external payment rejected", payment, moment)
+        movement.hold(party.account, -payment.held)
+        changed = _changed(payment, party.account, movement, moment, members)
+        return replace(changed, operations=[*changed.operations, *given_back])
+
+    def send_back(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
+        """A settled payment that went out comes back: what was taken for it is given, fees apart."""
+        movement = _movement("external payment returned", payment, moment)
+        members = {"return_transaction_id": self.enter_back(movement, party.account, payment), **members}
+        return _changed(payment, party.account, movement, moment, {"state": RETURNED, **members})
+
+    def enter_back(self, movement: Movement, account: Balances, payment: ExternalPayment) -> int:
+        """Enter into a movement that a settled payment is taken back; answers the number of that transaction."""
+        assert payment.charge is not None, "a settled payment has a charge"
+        reversal = Charge.of(payment.charge).reversal
+        return self.enter(movement, account, replace(payment, transaction_type=EXTERNAL_RETURN, charge=reversal.plain))
+
+
+def _unwatched(payment: ExternalPayment) -> Item:
+    """What takes a payment from the index of due times, unless its request still waits for an answer."""
+    return {} if payment.asks else NOT_DUE
+
+
+def _movement(cause: str, payment: ExternalPayment, moment: Moment) -> Movement:
+    return Movement(cause, moment.at, moment.write_id, epm_transaction_id=payment.id)
+
+
+def _changed(
+    payment: ExternalPayment, account: Balances, movement: Movement, moment: Moment, members: dict[str, Any]
+) -> Change:
+    operations = [payment.changing(moment.write_id, **members), *movement.operations()]
+    return Change(operations, _after(payment, members), movement.after(account))
+
+
+def _after(payment: ExternalPayment, members: dict[str, Any]) -> ExternalPayment:
+    return replace(payment, version=payment.version + 1, **members)
+
+
+def amounts(charge: Charge) -> dict[str, Any]:
+    """The members of a payment that follow from its charge."""
+    return {
+        "charge": charge.plain,
+        "settlement_amount": charge.settlement_amount,
+        "settlement_currency": charge.conversion.holder_currency,
+    }

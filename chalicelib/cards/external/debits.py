@@ -1,0 +1,70 @@
+"""Direct debits at their cut-off: paid, if mandate, address, account, limits and funds let it, else rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from chalicelib.cards.catalogue import Catalogue
+from chalicelib.cards.external.addresses import ExternalAddress
+from chalicelib.cards.external.booking import Booking, Change, Moment, amounts
+from chalicelib.cards.external.mandates import Mandate
+from chalicelib.cards.external.parties import Party, Place, Tally
+from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.protocol.payment_states import LIVE
+from chalicelib.cards.protocol.states import PAYING_ACCOUNT
+from chalicelib.cards.protocol.status_codes import Refused
+from chalicelib.cards.protocol.values import DIRECT_DEBIT
+from chalicelib.cards.record import Key
+from chalicelib.foundation.store import Item
+
+CUT_OFF_SECONDS = 24 * 3600
+"""So long after it was announced a direct debit is paid."""
+
+Read = Callable[[list[Key]], list[Item | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Debits:
+    """Decides upon direct debits whose time has come."""
+
+    booking: Booking
+
+    def due(self, payment: ExternalPayment, catalogue: Catalogue, read: Read, moment: Moment) -> Change:
+        """What becomes of a pending direct debit now."""
+        assert payment.mandate_id is not None, "a direct debit has a mandate"
+        place = Place.of(payment)
+        mandate_item, address_item, *items = read(
+            [Mandate.key(payment.mandate_id), ExternalAddress.key(payment.address_id), *place.keys]
+        )
+        assert mandate_item is not None and address_item is not None, "mandates and addresses stay"
+        party = place.party(catalogue, items)
+        obstacle = _obstacle(payment, Mandate.from_item(mandate_item), ExternalAddress.from_item(address_item), party)
+        if obstacle is not None:
+            return self.booking.reject(payment, party, moment, reason=obstacle)
+        try:
+            return self._paid(payment, party, moment)
+        except Refused as refusal:
+            return self.booking.reject(payment, party, moment, reason=refusal.message)
+
+    def _paid(self, payment: ExternalPayment, party: Party, moment: Moment) -> Change:
+        """Raises: Refused."""
+        facts = party.facts(DIRECT_DEBIT, payment.instructed_currency, payment.country)
+        charge = party.charge(facts, payment.instructed_amount, debit=True)
+        tally = Tally()
+        usage = party.count(facts, payment.instructed_amount, moment.at // 1000, tally)
+        party.require_funds(charge.total)
+        members = amounts(charge) | {"counted": usage or None}
+        change = self.booking.settle(replace(payment, **members), party, moment, **members)
+        return replace(change, operations=[*change.operations, *tally.operations(moment.write_id)])
+
+
+def _obstacle(payment: ExternalPayment, mandate: Mandate, address: ExternalAddress, party: Party) -> str | None:
+    """Why a direct debit is not paid, whatever it comes to."""
+    if not payment.should_pay:
+        return "it is not to be paid"
+    if not mandate.is_live:
+        return "the mandate is cancelled"
+    if address.status != LIVE:
+        return "the address is not active"
+    return None if party.account.status in PAYING_ACCOUNT else "the account does not pay"

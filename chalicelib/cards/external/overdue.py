@@ -1,0 +1,72 @@
+"""What external payments wait for, once its time has come: a provider's answer that nobody wrote down, and cut-offs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from chalicelib.cards.external.booking import Moment
+from chalicelib.cards.external.debits import Debits
+from chalicelib.cards.external.finishing import Finishing
+from chalicelib.cards.external.payments import DUE, TABLE, ExternalPayment
+from chalicelib.cards.programmes import Programmes
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.parallel import pieces, together
+from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
+
+AT_ONCE = 20
+"""So many payments are looked after at the same time."""
+MOST = 2_000
+"""So many are looked for in a run; the next one goes on."""
+RUN_SECONDS = 40
+"""No further ones are begun after so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """Looks through the index of due times."""
+
+    store: Store
+    clock: Clock
+    programmes: Programmes
+    finishing: Finishing
+    debits: Debits
+
+    def finish(self) -> int:
+        """Look after every payment whose time has come; answers how many have moved on."""
+        until, moved = self.clock.monotonic() + RUN_SECONDS, 0
+        rows = DUE.rows(self.store, until=self.clock.time(), limit=MOST)
+        for piece in pieces(rows, AT_ONCE):
+            if self.clock.monotonic() > until:
+                break
+            moved += self._finish(piece)
+        return moved
+
+    def _finish(self, rows: Sequence[Item]) -> int:
+        found = self.store.batch_get([(TABLE, {"owner": row["owner"], "part": row["part"]}) for row in rows])
+        payments = [ExternalPayment.from_item(item) for item in found if item is not None]
+        return sum(together([partial(self._one, payment) for payment in payments]))
+
+    def _one(self, payment: ExternalPayment) -> bool:
+        """Look after one; what goes wrong with it is tried again, and keeps nobody else from being looked after."""
+        if payment.due_at is None or payment.due_at > self.clock.time():  # the index was behind
+            return False
+        try:
+            return self.finishing.resume(payment) if payment.asks else self._pass_cut_off(payment)
+        except Exception:
+            log.exception("payment not finished", payment=payment.id)
+            return False
+
+    def _pass_cut_off(self, payment: ExternalPayment) -> bool:
+        """Raises: StoreError."""
+        catalogue = self.programmes.catalogue(payment.manager_id)
+        moment = Moment(milliseconds(self.clock), new_id())
+        change = self.debits.due(payment, catalogue, self.store.batch_get, moment)
+        try:
+            self.store.transact(change.operations)
+        except (ConditionFailed, Conflict):  # it was changed meanwhile, or the account was: the next run sees to it
+            return False
+        return True

@@ -1,0 +1,135 @@
+"""Sending payments back: what came in, and what was collected (specification, External payment operations)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from chalicelib.cards.call import Call, Outcome
+from chalicelib.cards.external.booking import Booking, amounts
+from chalicelib.cards.external.finishing import Finishing
+from chalicelib.cards.external.parties import Party, Place
+from chalicelib.cards.external.payments import ASKING_SECONDS, ExternalPayment, claim_kept, due
+from chalicelib.cards.external.shown import payment_shown
+from chalicelib.cards.money.charging import Charge
+from chalicelib.cards.money.ledger import Movement
+from chalicelib.cards.programmes import Programmes
+from chalicelib.cards.protocol.payment_messages import DirectCreditReturn, DirectDebitReturn, InboundReturn
+from chalicelib.cards.protocol.payment_states import PENDING, RETURNED, SETTLED
+from chalicelib.cards.protocol.schemes import DIRECT_CREDITS, RETURNS_WITH_REASON
+from chalicelib.cards.protocol.states import ACCOUNT_RULES
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import EXTERNAL_RETURN
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnFlow:
+    """Returns are whole, and there is one of a payment at most: the first to be written marks the payment."""
+
+    programmes: Programmes
+    booking: Booking
+    finishing: Finishing
+
+    def inbound_return(self, call: Call) -> Outcome:
+        request: InboundReturn = call.request
+        original = call.find(ExternalPayment, request.epm_transaction_id)
+        if request.reason is None and original.scheme in RETURNS_WITH_REASON:
+            raise refused_field("reason", "required", f"is required for {original.scheme}")
+        return self._sent_back(call, original, _digits(request.reason), request.reference)
+
+    def direct_credit_return(self, call: Call) -> Outcome:
+        request: DirectCreditReturn = call.request
+        original = call.find(ExternalPayment, request.epm_transaction_id)
+        return self._sent_back(call, original, _digits(request.return_reason_id), request.reference)
+
+    def direct_debit_return(self, call: Call) -> Outcome:
+        request: DirectDebitReturn = call.request
+        original = call.find(ExternalPayment, request.returned_epm_transaction_id)
+        return self._sent_back(call, original, request.reason, request.reference)
+
+    # -- inside
+
+    def _sent_back(self, call: Call, original: ExternalPayment, reason: str | None, reference: str | None) -> Outcome:
+        """Have the provider send a payment back; what the account pays for it is held until then. Raises: Refused."""
+        place = Place.of(original)
+        party = place.party(call.catalogue, call.items(place.keys))
+        original.require(call.action.name)
+        is_direct_credit = original.scheme in DIRECT_CREDITS
+        if original.payment == "in" and is_direct_credit != (call.action.name == "directCreditReturn"):
+            raise Refused(Status.WRONG_STATE, "payments of this scheme are returned by another action")
+        if call.action.name in ACCOUNT_RULES:  # a direct debit is taken back in any status
+            party.account.require(call.action.name)
+        assert original.charge is not None, "a settled payment has a charge"
+        charge = Charge.of(original.charge).reversal
+        if charge.debit:
+            party.require_funds(charge.total)
+        payment = self._payment(call, original, charge, reason, reference)
+        if original.counterpart is not None:
+            return self._at_home(call, payment, original, party)
+        payment = replace(
+            payment,
+            held=charge.total if charge.debit else 0,
+            asks=call.action.name,
+            claim=claim_kept(call.claim),
+            **due(payment.id, call.now + ASKING_SECONDS),
+        )
+        movement = Movement("external payment held", call.at, call.write_id, epm_transaction_id=payment.id)
+        movement.hold(party.account, payment.held)
+        operations = [
+            payment.making(call.write_id),
+            original.changing(call.write_id, returned_by=payment.id),
+            *(movement.operations() if payment.held else []),
+        ]
+        return Outcome(operations=operations, asks=partial(self.finishing.answer, payment))
+
+    def _payment(
+        self, call: Call, original: ExternalPayment, charge: Charge, reason: str | None, reference: str | None
+    ) -> ExternalPayment:
+        number = self.booking.sequences.next("external_payment")
+        return replace(
+            original,
+            id=number,
+            version=1,
+            payment="return",
+            state=PENDING,
+            transaction_type=EXTERNAL_RETURN,
+            created_at=call.now,
+            counted=None,
+            source=original.destination,
+            destination=original.source,
+            schemes=None,
+            reference=reference,
+            details=None,
+            provider_reference=None,
+            original_reference=original.provider_reference,
+            transaction_id=None,
+            returns=original.id,
+            counterpart=None,
+            cut_off=None,
+            reason=reason,
+            **amounts(charge),
+        )
+
+    def _at_home(self, call: Call, payment: ExternalPayment, original: ExternalPayment, party: Party) -> Outcome:
+        """What came from another address of this service goes back there in the same transaction."""
+        assert original.counterpart is not None
+        item = call.items([ExternalPayment.key(original.counterpart)])[0]
+        assert item is not None, "payments stay"
+        sent = ExternalPayment.from_item(item)
+        place = Place.of(sent)
+        payer = place.party(self.programmes.catalogue(sent.manager_id), call.items(place.keys))
+        movement = Movement("external payment returned at home", call.at, call.write_id, epm_transaction_id=payment.id)
+        payment = replace(payment, transaction_id=self.booking.enter(movement, party.account, payment), state=SETTLED)
+        back = self.booking.enter_back(movement, payer.account, sent)
+        operations = [
+            payment.making(call.write_id),
+            original.changing(call.write_id, state=RETURNED, returned_by=payment.id),
+            sent.changing(call.write_id, state=RETURNED, return_transaction_id=back),
+            *movement.operations(),
+        ]
+        shown = payment_shown(payment, with_destination=False) if call.action.answer else ()
+        return Outcome(shown, operations)
+
+
+def _digits(reason: int | None) -> str | None:
+    return None if reason is None else str(reason)

@@ -1,0 +1,203 @@
+"""Payments out: transferToExternalPayment (specification, External payment operations)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
+
+from chalicelib.cards.call import Call, Outcome
+from chalicelib.cards.external.addresses import ExternalAddress, find_key
+from chalicelib.cards.external.booking import Booking, amounts
+from chalicelib.cards.external.finishing import Finishing, refused_by_provider
+from chalicelib.cards.external.modulus import fits
+from chalicelib.cards.external.parties import Party, Place, Tally
+from chalicelib.cards.external.payments import ASKING_SECONDS, ExternalPayment, claim_kept, due
+from chalicelib.cards.external.shown import bank_account, payment_shown
+from chalicelib.cards.money.ledger import Movement
+from chalicelib.cards.programmes import Programmes
+from chalicelib.cards.protocol.payment_messages import TransferToExternalPayment
+from chalicelib.cards.protocol.payment_states import PENDING, SETTLED
+from chalicelib.cards.protocol.schemes import UK, chosen, country_of
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import EXTERNAL_IN, EXTERNAL_OUT
+from chalicelib.cards.record import present
+from chalicelib.foundation.store import Item
+
+_DETAILS = ("description", "note", "withdrawal_purpose", "receiver_type", "industry_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A destination that is an address of this service: it, and whom it concerns."""
+
+    address: ExternalAddress
+    party: Party
+
+
+@dataclass(frozen=True, slots=True)
+class TransferFlow:
+    """Pays from an address: to another bank, or at once to another address of this service."""
+
+    programmes: Programmes
+    booking: Booking
+    finishing: Finishing
+
+    def transfer_to_external_payment(self, call: Call) -> Outcome:
+        request: TransferToExternalPayment = call.request
+        wanted = find_key(
+            iban=request.destination_iban,
+            sort_code=request.destination_sort_code,
+            account_number=request.destination_account_number,
+        )
+        address_item, number = call.items([ExternalAddress.key(request.epm_address_id), wanted])
+        address = call.seen(ExternalAddress, address_item)
+        schemes = _schemes(address, request)
+        party, own = self._parties(call, address, number)
+        address.require(call.action.name)
+        party.account.require(call.action.name)
+        if request.currency_ison != address.currency:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "an address pays in its own currency")
+        payment = self._payment(call, address, schemes)
+        facts = party.facts(EXTERNAL_OUT, request.currency_ison, payment.country)
+        charge = party.charge(facts, request.amount, debit=True)
+        tally = Tally()
+        usage = party.count(facts, request.amount, call.now, tally)
+        party.require_funds(charge.total)
+        payment = replace(payment, counted=usage or None, **amounts(charge))
+        if own is not None:
+            return self._at_home(call, payment, party, own, tally)
+        payment = replace(
+            payment,
+            held=charge.total,
+            asks=call.action.name,
+            claim=claim_kept(call.claim),
+            **due(payment.id, call.now + ASKING_SECONDS),
+        )
+        movement = Movement("external payment held", call.at, call.write_id, epm_transaction_id=payment.id)
+        movement.hold(party.account, payment.held)
+        operations = [payment.making(call.write_id), *movement.operations(), *tally.operations(call.write_id)]
+        return Outcome(operations=operations, asks=partial(self.finishing.answer, payment))
+
+    # -- inside
+
+    def _parties(self, call: Call, address: ExternalAddress, number: Item | None) -> tuple[Party, Own | None]:
+        """Who pays, and who is paid if that is an address of this service."""
+        place, own_keys, home = Place.of(address), [], None
+        if number is not None:
+            home = Place(
+                number["manager_id"],
+                number["account_type"],
+                number["account_id"],
+                number.get("holder_id"),
+                number.get("card_id"),
+            )
+            own_keys = [ExternalAddress.key(number["address_id"]), *home.keys]
+        items = call.items([*place.keys, *own_keys])
+        party = place.party(call.catalogue, items[: len(place.keys)])
+        if home is None:
+            return party, None
+        own_item, *rest = items[len(place.keys) :]
+        assert own_item is not None, "a number leads to its address"
+        return party, Own(
+            ExternalAddress.from_item(own_item), home.party(self.programmes.catalogue(home.manager_id), rest)
+        )
+
+    def _payment(self, call: Call, address: ExternalAddress, schemes: Sequence[str]) -> ExternalPayment:
+        """The payment as it was instructed, before it is known what it comes to."""
+        request: TransferToExternalPayment = call.request
+        known = {
+            "account_name": request.destination_account_name,
+            "account_number": request.destination_account_number,
+            "iban": request.destination_iban,
+            "sort_code": request.destination_sort_code,
+        }
+        return ExternalPayment(
+            id=self.booking.sequences.next("external_payment"),
+            manager_id=call.manager_id,
+            access_level=address.access_level,
+            payment="out",
+            state=PENDING,
+            method=address.method,
+            transaction_type=EXTERNAL_OUT,
+            address_id=address.id,
+            account_id=address.account_id,
+            account_type=address.account_type,
+            holder_id=address.holder_id,
+            card_id=address.card_id,
+            instructed_amount=request.amount,
+            instructed_currency=request.currency_ison,
+            settlement_amount=0,
+            settlement_currency=request.currency_ison,
+            created_at=call.now,
+            source=bank_account(address),
+            destination=present(known),
+            country=country_of(request.destination_iban),
+            schemes=list(schemes) or None,
+            scheme=chosen(address.method, schemes, request.amount),
+            reference=request.reference_number,
+            details=present({name: getattr(request, name) for name in _DETAILS}) or None,
+        )
+
+    def _at_home(self, call: Call, paid: ExternalPayment, payer: Party, own: Own, tally: Tally) -> Outcome:
+        """The money arrives in the same transaction: both accounts move, and nobody else is asked. Raises: Refused."""
+        address, payee = own.address, own.party
+        if address.account_id == paid.account_id and address.account_type == paid.account_type:
+            raise refused_field("destination_account_name", "value", "names the account that pays")
+        if address.currency != paid.instructed_currency:
+            raise refused_by_provider("the destination takes another currency")
+        number = self.booking.sequences.next("external_payment")
+        came = replace(
+            paid,
+            id=number,
+            counterpart=paid.id,
+            manager_id=address.manager_id,
+            access_level=address.access_level,
+            payment="in",
+            transaction_type=EXTERNAL_IN,
+            address_id=address.id,
+            account_id=address.account_id,
+            account_type=address.account_type,
+            holder_id=address.holder_id,
+            card_id=address.card_id,
+            country=country_of((paid.source or {}).get("iban")),
+            destination=bank_account(address),
+            counted=None,
+            details=None,
+        )
+        facts = payee.facts(EXTERNAL_IN, address.currency, came.country)
+        try:
+            payee.require_credit(address)
+            charge = payee.charge(facts, paid.instructed_amount, debit=False)
+            usage = payee.count(facts, paid.instructed_amount, call.now, tally)
+        except Refused:
+            raise refused_by_provider("the destination does not take this payment") from None
+        came = replace(came, counted=usage or None, **amounts(charge))
+        movement = Movement("external payment at home", call.at, call.write_id, epm_transaction_id=paid.id)
+        paid = replace(paid, counterpart=number)
+        paid = replace(paid, state=SETTLED, transaction_id=self.booking.enter(movement, payer.account, paid))
+        came = replace(came, state=SETTLED, transaction_id=self.booking.enter(movement, payee.account, came))
+        made = [paid.making(call.write_id), came.making(call.write_id)]
+        operations = [*made, *movement.operations(), *tally.operations(call.write_id)]
+        return Outcome(payment_shown(paid, with_destination=True), operations)
+
+
+def _schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:
+    """The schemes that are wished for. Raises: Refused, when they or the destination do not fit the address."""
+    wished = cast(Sequence[str], request.schemes or ())
+    if address.method == UK:
+        sort_code, account_number = request.destination_sort_code, request.destination_account_number
+        if sort_code is not None and account_number is not None and not fits(sort_code, account_number):
+            raise refused_field("destination_account_number", "value", "does not belong to destination_sort_code")
+        if request.destination_iban is not None and not request.destination_iban.startswith("GB"):
+            raise refused_field("destination_iban", "value", "must be a British one for an address in the UK")
+    elif request.destination_iban is None:
+        raise refused_field("destination_iban", "required", "is required for an address in SEPA")
+    elif country_of(request.destination_iban) is None:
+        raise refused_field("destination_iban", "value", "must be one of SEPA for an address in SEPA")
+    if chosen(address.method, wished, 0) is None:
+        raise refused_field("schemes", "value", "has none that the address can pay by")
+    if chosen(address.method, wished, request.amount) is None:
+        raise refused_field("amount", "value", "is higher than the schemes allow")
+    return wished

@@ -1,0 +1,70 @@
+"""Schemes of external payments: which one is chosen, and which countries there are."""
+
+from __future__ import annotations
+
+import pycountry
+import pytest
+
+from chalicelib.cards.protocol.schemes import (
+    BRITAIN,
+    DEFAULT_SCHEMES,
+    METHOD_CURRENCIES,
+    METHODS,
+    SCHEMES,
+    SEPA,
+    SEPA_COUNTRIES,
+    UK,
+    chosen,
+    country_of,
+)
+
+LARGEST = [(method, name, limit) for method, limits in SCHEMES.items() for name, limit in limits.items() if limit]
+
+
+def test_every_method_has_a_currency_and_schemes_and_tries_its_own() -> None:
+    assert METHODS.keys() == METHOD_CURRENCIES.keys() == SCHEMES.keys() == DEFAULT_SCHEMES.keys()
+    assert all(set(DEFAULT_SCHEMES[method]) <= SCHEMES[method].keys() for method in METHODS)
+
+
+@pytest.mark.parametrize(("method", "name", "limit"), LARGEST)
+def test_a_scheme_takes_its_largest_amount_and_nothing_beyond(method: int, name: str, limit: int) -> None:
+    assert chosen(method, [name], limit) == name
+    assert chosen(method, [name], limit + 1) is None
+
+
+def test_chaps_takes_any_amount() -> None:
+    assert chosen(UK, ["CHAPS"], 10**15 - 1) == "CHAPS"
+
+
+@pytest.mark.parametrize(
+    ("method", "schemes", "amount", "expected"),
+    [
+        (UK, [], 100_000_000, "FPS"),
+        (UK, [], 100_000_001, "CHAPS"),
+        (SEPA, [], 10_000_000, "SCTINST"),
+        (SEPA, [], 10_000_001, "SCT"),
+        (SEPA, [], 100_000_000_000, None),
+        (UK, ["BACS", "FPS"], 100, "BACS"),
+        (UK, ["FPS", "BACS", "CHAPS"], 100_000_001, "BACS"),
+        (UK, ["SCT", "CHAPS"], 100, "CHAPS"),
+        (SEPA, ["FPS"], 100, None),
+    ],
+)
+def test_the_first_wished_scheme_that_takes_the_amount_is_chosen(
+    method: int, schemes: list[str], amount: int, expected: str | None
+) -> None:
+    """Those of another method take nothing; without a wish the default order holds."""
+    assert chosen(method, schemes, amount) == expected
+
+
+def test_the_countries_of_sepa_have_the_numbers_of_iso_3166() -> None:
+    known = {country.alpha_2: int(country.numeric) for country in pycountry.countries}
+
+    assert {letters: known[letters] for letters in SEPA_COUNTRIES} == SEPA_COUNTRIES
+
+
+def test_an_account_is_in_the_country_of_its_iban_or_in_britain() -> None:
+    assert country_of("DE89370400440532013000") == 276
+    assert country_of("GB29NWBK60161331926819") == BRITAIN
+    assert country_of("SA0380000000608010167519") is None
+    assert country_of(None) == BRITAIN

@@ -1,0 +1,310 @@
+"""Fees, limits, regions and special accounts in a set-up's file: what they may say, and what has to fit together."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.catalogue import AccountProgramme, CardProgramme, Catalogue, LimitEntry
+from chalicelib.cards.protocol import values
+from infra.programme import file, models
+from infra.programme.file import InvalidProgramme
+from tests.cards.setups import Content, fee, limit, manager, region, special_account, written
+from tests.documents import OPERATIONS, section
+
+DEMO = file.read(file.DEMO.read_text(encoding="utf-8"), "local")[0].catalogue
+
+
+def faults(**members: Any) -> tuple[str, ...]:
+    """The mistakes of a small set-up with these members, without the place of the programme manager."""
+    with pytest.raises(InvalidProgramme) as caught:
+        file.read(written(manager(**members)), "local")
+    return tuple(said.removeprefix("programme_managers.0.") for said in caught.value.faults)
+
+
+def made(**members: Any) -> Catalogue:
+    return file.read(written(manager(**members)), "local")[0].catalogue
+
+
+def with_fees(*entries: Content) -> Content:
+    return {"regions": [region(4)], "fee_groups": [{"id": 1, "name": "Fees", "entries": [*entries]}]}
+
+
+def with_limits(*entries: Content) -> Content:
+    first, *others = manager()["limit_groups"]
+    return {"regions": [region(4)], "limit_groups": [{**first, "entries": [*entries]}, *others]}
+
+
+# -- the demonstration's file
+
+
+def entries_of(group_ids: tuple[int, ...]) -> list[LimitEntry]:
+    return [entry for number in group_ids for entry in DEMO.limit_groups[number].entries]
+
+
+@pytest.mark.parametrize("programme", [DEMO.account_programmes[501], DEMO.card_programmes[101]])
+def test_the_demonstrations_defaults_cost_nothing_for_external_payments(
+    programme: AccountProgramme | CardProgramme,
+) -> None:
+    default = DEMO.fee_groups[programme.fee_group_ids[0]]
+    priced = {entry.transaction_type for entry in default.entries}
+
+    assert priced
+    assert not priced & {values.EXTERNAL_IN, values.EXTERNAL_OUT, values.DIRECT_DEBIT, values.ANY_TYPE}
+    business = {entry.transaction_type for entry in DEMO.fee_groups[304].entries}
+    assert {values.EXTERNAL_IN, values.EXTERNAL_OUT, values.DIRECT_DEBIT} <= business
+    assert 304 in programme.fee_group_ids
+    assert DEMO.fee_groups[302].entries == ()
+
+
+def test_the_demonstrations_defaults_let_a_simple_trial_pass() -> None:
+    """10,000.00 out and 1,000,000.00 in, also in the currency that is worth most."""
+    factor = DEMO.rates[826, 978].base
+    for entry in entries_of((201, 211, 221)):
+        if entry.amount is not None and entry.transaction_class in (values.ANY_DEBIT, values.EXTERNAL_DEBITS):
+            assert entry.mcc_low or entry.amount >= 1_000_000 * factor
+        if entry.amount is not None and entry.transaction_class == values.MONEY_IN:
+            assert entry.amount >= 100_000_000 * factor
+        assert entry.count is None or entry.transaction_class == values.CASH or entry.mcc_low
+
+
+def test_the_demonstration_shows_fees_of_every_kind() -> None:
+    entries = [entry for group in DEMO.fee_groups.values() for entry in group.entries]
+
+    assert {entry.blended for entry in entries} == {True, False}
+    assert [entry for entry in entries if entry.region]
+    assert [entry for entry in entries if entry.country]
+    assert [entry for entry in entries if entry.fixed and entry.percent and entry.minimum and entry.maximum]
+    custom = [entry for entry in entries if entry.transaction_type == values.FEE]
+    assert {entry.code for entry in custom} == {"CARDREPL", "STATEMNT"}
+    assert all(entry.fixed and not entry.percent for entry in custom)
+
+
+def test_the_demonstration_shows_limits_of_every_kind() -> None:
+    entries = entries_of(tuple(DEMO.limit_groups))
+
+    assert {entry.duration for entry in entries} == {*values.DURATIONS}
+    assert {entry.transaction_class for entry in entries} == {*values.LIMIT_CLASSES}
+    assert {group.limit_type for group in DEMO.limit_groups.values()} == {*values.LIMIT_TYPES}
+    for member in ("count", "amount", "country_count", "holder_region", "transaction_region", "region_type"):
+        assert [entry for entry in entries if getattr(entry, member)], member
+    assert (7995, 7995) in {(entry.mcc_low, entry.mcc_high) for entry in entries}
+
+
+# -- the documents
+
+
+@pytest.mark.parametrize(
+    "part", [models.FeeEntryPart, models.LimitEntryPart, models.ExchangeRatePart, models.RegionPart]
+)
+def test_every_member_of_the_file_is_documented(part: type[models.Part]) -> None:
+    names = {member.alias or name for name, member in part.model_fields.items()}
+    text = section(OPERATIONS, "## Programme managers")
+
+    assert {name for name in names if f"`{name}`" not in text} <= {"id", "name"}
+
+
+def test_the_numbers_of_entries_are_documented() -> None:
+    text = section(OPERATIONS, "## Programme managers")
+
+    assert f"at most {models.ENTRIES} a group" in text
+    (durations,) = re.findall(r"^\| `duration` \| (.+) \|$", text, re.MULTILINE)
+    (classes,) = re.findall(r"^\| `class` \| What it counts: (.+) \|$", text, re.MULTILINE)
+    (regions,) = re.findall(r"^\| `region_type` \| (.+) \|$", text, re.MULTILINE)
+    assert durations == ", ".join(f"{number} {said.replace(',', '')}" for number, said in values.DURATIONS.items())
+    assert classes.replace(" (when left out)", "") == ", ".join(
+        f"{number} {said}" for number, said in values.LIMIT_CLASSES.items()
+    )
+    assert regions == ", ".join(f"{number} {said}" for number, said in values.REGION_TYPES.items() if number)
+
+
+# -- fees
+
+
+def test_a_fee_is_for_everything_unless_it_says_otherwise() -> None:
+    (entry,) = made(**with_fees(fee())).fee_groups[1].entries
+
+    assert (entry.transaction_type, entry.entry_mode, entry.mcc_low, entry.mcc_high) == (99, 99, 0, 9999)
+    assert (entry.country, entry.region, entry.minimum, entry.maximum, entry.percent) == (None,) * 5
+    assert (entry.fixed, entry.blended, entry.updated_at) == (100, False, 0)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"percent": "0"},
+        {"percent": "100"},
+        {"percent": "100.000000"},
+        {"percent": "0.000001", "fixed": 0},
+        {"fixed": 999_999_999_999_999},
+        {"minimum": 7, "maximum": 7},
+        {"minimum": 7},
+        {"mcc_low": 7995, "mcc_high": 7995},
+        {"region": 4, "country": 276},
+        {"code": "A"},
+        {"code": "Abcdefg8"},
+        {"transaction_type": 70, "entry_mode": 91},
+    ],
+)
+def test_a_fee_may_say(members: Content) -> None:
+    assert made(**with_fees(fee() | members))
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"code": ""}, "code must match pattern '^[A-Za-z0-9]{1,8}$'"),
+        ({"code": "ABCDEFGH9"}, "code must match pattern '^[A-Za-z0-9]{1,8}$'"),
+        ({"code": "A-B"}, "code must match pattern '^[A-Za-z0-9]{1,8}$'"),
+        ({"code": 12}, "code must be text: put it in quotes"),
+        ({"percent": "100.000001"}, "percent must not be more than 100"),
+        ({"percent": "0.0000001"}, "percent must match pattern '^[0-9]{1,3}(\\.[0-9]{1,6})?$'"),
+        ({"percent": "-1"}, "percent must match pattern '^[0-9]{1,3}(\\.[0-9]{1,6})?$'"),
+        ({"percent": 1}, "percent must be text: put it in quotes"),
+        ({"fixed": 1_000_000_000_000_000}, "fixed must be less than or equal to 999999999999999"),
+        ({"fixed": -1}, "fixed must be a whole number"),
+        ({"fixed": "1.50"}, "fixed must be a whole number"),
+        ({"fixed": None}, "fixed must be there when percent is not"),
+        ({"minimum": 8, "maximum": 7}, "minimum must not be more than maximum"),
+        ({"mcc_low": 8, "mcc_high": 7}, "mcc_low must not be more than mcc_high"),
+        ({"mcc_high": 10000}, "mcc_high must be less than or equal to 9999"),
+        ({"currency": 840}, "currency names 840, which is not a currency of the programme manager"),
+        ({"currency": 1}, "currency must be a numeric code of ISO 4217"),
+        ({"country": 999}, "country must be a numeric code of ISO 3166-1"),
+        ({"region": 5}, "region names the region 5, which is not in the file"),
+        (
+            {"transaction_type": 3},
+            f"transaction_type must be one of {', '.join(map(str, values.TRANSACTION_TYPES))} and 99",
+        ),
+        ({"entry_mode": 3}, "entry_mode must be one of 0, 1, 2, 5, 7, 10, 80, 81, 90, 91 and 99"),
+        ({"updated_at": 1}, "updated_at is not known here"),
+    ],
+)
+def test_a_fee_may_not_say(members: Content, said: str) -> None:
+    assert faults(**with_fees(fee("FIRST"), fee() | members)) == (f"fee_groups.0.entries.1.{said}",)
+
+
+def test_several_fees_may_have_one_code_and_keep_their_order() -> None:
+    entries = made(**with_fees(fee("B"), fee("A"), fee("B", percent="1"))).fee_groups[1].entries
+
+    assert [(entry.code, entry.fixed) for entry in entries] == [("B", 100), ("A", 100), ("B", None)]
+
+
+# -- limits
+
+
+def test_a_limit_is_for_every_debit_unless_it_says_otherwise() -> None:
+    (entry,) = made(**with_limits(limit())).limit_groups[1].entries
+
+    assert (entry.transaction_type, entry.entry_mode, entry.mcc_low, entry.mcc_high) == (99, 99, 0, 9999)
+    assert (entry.transaction_class, entry.holder_country, entry.holder_region) == (0, 0, 0)
+    assert (entry.transaction_region, entry.region_type, entry.currency) == (0, 0, 0)
+    assert (entry.name, entry.count, entry.country_count, entry.amount_currency) == (None, None, None, 978)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"amount": 0},
+        {"amount": 999_999_999_999_999},
+        {"amount": None, "count": 0},
+        {"amount": None, "country_count": 1},
+        {"transaction_currency": 826},
+        {"transaction_currency": 0, "holder_country": 0, "holder_region": 0},
+        {"holder_country": 276, "holder_region": 4, "transaction_region": 4, "region_type": 3},
+        *({"duration": duration} for duration in (0, 1, 7, 30, 365)),
+        *({"class": 1, "transaction_type": each} for each in (0, 9, 10, 28, 99)),
+        *({"class": 2, "transaction_type": each} for each in (1, 11, 12, 99)),
+        *({"class": 3, "transaction_type": each} for each in (61, 62, 99)),
+        *({"class": 4, "transaction_type": each} for each in (2, 20, 21, 22, 26, 60, 99)),
+        {"class": 0, "transaction_type": 60},
+    ],
+)
+def test_a_limit_may_say(members: Content) -> None:
+    assert made(**with_limits(limit() | members))
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"amount": None}, "amount must be there when count and country_count are not"),
+        ({"amount": 1_000_000_000_000_000}, "amount must be less than or equal to 999999999999999"),
+        ({"count": -1}, "count must be a whole number"),
+        ({"id": 7}, "id is there already"),
+        ({"id": 0}, "id must be greater than or equal to 1"),
+        ({"duration": 2}, "duration must be one of 0, 1, 7, 30 and 365"),
+        ({"class": 5}, "class must be one of 0, 1, 2, 3 and 4"),
+        ({"region_type": 4}, "region_type must be one of 0, 1, 2 and 3"),
+        ({"mcc_low": 8, "mcc_high": 7}, "mcc_low must not be more than mcc_high"),
+        ({"currency": 840}, "currency names 840, which is not a currency of the programme manager"),
+        (
+            {"transaction_currency": 840},
+            "transaction_currency names 840, which is not a currency of the programme manager",
+        ),
+        ({"transaction_currency": 1}, "transaction_currency must be a numeric code of ISO 4217"),
+        ({"holder_country": 999}, "holder_country must be a numeric code of ISO 3166-1"),
+        ({"holder_region": 5}, "holder_region names the region 5, which is not in the file"),
+        ({"transaction_region": 5}, "transaction_region names the region 5, which is not in the file"),
+        ({"class": 1, "transaction_type": 1}, "transaction_type is none that the class 1 counts (purchases)"),
+        ({"class": 2, "transaction_type": 0}, "transaction_type is none that the class 2 counts (cash)"),
+        (
+            {"class": 3, "transaction_type": 60},
+            "transaction_type is none that the class 3 counts (external payments out and direct debits)",
+        ),
+        (
+            {"class": 4, "transaction_type": 61},
+            "transaction_type is none that the class 4 counts (everything that brings money)",
+        ),
+        ({"amount_currency": 978}, "amount_currency is not known here"),
+    ],
+)
+def test_a_limit_may_not_say(members: Content, said: str) -> None:
+    assert faults(**with_limits(limit(7), limit() | members)) == (f"limit_groups.0.entries.1.{said}",)
+
+
+def test_two_groups_may_have_entries_of_one_id() -> None:
+    given = with_limits(limit(7))
+    given["limit_groups"][1]["entries"] = [limit(7)]
+
+    assert [group.entries[0].id for group in made(**given).limit_groups.values() if group.entries] == [7, 7]
+
+
+def test_a_group_has_at_most_a_hundred_entries() -> None:
+    assert len(made(**with_fees(*[fee()] * 100)).fee_groups[1].entries) == 100
+    assert len(made(**with_limits(*map(limit, range(1, 101)))).limit_groups[1].entries) == 100
+    (many_fees,) = faults(**with_fees(*[fee()] * 101))
+    (many_limits,) = faults(**with_limits(*map(limit, range(1, 102))))
+    assert many_fees.startswith("fee_groups.0.entries must have at most 100 items")
+    assert many_limits.startswith("limit_groups.0.entries must have at most 100 items")
+
+
+# -- regions and special accounts
+
+
+@pytest.mark.parametrize(
+    ("countries", "said"),
+    [
+        ([], " must not be empty"),
+        ([276, 276], " must not name anything twice"),
+        ([276, 999], ".1 must be a numeric code of ISO 3166-1"),
+    ],
+)
+def test_a_region_is_made_of_countries(countries: list[int], said: str) -> None:
+    assert faults(regions=[region(1) | {"countries": countries}]) == (f"regions.0.countries{said}",)
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"currency": 840}, "currency names 840, which is not a currency of the programme manager"),
+        ({"country": 999}, "country must be a numeric code of ISO 3166-1"),
+        ({"access_level": 1001}, "access_level must be less than or equal to 1000"),
+        ({"id": 7}, "id is there already"),
+    ],
+)
+def test_a_special_account_has_a_currency_and_a_country(members: Content, said: str) -> None:
+    assert made(special_accounts=[special_account(7)]).special_accounts[7].access_level == 0
+    given = [special_account(7), special_account(8, **members)]
+    assert faults(special_accounts=given) == (f"special_accounts.1.{said}",)
