@@ -19,7 +19,7 @@ from chalicelib.cards.protocol.values import (
     REGION_TYPES,
     TRANSACTION_TYPES,
 )
-from chalicelib.foundation.registries import country_numbers, currency_numbers
+from chalicelib.foundation.registries import country_numbers, minor_units
 
 ALL = "all"
 ENTRIES = 100
@@ -33,8 +33,8 @@ def _printable(text: str) -> str:
 
 
 def _currency(number: int) -> int:
-    if number not in currency_numbers():
-        raise ValueError("must be a numeric code of ISO 4217")
+    if number not in minor_units():
+        raise ValueError("must be a numeric code of ISO 4217 of a currency that has minor units")
     return number
 
 

@@ -147,7 +147,7 @@ def test_a_mistake_is_told_with_its_place(text: str, said: tuple[str, ...]) -> N
         ({"id": 0}, "id must be greater than or equal to 1"),
         ({"currencies": []}, "currencies must not be empty"),
         ({"currencies": [978, 978]}, "currencies must not name anything twice"),
-        ({"currencies": [1]}, "currencies.0 must be a numeric code of ISO 4217"),
+        ({"currencies": [1]}, "currencies.0 must be a numeric code of ISO 4217 of a currency that has minor units"),
         ({"countries": [999]}, "countries.0 must be a numeric code of ISO 3166-1"),
         ({"validity_months": 301}, "validity_months must be less than or equal to 300"),
         ({"service_code": "20"}, "service_code must match pattern '^[0-9]{3}$'"),

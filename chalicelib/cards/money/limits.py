@@ -202,7 +202,8 @@ def _present(entry: LimitEntry, found: Window | None, now: int) -> Window:
     start, _ = window(entry.duration, now)
     if found is None or found.start < start or entry.duration == values.PER_TRANSACTION:
         return Window(start)
-    return found
+    is_of_duration = window(entry.duration, found.start)[0] == found.start  # an operator may have changed it since
+    return found if is_of_duration else Window(start)
 
 
 def _worth(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, forced: bool) -> int:
