@@ -13,6 +13,7 @@ from chalicelib.cards.programmes import EntryId
 from chalicelib.cards.protocol.actions import Action
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import Key, Record
+from chalicelib.cards.turns import Turn
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.store import Item, Operation, Store
 
@@ -50,6 +51,7 @@ class Call:
         request: its fields, checked.
         level: records above it do not exist for the caller.
         at: the time in Unix milliseconds.
+        turn: the request's place among others of this process that change the same items.
         claim: with a ``request_reference_id``, where repeats find the answer.
         write_id: names this attempt in the records that it writes.
         has_looked: whether the claim was read.
@@ -63,6 +65,7 @@ class Call:
     catalogue: Catalogue
     level: int
     at: int
+    turn: Turn
     claim: Claim | None = None
     write_id: str = field(default_factory=new_id)
     has_looked: bool = False
@@ -78,6 +81,7 @@ class Call:
 
     def items(self, keys: Sequence[Key]) -> list[Item | None]:
         """Items, strongly consistent. The first time the claim is read along. Raises: Repeated, Refused."""
+        self.turn.approach(keys)
         if self.has_looked or self.claim is None:
             return self.store.batch_get(keys)
         self.has_looked = True

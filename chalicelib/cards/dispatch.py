@@ -24,6 +24,7 @@ from chalicelib.cards.protocol.card_fields import ANSWERED
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
+from chalicelib.cards.turns import Turn, Turns
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.identifiers import new_id
@@ -52,6 +53,7 @@ class Dispatch:
     flows: Mapping[Flow, object]
     actions: Mapping[str, Action]
     _methods: dict[str, Any] = field(default_factory=dict)
+    _turns: Turns = field(default_factory=Turns)
 
     def answer(self, body: bytes) -> str:
         """The envelope that answers a request body, as JSON."""
@@ -107,23 +109,34 @@ class Dispatch:
 
     def _carried_out(self, credential: Credential, action: Action, request: Request, claim: Claim | None) -> str:
         """Decide and write, anew while others are in the way. Raises: Refused, Repeated, StoreError."""
+        turn = Turn(self._turns)
+        try:
+            answer = self._decided(credential, action, request, claim, turn)
+        finally:
+            turn.leave()
+        return answer if isinstance(answer, str) else answer()
+
+    def _decided(
+        self, credential: Credential, action: Action, request: Request, claim: Claim | None, turn: Turn
+    ) -> str | Callable[[], str]:
+        """The answer that was written, or what finds it out. Raises: Refused, Repeated, StoreError."""
         started = self.clock.time()
         for attempt in count():
-            call = self._call(credential, action, request, claim)
+            call = self._call(credential, action, request, claim, turn)
             try:
-                answer = self._attempt(call)
-                break
-            except (ConditionFailed, EntryGone, Conflict):
+                return self._attempt(call)
+            except (ConditionFailed, EntryGone, Conflict) as failure:
                 if attempt + 1 >= _ATTEMPTS or self.clock.time() >= started + PATIENCE_SECONDS:
                     raise Refused(Status.CONFLICT) from None
-                self.store.wait(min(attempt, 4))
+                if turn.in_vain or not isinstance(failure, ConditionFailed):
+                    self.store.wait(min(attempt, 4))
             except Unanswered:
                 if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:
                     raise Refused(Status.IN_PROGRESS) from None
                 self.store.wait(4)
-        return answer if isinstance(answer, str) else answer()
+        raise AssertionError("unreachable")
 
-    def _call(self, credential: Credential, action: Action, request: Request, claim: Claim | None) -> Call:
+    def _call(self, credential: Credential, action: Action, request: Request, claim: Claim | None, turn: Turn) -> Call:
         level = credential.access_level
         if request.access_level is not None and not action.creates:
             level = request.access_level
@@ -136,6 +149,7 @@ class Dispatch:
             catalogue=self.programmes.catalogue(credential.manager_id),
             level=level,
             at=milliseconds(self.clock),
+            turn=turn,
             claim=claim,
         )
 
@@ -187,6 +201,7 @@ class Dispatch:
             if claim is not None and 0 in failure.failed:
                 self._look_again(claim, call.now)
             if not (failure.repeated and _is_own(call, failure)):
+                call.turn.contend(all_operations[failure.failed[0]])
                 raise
         return None
 

@@ -15,7 +15,7 @@ from chalicelib.cards.record import Record
 from chalicelib.foundation.sharded import ShardedIndex
 from chalicelib.foundation.store import Item
 
-TABLE = "external_payments"
+TABLE = "external-payments"
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
 ASKING_SECONDS = 60
 """So long a request may take that asks a provider, twice as long as a function runs; then somebody else finishes it."""

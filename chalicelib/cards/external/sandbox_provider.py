@@ -33,7 +33,7 @@ from chalicelib.cards.record import present
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.store import ConditionFailed, Item, Store, StoreError, absent
 
-TABLE = "external_payments"
+TABLE = "external-payments"
 REFUSE, SILENT, LOST = "REFUSE", "SILENT", "LOST"
 _FIRST_REFERENCE = 9_000_000_000
 

@@ -13,7 +13,7 @@ from chalicelib.cards.catalogue import FeeEntry
 from chalicelib.cards.money.amounts import NoRate, at_base_rate
 from chalicelib.cards.money.fees import entry_of, price_of
 from chalicelib.cards.money.ledger import CONVERSION, FEES, Movement
-from chalicelib.cards.money.pages import page
+from chalicelib.cards.money.paging import page
 from chalicelib.cards.money.transactions import Transaction, transaction_key
 from chalicelib.cards.protocol.money_messages import CreateCustomFee, GetCardFees
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field

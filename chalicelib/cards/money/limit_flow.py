@@ -14,7 +14,7 @@ from chalicelib.cards.holders import Holder
 from chalicelib.cards.money import counters
 from chalicelib.cards.money.counters import Counters, Owner
 from chalicelib.cards.money.limits import Left, status
-from chalicelib.cards.money.pages import page
+from chalicelib.cards.money.paging import page
 from chalicelib.cards.protocol.money_messages import GetLimits, GetLimitsGroups, GetLimitsStatus
 from chalicelib.cards.protocol.values import (
     LIMIT_OF_ACCOUNT,

@@ -49,7 +49,7 @@ class ListRule(ValueRule):
                 {"type": "string", "pattern": r"^ *([^ ,]+( *, *[^ ,]+)*)? *$"},
             ],
             "description": f"A list of at most {self.most} entries: an array, or a string with commas",
-            "examples": [entry["examples"][:1]],
+            "examples": [(entry.get("examples") or entry["enum"])[:1]],
         }
 
 
