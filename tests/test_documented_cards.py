@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from chalicelib.cards import authentications, cards, dispatch, holders, idempotency
-from chalicelib.cards.protocol import card_blocks, card_fields, holder_messages, states, values
+from chalicelib.cards.protocol import (
+    card_blocks,
+    card_fields,
+    holder_messages,
+    payment_states,
+    schemes,
+    states,
+    values,
+)
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
 from chalicelib.cards.protocol.fields import ENTRIES
 from chalicelib.cards.protocol.message import ENVELOPE, Request
@@ -48,9 +56,8 @@ def table(heading: str, first: str) -> dict[str, list[str]]:
 
 def test_every_action_is_documented_and_no_other() -> None:
     found = re.findall("^### `([A-Za-z0-9]+)`$", PAGE, re.MULTILINE)
-    listed = [
-        row for group in ("Accounts", "Cards", "Holders", "Simulator") for row in table("## Actions", group).items()
-    ]
+    groups = ("Accounts", "Cards", "Holders", "External payments", "Fees", "Limits", "Simulator")
+    listed = [row for group in groups for row in table("## Actions", group).items()]
 
     assert sorted(found) == sorted(EVERY)
     assert {re.sub(r"\[(.+)\]\(.*", r"\1", name): cells for name, cells in listed} == {
@@ -113,6 +120,7 @@ def test_no_word_in_code_is_made_up() -> None:
     models = [model for action in EVERY.values() for model in (action.request, action.answer) if model]
     known = {name for model in models for name in model.model_fields} | ENVELOPE | EVERY.keys()
     known |= {"status", "duplicated", "data", "status_code", "message", "year", "month"}
+    known |= {"item_count", "total_items_count"}
     prose = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
     words = set(re.findall(r"`((?:[a-z]+_[a-z0-9_]+|(?:[a-z0-9]+[A-Z])[A-Za-z0-9]+))(?: [01])?`", prose))
 
@@ -129,7 +137,8 @@ def test_the_status_codes_are_complete() -> None:
 
 
 def test_every_value_list_is_documented_and_no_other() -> None:
-    every = {name: found for module in (values, states) for name, found in vars(module).items() if name[0] != "_"}
+    modules = (values, states, payment_states, schemes)
+    every = {name: found for module in modules for name, found in vars(module).items() if name[0] != "_"}
     lists = [
         found for found in every.values() if isinstance(found, dict) and isinstance(next(iter(found.values())), str)
     ]
@@ -139,12 +148,21 @@ def test_every_value_list_is_documented_and_no_other() -> None:
     for name, meanings in LISTS.items():
         assert table(f"### {name}", "Value") == {str(value): [meaning] for value, meaning in meanings.items()}
     for found in lists:
-        is_of_codes = set(found.values()) <= values.RESPONSE_CODES.keys()  # which the prose has
+        codes = (values.RESPONSE_CODES, payment_states.PAYMENT_STATES)  # which the prose has
+        is_of_codes = any(set(found.values()) <= each.keys() for each in codes)
         assert is_of_codes or any(found.items() <= meanings.items() for meanings in LISTS.values()), found
 
 
-@pytest.mark.parametrize(("heading", "rules"), [("### Account", states.ACCOUNT_RULES), ("### Card", states.CARD_RULES)])
-def test_the_states_of_accounts_and_cards_are_those_of_the_table(heading: str, rules: Any) -> None:
+@pytest.mark.parametrize(
+    ("heading", "rules"),
+    [
+        ("### Account", states.ACCOUNT_RULES),
+        ("### Card", states.CARD_RULES),
+        ("### External payment address", payment_states.ADDRESS_RULES),
+        ("### Mandate", payment_states.MANDATE_RULES),
+    ],
+)
+def test_what_is_possible_in_which_state_is_that_of_the_table(heading: str, rules: Any) -> None:
     found = table(heading, "Action")
 
     assert found == {

@@ -51,6 +51,24 @@ CARD_RECORDS = (
     "card_numbers",
     "verification",
     "pins",
+    "money.amounts",
+    "money.facts",
+    "money.fees",
+    "money.limits",
+    "money.counters",
+    "money.transactions",
+    "money.ledger",
+    "money.charging",
+    "money.proof",
+    "external.addresses",
+    "external.mandates",
+    "external.modulus",
+    "external.parties",
+    "external.payments",
+    "external.provider",
+    "external.sandbox_numbers",
+    "external.sandbox_provider",
+    "external.special_accounts",
 )
 WEBSITE_RECORDS = ("users", "sessions", "attempts", "journeys")
 RECORDS = [
@@ -242,7 +260,11 @@ CARD_FLOWS = [
 ]
 
 
-@pytest.mark.parametrize("module", CARD_FLOWS)
+OF_SEVERAL_FLOWS = [f"{CARDS}.external.{name}" for name in ("booking", "debits", "finishing", "overdue")]
+"""What becomes of external payments, whoever has it decided: flows, or the schedule."""
+
+
+@pytest.mark.parametrize("module", [*CARD_FLOWS, *OF_SEVERAL_FLOWS])
 def test_a_flow_of_the_card_api_knows_no_other_flow_and_not_who_calls_it(module: str) -> None:
     others = {*CARD_FLOWS, f"{CARDS}.dispatch", f"{CARDS}.room"} - {module}
 

@@ -37,7 +37,7 @@ GROWING = (
     "website",
     "cards",
     "ledger",
-    "external_payments",
+    "external-payments",
 )
 """The tables that grow with every test."""
 

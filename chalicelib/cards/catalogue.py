@@ -15,6 +15,8 @@ from typing import Any
 from chalicelib.cards.protocol.values import ANY_DEBIT, ANY_REGION, ANY_TYPE
 
 HIGHEST_MCC = 9999
+MOST_FEE_CODES = 15
+"""So many different codes a fee group has: as many fees a movement may bear, and all are written in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ class Dispatch:
                 if attempt + 1 >= _ATTEMPTS or self.clock.time() >= started + PATIENCE_SECONDS:
                     raise Refused(Status.CONFLICT) from None
                 if turn.in_vain or not isinstance(failure, ConditionFailed):
-                    self.store.wait(min(attempt, 4))
+                    self.store.wait(min(attempt + 2, 6))
             except Unanswered:
                 if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:
                     raise Refused(Status.IN_PROGRESS) from None

@@ -93,7 +93,7 @@ def limit_groups_of(catalogue: Catalogue, programme: int, limit_type: int) -> fr
         if limit_type == LIMIT_OF_HOLDER:
             found.add(each.holder_limit_group_id)
         elif is_card == (limit_type == LIMIT_OF_CARD):
-            found.update(each.limit_group_ids)
+            found.update(each.limit_group_ids or (catalogue.limit_groups if not is_card else ()))
         elif isinstance(each, CardProgramme):
             found.update(each.account_limit_group_ids)
     return frozenset(number for number in found if number is not None)

@@ -12,11 +12,13 @@ from chalicelib.cards.card_secrets import CardSecrets
 from chalicelib.cards.credentials import Credentials
 from chalicelib.cards.dispatch import Dispatch
 from chalicelib.cards.external.address_flow import AddressFlow
+from chalicelib.cards.external.address_orders import AddressOrders
 from chalicelib.cards.external.booking import Booking
 from chalicelib.cards.external.debit_flow import DebitFlow
 from chalicelib.cards.external.debits import Debits
 from chalicelib.cards.external.finishing import Finishing
 from chalicelib.cards.external.overdue import Overdue
+from chalicelib.cards.external.payment_orders import PaymentOrders
 from chalicelib.cards.external.provider import Provider
 from chalicelib.cards.external.return_flow import ReturnFlow
 from chalicelib.cards.external.simulator_flow import PaymentSimulatorFlow
@@ -51,10 +53,20 @@ class CardRoom:
     ) -> None:
         references = References(vault, card_data)
         sequences = Sequences(store)
+        finishing = Finishing(store, clock, references)
         booking = Booking(sequences)
-        finishing = Finishing(store, clock, programmes, references, provider, booking)
-        flows = _flows(sequences, card_data) | _money_flows(sequences, programmes, booking, finishing)
-        self.overdue = Overdue(store, clock, programmes, finishing, Debits(booking))
+        payments = PaymentOrders(store, programmes, provider, booking)
+        addresses, debits = AddressOrders(provider), Debits(booking)
+        flows = _flows(sequences, card_data) | {
+            "addresses": AddressFlow(sequences, finishing, addresses),
+            "debits": DebitFlow(),
+            "fees": FeeFlow(sequences),
+            "limits": LimitFlow(),
+            "outside": PaymentSimulatorFlow(sequences, booking, debits),
+            "returns": ReturnFlow(programmes, booking, finishing, payments),
+            "transfers": TransferFlow(programmes, booking, finishing, payments),
+        }
+        self.overdue = Overdue(store, clock, programmes, finishing, payments, addresses, debits)
         self.api = Dispatch(store, clock, credentials, programmes, references, flows, ACTIONS)
         self.simulator = Dispatch(store, clock, credentials, programmes, references, flows, SIMULATED)
 
@@ -71,19 +83,4 @@ def _flows(sequences: Sequences, card_data: CardData) -> dict[Flow, object]:
         "issuing": Issuing(sequences, secrets),
         "reissuing": Reissuing(sequences, secrets),
         "simulator": SimulatorFlow(sequences, card_data, Authorizer(secrets)),
-    }
-
-
-def _money_flows(
-    sequences: Sequences, programmes: Programmes, booking: Booking, finishing: Finishing
-) -> dict[Flow, object]:
-    """The same for fees, limits and external payments."""
-    return {
-        "addresses": AddressFlow(sequences, finishing.provider),
-        "debits": DebitFlow(),
-        "fees": FeeFlow(sequences),
-        "limits": LimitFlow(),
-        "outside": PaymentSimulatorFlow(sequences, booking, Debits(booking)),
-        "returns": ReturnFlow(programmes, booking, finishing),
-        "transfers": TransferFlow(programmes, booking, finishing),
     }

@@ -18,6 +18,7 @@ from infra.postman.item import Json, Request
 _OF_NEW_HOLDER = ("holder_", "kyc_")
 _CREDENTIAL = ("access_key", "access_api_id", "access_api_key")
 _WRONG_PIN = {"pin": "9753"}
+_IDS = ("holder_id", "account_id", "card_id", "epm_address_id", "epm_transaction_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def _var(name: str) -> str:
     return f"{{{{{name}}}}}"
 
 
-_HOLDER, _ACCOUNT, _CARD = ({name: _var(name)} for name in ("holder_id", "account_id", "card_id"))
+_HOLDER, _ACCOUNT, _CARD, _ADDRESS, _PAYMENT = ({name: _var(name)} for name in _IDS)
 _NEW_CARD = {"card_request_id": "data.card_request_id", "cvc2": "data.cvc2"}
 _EXPIRY = {"expiry_year": "data.expiration.year", "expiry_month": "data.expiration.month"}
 _CHECKED = {
@@ -52,7 +53,44 @@ _CHECKED = {
     "card_expiration_year": _var("expiry_year"),
     "card_expiration_month": _var("expiry_month"),
 }
+_RECORD = {"record_id": _var("account_id")}
+_SENT, _CAME = {"epm_transaction_id": "data.id"}, {"epm_transaction_id": "data.epm_transaction_id"}
+_MANDATE = {"epm_mandate_id": _var("epm_mandate_id")}
+_IN_POUNDS = {"epm_method_id": 1, "currency_ison": 826, "country_ison": 826}
+_DIRECT_CREDIT = {"currency_ison": 826, "scheme": "BACS"}
 
+_MONEY = (
+    Step("assignExternalPaymentAddress", _ACCOUNT, kept={"epm_address_id": "data[0].id"}),
+    Step("getExternalPaymentAddress", _ADDRESS),
+    Step("getAccountExternalPaymentAddresses", _ACCOUNT),
+    Step("simulateInboundPayment", _ADDRESS, kept=_CAME),
+    Step("transferToExternalPayment", _ADDRESS, kept=_SENT),
+    Step("getAccounts", _ACCOUNT, name="getAccounts: the transfer is held"),
+    Step("simulateOutboundResult", _PAYMENT),
+    Step("getLimits", _RECORD),
+    Step("getLimitsStatus", _RECORD),
+    Step("simulateInboundPayment", _ADDRESS, kept=_CAME, name="simulateInboundPayment: one that is sent back"),
+    Step("inboundReturn", _PAYMENT),
+    Step("simulateMandate", _ADDRESS, kept={"epm_mandate_id": "data.epm_mandate_id"}),
+    Step("simulateDirectDebit", _MANDATE, kept=_CAME),
+    Step("changeDDExternalPaymentStatus", _PAYMENT | {"should_pay": 1}),
+    Step("simulateDirectDebit", _PAYMENT, ("epm_mandate_id", "amount"), name="simulateDirectDebit: its cut-off passes"),
+    Step("directDebitReturn", {"returned_epm_transaction_id": _var("epm_transaction_id")}),
+    Step("cancelExternalPaymentMandate", _MANDATE),
+    Step(
+        "assignExternalPaymentAddress",
+        _ACCOUNT | _IN_POUNDS,
+        kept={"epm_address_id": "data[0].id"},
+        name="assignExternalPaymentAddress: one in the United Kingdom",
+    ),
+    Step("simulateInboundPayment", _ADDRESS | _DIRECT_CREDIT, kept=_CAME, name="simulateInboundPayment: by Bacs"),
+    Step("directCreditReturn", _PAYMENT),
+    Step("changeExternalPaymentAddressStatus", _ADDRESS),
+    Step("assignExternalPaymentAddressForSpecialAccount"),
+    Step("createCustomFee", _ACCOUNT),
+    Step("getFeesGroups"),
+    Step("getLimitsGroups"),
+)
 STEPS = (
     Step("createHolder", kept={"holder_id": "id"}),
     Step("updateHolder", _HOLDER),
@@ -63,6 +101,7 @@ STEPS = (
     Step("assignAccountToRiskRuleGroup", _ACCOUNT),
     Step("assignAccountToLimitRuleGroup", _ACCOUNT),
     Step("assignAccountToFeeRuleGroup", _ACCOUNT),
+    *_MONEY,
     Step("changeAccountProgramId", _ACCOUNT),
     Step("changeAccountStatus", _ACCOUNT),
     Step("getDesign"),
@@ -76,6 +115,7 @@ STEPS = (
     Step("setPin", _CARD),
     Step("changeCardAcsPassword", _CARD),
     Step("changeCardSchemeAccountUpdatesStatus", _CARD),
+    Step("getCardFees", _CARD),
     Step("assignCardToFeesGroup", _CARD),
     Step("assignCardToLimitsGroup", _CARD),
     Step("assignCardToUsageGroup", _CARD),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
-from chalicelib.cards.catalogue import KINDS
+from chalicelib.cards.catalogue import KINDS, MOST_FEE_CODES
 from chalicelib.cards.disclosure import check_key
 from chalicelib.cards.protocol.card_fields import ENCRYPTED, PLAIN
 from chalicelib.cards.protocol.values import (
@@ -131,6 +131,8 @@ def _wrong_currency(manager: ManagerPart, member: str, number: int) -> Iterator[
 
 def _wrong_group_entries(manager: ManagerPart) -> Iterator[Fault]:
     for position, fees in enumerate(manager.fee_groups):
+        if len({fee.code for fee in fees.entries}) > MOST_FEE_CODES:
+            yield f"fee_groups.{position}.entries", f"must not have more than {MOST_FEE_CODES} different codes"
         for number, fee in enumerate(fees.entries):
             yield from _within(f"fee_groups.{position}.entries.{number}", _wrong_fee(manager, fee))
     for position, limits in enumerate(manager.limit_groups):

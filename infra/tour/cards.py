@@ -1,4 +1,4 @@
-"""A programme manager's way through the card API: a holder, a card, its activation, PIN, secrets, and its end."""
+"""A programme manager's way through the card API: a holder, a card, its activation, PIN, secrets and end, and money."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-import requests
-
 from chalicelib.cards.catalogue import CardProgramme, Catalogue
 from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.cards.protocol.values import API_VERSION, LIMIT_OF_HOLDER
+from chalicelib.cards.protocol.values import LIMIT_OF_HOLDER
+from infra.tour.card_calls import CardCalls
 from infra.tour.guide import Guide
+from infra.tour.money import MoneyTour
 from infra.tour.patience import TourFailed
 
-_CREDENTIALS = ("access_key", "access_api_id", "access_api_key")
 _FIRST_PIN, _OWN_PIN = "2580", "7391"
 _WRONG_PINS = ("1357", "2468", "9876")
 _EURO, _GERMANY = 978, 276
@@ -28,12 +27,10 @@ class CardTour:
     """
 
     def __init__(self, base: str, credential: Mapping[str, str], catalogue: Catalogue, guide: Guide) -> None:
-        self._base = base
-        self._credential = {name: credential[name] for name in _CREDENTIALS}
         self._catalogue = catalogue
         self._guide = guide
-        self._session = requests.Session()
-        self._session.trust_env = False
+        self._calls = CardCalls(base, credential, guide)
+        self._ask, self._simulate = self._calls.ask, self._calls.simulate
 
     def play(self) -> None:
         """The whole way. Raises: TourFailed."""
@@ -52,21 +49,24 @@ class CardTour:
         again = self._ask("createCard", silent=True, request_reference_id=reference, **self._card(holder_id))
         if again["duplicated"] != 1 or again["data"] != card:
             raise TourFailed("a repeated createCard was not answered with the first card")
-        self._accounts(holder_id)
+        accounts = self._accounts(holder_id)
         self._activation(card)
         self._pin(card["card_id"])
         self._secrets(card["card_id"])
         self._online(card["card_id"])
+        MoneyTour(self._calls, guide).play(accounts[_EURO])
         self._end(card["card_id"])
         print(f"\n{guide.colour('green', 'The card API is done.')}")
 
     # -- chapters
 
-    def _accounts(self, holder_id: int) -> None:
+    def _accounts(self, holder_id: int) -> Mapping[int, int]:
+        """The holder's accounts, by their currencies."""
         self._guide.step("The holder has those accounts now")
         accounts = self._ask("getHolderAccounts", holder_id=holder_id)["data"]
         if [account["currency_ison"] for account in accounts] != list(self._programme().currencies):
             raise TourFailed("the card did not bring an account for each currency")
+        return {account["currency_ison"]: account["id"] for account in accounts}
 
     def _activation(self, card: Mapping[str, Any]) -> None:
         card_id, right = card["card_id"], card["cvc2"]
@@ -134,25 +134,6 @@ class CardTour:
         }
         code: str = self._simulate("simulateAuthorization", **asked)["data"]["response_code"]
         return code
-
-    def _simulate(self, action: str, **members: Any) -> Any:
-        return self._post("/simulator", action, None, members)
-
-    def _ask(self, action: str, refused: Status | None = None, *, silent: bool = False, **members: Any) -> Any:
-        return self._post("/api", action, refused, members, silent=silent)
-
-    def _post(
-        self, path: str, action: str, refused: Status | None, members: Mapping[str, Any], *, silent: bool = False
-    ) -> Any:
-        """The envelope. Raises: TourFailed, unless it is a success, or the error that is expected."""
-        asked = {"action": action, "api_version": API_VERSION, **members}
-        self._guide.request("PM", "POST", f"{self._base}{path}", "(the same body)" if silent else asked)
-        answer = self._session.post(f"{self._base}{path}", json={**self._credential, **asked}, timeout=30)
-        envelope = answer.json()
-        self._guide.answer(answer.status_code, envelope)
-        if envelope.get("status_code") != refused:
-            raise TourFailed(f"{action} was answered with {envelope.get('message', 'success')}")
-        return envelope
 
     # -- what is asked for
 

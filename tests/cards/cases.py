@@ -7,34 +7,47 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
+from tests.cards.ledgers import payment
 from tests.cards.scenes import (
     EUR,
     EVERYDAY,
     EVERYDAY_ACCOUNT,
+    GBP,
     GERMANY,
     HOLDER_BLOCK,
     MANAGER,
+    OUTSIDE,
     PERSON,
     PIN,
+    SPECIAL_GBP,
+    UK,
     Envelope,
     Scene,
 )
 
 LOOK, WRITE, CLAIM = "BatchGetItem", "TransactWriteItems", "PutItem"
+PROVIDER = "PutItem"
+"""What the sandbox's provider writes down of an order; any other provider is called in its place."""
 EVERY_ACTION = ACTIONS | SIMULATED
 BY_NUMBER = "simulateAuthorization with a number"
+RETURNED_HERE = "inboundReturn to an address here"
+ANNOUNCED = "simulateDirectDebit"
 
 Members = Callable[[Scene], dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Case:
-    """One way to call an action, and what it takes: ``looks``, and whether anything is written."""
+    """One way to call an action, and what it takes: ``looks``, and whether anything is written.
+
+    ``asked`` are the calls that follow when that is written: those of the provider, and what comes of its answer.
+    """
 
     name: str
     members: Members
     looks: tuple[str, ...] = (LOOK,)
     writes: bool = True
+    asked: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name
@@ -50,11 +63,11 @@ class Case:
     @property
     def calls(self) -> list[str]:
         """What it takes without a reference."""
-        return [*self.looks, *([WRITE] if self.writes else [])]
+        return [*self.looks, *([WRITE] if self.writes else []), *self.asked]
 
     @property
     def calls_with_reference(self) -> list[str]:
-        return [*self.looks, WRITE if self.writes else CLAIM]
+        return [*self.looks, WRITE if self.writes else CLAIM, *self.asked]
 
     @property
     def calls_of_repeat(self) -> list[str]:
@@ -133,8 +146,77 @@ def of_verification(by: str, **members: Any) -> Members:
     return made
 
 
+def of_address(method: int = UK, **members: Any) -> Members:
+    return lambda scene: {"epm_address_id": scene.address(method=method)["id"], **members}
+
+
+def of_special_account(scene: Scene) -> dict[str, Any]:
+    return {"special_account_id": SPECIAL_GBP, "epm_method_id": UK, "currency_ison": GBP}
+
+
+def of_special_account_with_an_address(scene: Scene) -> dict[str, Any]:
+    scene.special_address()
+    return of_special_account(scene)
+
+
+def of_transfer(amount: int = 500, **members: Any) -> Members:
+    order = {"destination_iban": OUTSIDE[UK], "destination_account_name": "Alice", "currency_ison": GBP}
+    return lambda scene: {"epm_address_id": scene.funded(500)["id"], "amount": amount, **order, **members}
+
+
+def of_transfer_here(scene: Scene) -> dict[str, Any]:
+    return of_transfer(destination_iban=scene.address()["iban"])(scene)
+
+
+def of_inbound(**members: Any) -> Members:
+    def made(scene: Scene) -> dict[str, Any]:
+        return {"epm_transaction_id": scene.inbound(scene.address(), 500, **members)["epm_transaction_id"]}
+
+    return made
+
+
+def of_inbound_from_here(scene: Scene) -> dict[str, Any]:
+    """Two payments are made of one, and take two numbers: the later one is that of the payee."""
+    sent = scene.data("transferToExternalPayment", **of_transfer_here(scene))["id"]
+    return {"epm_transaction_id": payment(scene, sent).counterpart}
+
+
+def of_debit(name: str = "epm_transaction_id", passed: bool = False, **members: Any) -> Members:
+    def made(scene: Scene) -> dict[str, Any]:
+        debit = scene.debit(scene.mandate(scene.funded(500)), 500, passed=passed)
+        return {name: debit["epm_transaction_id"], **members}
+
+    return made
+
+
+def of_mandate(**members: Any) -> Members:
+    return lambda scene: {"epm_mandate_id": scene.mandate(scene.address()), **members}
+
+
+def of_limits(**members: Any) -> Members:
+    return lambda scene: {"record_id": scene.card().card_id, "limit_type": 1, **PAGE, **members}
+
+
+PAGE = {"paginator": {"item_count": 20, "offset": 0}}
+FEE = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "New card"}
+
+
+def of_fee(scene: Scene) -> dict[str, Any]:
+    return {"account_id": scene.funded(1000)["account_id"], **FEE}
+
+
+def of_fee_of_card(scene: Scene) -> dict[str, Any]:
+    card = scene.card()
+    scene.inbound(scene.address(card.account_id), 1000)
+    return {"card_id": card.card_id, "account_currency": EUR, **FEE}
+
+
+def of_result(scene: Scene) -> dict[str, Any]:
+    return {"epm_transaction_id": scene.paid(scene.funded(500), 500), "result": "settled"}
+
+
 REVEALS = [Case(name, of_card(), writes=False) for name, action in ACTIONS.items() if action.effect == "reveal"]
-CASES = [
+CARD_CASES = [
     # accounts
     Case("createAccount for a new holder", lambda scene: of_new_account(**HOLDER_BLOCK), looks=()),
     Case("createAccount for a holder", lambda scene: of_new_account(holder_id=scene.holder())),
@@ -189,12 +271,78 @@ CASES = [
     Case("simulateAuthorization with a wrong PIN", of_verification("card_id", pin="0000"), looks=(LOOK, LOOK)),
     Case(BY_NUMBER, of_verification("pan", pin="0000"), looks=(LOOK, LOOK, LOOK)),
 ]
+TWO = (LOOK, LOOK)
+OPENED, TAKEN, SENT_BACK = (WRITE,), (PROVIDER, WRITE), (PROVIDER, LOOK, WRITE)
+"""What follows when the provider is asked: it keeps no books on addresses; of what moves an account that is read."""
+MONEY_CASES = [
+    # external payments
+    Case(
+        "assignExternalPaymentAddress",
+        of_account(epm_method_id=UK, currency_ison=GBP),
+        looks=TWO,
+        asked=OPENED,
+    ),
+    Case("assignExternalPaymentAddressForSpecialAccount", of_special_account, asked=OPENED),
+    Case(
+        "assignExternalPaymentAddressForSpecialAccount once more",
+        of_special_account_with_an_address,
+        asked=OPENED,
+    ),
+    Case("cancelExternalPaymentMandate", of_mandate(reason=2)),
+    Case("changeDDExternalPaymentStatus", of_debit(should_pay=0, reason=7)),
+    Case("getExternalPaymentAddress", of_address(), writes=False),
+    Case(
+        "getAccountExternalPaymentAddresses",
+        lambda scene: {"account_id": scene.address()["account_id"]},
+        looks=TWO,
+        writes=False,
+    ),
+    Case("getAccountExternalPaymentAddresses without one", of_account(), writes=False),
+    Case("changeExternalPaymentAddressStatus", of_address(status="S", reason_code=2, note="asked for")),
+    Case("transferToExternalPayment", of_transfer(), looks=TWO, asked=TAKEN),
+    Case(
+        "transferToExternalPayment that the provider refuses",
+        of_transfer(destination_account_name="Refuse me"),
+        looks=TWO,
+        asked=SENT_BACK,
+    ),
+    Case("transferToExternalPayment to an address here", of_transfer_here, looks=TWO),
+    Case("transferToExternalPayment of too much", of_transfer(501), looks=TWO, writes=False),
+    Case("inboundReturn", of_inbound(), looks=TWO, asked=SENT_BACK),
+    Case(RETURNED_HERE, of_inbound_from_here, looks=(LOOK, LOOK, LOOK, LOOK)),
+    Case(
+        "directDebitReturn",
+        of_debit("returned_epm_transaction_id", passed=True, reason="MD06"),
+        looks=TWO,
+        asked=SENT_BACK,
+    ),
+    Case("directCreditReturn", of_inbound(scheme="BACS"), looks=TWO, asked=SENT_BACK),
+    # fees and limits
+    Case("createCustomFee", of_fee),
+    Case("createCustomFee of a card", of_fee_of_card, looks=TWO),
+    Case("getCardFees", of_card(**PAGE), writes=False),
+    Case("getFeesGroups", lambda scene: {}, looks=(), writes=False),
+    Case("getLimits", of_limits(), writes=False),
+    Case("getLimitsGroups", lambda scene: {"limit_type": 1}, looks=(), writes=False),
+    Case("getLimitsStatus", of_limits(), writes=False),
+    # the simulator
+    Case(
+        "simulateInboundPayment", of_address(amount=500, currency_ison=GBP, scheme="FPS", sender_name="Bob"), looks=TWO
+    ),
+    Case("simulateMandate", of_address(creditor_name="Gym", reference="MEMBER-7")),
+    Case(ANNOUNCED, of_mandate(amount=500), looks=(LOOK, LOOK, LOOK)),
+    Case("simulateDirectDebit at its cut-off", of_debit(), looks=TWO),
+    Case("simulateOutboundResult", of_result, looks=TWO),
+]
+CASES = CARD_CASES + MONEY_CASES
 
 
 def warmed(scene: Scene) -> Scene:
     """The process is as one that runs for a while: the set-up is read and in use, there are identifiers left."""
     scene.data("getDesign", program_id=EVERYDAY)
     scene.card()
+    address = scene.funded(500)
+    scene.mandate(address)
     hub = scene.hub
     catalogue = hub.programmes.catalogue(MANAGER)
     hub.programmes._used |= {(MANAGER, (kind, each.id)) for kind, each in catalogue.entries()}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.foundation.jsontext import Number
-from tests.cards.specification import Member
+from tests.cards.members import Member
 
 MISSING, TYPE, LENGTH, CHARACTERS, VALUE, REQUIRED, EXCLUDED, UNKNOWN = range(2001, 2009)
 """The codes of faulty fields."""
@@ -28,6 +28,10 @@ TRANSACTION_TYPES = (0, 1, 2, 9, 10, 11, 12, 19, 20, 21, 22, 23, 26, 28, 30, 39,
 ENTRY_MODES = (0, 1, 2, 5, 7, 10, 80, 81, 90, 91)
 RESPONSE_CODES = ("00", "10", "14", "41", "43", "46", "51", "54", "55", "57", "59", "61", "62", "65", "75", "78", "91")
 RESPONSE_CODES += ("96", "1A", "N7")
+ARUDD_REASONS = ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "A", "B")
+SEPA_REASONS = ("AC01", "AC04", "AC06", "AM04", "AM05", "MD06", "MD07", "MS02", "MS03")
+SCHEMES = ("FPS", "BACS", "CHAPS", "SCTINST", "SCT")
+RESULTS = ("settled", "rejected", "returned")
 
 
 def refused(member: Member) -> Refused:
@@ -89,7 +93,15 @@ def _none_of(member: Member, values: str) -> Refused:
 
 
 def _none_of_these(*wrong: Any) -> Any:
-    return lambda member, _: [*NO_NUMBER, *NO_LIST, *((value, VALUE) for value in wrong)]
+    return lambda member, _: [*_no_number(member), *((value, VALUE) for value in wrong)]
+
+
+def _no_amount(member: Member, _: str) -> Refused:
+    return [*_no_number(member), (0, VALUE), ("0", VALUE), ("000", VALUE)]
+
+
+def _amounts(member: Member, _: str) -> list[tuple[Any, Any]]:
+    return [(value, meant) for value, meant in _numbers(member) if meant]
 
 
 def _each_of(values: tuple[int, ...]) -> Any:
@@ -123,6 +135,55 @@ def _texts_of(*letters: str) -> Any:
     return taken
 
 
+def _no_word(member: Member, _: str) -> Refused:
+    """A number stands for its digits in the words of a list, so it is none of them rather than no word."""
+    wrong = [*NOT_EVEN_A_VALUE, (Number("1.5"), TYPE), ([], TYPE), (["Zoë"], TYPE), (-1, TYPE), ("", LENGTH)]
+    return [*wrong, *_bounds(member, "S"), *((word, VALUE) for word in ("Z" * member.shortest, "Z" * member.longest))]
+
+
+def _words(*words: str) -> Any:
+    """Capitals and small letters are the same; digits may come as a number."""
+    numbers = [(int(word), word) for word in words if word.isdigit()]
+    spellings = {spelt: word for word in words for spelt in (word, word.lower(), word.upper())}
+    return lambda member, _: [*spellings.items(), *numbers]
+
+
+_IBANS = ("GB29NWBK60161331926819", "DE89370400440532013000", "NO9386011117947", "MT84MALT011000012345MTLCAST001S")
+"""Examples of the IBAN registry."""
+
+
+def _no_iban(member: Member, _: str) -> Refused:
+    wrong = [("GB29NWBK601613", LENGTH), ("DE89" + "0" * 31, LENGTH), ("GB29 NWBK 6016 1331 9268 19", CHARACTERS)]
+    wrong += [("GB29-NWBK60161331926819", CHARACTERS), ("\uff27B29NWBK60161331926819", CHARACTERS)]
+    others = ("GB28NWBK60161331926819", "DE8937040044053201300", "XX89370400440532013000", "GB29601613319268NWBK19")
+    return [*NO_TEXT, *wrong, *((iban, VALUE) for iban in others)]
+
+
+def _ibans(member: Member, _: str) -> list[tuple[Any, Any]]:
+    return [(spelt, iban) for iban in _IBANS for spelt in (iban, iban.lower())]
+
+
+# -- pages
+
+
+def _page_of(item_count: Any, offset: Any, **others: Any) -> dict[str, Any]:
+    return {"item_count": item_count, "offset": offset, **others}
+
+
+_NO_PAGE: Refused = [
+    *((value, TYPE) for value in (True, 7, "20,0", [], [20, 0], Number("1.5"))),
+    *((value, MISSING) for value in ({}, {"item_count": 20}, {"offset": 0}, _page_of(None, 0), _page_of(20, None))),
+    *((_page_of(*pair), TYPE) for pair in ((True, 0), ("x", 0), (20, -1), (20, Number("1.0")), ([20], 0), (20, {}))),
+    *((_page_of(*pair), LENGTH) for pair in (("", 0), ("0" * 12, 0), (20, ""), (20, 10**11), (20, "0" * 12))),
+    *((_page_of(*pair), VALUE) for pair in ((0, 0), (101, 0), ("101", 0), (10**10, 0))),
+    (_page_of(20, 0, last_id=7), UNKNOWN),
+]
+_PAGES = [
+    (_page_of(1, 0), (1, 0)),
+    (_page_of("100", "99999999999"), (100, 99_999_999_999)),
+    (_page_of("07", 3), (7, 3)),
+]
+
 # -- lists
 
 
@@ -137,37 +198,60 @@ def _inner(member: Member, kind: str) -> Member:
 def _no_list_of(member: Member, kind: str) -> Refused:
     inner = _inner(member, kind)
     single = [(value, code) for value, code in refused(inner) if not isinstance(value, list) and value not in _TRIMMED]
-    several = [([good, value], code) for good in ("978",) for value, code in single]
-    commas = [(f"978,{value}", code) for value, code in single if isinstance(value, str)]
-    eleven = ",".join(_eleven(kind))
+    good, other = _two(kind)
+    several = [([good, value], code) for value, code in single]
+    commas = [(f"{good},{value}", code) for value, code in single if isinstance(value, str)]
+    eleven = _eleven(kind)
     return [
         *single,
         *several,
         *commas,
+        (",".join(eleven), LENGTH),
         (eleven, LENGTH),
-        (_eleven(kind), LENGTH),
-        ([[978]], TYPE),
-        ("978,,826", LENGTH),
+        ([[good]], TYPE),
+        (f"{good},,{other}", LENGTH),
     ]
+
+
+def _two(kind: str) -> tuple[str, str]:
+    """Two entries of a list that may stand beside each other."""
+    return ("SCTINST", "SCT") if kind == "SCHEME" else ("978", "826")
 
 
 def _eleven(kind: str) -> list[str]:
     if kind == "CURRENCY":
         return ["978", "826", "840", "036", "124", "208", "392", "578", "752", "756", "985"]
+    if kind == "SCHEME":
+        return [f"X{number}" for number in range(1, 12)]
     return [str(number) for number in range(1, 12)]
 
 
 def _lists_of(member: Member, kind: str) -> list[tuple[Any, Any]]:
-    ten = _eleven(kind)[:10]
     return [
         *(([value], (meant,)) for value, meant in taken(_inner(member, kind)).values()),
         *((value, (meant,)) for value, meant in taken(_inner(member, kind)).values()),
+        *(_lists_of_schemes() if kind == "SCHEME" else _lists_of_numbers(_eleven(kind)[:10])),
+        ("", None),
+        ([], None),
+    ]
+
+
+def _lists_of_numbers(ten: list[str]) -> list[tuple[Any, Any]]:
+    return [
         ("978,826", (978, 826)),
         (" 978 , 826 ", (978, 826)),
         ([978, "826"], (978, 826)),
         (ten, tuple(map(int, ten))),
-        ("", None),
-        ([], None),
+    ]
+
+
+def _lists_of_schemes() -> list[tuple[Any, Any]]:
+    """In the order of their priority."""
+    return [
+        ("SCTINST,SCT", ("SCTINST", "SCT")),
+        (" sct , SctInst ", ("SCT", "SCTINST")),
+        (["CHAPS", "fps"], ("CHAPS", "FPS")),
+        ([*SCHEMES], SCHEMES),
     ]
 
 
@@ -231,6 +315,15 @@ _REFUSED: Mapping[str, Any] = {
     "ANS": _no_text_of("\x00\n\t\x7f\u202e\u200b\ud800"),
     "AS": _no_text_of("1@_/,\n\x00\u0661\u00d7"),
     "PASSWORD": _no_text_of("\x00\n\u202e"),
+    "AMOUNT": _no_amount,
+    "METHOD": _none_of_these(0, 3, "03"),
+    "LIMIT_TYPE": _none_of_these(0, 4, "9"),
+    "ARUDD": _none_of_these(10, "11", 999_999),
+    "DEBIT_REASON": _no_word,
+    "SCHEME": _no_word,
+    "RESULT": _no_word,
+    "IBAN": _no_iban,
+    "PAGINATOR": lambda member, _: _NO_PAGE,
     "EXT-LIST": _no_list_of,
     "PAIRS": _PAIRS[0],
     "MCCS": _MCCS[0],
@@ -259,6 +352,15 @@ _TAKEN: Mapping[str, Any] = {
     "ANS": _texts_of("a", "\u00eb", "\u6771", "'", "7"),
     "AS": _texts_of("a", "\u00eb", "\u6771", "\u0416", "\u0627"),
     "PASSWORD": _texts_of("a", "7", "!"),
+    "AMOUNT": _amounts,
+    "METHOD": _each_of((1, 2)),
+    "LIMIT_TYPE": _each_of((1, 2, 3)),
+    "ARUDD": _each_of(tuple(range(10))),
+    "DEBIT_REASON": _words(*ARUDD_REASONS, *SEPA_REASONS),
+    "SCHEME": _words(*SCHEMES),
+    "RESULT": _words(*RESULTS),
+    "IBAN": _ibans,
+    "PAGINATOR": lambda member, _: _PAGES,
     "EXT-LIST": _lists_of,
     "PAIRS": _PAIRS[1],
     "MCCS": _MCCS[1],

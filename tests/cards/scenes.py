@@ -1,8 +1,9 @@
 """A programme manager at work: it calls the card API inside this process, and makes what a test needs to stand on.
 
 ``Scene`` speaks for the demonstration programme: ``do`` calls an action of ``POST /api`` and ``sim`` one of
-``POST /simulator``; ``holder``, ``account``, ``card``, ``card_in``, ``account_in`` and ``authentication`` make records
-with few members, or those that are given. A member given as ``LEFT_OUT`` is not sent.
+``POST /simulator``; ``holder``, ``account``, ``card``, ``card_in``, ``account_in``, ``authentication``, ``address``,
+``mandate`` and what moves money make records with few members, or those that are given. A member given as ``LEFT_OUT``
+is not sent.
 """
 
 from __future__ import annotations
@@ -30,8 +31,16 @@ MANAGER, OTHER_MANAGER = 1, 2
 EVERYDAY, PREPAID, ONLINE = 101, 102, 103
 """The demonstration programme's cards."""
 EVERYDAY_ACCOUNT, PREPAID_ACCOUNT = 501, 502
+SPECIAL_GBP, SPECIAL_EUR = 801, 802
+"""The demonstration programme's special accounts."""
 EUR, GBP, USD = 978, 826, 840
 GERMANY, BRITAIN = 276, 826
+UK, SEPA = 1, 2
+METHODS = {GBP: UK, EUR: SEPA}
+"""How external payments in a currency travel."""
+SCHEMES = {UK: "FPS", SEPA: "SCT"}
+OUTSIDE = {UK: "GB29NWBK60161331926819", SEPA: "DE89370400440532013000"}
+"""Accounts at other banks (examples of the IBAN registry), by the method that pays to them."""
 PIN = "7305"
 
 DAY = 24 * 3600
@@ -251,8 +260,75 @@ class Scene:
         codes = [self.authorization(card_id=card_id, pin=wrong)["response_code"] for _ in range(3)]
         assert codes == ["55", "55", "75"], codes
 
+    # -- external payments: ``address`` is a record as the interface shows it
+
+    def address(self, account_id: int | None = None, method: int = UK, **members: Any) -> Any:
+        """A new address; of a new account in the method's currency unless ``account_id`` is given."""
+        currency = _currency_of(method)
+        number = account_id or self.account(currency_ison=currency)
+        least = {"account_id": number, "epm_method_id": method, "currency_ison": currency}
+        [record] = self.data("assignExternalPaymentAddress", **least | members)
+        return record
+
+    def special_address(self, special_account_id: int = SPECIAL_GBP, method: int = UK, **members: Any) -> Any:
+        """A new address of a special account."""
+        least = {"special_account_id": special_account_id, "epm_method_id": method}
+        least |= {"currency_ison": _currency_of(method)}
+        [record] = self.data("assignExternalPaymentAddressForSpecialAccount", **least | members)
+        return record
+
+    def funded(self, amount: int, currency: int = GBP, **members: Any) -> Any:
+        """The address of a new account, which has been paid so much; ``members`` are the account's."""
+        address = self.address(self.account(currency_ison=currency, **members), METHODS[currency])
+        assert self.inbound(address, amount)["state"] == "S"
+        return address
+
+    def inbound(self, address: Mapping[str, Any], amount: int, **members: Any) -> Any:
+        """What came of a payment from another bank to an address."""
+        least = {"epm_address_id": address["id"], "amount": amount, "currency_ison": address["currency_ison"]}
+        least |= {"scheme": SCHEMES[address["epm_method_id"]], "sender_name": "Bob"}
+        return self.data("simulateInboundPayment", **least | members)
+
+    def transfer(self, address: Mapping[str, Any], amount: int, **members: Any) -> Envelope:
+        """What a payment from an address is answered; to another bank unless ``members`` say otherwise."""
+        least = {"epm_address_id": address["id"], "amount": amount, "currency_ison": address["currency_ison"]}
+        if not any(name.startswith("destination_") and name != "destination_account_name" for name in members):
+            least |= {"destination_iban": OUTSIDE[address["epm_method_id"]]}
+        return self.do("transferToExternalPayment", **least | {"destination_account_name": "Alice"} | members)
+
+    def paid(self, address: Mapping[str, Any], amount: int, **members: Any) -> int:
+        """The id of a payment out that the provider has taken, and that is pending."""
+        answer = self.transfer(address, amount, **members)
+        assert answer.status == "success", answer.raw
+        return int(answer.data["id"])
+
+    def result(self, epm_transaction_id: int, result: str, **members: Any) -> Any:
+        """What came of the provider's report of a payment out."""
+        return self.data("simulateOutboundResult", epm_transaction_id=epm_transaction_id, result=result, **members)
+
+    def mandate(self, address: Mapping[str, Any], **members: Any) -> int:
+        """The id of a creditor's mandate."""
+        least = {"epm_address_id": address["id"], "creditor_name": "Gym", "reference": "MEMBER-7"}
+        return int(self.data("simulateMandate", **least | members)["epm_mandate_id"])
+
+    def debit(self, epm_mandate_id: int, amount: int, *, passed: bool = False) -> Any:
+        """What came of a direct debit: it is announced, or with ``passed`` its cut-off has passed, too."""
+        announced = self.data("simulateDirectDebit", epm_mandate_id=epm_mandate_id, amount=amount)
+        if not passed:
+            return announced
+        return self.data("simulateDirectDebit", epm_transaction_id=announced["epm_transaction_id"])
+
+    def balances(self, account_id: int) -> tuple[int, int, int]:
+        """An account's available, settled and reserved balance."""
+        [record] = self.data("getAccounts", account_id=account_id)
+        return record["available_balance"], record["settled_balance"], record["reserved_balance"]
+
     def _of_holder(self, members: Mapping[str, Any]) -> dict[str, Any]:
         return {**members} if "holder_id" in members else HOLDER_BLOCK | members
+
+
+def _currency_of(method: int) -> int:
+    return next(currency for currency, found in METHODS.items() if found == method)
 
 
 @cache

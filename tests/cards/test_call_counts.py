@@ -10,17 +10,38 @@ from typing import Any
 import pytest
 
 from chalicelib.cards import programmes
-from tests.cards.cases import BY_NUMBER, CASES, EVERY_ACTION, WRITE, Case, of_new_card, warmed
+from chalicelib.cards.external.sandbox_provider import SandboxProvider
+from tests.cards.cases import (
+    ANNOUNCED,
+    BY_NUMBER,
+    CASES,
+    EVERY_ACTION,
+    LOOK,
+    RETURNED_HERE,
+    WRITE,
+    Case,
+    of_new_card,
+    of_transfer,
+    warmed,
+)
 from tests.cards.scenes import DELIVERY, EUR, GBP, HOLDER_BLOCK, USD, Scene
 from tests.openbanking.test_call_counts import counted
 from tests.world import World
 
 MOST = {"read": 2, "reveal": 2, "write": 3}
-LEADING_ON = ("getAccounts of a card", "getHolder of a card", "getHolderAccounts")
-"""With a reference these reads take 3: a record, those that it leads to, and the claim, which has the answer.
+LEADING_ON = (
+    "getAccounts of a card",
+    "getHolder of a card",
+    "getHolderAccounts",
+    "getAccountExternalPaymentAddresses",
+)
+"""With a reference these reads take 3: a record, those that it leads to, and the claim, which has the answer."""
+LONGER = (BY_NUMBER, RETURNED_HERE, ANNOUNCED)
+"""What takes more than 3.
 
-And ``BY_NUMBER``, which programme managers do not call, takes 4: the number, its card, the card's accounts, what is
-counted.
+Programme managers do not call the first and the last: a number leads to its card, that to the card's accounts; a
+mandate leads to its address, that to its account. A payment that goes back to where it came from here concerns two
+payments and two accounts, each of which leads to the next.
 """
 
 
@@ -56,12 +77,31 @@ def test_with_a_reference_it_takes_no_further_one_for_the_claim_of_a_write(scene
 
 
 def test_reads_take_at_most_2_and_writes_at_most_3_but_for_what_is_stated() -> None:
-    def over(case: Case, calls: list[str]) -> bool:
-        return len(calls) > MOST[case.action.effect]
+    """What asks a provider has done so much before it does."""
 
-    assert [str(case) for case in CASES if over(case, case.calls)] == [BY_NUMBER]
-    assert [str(case) for case in CASES if over(case, case.calls_with_reference)] == [*LEADING_ON, BY_NUMBER]
-    assert [str(case) for case in CASES if over(case, case.calls_of_repeat)] == []
+    def over(case: Case, calls: list[str]) -> bool:
+        return len(calls) - len(case.asked) > MOST[case.action.effect]
+
+    assert {str(case) for case in CASES if over(case, case.calls)} == {*LONGER}
+    assert {str(case) for case in CASES if over(case, case.calls_with_reference)} == {*LONGER, *LEADING_ON}
+    assert [str(case) for case in CASES if len(case.calls_of_repeat) > MOST[case.action.effect]] == []
+
+
+@pytest.mark.parametrize("reference", [False, True])
+def test_a_transfer_takes_two_reads_and_a_transaction_before_its_provider_is_called(
+    scene: Scene, reference: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = of_transfer()(scene) | ({"request_reference_id": scene.reference()} if reference else {})
+    before: list[str] = []
+    submit = SandboxProvider.submit
+
+    with counted(scene.world) as calls:
+        monkeypatch.setattr(
+            SandboxProvider, "submit", lambda provider, order: (before.extend(calls), submit(provider, order))[1]
+        )
+        scene.data("transferToExternalPayment", **members)
+
+    assert before == [LOOK, LOOK, WRITE]
 
 
 # -- what is written together

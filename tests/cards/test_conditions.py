@@ -47,8 +47,11 @@ CHECKED_LATER = {
     }
     | {"order_shipping_method"},
     "updateHolder": {"business_name"},
+    "transferToExternalPayment": {"reference_number"},
+    "inboundReturn": {"reason"},
+    "directCreditReturn": {"return_reason_id"},
 }
-"""Conditional fields whose condition is what is stored."""
+"""Conditional fields whose condition is what is stored, or the provider's."""
 
 
 @EVERY
@@ -133,6 +136,84 @@ def test_currencies_exclude_accounts_and_empty_ones_do_not() -> None:
     assert refusal("createCard", virtual | {"card_currency_ison": 978})[0] == EXCLUDED
     for empty in ("", [], None, "  "):
         assert read("createCard", virtual | {"card_currency_ison": empty}).card_currency_ison is None
+
+
+PLACES = ("destination_sort_code", "destination_account_number", "destination_iban")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((), {"destination_iban"}),
+        (("destination_sort_code",), {"destination_account_number"}),
+        (("destination_account_number",), {"destination_sort_code"}),
+        (("destination_sort_code", "destination_account_number"), set()),
+        (("destination_iban",), set()),
+        (("destination_iban", "destination_sort_code"), {"destination_account_number"}),
+        (("destination_iban", "destination_account_number"), {"destination_sort_code"}),
+    ],
+)
+def test_a_transfer_goes_to_an_iban_or_to_a_sort_code_and_an_account_number(
+    given: tuple[str, ...], expected: set[str]
+) -> None:
+    british, european = whole_requests.whole("transferToExternalPayment")
+    places = european | british
+    members = {name: value for name, value in places.items() if name not in PLACES or name in given}
+
+    _, message = refusal_if_any("transferToExternalPayment", members)
+
+    assert {name for name in PLACES if f"{name} is required" in message} == expected
+
+
+def test_a_transfer_does_not_go_to_two_places() -> None:
+    british, european = whole_requests.whole("transferToExternalPayment")
+
+    code, message = refusal("transferToExternalPayment", british | european)
+
+    assert (code, "destination_iban must not be given with destination_sort_code" in message) == (EXCLUDED, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((), {"account_id", "account_currency"}),
+        (("account_currency",), {"account_id"}),
+        (("account_id",), set()),
+        (("card_id",), {"account_currency"}),
+        (("card_id", "account_currency"), set()),
+        (("card_id", "transaction_id"), set()),
+        (("card_id", "account_id"), set()),
+        (("account_id", "amount"), {"currency_ison"}),
+        (("account_id", "currency_ison"), set()),
+        (("account_id", "amount", "currency_ison"), set()),
+    ],
+)
+def test_a_custom_fee_says_of_which_account_and_how_much_of_what(given: tuple[str, ...], expected: set[str]) -> None:
+    """Where one of two is required it is the second that is told to be."""
+    whole, _ = whole_requests.whole("createCustomFee")
+    mandatory = ("fee_group_id", "fee_code", "description")
+    members = {name: value for name, value in whole.items() if name in (*mandatory, *given)}
+
+    assert required("createCustomFee", members) == expected
+
+
+def test_a_direct_debit_is_announced_by_its_mandate_or_passes_its_cut_off() -> None:
+    announced, passed = whole_requests.whole("simulateDirectDebit")
+    amount = {"amount": announced["amount"]}
+
+    assert required("simulateDirectDebit", amount) == {"epm_transaction_id"}
+    assert required("simulateDirectDebit", {"epm_mandate_id": 7}) == {"amount"}
+    assert refusal("simulateDirectDebit", passed | amount)[0] == EXCLUDED
+    assert refusal("simulateDirectDebit", announced | passed)[0] == EXCLUDED
+
+
+@pytest.mark.parametrize("action", ["transferToExternalPayment", "simulateInboundPayment", "simulateDirectDebit"])
+def test_no_payment_is_of_nothing(action: str) -> None:
+    whole = whole_requests.whole(action)[0]
+
+    assert read(action, whole | {"amount": 1}).amount == 1
+    code, message = refusal(action, whole | {"amount": 0})
+    assert (code, "amount" in message) == (field_values.VALUE, True)
 
 
 def test_owners_are_as_many_as_accounts_and_one_may_own_several() -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from tests.cards import whole_requests
-from tests.cards.scenes import GERMANY, HOLDER_BLOCK, PERSON, Scene
+from tests.cards.scenes import GERMANY, HOLDER_BLOCK, PERSON, SEPA, Scene
 from tests.cards.specification import TABLES
 from tests.cards.test_actions import call
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Cast, Members
 
 RECORDS = {"account_id": 3001, "card_id": 3002, "cards": 3002, "holder_id": 3003, "account_owner_id": 3003}
-RECORDS |= {"auth_request_id": 3014}
+RECORDS |= {"auth_request_id": 3014, "record_id": 3002, "epm_address_id": 3010, "transaction_id": 3012}
+RECORDS |= dict.fromkeys(("epm_transaction_id", "returned_epm_transaction_id", "epm_mandate_id"), 3011)
 ENTRIES = {
     "program_id": 3004,
     "card_program_id": 3004,
@@ -34,11 +35,12 @@ ENTRIES = {
     "card_design_id": 3009,
     "card_product_id": 3015,
     "order_shipping_method": 2005,
+    "special_account_id": 3013,
 }
 COMPARED = ("card_request_id",)
 """Ids that are compared with a record's, and name none."""
 OTHER_MANAGERS = {3004: (1101, 1501), 3005: (1201, 1221), 3006: (1301,), 3007: (1601,), 3008: (1401,), 3009: (1021,)}
-OTHER_MANAGERS |= {3015: (1011,), 2005: (1,)}
+OTHER_MANAGERS |= {3015: (1011,), 2005: (1,), 3013: (1801,)}
 """The entries that the other programme manager has."""
 UNKNOWN = (987654321, "99999999999999999999", 0)
 
@@ -64,7 +66,7 @@ def request_with(cast: Cast, action: str, name: str) -> Members:
 @pytest.fixture(scope="module")
 def standing(stage: Scene) -> Cast:
     """Records that no test changes."""
-    return whole_requests.cast(stage, "authenticationConfirm")
+    return whole_requests.cast(stage, "createCustomFee")
 
 
 def test_every_member_that_names_something_is_looked_for() -> None:
@@ -75,7 +77,10 @@ def test_every_member_that_names_something_is_looked_for() -> None:
 def test_what_does_not_exist_is_told_by_its_kind(stage: Scene, standing: Cast, action: str, name: str) -> None:
     request = request_with(standing, action, name)
 
-    found = {number: call(stage, action, request | {name: number}) for number in UNKNOWN}
+    longest = TABLES[action].request[name].longest
+    unknown = [number for number in UNKNOWN if len(str(number)) <= longest]
+
+    found = {number: call(stage, action, request | {name: number}) for number in unknown}
 
     assert {answer.status_code for answer in found.values()} == {(RECORDS | ENTRIES)[name]}
     assert not any(str(number) in answer.message for number, answer in found.items() if number)
@@ -112,8 +117,13 @@ def foreign(stage: Scene) -> Mapping[str, int]:
     card = other.card(card_program_id=1101, holder_id=holder)
     other.data("activateCard", card_id=card.card_id)
     asked = other.authentication(card.card_id)["auth_request_id"]
-    of_card = dict.fromkeys(("card_id", "cards"), card.card_id) | {"account_id": card.account_id}
-    return {"holder_id": holder, "account_owner_id": holder, "auth_request_id": asked, **of_card}
+    of_card = dict.fromkeys(("card_id", "cards", "record_id"), card.card_id) | {"account_id": card.account_id}
+    address = other.address(card.account_id, SEPA, country_ison=GERMANY)
+    came = other.inbound(address, 5000)
+    of_address = {"epm_address_id": address["id"], "epm_mandate_id": other.mandate(address)}
+    payments = dict.fromkeys(("epm_transaction_id", "returned_epm_transaction_id"), came["epm_transaction_id"])
+    named = {"holder_id": holder, "account_owner_id": holder, "auth_request_id": asked, **of_card}
+    return named | of_address | payments | {"transaction_id": came["transaction_id"]}
 
 
 @pytest.mark.parametrize(("action", "name"), OF_RECORDS, ids=ids(OF_RECORDS))
@@ -133,7 +143,13 @@ HIDDEN = {
     "cards": {"card_level": 500},
     "holder_id": {"holder_level": 500},
     "auth_request_id": {"card_level": 500},
+    "record_id": {"card_level": 500},
+    "epm_address_id": {"account_level": 500},
+    "epm_mandate_id": {"account_level": 500},
+    "epm_transaction_id": {"account_level": 500},
+    "returned_epm_transaction_id": {"account_level": 500},
 }
+"""What hides a record: what came by an account is hidden with it."""
 WITH_LEVEL = [(action, name) for action, name in OF_RECORDS if name in HIDDEN]
 
 
@@ -225,6 +241,29 @@ def test_the_level_bounds_lists(stage: Scene) -> None:
         assert at_level == {0: {low}, 599: {low}, 600: {low, high}}
 
 
+def test_a_transaction_has_the_level_of_its_account(stage: Scene, below: Scene, level: Scene) -> None:
+    card = stage.card()
+    hidden = stage.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
+    came = stage.inbound(stage.address(hidden), 5000)
+    fee = {"card_id": card.card_id, "transaction_id": came["transaction_id"], "fee_group_id": 301}
+    fee |= {"fee_code": "CARDREPL", "description": "New card"}
+
+    assert below.do("createCustomFee", **fee).status_code == 3012
+    assert stage.do("createCustomFee", **fee, access_level=499).status_code == 3012
+    assert level.do("createCustomFee", **fee).status == "success"
+
+
+@pytest.mark.parametrize("action", ["getLimits", "getLimitsStatus"])
+def test_whose_limits_they_are_says_the_type(stage: Scene, foreign: Mapping[str, int], action: str) -> None:
+    page = {"paginator": {"item_count": 1, "offset": 0}}
+    theirs = {1: (3002, "card_id"), 2: (3001, "account_id"), 3: (3003, "holder_id")}
+
+    for limit_type, (code, name) in theirs.items():
+        for number in (*UNKNOWN, foreign[name]):
+            asked = {"record_id": number, "limit_type": limit_type, **page}
+            assert stage.do(action, **asked).status_code == code
+
+
 # -- what belongs together
 
 
@@ -250,6 +289,25 @@ def test_an_account_is_opened_for_its_holders_cards_unless_any_card_will_do(stag
     account = stage.data("createAccount", **least, **opened, skip_holder_validation=1)["id"]
     for card in (own, strangers):
         assert [row["id"] for row in stage.data("getAccounts", card_id=card.card_id)] == [card.account_id, account]
+
+
+@pytest.mark.parametrize("action", ["assignExternalPaymentAddress", "createCustomFee"])
+def test_an_account_is_named_with_its_own_cards_only(stage: Scene, action: str) -> None:
+    one, other = stage.card(), stage.card()
+    whole = whole_requests.whole(action)[0] | {"account_id": one.account_id, "transaction_id": None}
+    whole = {name: value for name, value in whole.items() if value is not None}
+
+    assert stage.do(action, **whole | {"card_id": other.card_id}).status_code == 3002
+    assert stage.do(action, **whole | {"card_id": one.card_id}).status_code in (None, 5001)
+
+
+def test_a_fee_is_for_a_transaction_of_its_own_account(stage: Scene) -> None:
+    one, other = stage.card(), stage.card()
+    theirs = stage.inbound(stage.address(other.account_id), 5000)["transaction_id"]
+    fee = {"transaction_id": theirs, "fee_group_id": 301, "fee_code": "CARDREPL", "description": "New card"}
+
+    assert stage.do("createCustomFee", account_id=one.account_id, **fee).status_code == 3012
+    assert stage.do("createCustomFee", account_id=other.account_id, **fee).status == "success"
 
 
 def test_owners_are_given_in_the_accounts_order(stage: Scene) -> None:

@@ -11,79 +11,8 @@ from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, CARD_MOVES, CARD_RULES
 from tests.cards import whole_requests
 from tests.cards.scenes import DELIVERY, EUR, PIN, Scene
-from tests.cards.whole_requests import Members
-
-OK = 0
-Table = dict[str, dict[str, int]]
-
-
-def table(text: str) -> Table:
-    """Rows by their first word, columns by the first line; ``ok`` is a success."""
-    columns, *lines = [line.split() for line in text.strip().splitlines()]
-    codes = [(row, [OK if word == "ok" else int(word) for word in words]) for row, *words in lines]
-    return {row: dict(zip(columns, values, strict=True)) for row, values in codes}
-
-
-CARD = table(
-    """
-                                          N    A    T    R    L    S    E    B
-    activateCard                         ok 4006 4008 4008 4008 4008 4008 4002
-    setPin                               ok   ok   ok   ok 4008 4008 4008 4002
-    unblockPin                         4007   ok   ok   ok 4008 4008 4008 4002
-    authenticationConfirm              4008   ok 4008 4008 4008 4008 4008 4002
-    reissueCard                          ok   ok   ok   ok   ok   ok   ok 4002
-    assignCardToFeesGroup                ok   ok   ok   ok   ok   ok   ok 4002
-    assignCardToLimitsGroup              ok   ok   ok   ok   ok   ok   ok 4002
-    assignCardToUsageGroup               ok   ok   ok   ok   ok   ok   ok 4002
-    assignCardToRiskRuleGroup            ok   ok   ok   ok   ok   ok   ok 4002
-    changeCardSchemeAccountUpdatesStatus ok   ok   ok   ok   ok   ok   ok 4002
-    changeCardAcsPassword                ok   ok   ok   ok   ok   ok   ok 4002
-    createCardAcsMerchantWhitelistRule   ok   ok   ok   ok   ok   ok   ok 4002
-    createAccount                        ok   ok   ok   ok   ok   ok   ok 4002
-    """
-)
-"""By action, then by the card's state."""
-
-READS = ("getAccounts", "getCvc2", "getCardDetails", "getCardNumber", "getPin", "getCardStatus", "getCardAcsPassword")
-READS += ("getHolder",)
-"""What may be asked of a card in every state."""
-
-MOVES = table(
-    """
-         A    T    R    L    S    B
-    N 4001 4001 4001 4001 4001 4001
-    A   ok   ok   ok   ok   ok   ok
-    T   ok   ok   ok   ok   ok   ok
-    R   ok   ok   ok   ok   ok   ok
-    L 4008 4008 4008   ok 4008   ok
-    S 4008 4008 4008 4008   ok   ok
-    E 4008 4008 4008 4008 4008   ok
-    B 4002 4002 4002 4002 4002 4002
-    """
-)
-"""changeCardStatus: by the card's state, then by what is asked for."""
-
-ACCOUNT = table(
-    """
-                                    A    S    R    C
-    changeAccountProgramId         ok   ok   ok 4003
-    assignAccountToRiskRuleGroup   ok   ok   ok 4003
-    assignAccountToLimitRuleGroup  ok   ok   ok 4003
-    assignAccountToFeeRuleGroup    ok   ok   ok 4003
-    createCard                     ok 4003   ok 4003
-    getAccounts                    ok   ok   ok   ok
-    """
-)
-ACCOUNT_MOVES = table(
-    """
-         A    S    R    C
-    A   ok   ok   ok   ok
-    S   ok   ok   ok   ok
-    R   ok   ok   ok   ok
-    C 4002 4002 4002 4002
-    """
-)
-"""changeAccountStatus: by the account's state, then by what is asked for; the balances are zero."""
+from tests.cards.state_tables import ACCOUNT, ACCOUNT_MOVES, CARD, MENTIONING, MONEY_ACCOUNT, MOVES, OK, READS
+from tests.cards.whole_requests import EVERY_ACTION, Members
 
 CARD_CASES = [(action, state) for action, row in CARD.items() for state in row]
 MOVE_CASES = [(state, asked) for state, row in MOVES.items() for asked in row]
@@ -152,8 +81,9 @@ def test_the_tables_of_the_code_say_the_same() -> None:
         assert {state: int(code or OK) for state, code in row.items()} == expected
     for state, allowed in CARD_MOVES.items():
         assert allowed == {asked for asked, code in MOVES[state].items() if code == OK}
+    of_accounts = ACCOUNT | MONEY_ACCOUNT | {"changeAccountStatus": {"A": OK, "S": OK, "R": OK, "C": 4002}}
     for action, row in ACCOUNT_RULES.items():
-        expected = ACCOUNT[action] if action != "changeAccountStatus" else {"A": OK, "S": OK, "R": OK, "C": 4002}
+        expected = of_accounts[action]
         assert {state: int(code or OK) for state, code in row.items()} == expected
 
 
@@ -161,8 +91,9 @@ def test_no_action_on_a_card_or_an_account_is_forgotten() -> None:
     of_cards = {name for name, each in ACTIONS.items() if {"card_id", "cards"} & each.request.model_fields.keys()}
     of_accounts = {name for name, each in ACTIONS.items() if "account_id" in each.request.model_fields}
 
-    assert of_cards | {"authenticationConfirm"} == {*CARD, *READS, "changeCardStatus"}
-    assert of_accounts == {*ACCOUNT, "changeAccountStatus"}
+    assert of_cards | {"authenticationConfirm"} == {*CARD, *READS, *MENTIONING, "changeCardStatus"}
+    returns = {"transferToExternalPayment", "inboundReturn", "directCreditReturn", "directDebitReturn"}
+    assert of_accounts | returns == {*ACCOUNT, *MONEY_ACCOUNT, "changeAccountStatus"}
 
 
 # -- cards
@@ -191,7 +122,20 @@ def test_a_card_is_shown_in_every_state(standing: Mapping[str, Placed], state: s
     place = standing[state]
 
     for action in READS:
-        assert place.scene.do(action, card_id=place.cast.card_id).status == "success"
+        page = {"paginator": {"item_count": 1, "offset": 0}} if EVERY_ACTION[action].paged else {}
+        assert place.scene.do(action, card_id=place.cast.card_id, **page).status == "success"
+    assert status_of(place) == state
+
+
+@pytest.mark.parametrize("state", MOVES)
+def test_what_only_names_a_card_passes_whatever_its_state(standing: Mapping[str, Placed], state: str) -> None:
+    place = standing[state]
+    place.scene.inbound(place.scene.address(place.cast.account_id), 1000)
+
+    for action in MENTIONING:
+        members = whole_requests.whole(action, place.cast)[0]
+        members = {name: value for name, value in members.items() if name != "transaction_id"}
+        assert place.scene.do(action, **members).status == "success"
     assert status_of(place) == state
 
 

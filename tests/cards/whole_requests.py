@@ -13,6 +13,8 @@ from typing import Any
 
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
 from chalicelib.cards.protocol.status_codes import Refused
+from tests.cards import money_requests
+from tests.cards.money_requests import WHY
 from tests.cards.scenes import BRITAIN, DELIVERY, EUR, EVERYDAY, EVERYDAY_ACCOUNT, GBP, GERMANY, PIN, USD, Scene
 
 Members = dict[str, Any]
@@ -23,7 +25,11 @@ BY_ACTION = sorted(EVERY_ACTION)
 
 @dataclass(frozen=True)
 class Cast:
-    """What a request names: a holder, an account of its, a card on that account, and what is known of the card."""
+    """What a request names: a holder, an account of its, a card on that account, and what is known of the card.
+
+    ``address_id`` is the account's in the UK; what follows came and went by it. ``own_iban`` leads to somebody else's
+    account here, and ``other_card_id`` has the fees of another group.
+    """
 
     holder_id: int = 1001
     account_id: int = 1002
@@ -35,6 +41,13 @@ class Cast:
     year: int = 2029
     month: int = 3
     validation_value: str = "012345"
+    address_id: int = 1006
+    sepa_address_id: int = 1007
+    epm_transaction_id: int = 1008
+    epm_mandate_id: int = 1009
+    transaction_id: int = 1010
+    own_iban: str = "GB29NWBK60161331926819"
+    other_card_id: int = 1011
 
 
 NOBODY = Cast()
@@ -139,7 +152,6 @@ _NEW_ACCOUNT = {
     "skip_holder_validation": 1,
     "access_level": 400,
 }
-WHY = {"reason_code": 9, "note": "Reported by phone, 3 March"}
 
 
 def _of_card(**members: Any) -> Callable[[Cast], list[Members]]:
@@ -264,6 +276,7 @@ _WHOLE: Mapping[str, Callable[[Cast], list[Members]]] = {
         ("getCvc2", "getCardDetails", "getCardNumber", "getPin", "getCardStatus", "unblockPin", "getCardAcsPassword"),
         _of_card(),
     ),
+    **money_requests.WHOLE,
 }
 
 
@@ -323,4 +336,4 @@ def cast(
     if action == "authenticationConfirm":
         asked = scene.authentication(card.card_id)
         made = replace(made, auth_request_id=asked["auth_request_id"], validation_value=asked["validation_value"])
-    return made
+    return money_requests.provided(scene, action, made)

@@ -80,8 +80,13 @@ def succeeds(answer: requests.Response, script: Sequence[str], variables: dict[s
         if 'json().status).to.eql("success")' in line and answer.json()["status"] != "success":
             return False
         for name, way in re.findall(r'collectionVariables\.set\("(.+?)", pm\.response\.json\(\)\.(.+?)\)', line):
-            variables[name] = str(reduce(lambda found, member: found[member], way.split("."), answer.json()))
+            variables[name] = str(reduce(member, re.findall(r"\w+", way), answer.json()))
     return True
+
+
+def member(found: Any, name: str) -> Any:
+    """What JavaScript finds at ``found.name``, or at ``found[0]``."""
+    return found[int(name)] if isinstance(found, list) else found[name]
 
 
 def test_the_collection_has_every_action_of_the_card_api(collection: Any) -> None:

@@ -66,6 +66,7 @@ GROUPS = {
     ),
     "consents": ("show", "revoke"),
     "keys": ("init", "rotate-signing", "rotate-data", "rotate-card", "show"),
+    "ledger": ("verify", "show"),
     "programme": ("load", "show", "rotate-key", "drop-key"),
     "users": ("add",),
 }

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
+from chalicelib.cards.programmes import entry_key
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
 from chalicelib.foundation.outbound import Reply
 from chalicelib.openbanking.events import EventSender
-from tests.cards.scenes import ONLINE, Scene
+from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene
 from tests.infra.test_policies import FOLDER, STAGES, TAKING, granted
 from tests.openbanking.test_deferred import DOWN, LATER, Question
 from tests.openbanking.test_deferred_payments import LaterPayer
@@ -166,23 +167,91 @@ def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
     assert all(taken_up <= policy(stage, "") for stage in STAGES)
 
 
+CARD_TABLES = ("cards", "external-payments", "ledger", "programmes")
+
+
+def cards_at_work(world: World) -> None:
+    """What takes all rights that cards, accounts and holders do."""
+    scene = Scene(world, world.another_process())
+    card = scene.card(card_virtual=0, request_reference_id=scene.reference())
+    scene.card(account_id=card.account_id, account_owner_id=card.holder_id, holder_id=card.holder_id)
+    scene.account(program_id=502, holder_id=card.holder_id, cards=[card.card_id])
+    scene.data("reissueCard", card_id=scene.card(card_program_id=ONLINE).card_id, card_name_line_3="ZOE O")
+    scene.authentication(scene.card_in("A").card_id)
+    scene.authorization(card_id=card.card_id)
+
+
+def money_at_work(world: World, scene: Scene) -> None:
+    """What takes all rights that money does: the sandbox's provider and simulator among it."""
+    account = scene.account(currency_ison=EUR)
+    address = opened(scene, "assignExternalPaymentAddress", account_id=account)
+    other = opened(scene, "assignExternalPaymentAddressForSpecialAccount", special_account_id=802)
+    came = scene.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
+    returned = {"epm_transaction_id": came["epm_transaction_id"], "reason": 1}
+    scene.data("inboundReturn", **returned, request_reference_id=scene.reference())
+    scene.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
+    scene.data("transferToExternalPayment", **paying(address, other["iban"]))
+    sent = scene.data("transferToExternalPayment", **paying(address), request_reference_id=scene.reference())
+    scene.data("simulateOutboundResult", epm_transaction_id=sent["id"], result="settled")
+    mandate = scene.data("simulateMandate", epm_address_id=address["id"], creditor_name="Gym", reference="G")
+    scene.data("simulateDirectDebit", **mandate, amount=700)
+    scene.data("createCustomFee", account_id=account, fee_group_id=301, fee_code="CARDREPL", description="Fee")
+    scene.data("getLimitsStatus", record_id=account, limit_type=2, paginator={"item_count": 1, "offset": 0})
+    scene.data("changeExternalPaymentAddressStatus", epm_address_id=other["id"], status="S")
+
+
+def opened(scene: Scene, action: str, **account: int) -> Any:
+    """A new address in SEPA."""
+    (address,) = scene.data(action, **account, epm_method_id=2, currency_ison=EUR)
+    return address
+
+
+def euros(address: int, amount: int) -> dict[str, int]:
+    return {"epm_address_id": address, "amount": amount, "currency_ison": EUR}
+
+
+def paying(address: Any, iban: str = "DE89370400440532013000", name: str = "Al") -> dict[str, Any]:
+    """The members of a transfer of 20.00 EUR."""
+    return euros(address["id"], 2_000) | {"destination_iban": iban, "destination_account_name": name}
+
+
 def test_the_card_api_uses_what_it_may_of_its_tables_and_may_what_it_uses(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
+    world.hub.store.update(*entry_key(MANAGER, "card_programme", EVERYDAY), remove=["used"])
+
     def work() -> None:
-        scene = Scene(world, world.another_process())
-        card = scene.card(card_virtual=0, request_reference_id=scene.reference())
-        scene.card(account_id=card.account_id, account_owner_id=card.holder_id, holder_id=card.holder_id)
-        scene.account(program_id=502, holder_id=card.holder_id, cards=[card.card_id])
-        scene.data("reissueCard", card_id=scene.card(card_program_id=ONLINE).card_id, card_name_line_3="ZOE O")
-        scene.authentication(scene.card_in("A").card_id)
-        scene.authorization(card_id=card.card_id)
+        cards_at_work(world)
+        money_at_work(world, Scene(world, world.another_process()))
 
     taken_up = working(work)
 
-    for table in ("cards", "programmes"):
+    for table in CARD_TABLES:
         resource = f"arn:aws:dynamodb:*:*:table/causeway-local-{table}"
         for stage in STAGES:
             assert {right for right in taken_up if right[1] == resource} == {
                 right for right in policy(stage, "") if right[1] == resource
-            }
+            }, table
+    assert all(taken_up <= policy(stage, "") for stage in STAGES)
+
+
+def test_what_finishes_payments_uses_what_it_may_and_may_what_it_uses(
+    world: World, working: Callable[[Callable[[], object]], Used]
+) -> None:
+    """With the sandbox's provider: one that keeps no books in our tables needs no more."""
+    scene = Scene(world)
+    address = opened(scene, "assignExternalPaymentAddress", account_id=scene.account(currency_ison=EUR))
+    scene.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Lost Bob")
+    mandate = scene.data("simulateMandate", epm_address_id=address["id"], creditor_name="Gym", reference="G")
+    for amount in (700, 700_000):
+        scene.data("simulateDirectDebit", **mandate, amount=amount)
+    silent = scene.do(
+        "transferToExternalPayment", **paying(address, name="Silent"), request_reference_id=scene.reference()
+    )
+    lost = scene.do("transferToExternalPayment", **paying(address, name="Lost"))
+    world.clock.advance(25 * 3600)
+
+    finished = working(world.another_process().card_room.overdue.finish)
+
+    assert (silent.status_code, lost.status_code) == (8001, 8001)
+    assert all(finished == policy(stage, "-finish") for stage in STAGES)

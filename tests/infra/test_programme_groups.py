@@ -171,7 +171,7 @@ def test_a_fee_may_say(members: Content) -> None:
         ({"mcc_low": 8, "mcc_high": 7}, "mcc_low must not be more than mcc_high"),
         ({"mcc_high": 10000}, "mcc_high must be less than or equal to 9999"),
         ({"currency": 840}, "currency names 840, which is not a currency of the programme manager"),
-        ({"currency": 1}, "currency must be a numeric code of ISO 4217"),
+        ({"currency": 1}, "currency must be a numeric code of ISO 4217 of a currency that has minor units"),
         ({"country": 999}, "country must be a numeric code of ISO 3166-1"),
         ({"region": 5}, "region names the region 5, which is not in the file"),
         (
@@ -184,6 +184,15 @@ def test_a_fee_may_say(members: Content) -> None:
 )
 def test_a_fee_may_not_say(members: Content, said: str) -> None:
     assert faults(**with_fees(fee("FIRST"), fee() | members)) == (f"fee_groups.0.entries.1.{said}",)
+
+
+def test_a_fee_group_has_so_many_codes_as_one_transaction_can_charge() -> None:
+    most = [fee(f"CODE{number}") for number in range(15)]
+
+    assert made(**with_fees(*most, fee("CODE0", percent="1")))
+    assert faults(**with_fees(*most, fee("CODE15"))) == (
+        "fee_groups.0.entries must not have more than 15 different codes",
+    )
 
 
 def test_several_fees_may_have_one_code_and_keep_their_order() -> None:
@@ -243,7 +252,10 @@ def test_a_limit_may_say(members: Content) -> None:
             {"transaction_currency": 840},
             "transaction_currency names 840, which is not a currency of the programme manager",
         ),
-        ({"transaction_currency": 1}, "transaction_currency must be a numeric code of ISO 4217"),
+        (
+            {"transaction_currency": 1},
+            "transaction_currency must be a numeric code of ISO 4217 of a currency that has minor units",
+        ),
         ({"holder_country": 999}, "holder_country must be a numeric code of ISO 3166-1"),
         ({"holder_region": 5}, "holder_region names the region 5, which is not in the file"),
         ({"transaction_region": 5}, "transaction_region names the region 5, which is not in the file"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.cards.external import overdue, payments
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT
 from chalicelib.foundation.outbound import TOTAL_SECONDS
 from chalicelib.foundation.sharded import ShardedIndex
@@ -108,7 +109,7 @@ TABLES = [
     "clients",
     "consents",
     "deliveries",
-    "external_payments",
+    "external-payments",
     "idempotency",
     "ledger",
     "payments",
@@ -174,9 +175,21 @@ def test_a_claim_and_a_run_end_in_their_functions_time() -> None:
     assert TOTAL_SECONDS < functions["deliver"]["lambda_timeout"] <= CLAIMED_SECONDS / 2
     assert consent_expiry._RUN_SECONDS < functions["expire"]["lambda_timeout"] < 5 * 60
     assert functions["sweep"]["lambda_timeout"] < 60
+    assert overdue.RUN_SECONDS < functions["finish"]["lambda_timeout"] < 60
 
 
-@pytest.mark.parametrize("index", [DUE, FAILED, OF_BANK, OF_CLIENT, NOTIFY], ids=lambda index: index.name)
+def test_a_payment_is_finished_by_somebody_else_when_no_function_that_asks_for_it_can_run_any_more() -> None:
+    config = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text())
+
+    assert payments.ASKING_SECONDS >= 2 * config["lambda_timeout"]
+    assert payments.ASKING_SECONDS > config["lambda_functions"]["finish"]["lambda_timeout"]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [DUE, FAILED, OF_BANK, OF_CLIENT, NOTIFY, payments.DUE],
+    ids=lambda index: f"{index.table} {index.name}",
+)
 def test_an_index_by_time_is_made_as_it_is_read(index: ShardedIndex) -> None:
     (table,) = [
         each for each in template.for_stage("prod").tables() if each["TableName"] == f"causeway-prod-{index.table}"

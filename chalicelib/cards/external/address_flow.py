@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from chalicelib.cards.accounts import Account, Balances
 from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.cards import Card
-from chalicelib.cards.external.addresses import ExternalAddress, taking_numbers
-from chalicelib.cards.external.finishing import refused_by_provider
-from chalicelib.cards.external.provider import Opening, Provider, ProviderRefused, ProviderSilent
+from chalicelib.cards.external.address_orders import AddressOrders
+from chalicelib.cards.external.addresses import ExternalAddress
+from chalicelib.cards.external.finishing import Finishing
 from chalicelib.cards.external.shown import address_shown, status_shown
 from chalicelib.cards.external.special_accounts import SpecialAccount, new_special_account, special_account_key
+from chalicelib.cards.external.waiting import asking
 from chalicelib.cards.holders import Holder
 from chalicelib.cards.protocol.payment_messages import (
     AssignExternalPaymentAddress,
@@ -21,7 +23,7 @@ from chalicelib.cards.protocol.payment_messages import (
 )
 from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.protocol.values import BUSINESS, OF_HOLDER, SPECIAL
+from chalicelib.cards.protocol.values import ASSIGNMENT_PENDING, BUSINESS, OF_HOLDER, SPECIAL
 from chalicelib.cards.record import either, present
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Operation
@@ -36,7 +38,8 @@ class AddressFlow:
     """Opens, changes and shows addresses."""
 
     sequences: Sequences
-    provider: Provider
+    finishing: Finishing
+    orders: AddressOrders
 
     def assign_external_payment_address(self, call: Call) -> Outcome:
         request: AssignExternalPaymentAddress = call.request
@@ -53,8 +56,7 @@ class AddressFlow:
         if country is None:
             raise refused_field("country_ison", "required", "is required when the holder has none")
         name = request.account_name or _name_of(holder)
-        address = self._opened(call, account, OF_HOLDER, country, name, holder.id)
-        return _assigned(call, address, account)
+        return self._assigned(call, account, OF_HOLDER, country, name)
 
     def assign_external_payment_address_for_special_account(self, call: Call) -> Outcome:
         request: AssignExternalPaymentAddressForSpecialAccount = call.request
@@ -69,8 +71,10 @@ class AddressFlow:
             call.seen(Card, card_item[0])
         account = SpecialAccount.from_item(item) if item else new_special_account(call.manager_id, entry, call.now)
         country = either(request.country_ison, entry.country)
-        address = self._opened(call, account, SPECIAL, country, request.account_name or entry.name, None)
-        return replace(_assigned(call, address, account), uses=[("special_account", entry.id)])
+        outcome = self._assigned(call, account, SPECIAL, country, request.account_name or entry.name)
+        if item is None:  # the account is made with its first address
+            outcome = replace(outcome, operations=[outcome.operations[0], account.making(call.write_id)])
+        return replace(outcome, uses=[("special_account", entry.id)])
 
     def change_external_payment_address_status(self, call: Call) -> Outcome:
         request: ChangeExternalPaymentAddressStatus = call.request
@@ -92,10 +96,8 @@ class AddressFlow:
 
     # -- inside
 
-    def _opened(
-        self, call: Call, account: Balances, account_type: int, country: int, name: str, holder_id: int | None
-    ) -> ExternalAddress:
-        """The address that the provider opens. Raises: Refused."""
+    def _assigned(self, call: Call, account: Balances, account_type: int, country: int, name: str) -> Outcome:
+        """An address without numbers, which the provider is asked to open then. Raises: Refused."""
         request: AssignExternalPaymentAddress | AssignExternalPaymentAddressForSpecialAccount = call.request
         method, currency = request.epm_method_id, request.currency_ison
         if len(account.address_ids or ()) >= MOST_ADDRESSES:
@@ -106,13 +108,7 @@ class AddressFlow:
         if any(call.catalogue.rate(*pair) is None for pair in _both_ways(currency, account.currency)):
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency")
         number = self.sequences.next("external_address")
-        try:
-            opened = self.provider.open_address(Opening(number, method, currency, country, name))
-        except ProviderRefused as refusal:
-            raise refused_by_provider(str(refusal)) from None
-        except ProviderSilent:  # an address that was opened leads to nothing, and another request gets another one
-            raise Refused(Status.INTERNAL) from None
-        return ExternalAddress(
+        address = ExternalAddress(
             id=number,
             manager_id=call.manager_id,
             access_level=account.access_level,
@@ -121,27 +117,16 @@ class AddressFlow:
             account_id=account.id,
             account_type=account_type,
             currency=currency,
-            country=opened.country,
+            country=country,
             account_name=name,
-            holder_id=holder_id,
+            holder_id=account.holder_id,
             card_id=request.card_id,
-            account_number=opened.account_number,
-            sort_code=opened.sort_code,
-            iban=opened.iban,
-            bic=opened.bic,
             risk_score=request.risk_score,
+            assignment_state=ASSIGNMENT_PENDING,
+            **asking(number, call.action.name, call.claim, call.now),
         )
-
-
-def _assigned(call: Call, address: ExternalAddress, account: Balances) -> Outcome:
-    """The writes of a new address and of the account that has it now, which may be new, too."""
-    numbers = (account.address_ids or frozenset()) | {address.id}
-    if account.address_ids or not isinstance(account, SpecialAccount):  # a special account is made with its first one
-        with_address: Operation = account.changing(call.write_id, address_ids=numbers, updated_at=call.now)
-    else:
-        with_address = replace(account, address_ids=numbers).making(call.write_id)
-    made = [address.making(call.write_id), *taking_numbers(address, call.write_id)]
-    return Outcome([address_shown(address)], [*made, with_address])
+        operations: list[Operation] = [address.making(call.write_id), account.unchanged()]
+        return Outcome(operations=operations, asks=partial(self.finishing.answer, self.orders, address))
 
 
 def _name_of(holder: Holder) -> str:

@@ -10,27 +10,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chalicelib.cards.external.payments import TABLE
+from chalicelib.cards.external.waiting import TABLE, Waiting
 from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, LIVE
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import ASSIGNED
-from chalicelib.cards.record import Key, Record, present
+from chalicelib.cards.record import Key, present
 from chalicelib.foundation.store import Put, absent
 
 _SORT_CODE, _ACCOUNT_NUMBER = slice(8, 14), slice(14, 22)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExternalAddress(Record):
+class ExternalAddress(Waiting):
     """An address. ``account_id`` is an account's or, by ``account_type``, a special account's.
 
-    ``method`` and ``type_id`` are what the interface calls ``epm_method_id`` and ``epm_type_id``; ``currency`` and
-    ``country`` are ISO numbers.
+    Until the provider has opened it, as ``assignment_state`` says, it has no numbers. ``method`` and ``type_id`` are
+    what the interface calls ``epm_method_id`` and ``epm_type_id``; ``currency`` and ``country`` are ISO numbers.
     """
 
     kind: ClassVar = "external_address"
     missing: ClassVar = Status.NO_EXTERNAL_ADDRESS
-    table: ClassVar = TABLE
 
     method: int
     type_id: int
@@ -52,7 +51,9 @@ class ExternalAddress(Record):
     risk_score: int | None = None
 
     def require(self, action: str) -> None:
-        """Raises: Refused, when the address's status does not let the action pass."""
+        """Raises: Refused, when the address's status does not let the action pass, or it is not assigned."""
+        if self.assignment_state != ASSIGNED:
+            raise Refused(Status.WRONG_STATE, "the address is not assigned")
         status = ADDRESS_RULES[action][self.status]
         if status is not None:
             raise Refused(status)

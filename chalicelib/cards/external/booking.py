@@ -8,7 +8,8 @@ from typing import Any
 
 from chalicelib.cards.accounts import Balances
 from chalicelib.cards.external.parties import Party
-from chalicelib.cards.external.payments import NOT_DUE, ExternalPayment
+from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.waiting import NOT_DUE, Moment
 from chalicelib.cards.money.charging import Charge
 from chalicelib.cards.money.ledger import EXTERNAL, Movement
 from chalicelib.cards.money.transactions import Transaction
@@ -25,14 +26,6 @@ class Change:
     operations: Sequence[Operation]
     payment: ExternalPayment
     account: Balances
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """When something is written (Unix milliseconds), and by which attempt."""
-
-    at: int
-    write_id: str
 
 
 @dataclass(frozen=True, slots=True)

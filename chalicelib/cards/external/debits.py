@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.external.addresses import ExternalAddress
-from chalicelib.cards.external.booking import Booking, Change, Moment, amounts
+from chalicelib.cards.external.booking import Booking, Change, amounts
 from chalicelib.cards.external.mandates import Mandate
 from chalicelib.cards.external.parties import Party, Place, Tally
 from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.waiting import Moment
 from chalicelib.cards.protocol.payment_states import LIVE
 from chalicelib.cards.protocol.states import PAYING_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused
@@ -39,13 +40,15 @@ class Debits:
         )
         assert mandate_item is not None and address_item is not None, "mandates and addresses stay"
         party = place.party(catalogue, items)
-        obstacle = _obstacle(payment, Mandate.from_item(mandate_item), ExternalAddress.from_item(address_item), party)
+        mandate, address = Mandate.from_item(mandate_item), ExternalAddress.from_item(address_item)
+        obstacle = _obstacle(payment, mandate, address, party)
         if obstacle is not None:
             return self.booking.reject(payment, party, moment, reason=obstacle)
         try:
-            return self._paid(payment, party, moment)
+            change = self._paid(payment, party, moment)
         except Refused as refusal:
             return self.booking.reject(payment, party, moment, reason=refusal.message)
+        return replace(change, operations=[*change.operations, mandate.unchanged(), address.unchanged()])
 
     def _paid(self, payment: ExternalPayment, party: Party, moment: Moment) -> Change:
         """Raises: Refused."""

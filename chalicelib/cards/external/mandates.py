@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chalicelib.cards.external.payments import TABLE
+from chalicelib.cards.external.waiting import TABLE
 from chalicelib.cards.protocol.payment_states import LIVE, MANDATE_RULES
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import Record

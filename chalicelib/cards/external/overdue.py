@@ -1,4 +1,4 @@
-"""What external payments wait for, once its time has come: a provider's answer that nobody wrote down, and cut-offs."""
+"""What has waited long enough: for a provider's answer that nobody has written down, and for a cut-off."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from chalicelib.cards.external.booking import Moment
+from chalicelib.cards.external.address_orders import AddressOrders
+from chalicelib.cards.external.addresses import ExternalAddress
 from chalicelib.cards.external.debits import Debits
 from chalicelib.cards.external.finishing import Finishing
-from chalicelib.cards.external.payments import DUE, TABLE, ExternalPayment
+from chalicelib.cards.external.payment_orders import PaymentOrders
+from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.waiting import DUE, TABLE, Moment
 from chalicelib.cards.programmes import Programmes
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
@@ -33,10 +36,12 @@ class Overdue:
     clock: Clock
     programmes: Programmes
     finishing: Finishing
+    payments: PaymentOrders
+    addresses: AddressOrders
     debits: Debits
 
     def finish(self) -> int:
-        """Look after every payment whose time has come; answers how many have moved on."""
+        """Look after everything whose time has come; answers how many have moved on."""
         until, moved = self.clock.monotonic() + RUN_SECONDS, 0
         rows = DUE.rows(self.store, until=self.clock.time(), limit=MOST)
         for piece in pieces(rows, AT_ONCE):
@@ -47,17 +52,19 @@ class Overdue:
 
     def _finish(self, rows: Sequence[Item]) -> int:
         found = self.store.batch_get([(TABLE, {"owner": row["owner"], "part": row["part"]}) for row in rows])
-        payments = [ExternalPayment.from_item(item) for item in found if item is not None]
-        return sum(together([partial(self._one, payment) for payment in payments]))
+        return sum(together([partial(self._one, item) for item in found if item is not None]))
 
-    def _one(self, payment: ExternalPayment) -> bool:
+    def _one(self, item: Item) -> bool:
         """Look after one; what goes wrong with it is tried again, and keeps nobody else from being looked after."""
-        if payment.due_at is None or payment.due_at > self.clock.time():  # the index was behind
+        if item.get("due_at", self.clock.time() + 1) > self.clock.time():  # the index was behind
             return False
         try:
-            return self.finishing.resume(payment) if payment.asks else self._pass_cut_off(payment)
+            if item["part"] == ExternalAddress.kind:
+                return self.finishing.resume(self.addresses, ExternalAddress.from_item(item))
+            payment = ExternalPayment.from_item(item)
+            return self.finishing.resume(self.payments, payment) if payment.asks else self._pass_cut_off(payment)
         except Exception:
-            log.exception("payment not finished", payment=payment.id)
+            log.exception("payment not finished", kind=item["part"], id=item["id"])
             return False
 
     def _pass_cut_off(self, payment: ExternalPayment) -> bool:

@@ -78,7 +78,7 @@ class Place:
     @property
     def _parts(self) -> dict[str, Key]:
         numbers = self._numbers
-        parts = {"account": self._account}
+        parts = {"account": self.account_key}
         if numbers["holder"] is not None:
             parts["holder"] = Holder.key(numbers["holder"])
         if numbers["card"] is not None:
@@ -89,7 +89,7 @@ class Place:
         return parts | kept
 
     @property
-    def _account(self) -> Key:
+    def account_key(self) -> Key:
         if self.account_type == OF_HOLDER:
             return Account.key(self.account_id)
         return special_account_key(self.manager_id, self.account_id)
@@ -148,7 +148,10 @@ class Party:
             raise Refused(Status.NO_FUNDS)
 
     def count(self, facts: Facts, amount: int, now: int, tally: Tally) -> Usage:
-        """Count a payment in all limits; answers what it has counted. Raises: Refused."""
+        """Count a payment in all limits; answers what it has counted. Raises: Refused.
+
+        The groups of holder and card are those that were read: one that is assigned meanwhile holds for the next.
+        """
         usage: Usage = {}
         for kept in self.counters:
             group = self.catalogue.limit_groups.get(self._group_of(kept) or 0)

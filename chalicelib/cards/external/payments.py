@@ -1,28 +1,18 @@
-"""External payments: what came in from, went out to, or was collected by other banks, and what was sent back.
-
-A payment that waits, for its provider's answer or for its cut-off, stands in the index of due times.
-"""
+"""External payments: what came in from, went out to, or was collected by other banks, and what was sent back."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from chalicelib.cards.idempotency import Claim
+from chalicelib.cards.external.provider import OrderKind
+from chalicelib.cards.external.waiting import Waiting
 from chalicelib.cards.protocol.payment_states import PAYMENT_RULES, PENDING, PaymentKind
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.record import Record
-from chalicelib.foundation.sharded import ShardedIndex
-from chalicelib.foundation.store import Item
-
-TABLE = "external-payments"
-DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
-ASKING_SECONDS = 60
-"""So long a request may take that asks a provider, twice as long as a function runs; then somebody else finishes it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExternalPayment(Record):
+class ExternalPayment(Waiting):
     """One payment; amounts are in minor units, times in Unix seconds.
 
     Attributes:
@@ -38,14 +28,11 @@ class ExternalPayment(Record):
         provider_reference: the provider's number of it, ``original_reference`` that of the one that it sends back.
         returns: the payment that this one sends back, ``returned_by`` the one that sends this back.
         counterpart: the same payment on its other side, if that is an address of this service, too.
-        asks: the action that waits for the provider's answer, and ``claim`` the claim that waits for its own.
         should_pay: of a direct debit, whether it is to be paid at its ``cut_off``.
-        due_at: when somebody has to look after it; ``due_shard`` belongs to it.
     """
 
     kind: ClassVar = "external_payment"
     missing: ClassVar = Status.NO_EXTERNAL_TRANSACTION
-    table: ClassVar = TABLE
 
     payment: PaymentKind
     state: str
@@ -82,10 +69,6 @@ class ExternalPayment(Record):
     cut_off: int | None = None
     should_pay: int = 1
     reason: str | None = None
-    asks: str | None = None
-    claim: dict[str, str] | None = None
-    due_at: int | None = None
-    due_shard: str | None = None
 
     @property
     def trans_link(self) -> str:
@@ -93,13 +76,15 @@ class ExternalPayment(Record):
         return f"E{self.returns or self.id:011}"
 
     @property
-    def is_pending(self) -> bool:
-        return self.state == PENDING
+    def order(self) -> OrderKind:
+        """What the provider is asked for."""
+        if self.payment != "return":
+            return "payment"
+        return "debit return" if self.mandate_id is not None else "return"
 
     @property
-    def waiting_claim(self) -> Claim | None:
-        """The claim that waits for its answer."""
-        return Claim(**self.claim, view=None) if self.claim else None
+    def is_pending(self) -> bool:
+        return self.state == PENDING
 
     def require(self, action: str) -> None:
         """Raises: Refused, when its kind or state does not let the action pass, or it is being returned already."""
@@ -108,19 +93,3 @@ class ExternalPayment(Record):
             raise Refused(status)
         if self.returned_by is not None:
             raise Refused(Status.ALREADY_RETURNED)
-
-
-def due(payment_id: int, at: int) -> Item:
-    """The members that have a payment looked after at ``at``."""
-    return {"due_at": at, **DUE.entry(str(payment_id))}
-
-
-NOT_DUE: Item = {"due_at": None, "due_shard": None}
-"""The members that take a payment from the index."""
-ANSWERED: Item = NOT_DUE | {"asks": None, "claim": None}
-"""The members that end its wait for an answer."""
-
-
-def claim_kept(claim: Claim | None) -> dict[str, str] | None:
-    """A claim as the payment keeps it that answers it later."""
-    return {"name": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt} if claim else None

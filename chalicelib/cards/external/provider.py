@@ -43,16 +43,22 @@ class BankAccount:
     bic: str | None = None
 
 
+OrderKind = Literal["payment", "return", "debit return"]
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Money that is to be sent: a payment, or what came in going back to where it came from.
+    """Money that is to be moved: a payment out, what came in going back, or what was collected claimed back.
+
+    The money of a ``debit return`` comes from ``destination``, which has collected it.
 
     ``amount`` is in minor units of ``currency``, an ISO number. ``schemes`` are the wished ones, the most wished first;
-    without any the provider's own order holds. ``original_reference`` is the provider's number of what is returned.
+    without any the provider's own order holds. ``original_reference`` is the provider's number of what is returned,
+    ``reason`` says why.
     """
 
     payment_id: int
-    kind: Literal["payment", "return"]
+    kind: OrderKind
     method: int
     currency: int
     amount: int
@@ -60,6 +66,7 @@ class Order:
     destination: BankAccount
     reference: str | None
     original_reference: int | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,17 @@ from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.external.booking import Booking, amounts
 from chalicelib.cards.external.finishing import Finishing
 from chalicelib.cards.external.parties import Party, Place
-from chalicelib.cards.external.payments import ASKING_SECONDS, ExternalPayment, claim_kept, due
-from chalicelib.cards.external.shown import payment_shown
+from chalicelib.cards.external.payment_orders import PaymentOrders
+from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.shown import payment_shown, refused_by_provider
+from chalicelib.cards.external.waiting import asking
 from chalicelib.cards.money.charging import Charge
 from chalicelib.cards.money.ledger import Movement
 from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import DirectCreditReturn, DirectDebitReturn, InboundReturn
 from chalicelib.cards.protocol.payment_states import PENDING, RETURNED, SETTLED
 from chalicelib.cards.protocol.schemes import DIRECT_CREDITS, RETURNS_WITH_REASON
-from chalicelib.cards.protocol.states import ACCOUNT_RULES
+from chalicelib.cards.protocol.states import ACCOUNT_RULES, CLOSED
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import EXTERNAL_RETURN
 
@@ -29,6 +31,7 @@ class ReturnFlow:
     programmes: Programmes
     booking: Booking
     finishing: Finishing
+    orders: PaymentOrders
 
     def inbound_return(self, call: Call) -> Outcome:
         request: InboundReturn = call.request
@@ -66,13 +69,8 @@ class ReturnFlow:
         payment = self._payment(call, original, charge, reason, reference)
         if original.counterpart is not None:
             return self._at_home(call, payment, original, party)
-        payment = replace(
-            payment,
-            held=charge.total if charge.debit else 0,
-            asks=call.action.name,
-            claim=claim_kept(call.claim),
-            **due(payment.id, call.now + ASKING_SECONDS),
-        )
+        waiting = asking(payment.id, call.action.name, call.claim, call.now)
+        payment = replace(payment, held=charge.total if charge.debit else 0, **waiting)
         movement = Movement("external payment held", call.at, call.write_id, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
         operations = [
@@ -80,7 +78,7 @@ class ReturnFlow:
             original.changing(call.write_id, returned_by=payment.id),
             *(movement.operations() if payment.held else []),
         ]
-        return Outcome(operations=operations, asks=partial(self.finishing.answer, payment))
+        return Outcome(operations=operations, asks=partial(self.finishing.answer, self.orders, payment))
 
     def _payment(
         self, call: Call, original: ExternalPayment, charge: Charge, reason: str | None, reference: str | None
@@ -95,8 +93,8 @@ class ReturnFlow:
             transaction_type=EXTERNAL_RETURN,
             created_at=call.now,
             counted=None,
-            source=original.destination,
-            destination=original.source,
+            source=original.destination if original.payment == "in" else original.source,
+            destination=original.source if original.payment == "in" else original.destination,
             schemes=None,
             reference=reference,
             details=None,
@@ -118,6 +116,8 @@ class ReturnFlow:
         sent = ExternalPayment.from_item(item)
         place = Place.of(sent)
         payer = place.party(self.programmes.catalogue(sent.manager_id), call.items(place.keys))
+        if payer.account.status == CLOSED:
+            raise refused_by_provider("the account that has paid is closed")
         movement = Movement("external payment returned at home", call.at, call.write_id, epm_transaction_id=payment.id)
         payment = replace(payment, transaction_id=self.booking.enter(movement, party.account, payment), state=SETTLED)
         back = self.booking.enter_back(movement, payer.account, sent)
@@ -127,8 +127,7 @@ class ReturnFlow:
             sent.changing(call.write_id, state=RETURNED, return_transaction_id=back),
             *movement.operations(),
         ]
-        shown = payment_shown(payment, with_destination=False) if call.action.answer else ()
-        return Outcome(shown, operations)
+        return Outcome(payment_shown(payment) if call.action.answer else (), operations)
 
 
 def _digits(reason: int | None) -> str | None:

@@ -9,6 +9,8 @@ from chalicelib.cards.external.addresses import ExternalAddress
 from chalicelib.cards.external.payments import ExternalPayment
 from chalicelib.cards.protocol.payment_states import LIVE
 from chalicelib.cards.protocol.schemes import UK
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.values import ASSIGNED
 from chalicelib.cards.record import present
 
 NUMBERS = ("account_number", "iban", "sort_code", "bic")
@@ -16,7 +18,7 @@ NUMBERS = ("account_number", "iban", "sort_code", "bic")
 
 def address_shown(address: ExternalAddress) -> dict[str, Any]:
     """An address; what the provider did not supply is left out."""
-    active = int(address.status == LIVE)
+    active = int(address.status == LIVE and address.assignment_state == ASSIGNED)
     shown = {
         "id": address.id,
         "access_level": address.access_level,
@@ -56,8 +58,8 @@ def bank_account(address: ExternalAddress) -> dict[str, Any]:
     return present(known)
 
 
-def payment_shown(payment: ExternalPayment, *, with_destination: bool) -> dict[str, Any]:
-    """A payment that the provider was asked for."""
+def payment_shown(payment: ExternalPayment) -> dict[str, Any]:
+    """A payment that the provider was asked for; a return says nothing of where it goes."""
     shown: dict[str, Any] = {
         "id": payment.id,
         "external_transaction_reference": payment.provider_reference,
@@ -70,7 +72,7 @@ def payment_shown(payment: ExternalPayment, *, with_destination: bool) -> dict[s
     }
     if payment.transaction_id is not None:
         shown |= {"transaction_id": payment.transaction_id, "trans_link": payment.trans_link}
-    if with_destination:
+    if payment.payment == "out":
         shown["destination_bank_account_address"] = [_other_account(payment.destination or {})]
     return present(shown)
 
@@ -82,3 +84,8 @@ def _own_account(kept: Mapping[str, Any]) -> dict[str, Any]:
 
 def _other_account(kept: Mapping[str, Any]) -> dict[str, Any]:
     return {name: kept[name] for name in ("account_number", "account_name", "iban", "sort_code", "bic") if name in kept}
+
+
+def refused_by_provider(reason: str | None) -> Refused:
+    """The provider's own words are for whoever may read its answers: they name nobody."""
+    return Refused(Status.PROVIDER_REFUSED, f"{Status.PROVIDER_REFUSED.meaning}: {reason}" if reason else "")

@@ -8,12 +8,13 @@ from typing import Any
 from chalicelib.cards.accounts import Balances
 from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.external.addresses import ExternalAddress
-from chalicelib.cards.external.booking import Booking, Change, Moment, amounts
+from chalicelib.cards.external.booking import Booking, Change, amounts
 from chalicelib.cards.external.debits import CUT_OFF_SECONDS, Debits
 from chalicelib.cards.external.mandates import Mandate
 from chalicelib.cards.external.parties import Party, Place, Tally
-from chalicelib.cards.external.payments import ExternalPayment, due
+from chalicelib.cards.external.payments import ExternalPayment
 from chalicelib.cards.external.shown import bank_account
+from chalicelib.cards.external.waiting import Moment, due
 from chalicelib.cards.money.ledger import Movement
 from chalicelib.cards.protocol.payment_simulator_messages import (
     SimulateDirectDebit,
@@ -27,6 +28,10 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, refused_fiel
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
 from chalicelib.cards.record import present
 from chalicelib.cards.sequences import Sequences
+from chalicelib.foundation.store import Operation
+
+_FIRST_REFERENCE = 8_000_000_000
+"""From here on the provider numbers what comes to it from other banks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,6 @@ class PaymentSimulatorFlow:
             destination=bank_account(address),
             scheme=request.scheme,
             reference=request.reference,
-            provider_reference=None,
         )
         change = self._credited(call, payment, address, party)
         told = {"epm_transaction_id": payment.id, "transaction_id": change.payment.transaction_id}
@@ -100,8 +104,10 @@ class PaymentSimulatorFlow:
 
     def _payment(self, call: Call, address: ExternalAddress, amount: int) -> ExternalPayment:
         """What all payments have that come by an address from outside."""
+        number = self.sequences.next("external_payment")
         return ExternalPayment(
-            id=self.sequences.next("external_payment"),
+            id=number,
+            provider_reference=_FIRST_REFERENCE + number,
             manager_id=call.manager_id,
             access_level=address.access_level,
             payment="debit",
@@ -131,11 +137,13 @@ class PaymentSimulatorFlow:
             usage = party.count(facts, payment.instructed_amount, call.now, tally)
         except Refused as refusal:
             bounced = replace(payment, state=REJECTED, reason=refusal.message)
-            return Change([bounced.making(call.write_id), party.account.unchanged()], bounced, party.account)
+            as_read: list[Operation] = [address.unchanged(), party.account.unchanged()]
+            return Change([bounced.making(call.write_id), *as_read], bounced, party.account)
         payment = replace(payment, state=SETTLED, counted=usage or None, **amounts(charge))
         movement = Movement("external payment in", call.at, call.write_id, epm_transaction_id=payment.id)
         payment = replace(payment, transaction_id=self.booking.enter(movement, party.account, payment))
-        operations = [payment.making(call.write_id), *movement.operations(), *tally.operations(call.write_id)]
+        made: list[Operation] = [payment.making(call.write_id), address.unchanged()]
+        operations = [*made, *movement.operations(), *tally.operations(call.write_id)]
         return Change(operations, payment, movement.after(party.account))
 
     def _announced(self, call: Call) -> Change:

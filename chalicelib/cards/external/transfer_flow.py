@@ -10,11 +10,13 @@ from typing import cast
 from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.external.addresses import ExternalAddress, find_key
 from chalicelib.cards.external.booking import Booking, amounts
-from chalicelib.cards.external.finishing import Finishing, refused_by_provider
+from chalicelib.cards.external.finishing import Finishing
 from chalicelib.cards.external.modulus import fits
 from chalicelib.cards.external.parties import Party, Place, Tally
-from chalicelib.cards.external.payments import ASKING_SECONDS, ExternalPayment, claim_kept, due
-from chalicelib.cards.external.shown import bank_account, payment_shown
+from chalicelib.cards.external.payment_orders import PaymentOrders
+from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.shown import bank_account, payment_shown, refused_by_provider
+from chalicelib.cards.external.waiting import asking
 from chalicelib.cards.money.ledger import Movement
 from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import TransferToExternalPayment
@@ -23,7 +25,7 @@ from chalicelib.cards.protocol.schemes import UK, chosen, country_of
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import EXTERNAL_IN, EXTERNAL_OUT
 from chalicelib.cards.record import present
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.store import Item, Operation
 
 _DETAILS = ("description", "note", "withdrawal_purpose", "receiver_type", "industry_id")
 
@@ -43,6 +45,7 @@ class TransferFlow:
     programmes: Programmes
     booking: Booking
     finishing: Finishing
+    orders: PaymentOrders
 
     def transfer_to_external_payment(self, call: Call) -> Outcome:
         request: TransferToExternalPayment = call.request
@@ -67,18 +70,19 @@ class TransferFlow:
         party.require_funds(charge.total)
         payment = replace(payment, counted=usage or None, **amounts(charge))
         if own is not None:
-            return self._at_home(call, payment, party, own, tally)
-        payment = replace(
-            payment,
-            held=charge.total,
-            asks=call.action.name,
-            claim=claim_kept(call.claim),
-            **due(payment.id, call.now + ASKING_SECONDS),
-        )
+            outcome = self._at_home(call, payment, party, own, tally)
+            return replace(outcome, operations=[*outcome.operations, address.unchanged()])
+        waiting = asking(payment.id, call.action.name, call.claim, call.now)
+        payment = replace(payment, held=charge.total, **waiting)
         movement = Movement("external payment held", call.at, call.write_id, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
-        operations = [payment.making(call.write_id), *movement.operations(), *tally.operations(call.write_id)]
-        return Outcome(operations=operations, asks=partial(self.finishing.answer, payment))
+        operations = [
+            payment.making(call.write_id),
+            address.unchanged(),
+            *movement.operations(),
+            *tally.operations(call.write_id),
+        ]
+        return Outcome(operations=operations, asks=partial(self.finishing.answer, self.orders, payment))
 
     # -- inside
 
@@ -143,7 +147,7 @@ class TransferFlow:
     def _at_home(self, call: Call, paid: ExternalPayment, payer: Party, own: Own, tally: Tally) -> Outcome:
         """The money arrives in the same transaction: both accounts move, and nobody else is asked. Raises: Refused."""
         address, payee = own.address, own.party
-        if address.account_id == paid.account_id and address.account_type == paid.account_type:
+        if payee.account.owner == payer.account.owner:
             raise refused_field("destination_account_name", "value", "names the account that pays")
         if address.currency != paid.instructed_currency:
             raise refused_by_provider("the destination takes another currency")
@@ -178,9 +182,9 @@ class TransferFlow:
         paid = replace(paid, counterpart=number)
         paid = replace(paid, state=SETTLED, transaction_id=self.booking.enter(movement, payer.account, paid))
         came = replace(came, state=SETTLED, transaction_id=self.booking.enter(movement, payee.account, came))
-        made = [paid.making(call.write_id), came.making(call.write_id)]
+        made: list[Operation] = [paid.making(call.write_id), came.making(call.write_id), address.unchanged()]
         operations = [*made, *movement.operations(), *tally.operations(call.write_id)]
-        return Outcome(payment_shown(paid, with_destination=True), operations)
+        return Outcome(payment_shown(paid), operations)
 
 
 def _schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chalicelib.cards.catalogue import Catalogue, FeeEntry, FeeGroup
+from chalicelib.cards.catalogue import MOST_FEE_CODES, Catalogue, FeeEntry, FeeGroup
 from chalicelib.cards.money.amounts import at_base_rate, percentage
 from chalicelib.cards.money.facts import Facts, in_country, is_charged
 
@@ -36,7 +36,7 @@ def fees_of(
     """
     charged: dict[str, FeeEntry] = {}
     for entry in group.entries if group else ():
-        if entry.code not in charged and is_charged(catalogue, entry, facts):
+        if len(charged) < MOST_FEE_CODES and entry.code not in charged and is_charged(catalogue, entry, facts):
             charged[entry.code] = entry
     fees = [_fee(catalogue, entry, (amount, currency), account_currency) for entry in charged.values()]
     return [fee for fee in fees if fee.amount]

@@ -143,7 +143,7 @@ def counting(
     """Count a movement of ``amount`` in ``currency``: the windows afterwards, and what was counted in them.
 
     A ``forced`` movement is counted without being refused, and its amount only where there is a rate. Windows that are
-    over, and those of entries that the catalogue does not have any more, are left out.
+    over are left out.
 
     Raises: LimitExceeded, NoRate.
     """
@@ -188,12 +188,14 @@ def _entries(group: LimitGroup | None) -> list[tuple[str, LimitEntry]]:
 
 
 def _lasting(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[tuple[str, Window]]:
-    """The windows that are not over, of entries that there are."""
+    """The windows that are not over.
+
+    Those of entries that are not known stay for a year: this process may not have heard of a new entry yet.
+    """
     groups = {int(key.partition(".")[0]) for key in windows}
-    entries = {key: entry for group in groups for key, entry in _entries(catalogue.limit_groups.get(group))}
+    durations = {key: entry.duration for group in groups for key, entry in _entries(catalogue.limit_groups.get(group))}
     for key, found in windows.items():
-        entry = entries.get(key)
-        if entry is not None and found.start >= window(entry.duration, now)[0]:
+        if found.start >= window(durations.get(key, values.PER_YEAR), now)[0]:
             yield key, found
 
 

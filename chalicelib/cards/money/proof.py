@@ -254,7 +254,7 @@ def wrongly_held(held: Mapping[int, int], payments: Mapping[int, Item | None]) -
     return [
         number
         for number, payment in payments.items()
-        if (payment.get("held", 0) if payment else None) != held.get(number, 0)
+        if payment is None or payment.get("held", 0) != held.get(number, 0)
     ]
 
 

@@ -57,5 +57,5 @@ else:
     AddressStatus = letter(payment_states.ADDRESS_STATES)
     PaymentState = letter(payment_states.PAYMENT_STATES)
     DirectDebitReason = word(values.DIRECT_DEBIT_REASONS, 6, shortest=1)
-    Scheme = word(schemes.SCHEME_NAMES, 20, shortest=1)
+    Scheme = word(schemes.SCHEME_NAMES, 255, shortest=1)
     PaymentResult = word(payment_states.RESULT_MEANINGS, 8, shortest=7)

@@ -176,8 +176,12 @@ FRICTIONLESS, CHALLENGE, REJECTED = "frictionless", "challenge", "rejected"
 EPM_TYPES = {1: "sort code and account number", 2: "IBAN"}
 ACCOUNT_TYPES = {1: "an account of a holder", 2: "a special account of the programme manager"}
 OF_HOLDER, SPECIAL = 1, 2
-ASSIGNED = 1
-ASSIGNMENT_STATES = {ASSIGNED: "assigned"}
+ASSIGNED, ASSIGNMENT_PENDING, ASSIGNMENT_REFUSED = 1, 2, 3
+ASSIGNMENT_STATES = {
+    ASSIGNED: "assigned",
+    ASSIGNMENT_PENDING: "the provider has not answered",
+    ASSIGNMENT_REFUSED: "the provider has refused",
+}
 
 DIRECT_DEBIT_REASONS = {
     "0": "refer to payer",

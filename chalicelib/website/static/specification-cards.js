@@ -7,6 +7,7 @@ const CREDENTIAL = ["access_key", "access_api_id", "access_api_key"];
 const NAMED = [
   "holder_id", "account_id", "card_id", "card_request_id", "auth_request_id", "validation_value",
   "card_pan", "card_cvc2", "card_expiration_year", "card_expiration_month",
+  "record_id", "epm_address_id", "epm_transaction_id", "returned_epm_transaction_id", "epm_mandate_id",
 ];
 const known = {};
 
@@ -14,6 +15,11 @@ function learnFrom(action, { id, data }) {
   const members = { ...data };
   if (action === "createHolder") members.holder_id = id;
   if (action === "createAccount") members.account_id = members.id;
+  if (members.account_type) delete members.account_id; // an address may lead to a special account
+  if (members.account_id) members.record_id = members.account_id;
+  if (action === "assignExternalPaymentAddress") members.epm_address_id = data[0].id;
+  if (action === "transferToExternalPayment") members.epm_transaction_id = members.id;
+  if (action === "simulateDirectDebit") members.returned_epm_transaction_id = members.epm_transaction_id;
   if (/^[0-9]+$/.test(members.pan)) members.card_pan = members.pan; // what is masked or encrypted fits nowhere
   if (/^[0-9]+$/.test(members.cvc2)) members.card_cvc2 = members.cvc2;
   if (Number.isInteger(members.expiration?.year)) {

@@ -12,12 +12,12 @@ from infra.openapi.document import ANY_REQUEST_ID, body, document, json_content
 from infra.openapi.responses import HEADERS
 
 _TAGS = (
-    ("Actions", "Holders, accounts and cards of a programme manager."),
-    ("Simulator", "What a card network and an online shop would ask. Outside `prod` only."),
+    ("Actions", "Holders, accounts, cards and money of a programme manager."),
+    ("Simulator", "What a card network, online shops, other banks and creditors would do. Outside `prod` only."),
 )
 _INTRODUCTION = """\
-What a programme manager calls: holders, accounts and cards. Everything is a `POST` to one address; `action` in the body
-says what is asked for, and decides which other members there are.
+What a programme manager calls: holders, accounts, cards, external payments, fees and limits. Everything is a `POST` to
+one address; `action` in the body says what is asked for, and decides which other members there are.
 
 The credentials are members of the body: `access_key`, `access_api_id`, `access_api_key`. Every answer has the HTTP
 status 200 and an envelope: `status` is `success` or `error`, an error has a `status_code`. An answer does not name its
@@ -41,12 +41,12 @@ def build() -> Json:
     outside_prod = {"x-outside-prod-only": True}
     paths = {
         "/api": {"post": _operation(0, "Carry out an action", ACTIONS, schemas)},
-        "/simulator": {"post": _operation(1, "Play the card network", SIMULATED, schemas, _SIMULATOR) | outside_prod},
+        "/simulator": {"post": _operation(1, "Play the world outside", SIMULATED, schemas, _SIMULATOR) | outside_prod},
     }
     return document(
         "Causeway: card API",
         "\n".join([_INTRODUCTION, "\n\n".join(_tables())]),
-        summary="What a programme manager calls: holders, accounts and cards.",
+        summary="What a programme manager calls: holders, accounts, cards, external payments, fees and limits.",
         tags=_TAGS,
         paths=paths,
         components={
@@ -106,11 +106,16 @@ def _answers(actions: Mapping[str, Action], schemas: Schemas) -> Json:
 
 def _tables() -> list[str]:
     lists = [f"### {name}\n\n{tables.value_list(name)}" for name in tables.LISTS]
-    account = f"### Accounts\n\n{tables.account_rules()}"
-    card = f"### Cards\n\n{tables.card_rules()}"
-    moves = f"### `changeCardStatus`\n\n{tables.card_moves()}"
+    rules = {
+        "Accounts": tables.account_rules(),
+        "Cards": tables.card_rules(),
+        "`changeCardStatus`": tables.card_moves(),
+        "External payment addresses": tables.address_rules(),
+        "Mandates": tables.mandate_rules(),
+        "External payments": tables.payment_rules(),
+    }
     return [
         texts.section("Status codes", tables.status_codes()),
         texts.section("Value lists", "\n\n".join(lists)),
-        texts.section("States", "\n\n".join([account, card, moves])),
+        texts.section("States", "\n\n".join(f"### {name}\n\n{text}" for name, text in rules.items())),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,8 @@ from chalicelib.cards.protocol.actions import Action
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION, VIRTUAL
-from infra.openapi.cards.meanings import HOLDER_ID, meaning
+from infra.openapi.cards.made_up import HOLDER_ID
+from infra.openapi.cards.meanings import meaning
 from infra.openapi.cards.schemas import ENVELOPE, ordered
 from infra.openapi.models import Model, models_in
 
@@ -27,6 +29,9 @@ ERRORS: Mapping[str, Refused] = {
 _CREDENTIALS = ("access_key", "access_api_id", "access_api_key")
 _OF_HOLDER = ("holder_", "kyc_")
 _OF_DELIVERY = ("delivery_", "order_", "bulk_")
+_WORD_END = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_OF_ACTION: Mapping[str, Json] = {"getLimitsGroups": {"id": 211, "name": "Account Standard"}}
+"""What an answer has instead where several actions share its model."""
 
 
 def request(action: Action) -> Json:
@@ -35,7 +40,7 @@ def request(action: Action) -> Json:
         **{name: ENVELOPE[name]["examples"][0] for name in _CREDENTIALS},
         "action": action.name,
         "api_version": API_VERSION,
-        "request_reference_id": f"{action.method.replace('_', '-')}-0001",
+        "request_reference_id": f"{_WORD_END.sub('-', action.name).lower()}-0001",
         **_members(action.request),
     }
 
@@ -58,7 +63,8 @@ def _without(body: Json, *beginnings: str) -> Json:
 
 def answer(action: Action) -> Json:
     """The body of a successful answer."""
-    beside = {"id": HOLDER_ID} if action.shape == "id" else {}
+    beside: Json = {"id": HOLDER_ID} if action.shape == "id" else {}
+    beside |= {"paginator": {"total_items_count": 1}} if action.paged else {}
     return {"status": "success", "duplicated": 0, **beside, "data": _data(action)}
 
 
@@ -70,7 +76,7 @@ def error(refused: Refused) -> Json:
 def _data(action: Action) -> Any:
     if action.answer is None:
         return {} if action.shape == "empty object" else []
-    made = _members(action.answer)
+    made = _members(action.answer) | _OF_ACTION.get(action.name, {})
     return [made] if action.shape == "list" else made
 
 

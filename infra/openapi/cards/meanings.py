@@ -12,17 +12,14 @@ from typing import Any
 from pydantic import BaseModel
 
 from chalicelib.cards.protocol.values import RISK_ACTIONS, SECURITY_CHECKS
+from infra.openapi.cards import money_meanings
+from infra.openapi.cards.made_up import ACCOUNT_ID, CARD_ID, EURO, GERMANY, HOLDER_ID, MOMENT
 
 Meaning = tuple[str, Any]
 
-HOLDER_ID, ACCOUNT_ID, CARD_ID = 100000017, 100000025, 100000033
-"""The holder, account and card of the examples."""
-
 _REQUEST_ID = 100000041
 _PAN, _CVC2, _PIN, _PASSWORD = "2223000048410010", "482", "4917", "Meadow-42-Lantern"
-_EURO, _GERMANY = 978, 276
 _YEAR, _MONTH = 2029, 11
-_MOMENT = 1795253400  # 2026-11-21T09:30:00+00:00
 
 _EMBOSSED, _THERMAL = "ADA OKAFOR", "Printed on the card's back"
 _ADDRESS = "Further line of the address"
@@ -86,13 +83,13 @@ MEANINGS: Mapping[str, Meaning] = {
     "card_design_name": ("The design's name", "Plain Blue"),
     "name": ("The same name once more", "Plain Blue"),
     # accounts
-    "currency_ison": ("The currency", _EURO),
+    "currency_ison": ("The currency", EURO),
     "available_balance": ("What can be spent, in minor units", 125000),
     "settled_balance": ("What is booked, in minor units", 131500),
     "reserved_balance": ("What is kept back until a dispute is resolved, in minor units", 0),
     "account_status": ("The account's status", "A"),
     "ChangeAccountStatus.account_status": ("The account's new status", "S"),
-    "date_updated": ("When something last happened on the account, in Unix seconds", _MOMENT),
+    "date_updated": ("When something last happened on the account, in Unix seconds", MOMENT),
     "reason_code": ("Why the status is as it is", 2),
     "note": ("What else there is to say of it", "Asked for by telephone"),
     "status_change_reason_code": ("Why the status was changed last", 2),
@@ -112,8 +109,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "city": ("The town", "Berlin"),
     "state": ("The state or county", "Berlin"),
     "phone_number": ("The telephone number, digits only", "4930901820"),
-    "country_ison": ("The country", _GERMANY),
-    "UpdateHolder.country_ison": ("The country; ignored when the programme forbids to change it", _GERMANY),
+    "country_ison": ("The country", GERMANY),
+    "UpdateHolder.country_ison": ("The country; ignored when the programme forbids to change it", GERMANY),
     "email": ("The email address", "ada.okafor@example.com"),
     "date_of_birth": ("The date of birth", "1990-04-17"),
     "ip_address": ("Where the holder registered from", "203.0.113.7"),
@@ -132,7 +129,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "holder_address_line_2": (_ADDRESS, None),
     "holder_address_line_3": (_ADDRESS, None),
     "holder_address_line_4": (_ADDRESS, None),
-    "holder_country_ison": ("The country", _GERMANY),
+    "holder_country_ison": ("The country", GERMANY),
     "holder_zipcode": ("The postal code", "10115"),
     "holder_city": ("The town", "Berlin"),
     "holder_state": ("The state or county", None),
@@ -146,8 +143,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "virtual": ("Whether the card is virtual", 0),
     "ReissueCard.virtual": ("Whether the card is virtual from now on; as it was when absent", 0),
     "card_virtual": ("Whether the card is virtual", 0),
-    "card_currency_ison": ("One account is made for each currency; the first is the card's default", [_EURO]),
-    "card_country_ison": ("The card's country", _GERMANY),
+    "card_currency_ison": ("One account is made for each currency; the first is the card's default", [EURO]),
+    "card_country_ison": ("The card's country", GERMANY),
     "card_reference_id": ("Your own reference", "ORDER2026117"),
     "reference_number": ("Your own reference", "ORDER2026117"),
     "card_name_line_3": ("First line that is embossed", _EMBOSSED),
@@ -190,7 +187,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "pin_status": ("Whether the PIN is blocked", 0),
     "invalid_pin_tries": ("How many wrong PINs there were since the last right one", 0),
     "invalid_pin_tries_max_limit": ("How many wrong PINs block it", 3),
-    "default_currency_ison": ("The currency of the card's default account", _EURO),
+    "default_currency_ison": ("The currency of the card's default account", EURO),
     "service_code": ("The service code of the card's chip", 201),
     "participating": ("Whether the card takes part in the scheme's account updates", 1),
     # delivery
@@ -201,7 +198,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "delivery_address_line_2": (_ADDRESS, None),
     "delivery_address_line_3": (_ADDRESS, None),
     "delivery_address_line_4": (_ADDRESS, None),
-    "delivery_country_ison": ("The recipient's country", _GERMANY),
+    "delivery_country_ison": ("The recipient's country", GERMANY),
     "delivery_zipcode": ("The recipient's postal code", "10115"),
     "delivery_city": ("The recipient's town", "Berlin"),
     "delivery_state": ("The recipient's state or county", None),
@@ -227,7 +224,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "CreateCardAcsMerchantWhitelistRule.merchant_country_ison": ("Merchants' countries", "276,826"),
     "CreateCardAcsMerchantWhitelistRule.merchant_name": ("Merchants' names", None),
     "maximum_amount": ("The rule holds up to this amount, in minor units", 5000),
-    "maximum_amount_currency_ison": ("The amount's currency", _EURO),
+    "maximum_amount_currency_ison": ("The amount's currency", EURO),
     "auth_request_id": ("The request of 3-D Secure", 100000066),
     "confirmation_status": ("What the cardholder has said", "Y"),
     "oob_auth_method": ("How the cardholder was asked, in your own numbers", 1),
@@ -238,10 +235,10 @@ MEANINGS: Mapping[str, Meaning] = {
     "mcc": ("The merchant category code", "5411"),
     "merchant_name": ("The merchant's name", "Corner Shop"),
     "merchant_id": ("The merchant's id", "SHOP0001"),
-    "merchant_country_ison": ("The merchant's country", _GERMANY),
+    "merchant_country_ison": ("The merchant's country", GERMANY),
     "terminal_id": ("The terminal", "TERM0001"),
     "outcome": ("What came of it", "challenge"),
-    "expires_at": ("Until when it can be answered, in Unix seconds", _MOMENT + 300),
+    "expires_at": ("Until when it can be answered, in Unix seconds", MOMENT + 300),
     "transaction_type": ("What kind of transaction it is", 0),
     "entry_mode_type": ("How the card was read", 5),
     "cashback_amount": ("How much of the amount is cash, in minor units", None),
@@ -257,10 +254,13 @@ MEANINGS: Mapping[str, Meaning] = {
     "auth_code": ("The approval's code", "4F71B2"),
     "approved_amount": ("How much was approved, in minor units of the transaction's currency", 2599),
     "holder_amount": ("The same in minor units of the account's currency", 2599),
-    "holder_currency_ison": ("The account's currency", _EURO),
+    "holder_currency_ison": ("The account's currency", EURO),
     "fee_amount": ("The fee, in minor units of the account's currency", 0),
     "risk_actions": ("What the risk rules have brought about: one object of flags", [dict.fromkeys(RISK_ACTIONS, 0)]),
     "security_checks": ("What was there to be checked: one object of flags", [dict.fromkeys(SECURITY_CHECKS, 0)]),
+    **money_meanings.PAYMENTS,
+    **money_meanings.FEES,
+    **money_meanings.LIMITS,
 }
 
 

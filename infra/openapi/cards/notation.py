@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
@@ -24,6 +25,8 @@ TYPES: Mapping[str, str] = {
     "currency": "A numeric code of ISO 4217, with or without its leading zeros",
     "country": "A numeric code of ISO 3166-1, with or without its leading zeros",
     "date": "`YYYY-MM-DD`",
+    "IBAN": "An IBAN without spaces, with the right check digits; small letters stand for capitals",
+    "page": f"An object of `item_count`, 1 to {fields.PAGE}, and `offset`, from 0 on: so many entries from there",
     "list of …": f"A JSON list, a string with commas, or one value; at most {fields.ENTRIES} entries. An empty one "
     "counts as absent",
     "series": "A string of entries with commas between them",
@@ -32,7 +35,7 @@ TYPES: Mapping[str, str] = {
 }
 """The notation, with what it means."""
 
-_BARE: dict[type, str] = {int: "number", str: "text"}
+_BARE: dict[type, str] = {int: "number", str: "text", Decimal: "number"}
 _TEXTS = {
     rule.reason: name
     for name in ("AN", "A", "ANS", "AS")
@@ -74,6 +77,8 @@ _NOTATIONS: Mapping[type[rules.ValueRule], Callable[[Any], str]] = {
     rules.CodeWordRule: lambda _: "choice",
     rules.CodeRule: lambda rule: "currency" if "currency" in rule.called else "country",
     rules.DayRule: lambda _: "date",
+    rules.IbanRule: lambda _: "IBAN",
+    rules.PaginatorRule: lambda _: "page",
     list_rules.ListRule: lambda rule: f"list of {of_rule(rule.entry)}",
     list_rules.SeriesRule: lambda _: "series",
     list_rules.TextsRule: lambda _: "texts",

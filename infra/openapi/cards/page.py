@@ -66,6 +66,13 @@ def _states() -> Iterator[str]:
     yield tables.card_rules()
     yield "What `changeCardStatus` may change to what; else 4008. E comes by itself, when the month of expiry is over."
     yield tables.card_moves()
+    yield "### External payment address"
+    yield tables.address_rules()
+    yield "### Mandate"
+    yield tables.mandate_rules()
+    yield "### External payment"
+    yield "For payments of another kind it is 4008, and 4004 when they are returned."
+    yield tables.payment_rules()
 
 
 def _lists() -> Iterator[str]:
@@ -145,7 +152,8 @@ def _answer(action: Action) -> Iterator[str]:
         said = {"empty": "is `[]`", "empty object": "is `{}`", "id": "is `[]`, with `id` beside it"}
         yield f"`data` {said[action.shape]}."
         return
-    yield f"`data` is {'a list of objects' if action.shape == 'list' else 'an object'}:"
+    beside = ", with a `paginator` of `total_items_count` beside it" if action.paged else ""
+    yield f"`data` is {'a list of objects' if action.shape == 'list' else 'an object'}{beside}:"
     yield table(("Answer field", "", "Type", "Meaning"), list(_answer_rows(action.answer, "")))
     yield _block(examples.answer(action))
 
@@ -167,6 +175,9 @@ def _need(model: type[Request], name: str) -> str:
 
 def _rule(model: Model, name: str) -> str:
     said, rule = meaning(model, name)[0], rule_in(model.model_fields[name])
+    listed = next((tables.LIST_OF[key] for key in (f"{model.__name__}.{name}", name) if key in tables.LIST_OF), None)
+    if listed is not None:
+        return f"{said}: {_link(listed)}"
     if isinstance(rule, OneOfRule | CodeWordRule) and notation.of_rule(rule) == "choice":
         return f"{said}: {_values(rule)}"
     if isinstance(rule, SeriesRule | TextsRule):
@@ -180,6 +191,11 @@ def _values(rule: OneOfRule | CodeWordRule) -> str:
     if len(rule.meanings) <= _FEW:
         return ", ".join(f"`{value}` {text}" for value, text in rule.meanings.items())
     name = next(name for name, meanings in tables.LISTS.items() if meanings is rule.meanings)
+    return _link(name)
+
+
+def _link(name: str) -> str:
+    """Where a list of values is."""
     return f"see [{name}](#{re.sub('[^a-z0-9-]', '', name.lower().replace(' ', '-'))})"
 
 

@@ -4,26 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
+from chalicelib.cards.external.address_flow import MOST_ADDRESSES
+from chalicelib.cards.external.debits import CUT_OFF_SECONDS
+from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action, Flow
 from chalicelib.cards.protocol.card_blocks import TRACK_NAME
 from chalicelib.cards.protocol.card_fields import LONGEST_BYTES
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.states import MISMATCHES_A_DAY, PIN_TRIES
+from chalicelib.cards.protocol.values import MOST_AMOUNT, MOST_COUNT, MOST_COUNTRIES
 from infra.openapi.cards import conditions
-from infra.openapi.models import module_of
 
-GROUPS: Mapping[str, str] = {
-    "account_messages": "Accounts",
-    "card_messages": "Cards",
-    "holder_messages": "Holders",
-    "simulator_messages": "Simulator",
+_PAYMENTS = "External payments"
+GROUPS: Mapping[Flow, str] = {
+    "accounts": "Accounts",
+    "cards": "Cards",
+    "issuing": "Cards",
+    "reissuing": "Cards",
+    "card_data": "Cards",
+    "acs": "Cards",
+    "holders": "Holders",
+    "addresses": _PAYMENTS,
+    "transfers": _PAYMENTS,
+    "returns": _PAYMENTS,
+    "debits": _PAYMENTS,
+    "fees": "Fees",
+    "limits": "Limits",
+    "simulator": "Simulator",
+    "outside": "Simulator",
 }
-"""The groups of actions, by the module that their requests stand in."""
+"""The groups of actions, by who carries them out."""
 
 _SHOWN = "It is shown as the mode of the credential says; where that is `absent`, the answer is 1103."
 _GROUP_ALLOWED = "The group has to be one that the programme allows (2005)."
 _PIN_RULE = "A PIN has 4 digits, not all the same and no sequence up or down (6002)."
 _CONVERSION = "`auto_conversion` 1 needs a programme that permits it (2005)."
+_METHOD = (
+    "The currency has to be that of the method (5003): 826 for the United Kingdom, 978 for SEPA. There have to be "
+    "exchange rates between it and the account's currency, both ways (5003). An account has at most "
+    f"{MOST_ADDRESSES} addresses (2003)."
+)
+_ORDER = "The entries in the order in which the operator has written them; `total_items_count` is how many there are."
+_WHOLE = "A return is of the whole amount, and there is one at most (4004)."
+_REFUSED = "What the provider refuses is 7001; while it is silent, the answer is 8001."
 
 NOTES: Mapping[str, str] = {
     "createAccount": "Groups that are left out are the programme's first; without a limit group in the programme none "
@@ -70,16 +92,53 @@ NOTES: Mapping[str, str] = {
     "createHolder": "`id` stands beside `data`, which is empty. Without `access_level` the holder's level is 0.",
     "updateHolder": "`id` stands beside `data`, which is empty. A change of the country that the programme forbids is "
     "ignored.",
+    "assignExternalPaymentAddress": f"Always a list, of the one address. {_METHOD} `country_ison` is required when the "
+    "holder has none (2006).",
+    "assignExternalPaymentAddressForSpecialAccount": f"Special accounts are your own, set up by the operator: they "
+    f"have no holder, no limits and no fees. {_METHOD}",
+    "cancelExternalPaymentMandate": "Collections by it that are pending, and later ones, are rejected. Cancelled "
+    "already: 4005.",
+    "changeDDExternalPaymentStatus": "As often as you like before the cut-off (4008 afterwards): the last one counts. "
+    "Without one the direct debit is paid.",
+    "getExternalPaymentAddress": "With its status, and why it was changed last.",
+    "getAccountExternalPaymentAddresses": "Those that your level lets you see.",
+    "changeExternalPaymentAddressStatus": "The same status once more succeeds. B is final.",
+    "transferToExternalPayment": "Pays in the address's currency (5003), by the first scheme that takes the amount "
+    "(2005 when none does). An address of the United Kingdom pays to sort code and account number that belong "
+    f"together, or to a British IBAN, one in SEPA to an IBAN of SEPA (2005). {_REFUSED}",
+    "inboundReturn": f"Sends back a settled payment that came in by any scheme but BACS (4008). {_WHOLE} {_REFUSED}",
+    "directDebitReturn": f"Takes back a direct debit that was paid, in whatever status the account is. {_WHOLE} "
+    f"{_REFUSED}",
+    "directCreditReturn": f"Sends back a settled payment that came in by BACS; others are 4008. {_WHOLE} {_REFUSED}",
+    "createCustomFee": "Without an amount it is the price of the entry of `fee_code`: of those in the wished currency "
+    "and for the country the first, else the first of the code. An entry's percentage is of the linked transaction's "
+    "amount. An unknown code is 2005; not enough funds are 5001.",
+    "getCardFees": _ORDER,
+    "getFeesGroups": "All of yours, or those of a programme (3004).",
+    "getLimits": f"{_ORDER} Without a limit group there are none.",
+    "getLimitsGroups": "All of this type, or those of a programme (3004).",
+    "getLimitsStatus": f"{_ORDER} Where an entry sets no bound, what is left is the largest number: {MOST_COUNT}, "
+    f"{MOST_AMOUNT} and {MOST_COUNTRIES}.",
     "simulateAuthentication": "`outcome` is `frictionless` when a rule of the card lets the payment pass, `rejected` "
     "when the card is not active, else `challenge`: then there is a request that `authenticationConfirm` answers. "
     "Nothing is sent to anybody: the answer has the value that the cardholder would get.",
     "simulateAuthorization": f"A decline is a success, with another `response_code` than 00. After {PIN_TRIES} wrong "
     "PINs in a row the PIN is blocked (75).",
+    "simulateInboundPayment": "The scheme has to be one of the address's method (2005), the currency the address's "
+    "(5003). Where address, account or limits are in the way the payment is bounced: a success, with `state` J.",
+    "simulateMandate": "The address has to be active (4008).",
+    "simulateDirectDebit": f"A collection that is announced waits {CUT_OFF_SECONDS // 3600} hours for its cut-off; by "
+    "a mandate that is cancelled it is rejected at once. At the cut-off it is paid, if it may be and funds and limits "
+    "suffice, or rejected: both are successes.",
+    "simulateOutboundResult": "A pending payment is settled or rejected, a settled one returned. The same result once "
+    "more changes nothing and succeeds; another one is 4008, of a returned payment 4004.",
 }
 
 FURTHER: Mapping[str, str] = {
     "track_names": "`track_data_first_name` and `track_data_last_name` have at most "
     f"{TRACK_NAME} characters together (2003).",
+    "_one_destination": "`destination_iban` must not be given with `destination_sort_code` (2007).",
+    "some_amount": "`amount` is more than 0 (2005).",
     "_owners": "`account_owner_id` has as many entries as `account_id` (2003).",
     "_password_length": f"`acs_password` has at most {LONGEST_BYTES} bytes in UTF-8 (2003).",
 }
@@ -88,13 +147,13 @@ FURTHER: Mapping[str, str] = {
 
 def group(action: Action) -> str:
     """The group that an action belongs to. Raises: LookupError."""
-    return GROUPS[module_of(action.request)]
+    return GROUPS[action.flow]
 
 
 def grouped() -> Mapping[str, list[Action]]:
     """All actions by their groups, in the order of the table."""
     every = [*ACTIONS.values(), *SIMULATED.values()]
-    return {name: [action for action in every if group(action) == name] for name in GROUPS.values()}
+    return {name: [action for action in every if group(action) == name] for name in dict.fromkeys(GROUPS.values())}
 
 
 def rules(action: Action) -> list[str]:

@@ -5,6 +5,7 @@ Requests say what is taken (numbers also as digits, null as good as absent), ans
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, Literal, get_args
 
 from pydantic.fields import FieldInfo
@@ -24,7 +25,7 @@ Json = dict[str, Any]
 Way = Literal["taken", "answered"]
 
 _SELF_EVIDENT = ("A whole number, also as a string of digits", "Printable text")
-_PLAIN: dict[type, str] = {int: "integer", str: "string"}
+_PLAIN: dict[type, str] = {int: "integer", str: "string", Decimal: "number"}
 _LONGEST_INLINE = 6
 """Lists of values that are longer stand among the components by themselves."""
 ENVELOPE: Json = {
@@ -65,6 +66,16 @@ _DUPLICATED: Json = {
     "enum": [0, 1],
     "description": "1: this is the answer to an earlier request with the same `request_reference_id`",
     "examples": [0],
+}
+_PAGINATOR: Json = {
+    "type": "object",
+    "description": "What the page is of",
+    "properties": {
+        "total_items_count": {"type": "integer", "minimum": 0, "description": "How many entries there are in all"}
+    },
+    "required": ["total_items_count"],
+    "additionalProperties": True,
+    "examples": [{"total_items_count": 1}],
 }
 
 
@@ -127,6 +138,8 @@ class Schemas:
             "duplicated": _DUPLICATED,
             "data": self._data(action),
         }
+        if action.paged:
+            properties |= {"paginator": _PAGINATOR}
         if action.shape == "id":
             properties |= {"id": {**_rule_schema(fields.rule_of(fields.Id), "answered"), "description": "The holder"}}
         schema = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chalicelib.cards.protocol import states, values
+from chalicelib.cards.protocol import payment_states, schemes, states, values
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED
 from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
 from chalicelib.cards.protocol.status_codes import Status
@@ -21,6 +21,20 @@ LISTS: Mapping[str, Mapping[Any, str]] = {
     "Kept or new": values.KEPT_OR_NEW,
     "Holder types": values.HOLDER_TYPES,
     "Limit types": values.LIMIT_TYPES,
+    "Limit durations": values.DURATIONS,
+    "Limit classes": values.LIMIT_CLASSES,
+    "Region types": values.REGION_TYPES,
+    "Payment methods": schemes.METHODS,
+    "Schemes": schemes.SCHEME_NAMES,
+    "Kinds of address": values.EPM_TYPES,
+    "Address statuses": payment_states.ADDRESS_STATES,
+    "Assignment states": values.ASSIGNMENT_STATES,
+    "Account types": values.ACCOUNT_TYPES,
+    "Payment states": payment_states.PAYMENT_STATES,
+    "Results of payments": payment_states.RESULT_MEANINGS,
+    "Mandate states": payment_states.MANDATE_STATES,
+    "Direct debit reasons": values.DIRECT_DEBIT_REASONS,
+    "Numbered direct debit reasons": values.NUMBERED_DEBIT_REASONS,
     "Answers of a cardholder": values.CONFIRMATIONS,
     "Transaction types": values.TRANSACTION_TYPES,
     "Entry modes": values.ENTRY_MODES,
@@ -28,6 +42,23 @@ LISTS: Mapping[str, Mapping[Any, str]] = {
     "Response codes": values.RESPONSE_CODES,
 }
 """The value lists. Fields that take some of a list's values only say so by themselves."""
+LIST_OF: Mapping[str, str] = {
+    "duration": "Limit durations",
+    "limits_tx_type_id": "Limit classes",
+    "region_type_id": "Region types",
+    "transaction_type_id": "Transaction types",
+    "entry_mode_type_id": "Entry modes",
+    "FeeEntryRecord.transaction_type": "Transaction types",
+    "FeeEntryRecord.entry_mode_type": "Entry modes",
+}
+"""Of fields that also have a value for any, the list of all others; by the field, and its model if others differ."""
+KINDS: Mapping[payment_states.PaymentKind, str] = {
+    "in": "payment in",
+    "out": "payment out",
+    "debit": "direct debit",
+    "return": "return",
+}
+"""What the kinds of payments are called."""
 
 _YES = "yes"
 
@@ -54,6 +85,7 @@ def fields_with(name: str) -> list[str]:
                 rule = rule_in(info)
                 if isinstance(rule, OneOfRule | CodeWordRule) and rule.meanings is LISTS[name]:
                     found.append(field)
+    found += [field for field, listed in LIST_OF.items() if listed == name and "." not in field]
     return sorted(dict.fromkeys(found))
 
 
@@ -65,6 +97,27 @@ def account_rules() -> str:
 def card_rules() -> str:
     """What each action makes of each card status."""
     return _rules(states.CARD_RULES, states.CARD_STATES)
+
+
+def address_rules() -> str:
+    """What each action makes of each status of an external payment address."""
+    return _rules(payment_states.ADDRESS_RULES, payment_states.ADDRESS_STATES)
+
+
+def mandate_rules() -> str:
+    """What each action makes of each state of a mandate."""
+    return _rules(payment_states.MANDATE_RULES, payment_states.MANDATE_STATES)
+
+
+def payment_rules() -> str:
+    """What each action makes of each state of the one kind of payment that it is for."""
+    columns = [f"`{state}`" for state in payment_states.PAYMENT_STATES]
+    rows = []
+    for action, rule in payment_states.PAYMENT_RULES.items():
+        kind = next(kind for (kind, _), status in rule.items() if status is None)
+        passes = [_passes(rule[kind, state]) for state in payment_states.PAYMENT_STATES]
+        rows.append((f"`{action}`", KINDS[kind], *passes))
+    return table(("Action", "Of a", *columns), rows)
 
 
 def _rules(rules: Mapping[str, states.Rule], every: Iterable[str]) -> str:

@@ -73,7 +73,7 @@ def test_an_address_is_kept_whole_in_the_table_of_external_payments(room: World)
 
     item = room.hub.store.get(table, key)
 
-    assert table == "external_payments"
+    assert table == "external-payments"
     assert item
     assert ExternalAddress.from_item(item) == made
 

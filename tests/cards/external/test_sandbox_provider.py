@@ -130,7 +130,7 @@ def test_an_order_that_comes_twice_is_carried_out_once_and_answered_alike(room: 
 
     assert elsewhere.submit(sent) == first
     assert elsewhere.submit(replace(sent, schemes=("SCT",))) == first
-    rows = room.hub.store.rows("external_payments", ("owner", f"provider#{sent.payment_id}"))
+    rows = room.hub.store.rows("external-payments", ("owner", f"provider#{sent.payment_id}"))
     assert [row["part"] for row in rows] == ["order"]
 
 

@@ -1,0 +1,87 @@
+"""Payments and returns that the provider is asked to carry out, and what follows from its receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chalicelib.cards.external.booking import Booking
+from chalicelib.cards.external.parties import Party, Place
+from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.provider import BankAccount, Order, Provider, Receipt
+from chalicelib.cards.external.shown import payment_shown, refused_by_provider
+from chalicelib.cards.external.waiting import ANSWERED, Moment
+from chalicelib.cards.programmes import Programmes
+from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED
+from chalicelib.foundation.store import Operation, Store
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentOrders:
+    """What payments ask the provider for; each is submitted once."""
+
+    store: Store
+    programmes: Programmes
+    provider: Provider
+    booking: Booking
+
+    def ask(self, payment: ExternalPayment, /) -> Receipt:
+        return self.provider.submit(_order(payment))
+
+    def ask_again(self, payment: ExternalPayment, /) -> Receipt:
+        """What the provider has not seen is submitted, unless it was reported to be over meanwhile."""
+        known = self.provider.find(payment.id)
+        if known is not None or not payment.is_pending:
+            return known or Receipt(accepted=False)
+        return self.ask(payment)
+
+    def outcome(
+        self, payment: ExternalPayment, receipt: Receipt, moment: Moment, /
+    ) -> tuple[Sequence[Operation], ExternalPayment]:
+        known: dict[str, Any] = {"provider_reference": receipt.reference, "scheme": receipt.scheme or payment.scheme}
+        was_reported = not payment.is_pending  # settled or rejected, before the answer came
+        if was_reported or (payment.payment == "out" and receipt.accepted):
+            members = known | ANSWERED
+            after = replace(payment, version=payment.version + 1, **members)
+            return [payment.changing(moment.write_id, **members)], after
+        party, original = self._concerned(payment)
+        if receipt.accepted:
+            change = self.booking.settle(payment, party, moment, **known, **ANSWERED)
+            of_original: dict[str, Any] = {"state": RETURNED}
+        else:
+            change = self.booking.reject(payment, party, moment, reason=receipt.reason, **ANSWERED)
+            of_original = {"returned_by": None}
+        with_original = [original.changing(moment.write_id, **of_original)] if original else []
+        return [*change.operations, *with_original], change.payment
+
+    def told(self, payment: ExternalPayment, /) -> Any:
+        if payment.state == REJECTED:
+            raise refused_by_provider(payment.reason)
+        return payment_shown(payment)
+
+    def _concerned(self, payment: ExternalPayment) -> tuple[Party, ExternalPayment | None]:
+        """The party of a payment, and the payment that it sends back, if it does."""
+        place = Place.of(payment)
+        others = [ExternalPayment.key(payment.returns)] if payment.returns is not None else []
+        items = self.store.batch_get([*others, *place.keys])
+        original = ExternalPayment.from_item(items[0]) if others and items[0] else None
+        return place.party(self.programmes.catalogue(payment.manager_id), items[len(others) :]), original
+
+
+def _order(payment: ExternalPayment) -> Order:
+    """What the provider is asked for; what was collected is claimed back from whoever has collected it."""
+    to = payment.destination or {}
+    numbers = (to.get(name) for name in ("account_number", "sort_code", "iban", "bic"))
+    return Order(
+        payment_id=payment.id,
+        kind=payment.order,
+        method=payment.method,
+        currency=payment.instructed_currency,
+        amount=payment.instructed_amount,
+        schemes=tuple(payment.schemes or ()),
+        destination=BankAccount(to.get("account_name", ""), *numbers),
+        reference=payment.reference,
+        original_reference=payment.original_reference,
+        reason=payment.reason,
+    )

@@ -1,0 +1,183 @@
+"""Commands for the ledger: proving that it holds, and reading the rows of an account."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from chalicelib.cards.accounts import Account
+from chalicelib.cards.external.special_accounts import SpecialAccount, special_account_key
+from chalicelib.cards.money.ledger import Entry, entries_of
+from chalicelib.cards.money.proof import BALANCES, Broken, Fold, moment, money, number_of, spoken
+from chalicelib.cards.record import Key
+from chalicelib.foundation.store import Item
+from infra.admin import connection, proving
+from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
+from infra.admin.proving import Proven
+
+group = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="The ledger of the card API: prove that it holds, read its rows."
+)
+
+_LONGEST_LIST = 10_000
+_LATEST = 20
+_COUNTED = ("accounts", "special_accounts", "rows", "transactions")
+_COLUMNS = ("row", "at", "cause", "payment", "entries", *BALANCES)
+
+
+@group.command("verify")
+@reporting
+def verify(
+    account: Annotated[
+        int | None, typer.Option(metavar="ID", min=1, help="Only this account.", show_default=False)
+    ] = None,
+    special: Annotated[
+        str | None, typer.Option(metavar="MANAGER.ID", help="Only this special account.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> Report:
+    """Prove that every account is the sum of its rows in the ledger, and print what stands in the other books.
+
+    For each account: its rows have no gap, are in the order of time, and their entries sum to zero in each currency;
+    the balances after each row, and the account's own, are the sums; its transactions are those of its rows, and each
+    is found by its id; what it holds is what its pending payments hold; and a movement of two accounts is the same in
+    both. The first thing that does not fit is said, and the exit code is 1. The service may run meanwhile.
+
+    \b
+    Examples:
+      python -m infra.admin ledger verify
+      python -m infra.admin ledger verify --account 17 --json
+    """
+    if account is not None and special is not None:
+        raise Refused("give an account or a special account, not both")
+    if special is not None and "." not in special:
+        raise Refused("a special account is named by its programme manager and its own id: MANAGER.ID")
+    named = special if account is None else str(account)
+    key = _key(named) if named is not None else None
+    store = connection.connect().store
+    try:
+        if key is None:
+            return _whole(proving.prove(store))
+        fold = proving.prove_one(store, key)
+    except Broken as broken:
+        found = {"account": broken.owner, "row": broken.row, "problem": broken.problem}
+        return Report({"good": False, "broken": found}, f"The ledger is broken.\n{broken}", good=False)
+    if fold is None:
+        raise _unknown(key)
+    return _one(fold)
+
+
+@group.command("show")
+@reporting
+def show(
+    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="An id, or MANAGER.ID of a special account.")],
+    limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many rows at most.")] = _LATEST,
+    as_json: AsJson = False,
+) -> Report:
+    """Show the rows of an account, the latest first: when, why, the entries, and the balances afterwards.
+
+    The account's own books are settled, held and reserved; the others are on the other side. With --json amounts are
+    in minor units.
+
+    \b
+    Examples:
+      python -m infra.admin ledger show 17
+      python -m infra.admin ledger show 1.801 --limit 100
+    """
+    store = connection.connect().store
+    key = _key(account)
+    item = store.get(*key)
+    if item is None:
+        raise _unknown(key)
+    return _shown(item, list(islice(proving.latest_first(store, item["owner"]), limit)))
+
+
+def _key(account: str) -> Key:
+    """Where an account is that an operator names. Raises: Refused."""
+    numbers = re.fullmatch(r"([0-9]{1,10})(?:\.([0-9]{1,10}))?", account)
+    if numbers is None:
+        raise Refused(f"{account!r} is no account: give an id, or MANAGER.ID for a special account")
+    first, second = numbers.groups()
+    return Account.key(int(first)) if second is None else special_account_key(int(first), int(second))
+
+
+def _unknown(key: Key) -> Refused:
+    return Refused(f"there is no {spoken(key[1]['owner'])}")
+
+
+def _whole(proven: Proven) -> Report:
+    books = sorted(proven.books.items())
+    data = {
+        "good": True,
+        "accounts": proven.accounts[Account.kind],
+        "special_accounts": proven.accounts[SpecialAccount.kind],
+        "rows": proven.rows,
+        "transactions": proven.transactions,
+        "not_compared": proven.left_out,
+        "books": [{"book": name, "currency": currency, "amount": amount} for (name, currency), amount in books],
+    }
+    counted = (f"{name.replace('_', ' ')} {data[name]}" for name in _COUNTED)
+    parts = [f"The ledger holds: {', '.join(counted)}."]
+    if proven.left_out:
+        parts.append(f"Movements of several accounts that were too many to be compared: {proven.left_out}.")
+    if spelt := [_spelt(*place, amount) for place, amount in books if amount]:
+        parts.append(table(spelt, ("book", "amount")))
+    return Report(data, "\n\n".join(parts))
+
+
+def _spelt(name: str, currency: int, amount: int) -> dict[str, str]:
+    kind, _, balance = name.rpartition(":")
+    return {"book": f"{balance}, {kind.replace('_', ' ')}s" if kind else name, "amount": money(amount, currency)}
+
+
+def _one(fold: Fold) -> Report:
+    balances = {str(name): amount for name, amount in fold.balances.items()}
+    data = {"account": fold.owner, "currency": fold.currency, "rows": fold.rows, "transactions": fold.transactions}
+    text = listing({name: money(amount, fold.currency) for name, amount in balances.items()})
+    said = f"The ledger of {spoken(fold.owner)} holds: rows {fold.rows}, transactions {fold.transactions}."
+    return Report({"good": True, **data, **balances}, f"{said}\n\n{text}")
+
+
+def _shown(account: Item, rows: list[Item]) -> Report:
+    owner, currency = account["owner"], account["currency"]
+    data = {
+        "account": owner,
+        "currency": currency,
+        "movements": account["movements"],
+        **{str(name): account[name] for name in BALANCES},
+        "rows": [_row(row) for row in rows],
+    }
+    balances = ", ".join(f"{name} {money(account[name], currency)}" for name in BALANCES)
+    said = f"{spoken(owner).capitalize()}: {balances}; rows {account['movements']}"
+    if not rows:
+        return Report(data, said)
+    return Report(data, f"{said}\n\n{table([_readable(owner, currency, row) for row in rows], _COLUMNS)}")
+
+
+def _row(row: Item) -> dict[str, Any]:
+    return {
+        "row": number_of(row),
+        "at": moment(row["at"]),
+        "cause": row["cause"],
+        "payment": row.get("epm_transaction_id"),
+        "entries": [
+            {"book": entry.book, "currency": entry.currency, "amount": entry.amount} for entry in _entries(row)
+        ],
+        **{str(name): row[name] for name in BALANCES},
+    }
+
+
+def _readable(owner: str, currency: int, row: Item) -> dict[str, Any]:
+    entries = [
+        f"{entry.book.removeprefix(f'{owner}:')} {money(entry.amount, entry.currency)}" for entry in _entries(row)
+    ]
+    balances = {str(name): money(row[name], currency) for name in BALANCES}
+    return _row(row) | {"entries": "; ".join(entries)} | balances
+
+
+def _entries(row: Item) -> list[Entry]:
+    """The entries, with the account's own books first."""
+    return sorted(entries_of(row), key=lambda entry: (not entry.book.startswith(f"{row['owner']}:"), entry.book))

@@ -1,0 +1,12 @@
+"""What the card API's examples are made of: who, what and when."""
+
+from __future__ import annotations
+
+HOLDER_ID, ACCOUNT_ID, CARD_ID = 100000017, 100000025, 100000033
+ADDRESS_ID, PAYMENT_ID, MANDATE_ID, TRANSACTION_ID = 100000082, 100000090, 100000108, 100000116
+EURO, GERMANY = 978, 276
+MOMENT = 1795253400
+"""2026-11-21T09:30:00+00:00"""
+MIDNIGHT = 1795305600
+"""The end of that day."""
+LATER = MOMENT + 24 * 3600

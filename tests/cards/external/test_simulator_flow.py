@@ -1,0 +1,154 @@
+"""What comes from outside: payments in, and what the simulator takes of them and of results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cards.ledgers import entries, movements, payment, prove, transactions
+from tests.cards.scenes import EUR, GBP, SEPA, UK, Scene
+from tests.cards.tariff import IN_A_WEEK, YEN, with_tariff
+
+IN = "simulateInboundPayment"
+DAY = 24 * 3600
+
+
+@pytest.fixture(scope="module")
+def tariff(stage: Scene) -> Scene:
+    return with_tariff(stage)
+
+
+def members(address: Any, amount: int = 100, **others: Any) -> dict[str, Any]:
+    least = {"epm_address_id": address["id"], "amount": amount, "currency_ison": address["currency_ison"]}
+    return least | {"scheme": "FPS" if address["epm_method_id"] == UK else "SCT", "sender_name": "Bob"} | others
+
+
+def test_a_payment_in_is_booked_at_once(stage: Scene) -> None:
+    address = stage.address()
+
+    told = stage.data(IN, **members(address, 2500, reference="Salary"))
+
+    assert told == {
+        "epm_transaction_id": told["epm_transaction_id"],
+        "transaction_id": told["transaction_id"],
+        "state": "S",
+        "available_balance": 2500,
+        "settled_balance": 2500,
+    }
+    [row] = transactions(stage, address["account_id"])
+    assert (row["id"], row["transaction_type"], row["direction"]) == (told["transaction_id"], 60, "credit")
+    assert (row["amount"], row["reference"]) == (2500, "Salary")
+    [movement] = movements(stage, address["account_id"])
+    assert entries(movement) == {("settled", GBP): 2500, ("external", GBP): -2500}
+
+
+@pytest.mark.parametrize(
+    ("account", "address", "final"),
+    [("A", "A", "S"), ("R", "A", "S"), ("S", "A", "J"), ("C", "A", "J"), ("A", "S", "J"), ("A", "B", "J")],
+)
+def test_what_nobody_takes_is_bounced_and_nothing_moves(stage: Scene, account: str, address: str, final: str) -> None:
+    target = stage.address()
+    stage.data("changeAccountStatus", account_id=target["account_id"], account_status=account)
+    stage.data("changeExternalPaymentAddressStatus", epm_address_id=target["id"], status=address)
+
+    told = stage.data(IN, **members(target, 2500))
+
+    assert (told["state"], "transaction_id" in told) == (final, final == "S")
+    assert len(movements(stage, target["account_id"])) == (1 if final == "S" else 0)
+    assert stage.balances(target["account_id"])[0] == told["available_balance"] == (2500 if final == "S" else 0)
+    if final == "J":
+        assert payment(stage, told["epm_transaction_id"]).reason
+        assert stage.do("inboundReturn", epm_transaction_id=told["epm_transaction_id"]).status_code == 4008
+
+
+@pytest.mark.parametrize(
+    ("method", "scheme", "code"),
+    [
+        (UK, "FPS", None),
+        (UK, "bacs", None),
+        (UK, "CHAPS", None),
+        (UK, "SCT", 2005),
+        (SEPA, "SCTINST", None),
+        (SEPA, "SCT", None),
+        (SEPA, "FPS", 2005),
+        (SEPA, "WIRE", 2005),
+    ],
+)
+def test_a_payment_comes_by_a_scheme_of_the_addresss_method(
+    stage: Scene, method: int, scheme: str, code: int | None
+) -> None:
+    assert stage.sim(IN, **members(stage.address(method=method), scheme=scheme)).status_code == code
+
+
+def test_a_payment_in_is_of_something_in_the_addresss_currency(stage: Scene) -> None:
+    address = stage.address()
+
+    assert stage.sim(IN, **members(address, currency_ison=EUR)).status_code == 5003
+    assert stage.sim(IN, **members(address, 0)).status_code == 2005
+    assert stage.sim(IN, **members(address, 1)).status == "success"
+
+
+@pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3010)])
+def test_an_address_takes_payments_for_who_has_its_level(stage: Scene, level: int, code: int | None) -> None:
+    address = stage.address(stage.account(access_level=500, currency_ison=GBP))
+
+    assert stage.of_caller("other").sim(IN, **members(address)).status_code == 3010
+    assert stage.sim(IN, **members(address), access_level=level).status_code == code
+
+
+def test_a_repeat_of_a_payment_in_is_booked_once(stage: Scene) -> None:
+    address, reference = stage.address(), stage.reference()
+
+    first, again = (stage.sim(IN, **members(address), request_reference_id=reference) for _ in range(2))
+
+    assert (again.duplicated, again.data, stage.balances(address["account_id"])[0]) == (1, first.data, 100)
+
+
+def test_what_is_over_a_limit_of_money_in_is_bounced(tariff: Scene) -> None:
+    address = tariff.address(tariff.account(currency_ison=GBP, limit_group_id=IN_A_WEEK))
+
+    assert [tariff.inbound(address, amount)["state"] for amount in (1001, 900, 101, 100, 1)] == list("JSJSJ")
+    tariff.clock.advance(7 * DAY)
+    assert [tariff.inbound(address, amount)["state"] for amount in (1000, 1)] == list("SJ")
+
+
+def test_what_is_too_little_for_the_accounts_currency_is_booked_as_nothing(tariff: Scene) -> None:
+    account = tariff.account(currency_ison=GBP)
+    yen = tariff.account(currency_ison=YEN)
+
+    assert tariff.inbound(tariff.address(account, SEPA), 1)["settled_balance"] == 1  # 0.78 pence
+    assert tariff.inbound(tariff.address(yen, SEPA), 1)["settled_balance"] == 2  # 1.56 yen
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({}, 2006),
+        ({"epm_mandate_id": 1}, 2006),
+        ({"epm_mandate_id": 1, "amount": 0}, 2005),
+        ({"epm_mandate_id": 1, "epm_transaction_id": 1, "amount": 1}, 2007),
+        ({"epm_transaction_id": 1, "amount": 1}, 2007),
+        ({"epm_mandate_id": 999_999_999, "amount": 1}, 3011),
+        ({"epm_transaction_id": 999_999_999}, 3011),
+    ],
+)
+def test_a_direct_debit_is_announced_or_its_cut_off_passes(stage: Scene, given: dict[str, int], code: int) -> None:
+    assert stage.sim("simulateDirectDebit", **given).status_code == code
+
+
+def test_a_result_is_one_of_a_payment_out(stage: Scene) -> None:
+    address = stage.funded(1000)
+    came = stage.inbound(address, 100)["epm_transaction_id"]
+    debit = stage.debit(stage.mandate(address), 100)["epm_transaction_id"]
+    result = {"result": "settled"}
+
+    assert stage.sim("simulateOutboundResult", epm_transaction_id=came, **result).status_code == 4008
+    assert stage.sim("simulateOutboundResult", epm_transaction_id=debit, **result).status_code == 4008
+    assert stage.sim("simulateOutboundResult", epm_transaction_id=999_999_999, **result).status_code == 3011
+    assert stage.sim("simulateOutboundResult", epm_transaction_id=came, result="lost").status_code == 2003
+    assert stage.sim("simulateOutboundResult", epm_transaction_id=came, result="vanished").status_code == 2005
+
+
+def test_after_all_that_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
+    prove(stage)

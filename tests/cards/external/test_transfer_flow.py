@@ -1,0 +1,323 @@
+"""Payments out: what they hold and are booked as, by which scheme they go, and payments that stay in the house."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cards.ledgers import entries, movements, payment, prove, transactions
+from tests.cards.scenes import (
+    EUR,
+    GBP,
+    LEFT_OUT,
+    OUTSIDE,
+    SEPA,
+    UK,
+    Scene,
+)
+from tests.cards.tariff import with_tariff
+
+TRANSFER, CHANGE = "transferToExternalPayment", "changeExternalPaymentAddressStatus"
+BARCLAYS, RIGHT, WRONG = "202959", "63748472", "63748473"
+"""A sort code that account numbers are checked by, with one that passes and one that does not."""
+
+
+@pytest.fixture(scope="module")
+def tariff(stage: Scene) -> Scene:
+    return with_tariff(stage)
+
+
+@pytest.fixture(scope="module")
+def rich(tariff: Scene) -> dict[int, Any]:
+    """An address by each method with much money and no limits."""
+    return {UK: tariff.funded(900_000_000), SEPA: tariff.funded(900_000_000, EUR)}
+
+
+# -- hold, then a result
+
+
+def test_a_payment_is_held_until_it_is_settled(stage: Scene) -> None:
+    address = stage.funded(10_000)
+    account = address["account_id"]
+
+    answer = stage.transfer(address, 2500, reference_number="INV 7", description="Rent", note="thanks")
+
+    number = answer.data["id"]
+    own = {name: address[name] for name in ("id", "account_number", "account_name", "iban", "sort_code")}
+    assert answer.data == {
+        "id": number,
+        "external_transaction_reference": 9_000_000_000 + number,
+        "settlement_amount": 2500,
+        "settlement_currency": GBP,
+        "instructed_amount": 2500,
+        "instructed_currency": GBP,
+        "source_bank_account_address": [own | {"bic": ""}],
+        "destination_bank_account_address": [{"account_name": "Alice", "iban": OUTSIDE[UK]}],
+        "created_at": str(stage.clock.time()),
+    }
+    assert stage.balances(account) == (7500, 10_000, 0)
+    assert [row["transaction_type"] for row in transactions(stage, account)] == [60]
+    told = stage.result(number, "settled")
+    assert (told["state"], told["available_balance"], told["settled_balance"]) == ("S", 7500, 7500)
+    [row] = [row for row in transactions(stage, account) if row["id"] == told["transaction_id"]]
+    assert (row["transaction_type"], row["direction"], row["amount"], row["holder_amount"]) == (61, "debit", 2500, 2500)
+    assert (row["description"], row["reference"], row["epm_transaction_id"]) == ("Rent", "INV 7", number)
+
+
+@pytest.mark.parametrize(("result", "final", "left"), [("settled", "S", 7500), ("rejected", "J", 10_000)])
+def test_a_hold_is_released_once_however_often_the_result_is_told(
+    stage: Scene, result: str, final: str, left: int
+) -> None:
+    address = stage.funded(10_000)
+    number = stage.paid(address, 2500)
+
+    first, again = stage.result(number, result), stage.result(number, result)
+
+    assert first == again
+    assert (again["state"], stage.balances(address["account_id"])) == (final, (left, left, 0))
+    held = [entries(row).get(("held", GBP)) for row in movements(stage, address["account_id"])]
+    assert held == [None, 2500, -2500]
+
+
+def test_a_rejected_payment_shows_no_transaction(stage: Scene) -> None:
+    address = stage.funded(10_000)
+
+    told = stage.result(stage.paid(address, 2500), "rejected", reason="AC04")
+
+    assert "transaction_id" not in told
+    assert [row["transaction_type"] for row in transactions(stage, address["account_id"])] == [60]
+
+
+def test_a_returned_payment_comes_back_once(stage: Scene) -> None:
+    address = stage.funded(10_000)
+    number = stage.paid(address, 2500)
+    settled = stage.result(number, "settled")
+
+    returned, again = stage.result(number, "returned"), stage.result(number, "returned")
+
+    assert returned == again
+    assert returned["transaction_id"] != settled["transaction_id"]
+    assert (returned["state"], returned["available_balance"], returned["settled_balance"]) == ("R", 10_000, 10_000)
+    out, back = transactions(stage, address["account_id"])[1:]
+    assert (back["id"], back["transaction_type"], back["direction"]) == (returned["transaction_id"], 63, "credit")
+    assert out["trans_link"] == back["trans_link"]
+
+
+@pytest.mark.parametrize(
+    ("told", "then", "code"),
+    [
+        ([], "returned", 4008),
+        (["settled"], "rejected", 4008),
+        (["rejected"], "settled", 4008),
+        (["rejected"], "returned", 4008),
+        (["settled", "returned"], "settled", 4004),
+        (["settled", "returned"], "rejected", 4004),
+    ],
+)
+def test_a_result_that_contradicts_what_was_told_changes_nothing(
+    stage: Scene, told: list[str], then: str, code: int
+) -> None:
+    address = stage.funded(10_000)
+    number = stage.paid(address, 2500)
+    for result in told:
+        stage.result(number, result)
+    before = stage.balances(address["account_id"])
+
+    answer = stage.sim("simulateOutboundResult", epm_transaction_id=number, result=then)
+
+    assert (answer.status_code, stage.balances(address["account_id"])) == (code, before)
+
+
+def test_results_come_whatever_the_accounts_status(stage: Scene) -> None:
+    address = stage.funded(10_000)
+    settled, rejected = stage.paid(address, 2500), stage.paid(address, 500)
+    stage.data("changeAccountStatus", account_id=address["account_id"], account_status="S")
+    stage.data(CHANGE, epm_address_id=address["id"], status="B")
+
+    assert stage.result(settled, "settled")["state"] == "S"
+    assert stage.result(rejected, "rejected")["state"] == "J"
+    assert stage.result(settled, "returned")["available_balance"] == 10_000
+
+
+def test_an_account_with_a_payment_on_its_way_is_not_closed(stage: Scene) -> None:
+    address = stage.funded(2500)
+    number = stage.paid(address, 2500)
+    close = {"account_id": address["account_id"], "account_status": "C"}
+
+    assert stage.do("changeAccountStatus", **close).status_code == 4008
+    stage.result(number, "settled")
+    assert stage.do("changeAccountStatus", **close).status == "success"
+
+
+# -- funds
+
+
+@pytest.mark.parametrize(("amount", "code"), [(10_000, None), (10_001, 5001)])
+def test_all_that_is_available_may_go_and_no_more(stage: Scene, amount: int, code: int | None) -> None:
+    address = stage.funded(10_000)
+
+    answer = stage.transfer(address, amount)
+
+    assert answer.status_code == code
+    assert stage.balances(address["account_id"])[0] == (0 if code is None else 10_000)
+
+
+def test_what_is_held_is_not_available_to_another_payment(stage: Scene) -> None:
+    address = stage.funded(10_000)
+    first = stage.paid(address, 6000)
+
+    assert stage.transfer(address, 4001).status_code == 5001
+    assert stage.transfer(address, 4000).status == "success"
+    stage.result(first, "rejected")
+    assert stage.transfer(address, 6001).status_code == 5001
+    assert stage.transfer(address, 6000).status == "success"
+
+
+def test_the_amount_is_something(stage: Scene) -> None:
+    assert stage.transfer(stage.funded(100), 0).status_code == 2005
+
+
+# -- who may pay
+
+
+@pytest.mark.parametrize(("status", "code"), [("A", None), ("R", 4003), ("S", 4003)])
+def test_only_an_active_account_pays(stage: Scene, status: str, code: int | None) -> None:
+    address = stage.funded(10_000)
+    stage.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
+
+    assert stage.transfer(address, 100).status_code == code
+
+
+@pytest.mark.parametrize(("status", "code"), [("A", None), ("S", 4008), ("B", 4008)])
+def test_only_an_active_address_pays(stage: Scene, status: str, code: int | None) -> None:
+    address = stage.funded(10_000)
+    stage.data(CHANGE, epm_address_id=address["id"], status=status)
+
+    assert stage.transfer(address, 100).status_code == code
+
+
+def test_an_address_pays_in_its_currency_only(stage: Scene) -> None:
+    address = stage.funded(10_000)
+
+    assert stage.transfer(address, 100, currency_ison=EUR).status_code == 5003
+
+
+@pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3010)])
+def test_an_address_pays_for_who_has_its_level(stage: Scene, level: int, code: int | None) -> None:
+    address = stage.funded(10_000, access_level=500)
+
+    answer = stage.transfer(address, 100, access_level=level)
+
+    assert answer.status_code == code
+    if code is None:
+        result = {"epm_transaction_id": answer.data["id"], "result": "settled"}
+        assert stage.sim("simulateOutboundResult", **result, access_level=499).status_code == 3011
+        assert stage.of_caller("other").sim("simulateOutboundResult", **result).status_code == 3011
+        assert stage.sim("simulateOutboundResult", **result, access_level=500).status == "success"
+
+
+# -- where to, and how
+
+
+@pytest.mark.parametrize(
+    ("destination", "code"),
+    [
+        ({}, 2006),
+        ({"destination_sort_code": "040004"}, 2006),
+        ({"destination_account_number": "12345678"}, 2006),
+        ({"destination_sort_code": "040004", "destination_account_number": "12345678"}, None),
+        ({"destination_sort_code": BARCLAYS, "destination_account_number": RIGHT}, None),
+        ({"destination_sort_code": BARCLAYS, "destination_account_number": WRONG}, 2005),
+        ({"destination_iban": OUTSIDE[UK]}, None),
+        ({"destination_iban": "GB28NWBK60161331926819"}, 2005),
+        ({"destination_iban": OUTSIDE[SEPA]}, 2005),
+        ({"destination_iban": OUTSIDE[UK], "destination_sort_code": "040004"}, 2006),
+        (
+            {"destination_iban": OUTSIDE[UK], "destination_sort_code": "040004"}
+            | {"destination_account_number": "12345678"},
+            2007,
+        ),
+    ],
+)
+def test_an_address_in_the_uk_pays_to_a_sort_code_and_account_number_or_a_british_iban(
+    tariff: Scene, rich: dict[int, Any], destination: dict[str, str], code: int | None
+) -> None:
+    members = {"destination_iban": LEFT_OUT} | destination
+
+    assert tariff.transfer(rich[UK], 100, **members).status_code == code
+
+
+@pytest.mark.parametrize(
+    ("destination", "code"),
+    [
+        ({"destination_iban": OUTSIDE[SEPA]}, None),
+        ({"destination_iban": "de89370400440532013000"}, None),
+        ({"destination_iban": OUTSIDE[UK]}, None),
+        ({"destination_iban": "BR1800360305000010009795493C1"}, 2005),
+        ({"destination_sort_code": "040004", "destination_account_number": "12345678"}, 2006),
+    ],
+)
+def test_an_address_in_sepa_pays_to_an_iban_of_sepa(
+    tariff: Scene, rich: dict[int, Any], destination: dict[str, str], code: int | None
+) -> None:
+    assert tariff.transfer(rich[SEPA], 100, **destination).status_code == code
+
+
+@pytest.mark.parametrize(
+    ("method", "schemes", "amount", "taken"),
+    [
+        (UK, LEFT_OUT, 100_000_000, "FPS"),
+        (UK, LEFT_OUT, 100_000_001, "CHAPS"),
+        (UK, ["BACS", "FPS"], 100, "BACS"),
+        (UK, "fps,chaps", 100_000_000, "FPS"),
+        (UK, "FPS,CHAPS", 100_000_001, "CHAPS"),
+        (UK, ["SCT", "FPS"], 100, "FPS"),
+        (UK, "FPS", 100_000_001, 2005),
+        (UK, ["SCT"], 100, 2005),
+        (UK, ["SWIFT"], 100, 2005),
+        (SEPA, LEFT_OUT, 10_000_000, "SCTINST"),
+        (SEPA, LEFT_OUT, 10_000_001, "SCT"),
+        (SEPA, ["SCT", "SCTINST"], 100, "SCT"),
+        (SEPA, "SCTINST", 10_000_001, 2005),
+        (SEPA, "FPS", 100, 2005),
+    ],
+)
+def test_the_first_scheme_that_takes_the_amount_is_used(
+    tariff: Scene, rich: dict[int, Any], method: int, schemes: Any, amount: int, taken: str | int
+) -> None:
+    answer = tariff.transfer(rich[method], amount, schemes=schemes)
+
+    if isinstance(taken, int):
+        assert answer.status_code == taken
+    else:
+        assert payment(tariff, answer.data["id"]).scheme == taken
+
+
+def test_what_the_provider_refuses_is_7001_and_nothing_stays_held(stage: Scene) -> None:
+    address = stage.funded(10_000)
+
+    answer = stage.transfer(address, 100, destination_account_name="Refuse Ltd", request_reference_id="refused-000001")
+
+    assert (answer.status_code, stage.balances(address["account_id"])) == (7001, (10_000, 10_000, 0))
+    again = stage.transfer(address, 100, destination_account_name="Refuse Ltd", request_reference_id="refused-000001")
+    assert (again.status_code, again.duplicated) == (7001, 1)
+    assert len(movements(stage, address["account_id"])) == 3
+
+
+def test_a_repeat_pays_nothing_again(stage: Scene) -> None:
+    address = stage.funded(10_000)
+    reference = stage.reference()
+
+    first = stage.transfer(address, 100, request_reference_id=reference)
+    stage.result(first.data["id"], "settled")
+    again = stage.transfer(address, 100, request_reference_id=reference)
+    other = stage.transfer(address, 101, request_reference_id=reference)
+
+    assert (again.duplicated, again.data) == (1, first.data)
+    assert (other.duplicated, other.status_code) == (0, 8002)
+    assert stage.balances(address["account_id"]) == (9900, 9900, 0)
+
+
+def test_after_all_that_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
+    prove(stage)

@@ -1,0 +1,157 @@
+"""Payments from one address of this service to another: they arrive at once, and nobody else is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cards.ledgers import movements, payment, prove, transactions
+from tests.cards.scenes import EUR, SEPA, SPECIAL_GBP, Scene
+from tests.cards.tariff import with_tariff
+
+CHANGE = "changeExternalPaymentAddressStatus"
+
+
+@pytest.fixture(scope="module")
+def tariff(stage: Scene) -> Scene:
+    return with_tariff(stage)
+
+
+def to(address: Any) -> dict[str, Any]:
+    """Destination members that lead to an address of this service."""
+    return {"destination_iban": address["iban"]}
+
+
+def test_a_payment_to_an_address_of_this_service_arrives_at_once(stage: Scene) -> None:
+    source, target = stage.funded(10_000), stage.address()
+    sort_code = {name: target[name] for name in ("sort_code", "account_number")}
+
+    answer = stage.transfer(source, 2500, **{f"destination_{name}": value for name, value in sort_code.items()})
+
+    assert (answer.status, "external_transaction_reference" in answer.data) == ("success", False)
+    assert stage.balances(source["account_id"]) == (7500, 7500, 0)
+    assert stage.balances(target["account_id"]) == (2500, 2500, 0)
+    paid = payment(stage, answer.data["id"])
+    assert paid.counterpart is not None
+    came = payment(stage, paid.counterpart)
+    assert (paid.state, came.state, came.payment, came.counterpart) == ("S", "S", "in", paid.id)
+    out, into = transactions(stage, source["account_id"])[-1], transactions(stage, target["account_id"])[-1]
+    assert (out["id"], out["transaction_type"], out["trans_link"]) == (
+        answer.data["transaction_id"],
+        61,
+        answer.data["trans_link"],
+    )
+    assert (into["transaction_type"], into["direction"], into["holder_amount"]) == (60, "credit", 2500)
+    assert (
+        movements(stage, source["account_id"])[-1]["entries"] == movements(stage, target["account_id"])[-1]["entries"]
+    )
+
+
+@pytest.mark.parametrize(("amount", "code"), [(10_000, None), (10_001, 5001)])
+def test_in_the_house_too_no_more_goes_than_is_available(stage: Scene, amount: int, code: int | None) -> None:
+    source, target = stage.funded(10_000), stage.address()
+
+    assert stage.transfer(source, amount, **to(target)).status_code == code
+    assert stage.balances(target["account_id"])[0] == (0 if code else amount)
+
+
+def test_a_repeat_in_the_house_moves_nothing_again(stage: Scene) -> None:
+    source, target, reference = stage.funded(10_000), stage.address(), stage.reference()
+
+    first = stage.transfer(source, 100, **to(target), request_reference_id=reference)
+    again = stage.transfer(source, 100, **to(target), request_reference_id=reference)
+
+    assert (again.duplicated, again.data, stage.balances(target["account_id"])[0]) == (1, first.data, 100)
+
+
+@pytest.mark.parametrize(("result", "code"), [("settled", None), ("rejected", 4008), ("returned", 4008)])
+def test_a_payment_in_the_house_has_its_result(stage: Scene, result: str, code: int | None) -> None:
+    source = stage.funded(10_000)
+    number = stage.paid(source, 100, **to(stage.address()))
+
+    answer = stage.sim("simulateOutboundResult", epm_transaction_id=number, result=result)
+
+    assert (answer.status_code, stage.balances(source["account_id"])[0]) == (code, 9900)
+
+
+def test_money_goes_to_another_programme_managers_account(stage: Scene, tariff: Scene) -> None:
+    source, target = stage.funded(10_000), tariff.address()
+
+    number = stage.paid(source, 2500, **to(target))
+
+    assert tariff.balances(target["account_id"]) == (2500, 2500, 0)
+    came = payment(stage, number).counterpart
+    assert stage.do("inboundReturn", epm_transaction_id=came).status_code == 3011
+    assert tariff.sim("simulateOutboundResult", epm_transaction_id=number, result="settled").status_code == 3011
+
+
+@pytest.mark.parametrize(
+    ("account_status", "address_status", "code"),
+    [("A", "A", None), ("R", "A", None), ("S", "A", 7001), ("A", "S", 7001), ("A", "B", 7001)],
+)
+def test_a_destination_that_takes_nothing_is_7001(
+    stage: Scene, account_status: str, address_status: str, code: int | None
+) -> None:
+    source = stage.funded(10_000)
+    target = stage.address()
+    stage.data("changeAccountStatus", account_id=target["account_id"], account_status=account_status)
+    stage.data(CHANGE, epm_address_id=target["id"], status=address_status)
+
+    answer = stage.transfer(source, 100, **to(target))
+
+    assert (answer.status_code, stage.balances(target["account_id"])[0]) == (code, 0 if code else 100)
+    assert stage.balances(source["account_id"])[0] == (10_000 if code else 9900)
+
+
+def test_a_destination_of_another_currency_is_7001(stage: Scene) -> None:
+    source, target = stage.funded(10_000, EUR), stage.address()
+
+    assert stage.transfer(source, 100, **to(target)).status_code == 7001
+
+
+def test_an_account_does_not_pay_to_itself(stage: Scene) -> None:
+    source = stage.funded(10_000)
+    another = stage.address(source["account_id"])
+
+    assert stage.transfer(source, 100, **to(source)).status_code == 2005
+    assert stage.transfer(source, 100, **to(another)).status_code == 2005
+    assert stage.balances(source["account_id"]) == (10_000, 10_000, 0)
+
+
+# -- special accounts
+
+
+def test_a_special_account_receives_and_pays(stage: Scene) -> None:
+    source = stage.special_address()
+    before = stage.inbound(source, 10_000)["available_balance"]
+    target = stage.address()
+
+    assert stage.transfer(source, before + 1).status_code == 5001
+    number = stage.paid(source, 2500)
+    assert stage.result(number, "settled")["available_balance"] == before - 2500
+    stage.paid(source, 500, **to(target))
+    assert stage.balances(target["account_id"]) == (500, 500, 0)
+    stage.paid(target, 100, **to(source))
+    assert stage.inbound(source, 1)["available_balance"] == before - 2500 - 500 + 100 + 1
+    assert [row["transaction_type"] for row in transactions(stage, f"special_account#1.{SPECIAL_GBP}")] == [
+        60,
+        61,
+        61,
+        60,
+        60,
+    ]
+
+
+def test_a_special_account_in_another_currency_converts(stage: Scene) -> None:
+    sepa = stage.special_address(SPECIAL_GBP, SEPA)
+    before = stage.inbound(sepa, 10_000)["available_balance"]
+
+    number = stage.paid(sepa, 1000)
+
+    assert stage.result(number, "settled")["settled_balance"] == before - 861
+    assert stage.transfer(sepa, 100, **to(stage.special_address())).status_code == 2005
+
+
+def test_after_all_that_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
+    prove(stage)

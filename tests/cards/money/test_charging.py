@@ -1,0 +1,254 @@
+"""What movements come to: the amount at its rate, with fees, as accounts pay and show it and the ledger books it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from tests.cards.ledgers import entries, movements, prove, transactions
+from tests.cards.scenes import EUR, EVERYDAY_ACCOUNT, GBP, OUTSIDE, PREPAID_ACCOUNT, SEPA, UK, Scene
+from tests.cards.tariff import BLENDED, DINAR, SEPARATE, YEN, with_tariff
+
+
+@pytest.fixture(scope="module")
+def tariff(stage: Scene) -> Scene:
+    return with_tariff(stage)
+
+
+# -- fees
+
+
+def test_a_fee_of_its_own_is_held_with_the_payment_and_shown_beside_it(tariff: Scene) -> None:
+    address = tariff.funded(10_000)
+    account = address["account_id"]
+    tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
+
+    answer = tariff.transfer(address, 2000)  # 35 and 0.2 % are 39, and 50 is the least
+
+    assert answer.data["settlement_amount"] == 2000
+    assert tariff.balances(account) == (7950, 10_000, 0)
+    tariff.result(answer.data["id"], "settled")
+    assert tariff.balances(account) == (7950, 7950, 0)
+    _, main, fee = transactions(tariff, account)
+    assert (main["holder_amount"], main["fee"], main["transaction_type"]) == (2000, 0, 61)
+    assert (fee["holder_amount"], fee["transaction_type"], fee["direction"]) == (50, 70, "debit")
+    assert (fee["parent_id"], fee["trans_link"]) == (main["id"], main["trans_link"])
+    assert (fee["fee_code"], fee["description"]) == ("EXTOUT", "To Britain")
+    booked = entries(movements(tariff, account)[-1])
+    assert (booked["settled", GBP], booked["external", GBP], booked["fees", GBP]) == (-2050, 2000, 50)
+
+
+@pytest.mark.parametrize(
+    ("amount", "fee"), [(7250, 50), (7749, 50), (7750, 51), (57_249, 149), (57_250, 150), (90_000, 150)]
+)
+def test_a_fee_is_between_its_minimum_and_its_maximum(tariff: Scene, amount: int, fee: int) -> None:
+    address = tariff.funded(100_000)
+    tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
+
+    tariff.paid(address, amount)
+
+    assert tariff.balances(address["account_id"])[0] == 100_000 - amount - fee
+
+
+def test_a_fee_goes_by_the_country_that_is_paid_to(tariff: Scene) -> None:
+    address = tariff.funded(10_000, EUR)
+    account = address["account_id"]
+    tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
+
+    tariff.paid(address, 1000)
+    assert tariff.balances(account)[0] == 10_000 - 1000 - 100
+    tariff.paid(address, 1000, destination_iban=OUTSIDE[UK])
+    assert tariff.balances(account)[0] == 8900 - 1000 - 63  # 50 pence
+
+
+def test_a_blended_fee_is_part_of_the_transaction(tariff: Scene) -> None:
+    address = tariff.funded(10_000)
+    account = address["account_id"]
+    tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=BLENDED)
+
+    answer = tariff.transfer(address, 2000)  # 1.00 EUR is 80 pence
+
+    assert (answer.data["settlement_amount"], tariff.balances(account)[0]) == (2000, 7920)
+    tariff.result(answer.data["id"], "settled")
+    _, main = transactions(tariff, account)
+    assert (main["amount"], main["holder_amount"], main["fee"]) == (2000, 2080, 80)
+
+
+def test_a_rejected_payment_costs_nothing_and_a_returned_one_keeps_its_fee(tariff: Scene) -> None:
+    address = tariff.funded(10_000)
+    account = address["account_id"]
+    tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
+    rejected, returned = tariff.paid(address, 2000), tariff.paid(address, 3000)
+    assert tariff.balances(account) == (4900, 10_000, 0)
+
+    tariff.result(rejected, "rejected")
+    assert tariff.balances(account) == (6950, 10_000, 0)
+    tariff.result(returned, "settled")
+    assert tariff.result(returned, "returned")["available_balance"] == 9950
+    assert [row["transaction_type"] for row in transactions(tariff, account)] == [60, 61, 70, 63]
+
+
+@pytest.mark.parametrize(("amount", "code"), [(9945, None), (9946, 5001)])
+def test_fees_have_to_be_available_too(tariff: Scene, amount: int, code: int | None) -> None:
+    address = tariff.funded(10_000)
+    tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
+
+    answer = tariff.transfer(address, amount)  # 35 pence and 0.2 %, which is 20 here
+
+    assert (answer.status_code, tariff.balances(address["account_id"])[0]) == (code, 10_000 if code else 0)
+
+
+# -- other currencies
+
+
+@pytest.mark.parametrize(
+    ("programme", "shown"), [(EVERYDAY_ACCOUNT, 820), (PREPAID_ACCOUNT, 800)], ids=["blended", "beside"]
+)
+def test_an_account_in_another_currency_pays_at_the_marked_up_rate(tariff: Scene, programme: int, shown: int) -> None:
+    account = tariff.account(currency_ison=GBP, program_id=programme)
+    tariff.inbound(tariff.address(account), 10_000)
+
+    answer = tariff.transfer(tariff.address(account, SEPA), 1000)  # 8.00 GBP, and 0.20 for the conversion
+
+    amounts = [
+        answer.data[f"{name}_{what}"] for name in ("instructed", "settlement") for what in ("amount", "currency")
+    ]
+    assert amounts == [1000, EUR, shown, GBP]
+    assert tariff.balances(account) == (9180, 10_000, 0)
+    tariff.result(answer.data["id"], "settled")
+    assert tariff.balances(account) == (9180, 9180, 0)
+    assert entries(movements(tariff, account)[-1]) == {
+        ("held", GBP): -820,
+        ("pending", GBP): 820,
+        ("settled", GBP): -820,
+        ("conversion", GBP): 800,
+        ("fees", GBP): 20,
+        ("conversion", EUR): -1000,
+        ("external", EUR): 1000,
+    }
+    main = transactions(tariff, account)[-1]
+    assert (main["amount"], main["currency"], main["holder_amount"], main["holder_currency"]) == (1000, EUR, shown, GBP)
+    assert (main["base_rate"], main["holder_rate"]) == (Decimal("0.8"), Decimal("0.82"))
+    assert (main["conversion_fee"], main["conversion_fee_blended"]) == (20, programme == EVERYDAY_ACCOUNT)
+    assert tariff.result(answer.data["id"], "returned")["available_balance"] == 10_000
+
+
+@pytest.mark.parametrize(("currency", "taken", "fee"), [(YEN, 1640, 40), (DINAR, 2563, 63)])
+def test_minor_units_differ_from_currency_to_currency(tariff: Scene, currency: int, taken: int, fee: int) -> None:
+    account = tariff.account(currency_ison=currency)
+    address = tariff.address(account, SEPA)
+    before = tariff.inbound(address, 2000)["available_balance"]
+
+    tariff.result(tariff.paid(address, 1000), "settled")  # 10.00 EUR: 1600 yen, or 2.500 dinars, and 2.5 %
+
+    assert tariff.balances(account)[0] == before - taken
+    assert entries(movements(tariff, account)[-1])["fees", currency] == fee
+
+
+def test_a_fee_and_a_conversion_add_up(tariff: Scene) -> None:
+    account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
+    assert tariff.inbound(tariff.address(account), 10_000)["available_balance"] == 9900
+
+    number = tariff.paid(tariff.address(account, SEPA), 1000)  # 8.00, 0.20, and 1.00 EUR, which is 0.80
+
+    assert tariff.balances(account) == (9000, 9900, 0)
+    tariff.result(number, "settled")
+    booked = entries(movements(tariff, account)[-1])
+    assert (booked["settled", GBP], booked["fees", GBP], booked["conversion", GBP]) == (-900, 100, 800)
+
+
+def test_each_side_has_its_own_rates_and_fees(stage: Scene, tariff: Scene) -> None:
+    source = stage.funded(10_000, EUR)
+    account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
+
+    stage.paid(
+        source, 5000, destination_iban=tariff.address(account, SEPA)["iban"]
+    )  # 40.00, less 1.00 for the conversion and 1 %
+
+    assert stage.balances(source["account_id"]) == (5000, 5000, 0)
+    assert tariff.balances(account) == (4000 - 100 - 40, 3860, 0)
+    main, fee = transactions(tariff, account)
+    assert (main["holder_amount"], fee["holder_amount"], fee["parent_id"]) == (3900, 40, main["id"])
+    assert entries(movements(tariff, account)[-1]) == {
+        (f"account#{source['account_id']}:settled", EUR): -5000,
+        ("conversion", EUR): 5000,
+        ("conversion", GBP): -4000,
+        ("settled", GBP): 3860,
+        ("fees", GBP): 140,
+    }
+
+
+# -- what comes in
+
+
+@pytest.mark.parametrize(
+    ("amount", "fee"), [(9, 8), (839, 8), (840, 9), (1239, 12), (1240, 13), (15_959, 159), (15_960, 160), (25_000, 160)]
+)
+def test_a_fee_of_what_comes_in_is_taken_from_it(tariff: Scene, amount: int, fee: int) -> None:
+    account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
+    address = tariff.address(account)
+
+    told = tariff.inbound(address, amount)  # 1 %, at least 0.10 EUR and at most 2.00, in pounds
+
+    assert told["available_balance"] == amount - fee
+    main, taken = transactions(tariff, account)
+    assert (main["id"], main["holder_amount"], main["direction"]) == (told["transaction_id"], amount, "credit")
+    assert (taken["holder_amount"], taken["direction"], taken["parent_id"]) == (fee, "debit", main["id"])
+
+
+@pytest.mark.parametrize(("amount", "left"), [(7, 0), (8, 0), (9, 1)])
+def test_nobody_pays_more_fees_than_what_comes_in(tariff: Scene, amount: int, left: int) -> None:
+    account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
+
+    assert tariff.inbound(tariff.address(account), amount)["available_balance"] == left
+
+
+def test_a_blended_fee_lessens_the_credit(tariff: Scene) -> None:
+    account = tariff.account(currency_ison=GBP, fee_group_id=BLENDED)
+
+    assert tariff.inbound(tariff.address(account), 1000)["settled_balance"] == 990
+    [main] = transactions(tariff, account)
+    assert (main["amount"], main["holder_amount"], main["fee"]) == (1000, 990, 10)
+
+
+@pytest.mark.parametrize(("programme", "shown"), [(EVERYDAY_ACCOUNT, 780), (PREPAID_ACCOUNT, 800)])
+def test_an_account_in_another_currency_is_credited_at_the_worse_rate(
+    tariff: Scene, programme: int, shown: int
+) -> None:
+    account = tariff.account(currency_ison=GBP, program_id=programme)
+    address = tariff.address(account, SEPA)
+
+    told = tariff.inbound(address, 1000)
+
+    assert told["settled_balance"] == 780
+    assert entries(movements(tariff, account)[-1]) == {
+        ("settled", GBP): 780,
+        ("conversion", GBP): -800,
+        ("fees", GBP): 20,
+        ("conversion", EUR): 1000,
+        ("external", EUR): -1000,
+    }
+    [main] = transactions(tariff, account)
+    assert (main["holder_amount"], main["conversion_fee"], main["holder_rate"]) == (shown, 20, Decimal("0.78"))
+    returned = tariff.data("inboundReturn", epm_transaction_id=told["epm_transaction_id"], reason=1)
+    assert (returned["settlement_amount"], tariff.balances(account)) == (shown, (0, 0, 0))
+
+
+def test_a_direct_debit_has_its_own_fee(tariff: Scene) -> None:
+    account = tariff.account(currency_ison=GBP)
+    address = tariff.address(account)
+    tariff.inbound(address, 1016)
+    tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
+    mandate = tariff.mandate(address)
+
+    assert tariff.debit(mandate, 1001, passed=True)["state"] == "J"
+    paid = tariff.debit(mandate, 1000, passed=True)  # 0.20 EUR is 16 pence
+
+    assert (paid["state"], paid["available_balance"]) == ("S", 0)
+    tariff.data("directDebitReturn", returned_epm_transaction_id=paid["epm_transaction_id"], reason="MD06")
+    assert tariff.balances(account) == (1000, 1000, 0)
+
+
+def test_after_all_that_every_balance_is_the_sum_of_its_rows(tariff: Scene) -> None:
+    prove(tariff)

@@ -1,0 +1,335 @@
+"""Limits at work: what they let pass, what is given back, and what getLimits and getLimitsStatus show of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.cards.scenes import DAY, EUR, EVERYDAY, GBP, LEFT_OUT, OUTSIDE, PREPAID, SEPA, UK, Envelope, Scene
+from tests.cards.tariff import (
+    CARD_A_DAY,
+    COUNTRIES,
+    EURO_WORTH,
+    OUT_A_DAY,
+    OUT_EACH,
+    OUT_OF_HOLDER,
+    SEPARATE,
+    with_tariff,
+)
+
+CARD, ACCOUNT, HOLDER = 1, 2, 3
+
+
+@pytest.fixture(scope="module")
+def shared_tariff(stage: Scene) -> Scene:
+    return with_tariff(stage)
+
+
+@pytest.fixture
+def tariff(shared_tariff: Scene) -> Iterator[Scene]:
+    """A programme manager at nine in the morning of the next Wednesday."""
+    now = shared_tariff.clock.time()
+    wednesday = 6 * DAY + 9 * 3600
+    shared_tariff.clock.advance((wednesday - now) % (7 * DAY))
+    return shared_tariff
+
+
+def limited(scene: Scene, group: int, method: int = UK, **members: Any) -> Any:
+    """The address of an account with money and a limit group."""
+    currency = GBP if method == UK else EUR
+    address = scene.address(scene.account(currency_ison=currency, limit_group_id=group, **members), method)
+    scene.inbound(address, 1_000_000)
+    return address
+
+
+def codes(scene: Scene, address: Any, *amounts: int) -> list[int | None]:
+    """The codes that payments out are refused with."""
+    return [scene.transfer(address, amount).status_code for amount in amounts]
+
+
+def statuses(scene: Scene, record_id: int, limit_type: int = ACCOUNT) -> Any:
+    paginator = {"item_count": 100, "offset": 0}
+    return scene.data("getLimitsStatus", record_id=record_id, limit_type=limit_type, paginator=paginator)
+
+
+def left(scene: Scene, record_id: int, limit_type: int = ACCOUNT) -> tuple[int, int]:
+    """Count and amount that are left of the only entry."""
+    [entry] = statuses(scene, record_id, limit_type)
+    return entry["count"], entry["amount"]
+
+
+# -- what passes
+
+
+def test_as_much_as_is_left_passes_and_no_more(tariff: Scene) -> None:
+    address = limited(tariff, OUT_A_DAY)
+
+    assert codes(tariff, address, 1001, 600, 401, 400, 1) == [5002, None, 5002, None, 5002]
+
+
+def test_as_often_as_is_left_and_no_more(tariff: Scene) -> None:
+    assert codes(tariff, limited(tariff, OUT_A_DAY), 1, 1, 1, 1) == [None, None, None, 5002]
+
+
+def test_a_limit_says_which_it_was_before_funds_are_looked_at(tariff: Scene) -> None:
+    answer = tariff.transfer(limited(tariff, OUT_A_DAY), 2_000_000)
+
+    assert (answer.status_code, '"Out a day"' in answer.message) == (5002, True)
+    assert "amount of the account's limit" in answer.message
+
+
+def test_a_limit_of_single_payments_counts_none(tariff: Scene) -> None:
+    assert codes(tariff, limited(tariff, OUT_EACH), 500, 501, 500, 500) == [None, 5002, None, None]
+
+
+def test_a_new_day_begins_at_midnight_utc(tariff: Scene) -> None:
+    address = limited(tariff, OUT_A_DAY)
+    assert codes(tariff, address, 1000) == [None]
+
+    tariff.clock.advance(15 * 3600 - 1)
+    assert codes(tariff, address, 1) == [5002]
+    tariff.clock.advance(1)
+    assert codes(tariff, address, 1000, 1) == [None, 5002]
+
+
+def test_an_amount_counts_in_the_limits_currency(tariff: Scene) -> None:
+    """12.50 EUR a month of payments in pounds are 10.00 GBP; what is paid in euros does not count."""
+    address = limited(tariff, EURO_WORTH)
+    euros = tariff.address(address["account_id"], SEPA)
+
+    assert codes(tariff, euros, 5000) == [None]
+    assert codes(tariff, address, 1001, 1000, 1) == [5002, None, 5002]
+
+
+def test_countries_count_once_each(tariff: Scene) -> None:
+    address = limited(tariff, COUNTRIES, SEPA)
+    ibans = [OUTSIDE[SEPA], OUTSIDE[UK], OUTSIDE[SEPA], "FR1420041010050500013M02606", OUTSIDE[UK]]
+
+    found = [tariff.transfer(address, 100, destination_iban=iban).status_code for iban in ibans]
+
+    assert found == [None, None, None, 5002, None]
+    [entry] = statuses(tariff, address["account_id"])
+    assert (entry["original_country_count"], entry["country_count"]) == (2, 0)
+
+
+def test_fees_do_not_count(tariff: Scene) -> None:
+    address = limited(tariff, OUT_A_DAY)
+    tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
+
+    assert codes(tariff, address, 1000) == [None]
+
+
+def test_a_holders_accounts_share_the_holders_limit(tariff: Scene) -> None:
+    account = tariff.account(currency_ison=GBP, holder_limit_group_id=OUT_OF_HOLDER)
+    [holder] = [row["holder_id"] for row in tariff.data("getAccounts", account_id=account)]
+    first, second = (
+        tariff.address(number) for number in (account, tariff.account(holder_id=holder, currency_ison=GBP))
+    )
+    for address in (first, second):
+        tariff.inbound(address, 10_000)
+
+    assert codes(tariff, first, 1000) == [None]
+    assert codes(tariff, second, 501, 500, 1) == [5002, None, 5002]
+    assert codes(tariff, first, 1) == [5002]
+    assert left(tariff, holder, HOLDER) == (999_999_999, 0)
+
+
+def test_money_between_a_holders_accounts_counts_once_out(tariff: Scene) -> None:
+    account = tariff.account(currency_ison=GBP, holder_limit_group_id=OUT_OF_HOLDER)
+    [holder] = [row["holder_id"] for row in tariff.data("getAccounts", account_id=account)]
+    source = tariff.address(account)
+    target = tariff.address(tariff.account(holder_id=holder, currency_ison=GBP))
+    tariff.inbound(source, 10_000)
+
+    tariff.paid(source, 1000, destination_iban=target["iban"])
+
+    assert left(tariff, holder, HOLDER) == (999_999_999, 500)
+
+
+def test_a_cards_limit_holds_where_the_address_is_the_cards(tariff: Scene) -> None:
+    card = tariff.card(card_currency_ison=[GBP], card_limit_group_id=CARD_A_DAY)
+    of_card = tariff.address(card.account_id, card_id=card.card_id)
+    plain = tariff.address(card.account_id)
+    tariff.inbound(plain, 10_000)
+
+    assert codes(tariff, plain, 5000) == [None]
+    assert codes(tariff, of_card, 701, 700, 1) == [5002, None, 5002]
+    assert left(tariff, card.card_id, CARD) == (999_999_999, 0)
+
+
+# -- what is given back
+
+
+def test_what_is_rejected_is_given_back_once(tariff: Scene) -> None:
+    address = limited(tariff, OUT_A_DAY)
+    account = address["account_id"]
+    kept, rejected = tariff.paid(address, 400), tariff.paid(address, 600)
+    assert left(tariff, account) == (1, 0)
+
+    tariff.result(rejected, "rejected")
+    tariff.result(rejected, "rejected")
+    assert left(tariff, account) == (2, 600)
+    tariff.result(kept, "settled")
+    tariff.result(kept, "returned")
+    assert left(tariff, account) == (2, 600)
+    assert codes(tariff, address, 601, 600) == [5002, None]
+
+
+def test_what_the_provider_refuses_is_given_back(tariff: Scene) -> None:
+    address = limited(tariff, OUT_A_DAY)
+
+    assert tariff.transfer(address, 600, destination_account_name="Refuse Ltd").status_code == 7001
+
+    assert left(tariff, address["account_id"]) == (3, 1000)
+
+
+def test_what_is_given_back_goes_to_its_own_window_only(tariff: Scene) -> None:
+    address = limited(tariff, OUT_A_DAY)
+    account = address["account_id"]
+    yesterdays = tariff.paid(address, 900)
+    tariff.clock.advance(DAY)
+    todays = tariff.paid(address, 300)
+
+    tariff.result(yesterdays, "rejected")
+    assert left(tariff, account) == (2, 700)
+    tariff.result(todays, "rejected")
+    assert left(tariff, account) == (3, 1000)
+
+
+def test_a_country_is_given_back_with_its_last_payment(tariff: Scene) -> None:
+    address = limited(tariff, COUNTRIES, SEPA)
+    first, second = tariff.paid(address, 100), tariff.paid(address, 100)
+
+    def countries() -> int:
+        [entry] = statuses(tariff, address["account_id"])
+        return int(entry["country_count"])
+
+    assert countries() == 1
+    tariff.result(first, "rejected")
+    assert countries() == 1
+    tariff.result(second, "rejected")
+    assert countries() == 2
+
+
+def test_an_account_in_another_group_counts_anew_and_the_old_counts_are_kept(tariff: Scene) -> None:
+    address = limited(tariff, OUT_A_DAY)
+    account = address["account_id"]
+    number = tariff.paid(address, 1000)
+    tariff.data("assignAccountToLimitRuleGroup", account_id=account, limit_group_id=OUT_EACH)
+    assert codes(tariff, address, 500) == [None]
+    tariff.data("assignAccountToLimitRuleGroup", account_id=account, limit_group_id=OUT_A_DAY)
+
+    assert left(tariff, account) == (2, 0)
+    tariff.result(number, "rejected")
+    assert left(tariff, account) == (3, 1000)
+
+
+# -- what is shown
+
+
+def test_the_status_has_what_was_set_what_is_left_and_until_when(tariff: Scene) -> None:
+    address = limited(tariff, OUT_A_DAY)
+    today = datetime.fromtimestamp(tariff.clock.time(), UTC).replace(hour=0)
+    tariff.paid(address, 250)
+
+    [entry] = statuses(tariff, address["account_id"])
+
+    assert entry == {
+        "name": "Out a day",
+        "original_count": 3,
+        "count": 2,
+        "original_amount": 1000,
+        "amount": 750,
+        "country_count": 999,
+        "amount_currency_ison": GBP,
+        "duration": 1,
+        "transaction_type_id": 99,
+        "entry_mode_type_id": 99,
+        "limits_tx_type_id": 3,
+        "limits_group_id": OUT_A_DAY,
+        "holder_country_ison": 0,
+        "holder_region_id": 0,
+        "transaction_region_id": 0,
+        "region_type_id": 0,
+        "currency_ison": 0,
+        "mcc_low": 0,
+        "mcc_high": 9999,
+        "date_updated": entry["date_updated"],
+        "date_valid": int(today.timestamp()) + DAY,
+    }
+    paginator = {"item_count": 1, "offset": 0}
+    [shown] = tariff.data("getLimits", record_id=address["account_id"], limit_type=ACCOUNT, paginator=paginator)
+    changing = ("date_valid", "original_count", "original_amount", "count", "amount", "country_count")
+    same = {name: value for name, value in entry.items() if name not in changing}
+    assert shown == same | {"count": 3, "amount": 1000}
+
+
+def test_a_limit_of_single_payments_is_valid_now(tariff: Scene) -> None:
+    [entry] = statuses(tariff, limited(tariff, OUT_EACH)["account_id"])
+
+    assert (entry["amount"], entry["count"], entry["date_valid"]) == (500, 999_999_999, tariff.clock.time())
+
+
+def test_pages_of_limits_say_how_many_there_are(stage: Scene) -> None:
+    account = stage.account()
+
+    def page(action: str, item_count: int, offset: int) -> Envelope:
+        paginator = {"item_count": item_count, "offset": offset}
+        return stage.do(action, record_id=account, limit_type=ACCOUNT, paginator=paginator)
+
+    for action in ("getLimits", "getLimitsStatus"):
+        whole = page(action, 100, 0)
+        assert whole.members["paginator"] == {"total_items_count": 4}
+        assert page(action, 3, 0).data + page(action, 3, 3).data == whole.data
+        assert (page(action, 3, 4).data, page(action, 101, 0).status_code) == ([], 2005)
+
+
+@pytest.mark.parametrize(("limit_type", "code"), [(CARD, 3002), (ACCOUNT, 3001), (HOLDER, 3003)])
+@pytest.mark.parametrize("action", ["getLimits", "getLimitsStatus"])
+def test_limits_are_there_for_who_has_the_records_level(stage: Scene, action: str, limit_type: int, code: int) -> None:
+    card = stage.card(access_level=500, holder_access_level=500)
+    number = {CARD: card.card_id, ACCOUNT: card.account_id, HOLDER: card.holder_id}[limit_type]
+    members = {"record_id": number, "limit_type": limit_type, "paginator": {"item_count": 1, "offset": 0}}
+
+    assert stage.do(action, **members, access_level=500).status == "success"
+    assert stage.do(action, **members, access_level=499).status_code == code
+    assert stage.of_caller("other").do(action, **members).status_code == code
+    assert stage.do(action, **members | {"record_id": 999_999_999}).status_code == code
+
+
+def test_a_record_without_a_limit_group_has_no_limits(stage: Scene) -> None:
+    account = stage.account(program_id=502)
+
+    assert statuses(stage, account) == []
+
+
+@pytest.mark.parametrize(
+    ("limit_type", "programme", "groups"),
+    [
+        (CARD, LEFT_OUT, [201, 202, 203]),
+        (ACCOUNT, LEFT_OUT, [211, 212]),
+        (HOLDER, LEFT_OUT, [221, 222]),
+        (CARD, EVERYDAY, [201, 202, 203]),
+        (CARD, PREPAID, [201, 203]),
+        (ACCOUNT, EVERYDAY, [211, 212]),
+        (ACCOUNT, 501, [211, 212]),
+        (HOLDER, EVERYDAY, [221]),
+        (CARD, 501, []),
+    ],
+)
+def test_limit_groups_are_those_of_a_type_that_a_programme_allows(
+    stage: Scene, limit_type: int, programme: int, groups: list[int]
+) -> None:
+    found = stage.data("getLimitsGroups", limit_type=limit_type, program_id=programme)
+
+    assert [group["id"] for group in found] == groups
+    assert all(set(group) == {"id", "name"} for group in found)
+
+
+def test_an_unknown_programme_or_type_has_no_limit_groups(stage: Scene) -> None:
+    assert stage.do("getLimitsGroups", limit_type=CARD, program_id=1101).status_code == 3004
+    assert stage.do("getLimitsGroups", limit_type=4).status_code == 2005
+    assert [group["id"] for group in stage.of_caller("other").data("getLimitsGroups", limit_type=CARD)] == [1201]

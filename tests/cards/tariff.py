@@ -1,0 +1,110 @@
+"""A programme manager whose rates, fees and limits are easy to reckon with, for tests of what money movements come to.
+
+Its programmes have the ids of the demonstration programme's, so that a scene makes the same records here. Every rate
+has a mark-up of 2.5 %: of 10.00 EUR an account in pounds pays 8.00 and 0.20 for the conversion. Between pounds and yen
+there is no rate. An account has no fees and no limits unless it is put into one of the groups below.
+"""
+
+from __future__ import annotations
+
+from tests.cards.scenes import EUR, EVERYDAY, EVERYDAY_ACCOUNT, GBP, PREPAID_ACCOUNT, Scene
+from tests.cards.setups import Content, card_programme, fee, limit, loaded, manager, region, special_account
+
+YEN, DINAR = 392, 414
+"""Currencies with no and with three decimals."""
+SPECIAL, HIDDEN_SPECIAL = 801, 802
+HIDDEN = 600
+"""The access level of one of the two special accounts."""
+
+NO_FEES, SEPARATE, BLENDED, CUSTOM = 301, 302, 303, 304
+NO_LIMITS = {"card": 201, "account": 211, "holder": 221}
+CARD_A_DAY, OUT_A_DAY, OUT_EACH, IN_A_WEEK, EURO_WORTH, COUNTRIES, DEBITS_A_YEAR, OUT_OF_HOLDER = range(231, 239)
+
+_RATES = {
+    (EUR, GBP): "0.8",
+    (GBP, EUR): "1.25",
+    (EUR, YEN): "160",
+    (YEN, EUR): "0.00625",
+    (EUR, DINAR): "0.25",
+    (DINAR, EUR): "4",
+}
+_FEES = {
+    SEPARATE: [
+        fee("EXTOUT", title="To Britain", transaction_type=61, country=826, fixed=35, percent="0.2", currency=826)
+        | {"minimum": 50, "maximum": 150},
+        fee("EXTOUT", title="Payment out", transaction_type=61, fixed=100),
+        fee("EXTIN", title="Payment in", transaction_type=60, percent="1", minimum=10, maximum=200),
+        fee("DDEBIT", title="Direct debit", transaction_type=62, fixed=20),
+    ],
+    BLENDED: [
+        fee("EXTOUT", title="Payment out", transaction_type=61, fixed=100, blended=True),
+        fee("EXTIN", title="Payment in", transaction_type=60, percent="1", blended=True),
+    ],
+    CUSTOM: [
+        fee("REPLACE", title="Replacement", transaction_type=70, fixed=500),
+        fee("REPLACE", title="Replacement", transaction_type=70, fixed=450, currency=826),
+        fee("SHARE", title="Share", transaction_type=70, percent="2.5", minimum=10, maximum=100),
+        fee("FREE", title="Nothing", transaction_type=70, fixed=0),
+        fee("YENS", title="In yen", transaction_type=70, fixed=1000, currency=YEN),
+    ],
+}
+_LIMITS: dict[int, tuple[int, list[Content]]] = {
+    CARD_A_DAY: (1, [limit(amount=700, currency=826)]),
+    OUT_A_DAY: (2, [limit(name="Out a day", amount=1000, count=3, currency=826, **{"class": 3})]),
+    OUT_EACH: (2, [limit(amount=500, currency=826, duration=0, **{"class": 3})]),
+    IN_A_WEEK: (2, [limit(amount=1000, count=2, currency=826, duration=7, **{"class": 4})]),
+    EURO_WORTH: (2, [limit(amount=1250, transaction_currency=826, duration=30)]),
+    COUNTRIES: (2, [{"id": 1, "country_count": 2, "currency": 978, "duration": 1}]),
+    DEBITS_A_YEAR: (2, [limit(count=2, amount=500, currency=826, transaction_type=62, duration=365)]),
+    OUT_OF_HOLDER: (3, [limit(name="All of them", amount=1500, currency=826, duration=30, **{"class": 3})]),
+}
+
+
+def with_tariff(scene: Scene, name: str = "tariff", **members: object) -> Scene:
+    """The scene of such a programme manager, which is set up for it; ``members`` of its file may be others."""
+    content = _content() | members
+    loaded(scene.hub, content)
+    return scene.lend(name, manager=content["id"])
+
+
+def _content() -> Content:
+    limits = [{"id": number, "name": "None", "limit_type": 1 + index} for index, number in enumerate([201, 211, 221])]
+    limits += [
+        {"id": number, "name": f"Limits {number}", "limit_type": kind, "entries": entries}
+        for number, (kind, entries) in _LIMITS.items()
+    ]
+    fees = [{"id": number, "name": f"Fees {number}", "entries": _FEES.get(number, [])} for number in range(301, 305)]
+    accounts = {
+        "currencies": [EUR, GBP, YEN, DINAR],
+        "fee_group_ids": [NO_FEES, SEPARATE, BLENDED, CUSTOM],
+        "limit_group_ids": [211, *(number for number, (kind, _) in _LIMITS.items() if kind == 2)],
+        "risk_group_ids": [1],
+        "holder_limit_group_id": 221,
+    }
+    cards = {
+        "account_program_id": EVERYDAY_ACCOUNT,
+        "fee_group_ids": [NO_FEES, SEPARATE, CUSTOM],
+        "limit_group_ids": [201, CARD_A_DAY],
+        "account_limit_group_id": 211,
+        "account_limit_group_ids": [211],
+        "holder_limit_group_id": 221,
+        "currencies": [EUR, GBP],
+    }
+    return manager() | {
+        "currencies": [EUR, GBP, YEN, DINAR],
+        "exchange_rates": [
+            {"of": of, "to": to, "rate": rate, "markup_percent": "2.5"} for (of, to), rate in _RATES.items()
+        ],
+        "regions": [region(1, 276, 250)],
+        "fee_groups": fees,
+        "limit_groups": limits,
+        "special_accounts": [
+            special_account(SPECIAL, currency=GBP, country=826, name="Settlement"),
+            special_account(HIDDEN_SPECIAL, currency=EUR, access_level=HIDDEN),
+        ],
+        "account_programmes": [
+            {"id": EVERYDAY_ACCOUNT, "name": "Blends conversions", **accounts},
+            {"id": PREPAID_ACCOUNT, "name": "Does not", "conversion_fee_blended": False, **accounts},
+        ],
+        "card_programmes": [card_programme(id=EVERYDAY, **cards)],
+    }

@@ -1,0 +1,171 @@
+"""What the card API's page says of money: its numbers are the code's, and its examples are played as they stand."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from typing import Any
+
+from chalicelib.cards.external import payments, sandbox_provider
+from chalicelib.cards.external.debits import CUT_OFF_SECONDS
+from chalicelib.cards.money.amounts import conversion, rounded
+from chalicelib.cards.money.facts import Facts
+from chalicelib.cards.money.fees import fees_of
+from chalicelib.cards.protocol import schemes, values
+from chalicelib.cards.protocol.payment_states import PAYMENT_RULES, PAYMENT_STATES
+from chalicelib.foundation.registries import currency_numbers
+from infra.openapi.cards.tables import KINDS
+from tests.cards.scenes import EUR, MANAGER, Scene
+from tests.documents import DOCUMENTS, section, tables
+from tests.world import World
+
+PAGE = DOCUMENTS["docs/card-api.md"]
+PLAYED = re.compile(
+    r"^```bash\nask (?P<action>\w+) '(?P<members>.*?)'(?P<simulated> simulator)?\n```\n\n```json\n(?P<answer>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
+OTHER_EACH_TIME = {
+    *("id", "holder_id", "account_id", "transaction_id", "epm_transaction_id", "epm_mandate_id"),
+    *("iban", "external_transaction_reference"),
+    *("created_at", "cut_off", "date_updated", "date_valid"),
+}
+
+
+def flat(heading: str) -> str:
+    """What stands below a heading, on one line."""
+    return " ".join(section(PAGE, heading).split())
+
+
+def cents(text: str) -> int:
+    return int(Decimal(text) * 100)
+
+
+def cells(heading: str, first: str) -> list[list[str]]:
+    """The rows of the first table below a heading whose first column is headed ``first``."""
+    found, *_ = [each[2:] for each in tables(section(PAGE, heading)) if each[0][0] == first]
+    return found
+
+
+# -- numbers
+
+
+def test_conversions_are_those_of_the_demonstration_programme(world: World) -> None:
+    scene = Scene(world)
+    catalogue = scene.hub.programmes.catalogue(MANAGER)
+    numbers = {name: number for number, name in currency_numbers().items()}
+
+    found = cells("### Conversions", "On an account in EUR")
+    assert {row[0].split()[0] for row in found} == {"pays", "gets"}
+    for way, rate, markup, base, holder, fee in found:
+        verb, amount, name = way.split()
+        made = conversion(catalogue, cents(amount), numbers[name], EUR, debit=verb == "pays")
+        assert made is not None
+        assert (made.base_rate, made.base_amount, made.holder_amount) == (
+            Decimal(rate),
+            cents(base.rpartition(" ")[2]),
+            cents(holder.rpartition(" ")[2]),
+        )
+        assert made.fee == cents(fee)
+        assert catalogue.rates[numbers[name], EUR].markup_percent == Decimal(markup.split()[0])
+
+
+def test_halves_are_rounded_as_the_page_says() -> None:
+    said = re.findall("([0-9.]+) becomes ([0-9]+)", section(PAGE, "### Conversions"))
+
+    assert len(said) == 2
+    assert [rounded(Decimal(exact)) for exact, _ in said] == [int(whole) for _, whole in said]
+
+
+def test_schemes_and_methods_are_those_of_the_table() -> None:
+    assert cells("### Transfers", "Scheme") == [
+        [scheme, str(method), schemes.SCHEME_NAMES[scheme], "any" if limit is None else f"{Decimal(limit) / 100:.2f}"]
+        for method, limits in schemes.SCHEMES.items()
+        for scheme, limit in limits.items()
+    ]
+    methods = cells("## External payments", "Method")
+    assert {int(row[0]): int(row[1].split()[0]) for row in methods} == schemes.METHOD_CURRENCIES
+    (first, second), (european, slower) = schemes.DEFAULT_SCHEMES.values()
+    said = f"Without it that is {first}, then {second}, and in SEPA {european}, then {slower}."
+    assert said in flat("### Transfers")
+
+
+def test_the_names_that_the_sandbox_knows_are_the_providers() -> None:
+    words = [sandbox_provider.REFUSE, sandbox_provider.SILENT, sandbox_provider.LOST]
+
+    assert [row[0] for row in cells("### The sandbox provider", "The name begins with")] == words
+
+
+def test_every_state_of_a_payment_is_told_and_who_sends_back_what() -> None:
+    found = cells("### States of a payment", "Payment")
+    kinds = {name.removeprefix("payment "): kind for kind, name in KINDS.items() if kind != "return"}
+
+    assert {row[0] for row in found} == kinds.keys()
+    assert {tuple(row[1].split()) for row in found} == {*PAYMENT_STATES.items()}
+    returning = {row[0]: row[3] for row in found if row[1].startswith("R")}
+    for action, rule in PAYMENT_RULES.items():
+        (kind,) = [kind for (kind, _), status in rule.items() if status is None]
+        assert not action.endswith("Return") or action in returning[next(n for n, k in kinds.items() if k == kind)]
+
+
+def test_how_long_things_take_is_the_codes() -> None:
+    assert f"announces what it will collect. {CUT_OFF_SECONDS // 3600} hours later, at the cut-off" in flat(
+        "### Direct debits"
+    )
+    assert payments.ASKING_SECONDS == 60, "and the schedule runs every minute: within two minutes, the page says"
+
+
+def test_the_price_of_the_fee_that_is_explained_is_the_demonstrations(world: World) -> None:
+    catalogue = Scene(world).hub.programmes.catalogue(MANAGER)
+    (entry,) = [each for each in catalogue.fee_groups[304].entries if each.code == "EXTOUT" and not each.country]
+    said = flat("## Fees")
+
+    assert (entry.fixed, entry.percent, entry.minimum, entry.maximum) == (40, Decimal("0.25"), 60, 2000)
+    assert "with 0.40 EUR plus 0.25 %, at least 0.60 EUR and at most 20.00 EUR" in said
+    facts = Facts(values.EXTERNAL_OUT, EUR, country=276)
+    for transfer, _, _, fee in cells("## Fees", "Transfer"):
+        (charged,) = fees_of(catalogue, catalogue.fee_groups[304], facts, cents(transfer.split()[0]), EUR, EUR)
+        assert charged.amount == cents(fee)
+
+
+# -- examples
+
+
+def alike(value: Any) -> Any:
+    """An answer without what is another each time."""
+    if isinstance(value, list):
+        return [alike(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: "…" if name in OTHER_EACH_TIME else alike(each) for name, each in value.items()}
+
+
+def learned(action: str, answer: Any) -> dict[str, int]:
+    """What an answer names, by the fields that later requests have it in."""
+    data = answer["data"]
+    match action:
+        case "createAccount":
+            return {"account_id": data["id"], "record_id": data["id"]}
+        case "assignExternalPaymentAddress":
+            return {"epm_address_id": data[0]["id"]}
+        case "transferToExternalPayment":
+            return {"epm_transaction_id": data["id"]}
+        case "simulateMandate":
+            return {"epm_mandate_id": data["epm_mandate_id"]}
+        case "simulateDirectDebit":
+            number = data["epm_transaction_id"]
+            return {"epm_transaction_id": number, "returned_epm_transaction_id": number}
+    return {}
+
+
+def test_the_examples_are_answered_as_the_page_shows(world: World) -> None:
+    scene, ids = Scene(world), dict[str, int]()
+    played = list(PLAYED.finditer(PAGE))
+    assert len(played) == len(re.findall("^ask [a-z]", PAGE, re.MULTILINE)) > 0
+
+    for each in played:
+        asked = json.loads(f"{{{each['members']}}}")
+        members = {name: ids.get(name, value) for name, value in asked.items()}
+        found = (scene.sim if each["simulated"] else scene.do)(each["action"], **members).members
+        assert alike(found) == alike(json.loads(each["answer"])), each["action"]
+        ids |= learned(each["action"], found)
