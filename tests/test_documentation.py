@@ -13,6 +13,10 @@ from typing import Any
 import pytest
 
 from app import app
+from chalicelib.cards.external import overdue
+from chalicelib.cards.external.address_flow import MOST_ADDRESSES
+from chalicelib.cards.external.debits import CUT_OFF_SECONDS
+from chalicelib.cards.external.waiting import ASKING_SECONDS
 from chalicelib.delivery import bodies, deliveries, slots, sweeper
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.demo_bank.references import REFERENCES
@@ -143,6 +147,10 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Shards of an index", sharded.SHARDS),
         ("Announcement of a consent's end", EXPIRING_SECONDS // (24 * 3600)),
         ("Overlap of two of them", LONGEST_OVERLAP),
+        ("External payment addresses of an account", MOST_ADDRESSES),
+        ("Request that asks the provider of external payments", ASKING_SECONDS),
+        ("Direct debit", CUT_OFF_SECONDS // 3600),
+        ("Payments looked after in a run of finish", overdue.MOST),
     ],
 )
 def test_the_limits_are_the_codes(row: str, value: int) -> None:

@@ -7,7 +7,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.cards.external import payments, sandbox_provider
+from chalicelib.cards.external import sandbox_provider, waiting
 from chalicelib.cards.external.debits import CUT_OFF_SECONDS
 from chalicelib.cards.money.amounts import conversion, rounded
 from chalicelib.cards.money.facts import Facts
@@ -112,7 +112,7 @@ def test_how_long_things_take_is_the_codes() -> None:
     assert f"announces what it will collect. {CUT_OFF_SECONDS // 3600} hours later, at the cut-off" in flat(
         "### Direct debits"
     )
-    assert payments.ASKING_SECONDS == 60, "and the schedule runs every minute: within two minutes, the page says"
+    assert waiting.ASKING_SECONDS == 60, "and the schedule runs every minute: within two minutes, the page says"
 
 
 def test_the_price_of_the_fee_that_is_explained_is_the_demonstrations(world: World) -> None:

@@ -69,6 +69,7 @@ CARD_RECORDS = (
     "external.sandbox_numbers",
     "external.sandbox_provider",
     "external.special_accounts",
+    "external.waiting",
 )
 WEBSITE_RECORDS = ("users", "sessions", "attempts", "journeys")
 RECORDS = [
@@ -260,7 +261,10 @@ CARD_FLOWS = [
 ]
 
 
-OF_SEVERAL_FLOWS = [f"{CARDS}.external.{name}" for name in ("booking", "debits", "finishing", "overdue")]
+OF_SEVERAL_FLOWS = [
+    f"{CARDS}.external.{name}"
+    for name in ("address_orders", "booking", "debits", "finishing", "overdue", "payment_orders")
+]
 """What becomes of external payments, whoever has it decided: flows, or the schedule."""
 
 

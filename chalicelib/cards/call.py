@@ -81,7 +81,8 @@ class Call:
 
     def items(self, keys: Sequence[Key]) -> list[Item | None]:
         """Items, strongly consistent. The first time the claim is read along. Raises: Repeated, Refused."""
-        self.turn.approach(keys)
+        if self.action.effect == "write":
+            self.turn.approach(keys)
         if self.has_looked or self.claim is None:
             return self.store.batch_get(keys)
         self.has_looked = True

@@ -109,7 +109,7 @@ class Dispatch:
 
     def _carried_out(self, credential: Credential, action: Action, request: Request, claim: Claim | None) -> str:
         """Decide and write, anew while others are in the way. Raises: Refused, Repeated, StoreError."""
-        turn = Turn(self._turns)
+        turn = Turn(self._turns, self.clock, PATIENCE_SECONDS)
         try:
             answer = self._decided(credential, action, request, claim, turn)
         finally:
@@ -133,6 +133,7 @@ class Dispatch:
             except Unanswered:
                 if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:
                     raise Refused(Status.IN_PROGRESS) from None
+                turn.leave()
                 self.store.wait(4)
         raise AssertionError("unreachable")
 
@@ -201,7 +202,8 @@ class Dispatch:
             if claim is not None and 0 in failure.failed:
                 self._look_again(claim, call.now)
             if not (failure.repeated and _is_own(call, failure)):
-                call.turn.contend(all_operations[failure.failed[0]])
+                if claim is None or 0 not in failure.failed:  # nobody stands in line for claims
+                    call.turn.contend(all_operations[failure.failed[0]])
                 raise
         return None
 

@@ -56,7 +56,7 @@ class CardRoom:
         finishing = Finishing(store, clock, references)
         booking = Booking(sequences)
         payments = PaymentOrders(store, programmes, provider, booking)
-        addresses, debits = AddressOrders(provider), Debits(booking)
+        addresses, debits = AddressOrders(store, provider), Debits(booking)
         flows = _flows(sequences, card_data) | {
             "addresses": AddressFlow(sequences, finishing, addresses),
             "debits": DebitFlow(),

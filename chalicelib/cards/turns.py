@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.cards.record import Key
+from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.store import Operation, Put
 
 Name = tuple[str, ...]
-LONGEST_SECONDS = 10
-"""Whoever has stood in line for so long tries its luck."""
 
 
 @dataclass(slots=True)
@@ -50,10 +49,12 @@ class Turns:
 
 
 class Turn:
-    """The place of one request: it stands in one line at most."""
+    """The place of one request: it stands in one line at most, and after ``patience`` seconds tries its luck."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: Turns, clock: Clock, patience: float) -> None:
         self._turns = turns
+        self._clock = clock
+        self._until = clock.monotonic() + patience
         self._line: _Line | None = None
         self._is_mine = False
         self._in_vain = 0
@@ -72,8 +73,8 @@ class Turn:
 
     def contend(self, operation: Operation) -> None:
         """Stand in line for the item that somebody else has changed."""
-        table = operation.table
-        name = _name(table, operation.item if isinstance(operation, Put) else operation.key)
+        key = operation.item if isinstance(operation, Put) else operation.key
+        name = _name(operation.table, key)
         if self._line is not None and self._line.name == name:
             self._in_vain += 1
             return
@@ -92,9 +93,9 @@ class Turn:
     def _stand(self, line: _Line | None) -> None:
         if line is not None:
             self._line = line
-            self._is_mine = line.front.acquire(timeout=LONGEST_SECONDS)
+            self._is_mine = line.front.acquire(timeout=max(0, self._until - self._clock.monotonic()))
 
 
 def _name(table: str, item: dict[str, Any]) -> Name:
     """An item by its key: what records stand under has an owner and a part."""
-    return table, str(item.get("owner")), str(item.get("part"))
+    return table, str(item["owner"]), str(item["part"])

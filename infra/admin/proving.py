@@ -12,7 +12,6 @@ from functools import partial
 from typing import TypeVar
 
 from chalicelib.cards.accounts import Account
-from chalicelib.cards.external.payments import TABLE as PAYMENTS
 from chalicelib.cards.external.payments import ExternalPayment
 from chalicelib.cards.external.special_accounts import SpecialAccount, special_account_key
 from chalicelib.cards.money.ledger import TABLE as LEDGER
@@ -206,7 +205,7 @@ def _account(store: Store, owner: str) -> Item:
 def _held(store: Store) -> dict[str, list[int]]:
     """The payments that hold money, by the owner of the account."""
     found: dict[str, list[int]] = {}
-    for item in store.scan(PAYMENTS):
+    for item in store.scan(ExternalPayment.table):
         if item["part"] == ExternalPayment.kind and item.get("held"):
             of_holder = item["account_type"] == OF_HOLDER
             key = Account.key(item["account_id"]) if of_holder else _special_key(item)

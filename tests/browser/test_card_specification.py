@@ -76,6 +76,22 @@ def test_what_answers_name_is_filled_into_other_examples_and_each_request_is_one
 
 
 @pytest.mark.pages
+def test_money_comes_in_and_goes_out_without_typing(visitor: Visitor) -> None:
+    page = visitor.page
+    screen(visitor, "cards")
+    lock(visitor)
+    for action in (
+        *("createAccount", "assignExternalPaymentAddress", "simulateInboundPayment", "transferToExternalPayment"),
+        *("simulateOutboundResult", "getLimitsStatus", "simulateMandate", "simulateDirectDebit"),
+    ):
+        _, body, _ = executed(page, action)
+        assert (action, body["status"]) == (action, "success")
+    debit = body["data"]["epm_transaction_id"]
+
+    assert asked(opened(page, "directDebitReturn"))["returned_epm_transaction_id"] == debit
+
+
+@pytest.mark.pages
 def test_an_actions_examples_are_there_to_choose_from(visitor: Visitor) -> None:
     screen(visitor, "cards")
     lock(visitor)

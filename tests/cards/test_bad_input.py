@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation import jsontext
-from tests.cards import whole_requests
+from tests.cards import money_requests, whole_requests
 from tests.cards.scenes import Scene
 from tests.cards.test_actions import call
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
@@ -54,9 +56,9 @@ NOT_INTERNAL = {int(status) for status in Status} - {9001}
 
 
 @st.composite
-def near(draw: st.DrawFn) -> tuple[str, Members]:
+def near(draw: st.DrawFn, actions: Sequence[str] = BY_ACTION) -> tuple[str, Members]:
     """An action with a whole request, of which some members are taken away, replaced or joined by others."""
-    action = draw(st.sampled_from(BY_ACTION))
+    action = draw(st.sampled_from(actions))
     members = dict(draw(st.sampled_from(whole_requests.whole(action))))
     for name in draw(st.sets(st.sampled_from(sorted(members)), min_size=1, max_size=3)):
         if draw(st.booleans()):
@@ -104,6 +106,28 @@ def test_nothing_that_is_sent_is_a_defect(stage: Scene, lines: Lines, asked: tup
     answer = call(stage, action, members)
 
     assert answer.status == "success" or answer.status_code in NOT_INTERNAL, (action, members, answer.raw)
+    assert "defect" not in lines.text
+
+
+@pytest.fixture(scope="module")
+def standing(stage: Scene) -> Mapping[Any, Any]:
+    """The records of a cast with money, by the numbers that requests of nobody have in their place."""
+    cast = asdict(whole_requests.cast(stage, "changeDDExternalPaymentStatus"))
+    return {value: cast[name] for name, value in asdict(whole_requests.NOBODY).items()}
+
+
+@settings(relaxed, max_examples=150)
+@given(near(sorted(money_requests.WHOLE)))
+def test_nor_is_it_where_money_stands(
+    stage: Scene, lines: Lines, standing: Mapping[Any, Any], asked: tuple[str, Members]
+) -> None:
+    action, members = asked
+    members.pop("access_key", None)
+    named = {name: standing.get(value, value) if type(value) is int else value for name, value in members.items()}
+
+    answer = call(stage, action, named)
+
+    assert answer.status == "success" or answer.status_code in NOT_INTERNAL, (action, named, answer.raw)
     assert "defect" not in lines.text
 
 

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.cards import credentials
 from chalicelib.foundation import identifiers
 from tests.cards import whole_requests
-from tests.cards.scenes import ALL_PLAIN, DAY, HOLDER_BLOCK, PIN, Envelope, Scene
+from tests.cards.scenes import ALL_PLAIN, DAY, HOLDER_BLOCK, OUTSIDE, PIN, UK, Envelope, Scene
 from tests.cards.test_actions import call
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
 from tests.conftest import Lines
@@ -123,7 +123,32 @@ def no_currency(scene: Scene) -> tuple[str, Members, str, Members]:
     return "changeAccountProgramId", to_prepaid, "changeAccountStatus", {"account_id": account, "account_status": "R"}
 
 
-KEPT: dict[int, Fault] = {3001: no_account, 4001: not_activated, 4007: not_blocked, 5003: no_currency, 6001: wrong_data}
+def no_funds(scene: Scene) -> tuple[str, Members, str, Members]:
+    address = scene.funded(500)
+    paid_in = {"epm_address_id": address["id"], "amount": 1, "currency_ison": 826, "scheme": "FPS"}
+    return *of_transfer(address, 501), "simulateInboundPayment", paid_in | {"sender_name": "Bob"}
+
+
+def refused_by_provider(scene: Scene) -> tuple[str, Members, str, Members]:
+    transfer = of_transfer(scene.funded(500), 500, destination_account_name="Refuse me")
+    return *transfer, "getDesign", {"program_id": 101}
+
+
+def of_transfer(address: Members, amount: int, **members: Any) -> tuple[str, Members]:
+    order = {"epm_address_id": address["id"], "amount": amount, "currency_ison": 826}
+    destination = {"destination_iban": OUTSIDE[UK], "destination_account_name": "Alice"}
+    return "transferToExternalPayment", order | destination | members
+
+
+KEPT: dict[int, Fault] = {
+    3001: no_account,
+    4001: not_activated,
+    4007: not_blocked,
+    5001: no_funds,
+    5003: no_currency,
+    6001: wrong_data,
+    7001: refused_by_provider,
+}
 
 
 @pytest.mark.parametrize("code", KEPT)

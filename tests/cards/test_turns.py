@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
-from chalicelib.cards import turns
 from chalicelib.cards.turns import Turn, Turns
+from chalicelib.foundation.clock import SystemClock
 from chalicelib.foundation.store import Put, Update
 
 ACCOUNT = ("cards", {"owner": "account#1", "part": "account"})
 OTHER = ("cards", {"owner": "account#2", "part": "account"})
+CLOCK = SystemClock()
 CHANGE = Update(*ACCOUNT, set={"held": 1})
+
+
+def turn_in(lines: Turns, patience: float = 10) -> Turn:
+    return Turn(lines, CLOCK, patience)
 
 
 def in_line(lines: Turns) -> int:
@@ -21,7 +24,7 @@ def in_line(lines: Turns) -> int:
 
 def test_nobody_waits_where_nobody_has_met() -> None:
     lines = Turns()
-    first, second = Turn(lines), Turn(lines)
+    first, second = turn_in(lines), turn_in(lines)
 
     first.approach([ACCOUNT, OTHER])
     second.approach([ACCOUNT])
@@ -31,7 +34,7 @@ def test_nobody_waits_where_nobody_has_met() -> None:
 
 def test_who_came_second_stands_in_line_and_newcomers_wait_for_it() -> None:
     lines, order = Turns(), []
-    late, newcomer = Turn(lines), Turn(lines)
+    late, newcomer = turn_in(lines), turn_in(lines)
     late.contend(CHANGE)
 
     def come() -> None:
@@ -53,7 +56,7 @@ def test_who_came_second_stands_in_line_and_newcomers_wait_for_it() -> None:
 
 def test_a_put_and_an_update_of_one_item_stand_in_one_line() -> None:
     lines = Turns()
-    turn = Turn(lines)
+    turn = turn_in(lines)
 
     turn.contend(CHANGE)
     turn.contend(Put("cards", {**ACCOUNT[1], "held": 2}))
@@ -65,7 +68,7 @@ def test_a_put_and_an_update_of_one_item_stand_in_one_line() -> None:
 def test_a_request_stands_in_one_line_only() -> None:
     """Two that hold one line each and wait for the other's would wait for ever."""
     lines = Turns()
-    turn = Turn(lines)
+    turn = turn_in(lines)
 
     turn.contend(CHANGE)
     turn.contend(Update(*OTHER, set={"held": 1}))
@@ -78,11 +81,10 @@ def test_a_request_stands_in_one_line_only() -> None:
     assert in_line(lines) == 0
 
 
-def test_who_has_stood_in_line_for_long_tries_its_luck(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_has_stood_in_line_for_long_tries_its_luck() -> None:
     lines = Turns()
-    first, second = Turn(lines), Turn(lines)
+    first, second = turn_in(lines), turn_in(lines, patience=0)
     first.contend(CHANGE)
-    monkeypatch.setattr(turns, "LONGEST_SECONDS", 0)
 
     second.contend(CHANGE)
 

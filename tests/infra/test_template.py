@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.external import overdue, payments
+from chalicelib.cards.external import overdue, waiting
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT
 from chalicelib.foundation.outbound import TOTAL_SECONDS
 from chalicelib.foundation.sharded import ShardedIndex
@@ -181,13 +181,13 @@ def test_a_claim_and_a_run_end_in_their_functions_time() -> None:
 def test_a_payment_is_finished_by_somebody_else_when_no_function_that_asks_for_it_can_run_any_more() -> None:
     config = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text())
 
-    assert payments.ASKING_SECONDS >= 2 * config["lambda_timeout"]
-    assert payments.ASKING_SECONDS > config["lambda_functions"]["finish"]["lambda_timeout"]
+    assert 2 * config["lambda_timeout"] <= waiting.ASKING_SECONDS
+    assert config["lambda_functions"]["finish"]["lambda_timeout"] < waiting.ASKING_SECONDS
 
 
 @pytest.mark.parametrize(
     "index",
-    [DUE, FAILED, OF_BANK, OF_CLIENT, NOTIFY, payments.DUE],
+    [DUE, FAILED, OF_BANK, OF_CLIENT, NOTIFY, waiting.DUE],
     ids=lambda index: f"{index.table} {index.name}",
 )
 def test_an_index_by_time_is_made_as_it_is_read(index: ShardedIndex) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from chalicelib.cards.accounts import Account, Balances
+from chalicelib.cards.accounts import Account
 from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.cards import Card
 from chalicelib.cards.external.address_orders import AddressOrders
@@ -23,7 +23,7 @@ from chalicelib.cards.protocol.payment_messages import (
 )
 from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.protocol.values import ASSIGNMENT_PENDING, BUSINESS, OF_HOLDER, SPECIAL
+from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_PENDING, BUSINESS, OF_HOLDER, SPECIAL
 from chalicelib.cards.record import either, present
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Operation
@@ -56,7 +56,7 @@ class AddressFlow:
         if country is None:
             raise refused_field("country_ison", "required", "is required when the holder has none")
         name = request.account_name or _name_of(holder)
-        return self._assigned(call, account, OF_HOLDER, country, name)
+        return self._assigned(call, account, country, name)
 
     def assign_external_payment_address_for_special_account(self, call: Call) -> Outcome:
         request: AssignExternalPaymentAddressForSpecialAccount = call.request
@@ -71,9 +71,8 @@ class AddressFlow:
             call.seen(Card, card_item[0])
         account = SpecialAccount.from_item(item) if item else new_special_account(call.manager_id, entry, call.now)
         country = either(request.country_ison, entry.country)
-        outcome = self._assigned(call, account, SPECIAL, country, request.account_name or entry.name)
-        if item is None:  # the account is made with its first address
-            outcome = replace(outcome, operations=[outcome.operations[0], account.making(call.write_id)])
+        name = request.account_name or entry.name
+        outcome = self._assigned(call, account, country, name, is_new=item is None)
         return replace(outcome, uses=[("special_account", entry.id)])
 
     def change_external_payment_address_status(self, call: Call) -> Outcome:
@@ -92,16 +91,21 @@ class AddressFlow:
         account = call.find(Account, call.request.account_id)
         numbers = sorted(account.address_ids or ())
         items = call.items([ExternalAddress.key(number) for number in numbers]) if numbers else []
-        return Outcome([address_shown(ExternalAddress.from_item(item)) for item in items if item and call.sees(item)])
+        found = [ExternalAddress.from_item(item) for item in items if item and call.sees(item)]
+        return Outcome([address_shown(address) for address in found if address.assignment_state == ASSIGNED])
 
     # -- inside
 
-    def _assigned(self, call: Call, account: Balances, account_type: int, country: int, name: str) -> Outcome:
+    def _assigned(
+        self, call: Call, account: Account | SpecialAccount, country: int, name: str, *, is_new: bool = False
+    ) -> Outcome:
         """An address without numbers, which the provider is asked to open then. Raises: Refused."""
         request: AssignExternalPaymentAddress | AssignExternalPaymentAddressForSpecialAccount = call.request
         method, currency = request.epm_method_id, request.currency_ison
-        if len(account.address_ids or ()) >= MOST_ADDRESSES:
-            field = "account_id" if account_type == OF_HOLDER else "special_account_id"
+        is_special = isinstance(account, SpecialAccount)
+        there = account.address_ids or frozenset()
+        if len(there) >= MOST_ADDRESSES:
+            field = "special_account_id" if is_special else "account_id"
             raise refused_field(field, "length", f"has {MOST_ADDRESSES} addresses, and no account has more")
         if METHOD_CURRENCIES[method] != currency:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the method has another currency")
@@ -115,7 +119,7 @@ class AddressFlow:
             method=method,
             type_id=method,
             account_id=account.id,
-            account_type=account_type,
+            account_type=SPECIAL if is_special else OF_HOLDER,
             currency=currency,
             country=country,
             account_name=name,
@@ -125,7 +129,12 @@ class AddressFlow:
             assignment_state=ASSIGNMENT_PENDING,
             **asking(number, call.action.name, call.claim, call.now),
         )
-        operations: list[Operation] = [address.making(call.write_id), account.unchanged()]
+        numbers = there | {number}
+        if is_new:
+            with_address: Operation = replace(account, address_ids=numbers).making(call.write_id)
+        else:
+            with_address = account.changing(call.write_id, address_ids=numbers)
+        operations = [address.making(call.write_id), with_address]
         return Outcome(operations=operations, asks=partial(self.finishing.answer, self.orders, address))
 
 

@@ -6,21 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr
-
-from chalicelib.cards.external.addresses import ExternalAddress, taking_numbers
+from chalicelib.cards.external.addresses import ExternalAddress, number_keys, taking_numbers
 from chalicelib.cards.external.parties import Place
 from chalicelib.cards.external.provider import Opened, Opening, Provider, ProviderRefused
 from chalicelib.cards.external.shown import address_shown, refused_by_provider
 from chalicelib.cards.external.waiting import ANSWERED, Moment
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_REFUSED
-from chalicelib.foundation.store import Operation, Update
+from chalicelib.foundation.store import Operation, Store
 
 
 @dataclass(frozen=True, slots=True)
 class AddressOrders:
     """What addresses ask the provider for; asked again, it opens the same one."""
 
+    store: Store
     provider: Provider
 
     def ask(self, address: ExternalAddress, /) -> Opened | ProviderRefused:
@@ -36,20 +35,29 @@ class AddressOrders:
         self, address: ExternalAddress, reply: Opened | ProviderRefused, moment: Moment, /
     ) -> tuple[Sequence[Operation], ExternalAddress]:
         if isinstance(reply, ProviderRefused):
-            members = {"assignment_state": ASSIGNMENT_REFUSED, "note": str(reply), **ANSWERED}
-            return [address.changing(moment.write_id, **members)], _after(address, members)
+            return self._refused(address, str(reply), moment)
         numbers = {name: getattr(reply, name) for name in ("account_number", "sort_code", "iban", "bic", "country")}
         members = numbers | {"assignment_state": ASSIGNED, **ANSWERED}
         after = _after(address, members)
-        added = {"address_ids": frozenset([address.id])}
-        leading = Update(*Place.of(address).account_key, add=added, condition=Attr("owner").exists())
-        changing = address.changing(moment.write_id, **members)
-        return [changing, *taking_numbers(after, moment.write_id), leading], after
+        if any(item and item["address_id"] != address.id for item in self.store.batch_get(number_keys(after))):
+            return self._refused(address, "the provider gave a number that leads elsewhere", moment)
+        return [address.changing(moment.write_id, **members), *taking_numbers(after, moment.write_id)], after
 
     def told(self, address: ExternalAddress, /) -> Any:
         if address.assignment_state == ASSIGNMENT_REFUSED:
             raise refused_by_provider(address.note)
         return [address_shown(address)]
+
+    def _refused(
+        self, address: ExternalAddress, reason: str, moment: Moment
+    ) -> tuple[Sequence[Operation], ExternalAddress]:
+        """The address is none of the account's any more."""
+        place = Place.of(address)
+        account = place.account(self.store.get(*place.account_key))
+        members = {"assignment_state": ASSIGNMENT_REFUSED, "note": reason, **ANSWERED}
+        left = (account.address_ids or frozenset()) - {address.id}
+        gone = account.changing(moment.write_id, address_ids=left or None)
+        return [address.changing(moment.write_id, **members), gone], _after(address, members)
 
 
 def _after(address: ExternalAddress, members: dict[str, Any]) -> ExternalAddress:

@@ -50,6 +50,11 @@ class ExternalAddress(Waiting):
     note: str | None = None
     risk_score: int | None = None
 
+    @property
+    def is_live(self) -> bool:
+        """Whether money may come and go by it."""
+        return self.status == LIVE and self.assignment_state == ASSIGNED
+
     def require(self, action: str) -> None:
         """Raises: Refused, when the address's status does not let the action pass, or it is not assigned."""
         if self.assignment_state != ASSIGNED:

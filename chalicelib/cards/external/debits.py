@@ -12,7 +12,6 @@ from chalicelib.cards.external.mandates import Mandate
 from chalicelib.cards.external.parties import Party, Place, Tally
 from chalicelib.cards.external.payments import ExternalPayment
 from chalicelib.cards.external.waiting import Moment
-from chalicelib.cards.protocol.payment_states import LIVE
 from chalicelib.cards.protocol.states import PAYING_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.cards.protocol.values import DIRECT_DEBIT
@@ -68,6 +67,6 @@ def _obstacle(payment: ExternalPayment, mandate: Mandate, address: ExternalAddre
         return "it is not to be paid"
     if not mandate.is_live:
         return "the mandate is cancelled"
-    if address.status != LIVE:
+    if not address.is_live:
         return "the address is not active"
     return None if party.account.status in PAYING_ACCOUNT else "the account does not pay"

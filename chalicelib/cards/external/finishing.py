@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from chalicelib.cards import envelope
 from chalicelib.cards.external.provider import ProviderSilent
 from chalicelib.cards.external.waiting import ASKING_SECONDS, Moment, Waiting, due
-from chalicelib.cards.idempotency import References
+from chalicelib.cards.idempotency import Claim, References, Repeated, Unanswered
 from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation import log
@@ -88,6 +88,7 @@ class Finishing:
         """Write what the provider replied; the answer to the request. Raises: Conflict, StoreError."""
         action, claim, deadline = record.asks, record.waiting_claim, self.clock.time() + PATIENCE_SECONDS
         assert action is not None, "somebody has asked for it"
+        waiting = claim
         for attempt in count():
             moment = Moment(milliseconds(self.clock), new_id())
             operations, after = orders.outcome(record, reply, moment)
@@ -103,9 +104,21 @@ class Finishing:
                     raise Conflict("others were in the way of an outcome") from None
                 self.store.wait(min(attempt, 4))
             record = self._read(record)
-            if record.asks is None:
-                return _answer(orders, action, record)
+            if record.asks is None:  # somebody else has finished it
+                return self._kept(waiting) or _answer(orders, action, record)
         raise AssertionError("unreachable")
+
+    def _kept(self, claim: Claim | None) -> str | None:
+        """The answer that all requests get which have the claim's reference."""
+        if claim is None:
+            return None
+        try:
+            self.references.look(claim, self.store.batch_get(self.references.keys(claim)), self.clock.time())
+        except Repeated as repeated:
+            return repeated.answer
+        except (Refused, Unanswered):  # so old that it is another request's
+            return None
+        return None
 
     def _read(self, record: W) -> W:
         item = self.store.get(*record.place)

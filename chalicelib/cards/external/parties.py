@@ -19,7 +19,6 @@ from chalicelib.cards.money.charging import Charge, charge
 from chalicelib.cards.money.counters import Counters, Owner
 from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.limits import Counted, LimitExceeded, Windows, counting, released
-from chalicelib.cards.protocol.payment_states import LIVE
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import OF_HOLDER
@@ -52,13 +51,10 @@ class Place:
     def party(self, catalogue: Catalogue, items: Sequence[Item | None]) -> Party:
         """What stands at ``keys``; whatever an address names is there for good."""
         found = dict(zip(self._parts, items, strict=True))
-        account = found["account"]
-        assert account is not None, "an address has its account"
-        kind: type[Balances] = Account if self.account_type == OF_HOLDER else SpecialAccount
         holder, card = found.get("holder"), found.get("card")
         return Party(
             catalogue,
-            kind.from_item(account),
+            self.account(found["account"]),
             Holder.from_item(holder) if holder else None,
             Card.from_item(card) if card else None,
             [
@@ -67,6 +63,12 @@ class Place:
                 if number is not None
             ],
         )
+
+    def account(self, item: Item | None) -> Balances:
+        """What stands at ``account_key``."""
+        assert item is not None, "an address has its account"
+        kind: type[Balances] = Account if self.account_type == OF_HOLDER else SpecialAccount
+        return kind.from_item(item)
 
     @property
     def _numbers(self) -> dict[Owner, int | None]:
@@ -137,7 +139,7 @@ class Party:
 
     def require_credit(self, address: ExternalAddress) -> None:
         """Raises: Refused, when the address or the account takes nothing from others."""
-        if address.status != LIVE:
+        if not address.is_live:
             raise Refused(Status.WRONG_STATE, "the address is not active")
         if self.account.status not in CREDITED_ACCOUNT:
             raise Refused(Status.ACCOUNT_STATUS)

@@ -7,10 +7,8 @@ from typing import Any
 
 from chalicelib.cards.external.addresses import ExternalAddress
 from chalicelib.cards.external.payments import ExternalPayment
-from chalicelib.cards.protocol.payment_states import LIVE
 from chalicelib.cards.protocol.schemes import UK
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.protocol.values import ASSIGNED
 from chalicelib.cards.record import present
 
 NUMBERS = ("account_number", "iban", "sort_code", "bic")
@@ -18,7 +16,7 @@ NUMBERS = ("account_number", "iban", "sort_code", "bic")
 
 def address_shown(address: ExternalAddress) -> dict[str, Any]:
     """An address; what the provider did not supply is left out."""
-    active = int(address.status == LIVE and address.assignment_state == ASSIGNED)
+    active = int(address.is_live)
     shown = {
         "id": address.id,
         "access_level": address.access_level,

@@ -74,7 +74,7 @@ class Fold:
         self.last_at = 0
 
     def take(self, row: Item, shown: Sequence[Item]) -> None:
-        """The next row, with the transactions that were recorded with it. Raises: Broken."""
+        """The next row, with the transactions that ``paired`` gives it. Raises: Broken."""
         number = number_of(row)
         if lost := _MEMBERS - row.keys():
             raise Broken(self.owner, f"row {number} has no {', '.join(sorted(lost))}")
@@ -140,6 +140,8 @@ class Fold:
     def _agree(self, row: Item, change: int, shown: Sequence[Item]) -> None:
         """Hold a row against its transactions: together they show what it books."""
         for transaction in shown:
+            if transaction["at"] != row["at"]:
+                raise _without_row(self.owner, transaction)
             if transaction["written_by"] != row["written_by"]:
                 raise Broken(self.owner, f"transaction {transaction['id']} was not written with it", row)
         if (told := sum(map(_effect, shown))) != change:
@@ -159,20 +161,18 @@ class Fold:
 
 
 def paired(owner: str, rows: Iterable[Item], shown: Iterable[Item]) -> Iterator[tuple[Item, list[Item]]]:
-    """Each row with the transactions of the same time; both in the order of time.
+    """Each row with the transactions up to its time, both in the order of time; they are the row's own, or nobody's.
 
-    Raises: Broken, for a transaction that no row was written with.
+    Raises: Broken, for a transaction after the last row.
     """
     waiting = iter(shown)
     transaction = next(waiting, None)
     for row in rows:
-        with_it = []
+        up_to_it = []
         while transaction is not None and transaction["at"] <= row["at"]:
-            if transaction["at"] < row["at"]:
-                raise _without_row(owner, transaction)
-            with_it.append(transaction)
+            up_to_it.append(transaction)
             transaction = next(waiting, None)
-        yield row, with_it
+        yield row, up_to_it
     if transaction is not None:
         raise _without_row(owner, transaction)
 

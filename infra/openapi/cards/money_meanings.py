@@ -63,7 +63,7 @@ PAYMENTS: Mapping[str, tuple[str, Any]] = {
         None,
     ),
     "risk_score": ("Your own assessment; stored", None),
-    "active": ("Whether its status is A", 1),
+    "active": ("Whether its status is A, and it is assigned", 1),
     "account_number": ("The account number; of a British address", None),
     "sort_code": ("The sort code; of a British address", None),
     "iban": ("The IBAN", _IBAN),
@@ -73,7 +73,7 @@ PAYMENTS: Mapping[str, tuple[str, Any]] = {
     "inbound_enabled": ("Whether payments arrive", 1),
     "outbound_enabled": ("Whether payments go out", 1),
     "account_type": ("Whose account it leads to", 1),
-    "assignment_state": ("Whether it leads to an account", 1),
+    "assignment_state": ("How far the provider is with it", 1),
     "ChangeExternalPaymentAddressStatus.status": ("The address's new status", "S"),
     "AddressWithStatus.status": ("The address's status", "A"),
     # payments

@@ -38,14 +38,14 @@ _SHOWN = "It is shown as the mode of the credential says; where that is `absent`
 _GROUP_ALLOWED = "The group has to be one that the programme allows (2005)."
 _PIN_RULE = "A PIN has 4 digits, not all the same and no sequence up or down (6002)."
 _CONVERSION = "`auto_conversion` 1 needs a programme that permits it (2005)."
+_REFUSED = "What the provider refuses is 7001; while it is silent, the answer is 8001."
 _METHOD = (
     "The currency has to be that of the method (5003): 826 for the United Kingdom, 978 for SEPA. There have to be "
     "exchange rates between it and the account's currency, both ways (5003). An account has at most "
-    f"{MOST_ADDRESSES} addresses (2003)."
+    f"{MOST_ADDRESSES} addresses (2003). {_REFUSED}"
 )
 _ORDER = "The entries in the order in which the operator has written them; `total_items_count` is how many there are."
 _WHOLE = "A return is of the whole amount, and there is one at most (4004)."
-_REFUSED = "What the provider refuses is 7001; while it is silent, the answer is 8001."
 
 NOTES: Mapping[str, str] = {
     "createAccount": "Groups that are left out are the programme's first; without a limit group in the programme none "

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from chalicelib.cards.external import address_flow
-from chalicelib.cards.external.provider import ProviderSilent
+from chalicelib.cards.external.provider import Opening, ProviderSilent
 from chalicelib.cards.protocol.payment_states import ADDRESS_STATES
 from chalicelib.foundation.ibans import is_iban
 from tests.cards.ledgers import prove
@@ -20,6 +22,12 @@ CHANGE = "changeExternalPaymentAddressStatus"
 @pytest.fixture(scope="module")
 def tariff(stage: Scene) -> Scene:
     return with_tariff(stage)
+
+
+def paying(address: Any) -> dict[str, Any]:
+    """A payment in pounds to an address."""
+    least = {"epm_address_id": address["id"], "amount": 100, "currency_ison": GBP}
+    return least | {"scheme": "FPS", "sender_name": "Bob"}
 
 
 # -- opening
@@ -144,21 +152,36 @@ def test_a_name_that_the_provider_does_not_take_is_7001_and_the_account_stays_wi
     assert stage.data("getAccountExternalPaymentAddresses", account_id=account) == []
 
 
-def test_a_provider_that_is_silent_about_an_address_is_9001_and_may_be_asked_again(
+def test_an_address_that_the_provider_is_silent_about_is_of_no_use_until_the_schedule_has_it_opened(
     stage: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account = stage.account(currency_ison=GBP)
-    members = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP}
-    members["request_reference_id"] = stage.reference()
+    account, reference = stage.account(currency_ison=GBP), stage.reference()
+    members = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP, "request_reference_id": reference}
+    asked: list[Opening] = []
 
-    def silent(_opening: object) -> object:
+    def silent(opening: Opening) -> object:
+        asked.append(opening)
         raise ProviderSilent("no answer")
 
     with monkeypatch.context() as patched:
         patched.setattr(stage.hub.payment_provider, "open_address", silent)
-        assert stage.do(ASSIGN, **members).status_code == 9001
-    assert stage.do(ASSIGN, **members).duplicated == 0
-    assert len(stage.data("getAccountExternalPaymentAddresses", account_id=account)) == 1
+        assert stage.do(ASSIGN, **members).status_code == 8001
+    pending = stage.data("getExternalPaymentAddress", epm_address_id=asked[0].address_id)
+    assert (pending["assignment_state"], pending["active"], "iban" in pending) == (2, 0, False)
+    assert stage.transfer(pending, 100, destination_iban="GB29NWBK60161331926819").status_code == 4008
+    assert stage.do(CHANGE, epm_address_id=pending["id"], status="S").status_code == 4008
+    bounced = stage.sim("simulateInboundPayment", **paying(pending))
+    assert bounced.status_code == 4008 or bounced.data["state"] == "J"
+    assert stage.data("getAccountExternalPaymentAddresses", account_id=account) == []
+
+    stage.clock.advance(60)
+    assert stage.hub.card_room.overdue.finish() == 1
+
+    [address] = stage.data("getAccountExternalPaymentAddresses", account_id=account)
+    repeat = stage.do(ASSIGN, **members)
+    assert (repeat.duplicated, repeat.data) == (1, [address])
+    assert (address["id"], address["assignment_state"], address["active"]) == (pending["id"], 1, 1)
+    assert stage.inbound(address, 100)["state"] == "S"
 
 
 def test_a_repeat_of_an_assignment_opens_no_second_address(stage: Scene) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.cards.ledgers import movements, payment, prove, transactions
-from tests.cards.scenes import EUR, SEPA, SPECIAL_GBP, Scene
-from tests.cards.tariff import with_tariff
+from tests.cards.scenes import EUR, GBP, SEPA, SPECIAL_GBP, Scene
+from tests.cards.tariff import IN_A_WEEK, OUT_A_DAY, with_tariff
 
 CHANGE = "changeExternalPaymentAddressStatus"
 
@@ -102,6 +102,28 @@ def test_a_destination_that_takes_nothing_is_7001(
 
     assert (answer.status_code, stage.balances(target["account_id"])[0]) == (code, 0 if code else 100)
     assert stage.balances(source["account_id"])[0] == (10_000 if code else 9900)
+
+
+def test_a_limit_of_the_destination_is_7001_and_counts_nothing(tariff: Scene) -> None:
+    source = tariff.address(tariff.account(currency_ison=GBP, limit_group_id=OUT_A_DAY))
+    target = tariff.address(tariff.account(currency_ison=GBP, limit_group_id=IN_A_WEEK))
+    tariff.inbound(source, 10_000)
+    tariff.inbound(target, 500)
+
+    codes = [tariff.transfer(source, amount, **to(target)).status_code for amount in (501, 500, 1, 0)]
+
+    assert codes == [7001, None, 7001, 2005]
+    assert tariff.transfer(source, 501).status_code == 5002
+    assert tariff.transfer(source, 500).status == "success"
+
+
+def test_a_direct_credit_of_the_house_goes_back_as_one(stage: Scene) -> None:
+    source, target = stage.funded(2500), stage.address()
+    arrived = payment(stage, stage.paid(source, 2500, **to(target), schemes="BACS")).counterpart
+
+    assert stage.do("inboundReturn", epm_transaction_id=arrived).status_code == 4008
+    assert stage.data("directCreditReturn", epm_transaction_id=arrived) == []
+    assert stage.balances(source["account_id"]) == (2500, 2500, 0)
 
 
 def test_a_destination_of_another_currency_is_7001(stage: Scene) -> None:

@@ -99,6 +99,27 @@ def test_fees_have_to_be_available_too(tariff: Scene, amount: int, code: int | N
     assert (answer.status_code, tariff.balances(address["account_id"])[0]) == (code, 10_000 if code else 0)
 
 
+def test_what_a_payment_costs_is_decided_when_it_is_asked_for(tariff: Scene) -> None:
+    address = tariff.funded(10_000)
+    account = address["account_id"]
+    free = tariff.paid(address, 1000)
+    tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
+    dear = tariff.paid(address, 1000)
+    tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=BLENDED)
+
+    assert tariff.result(free, "settled")["settled_balance"] == 9000
+    assert tariff.result(dear, "settled")["settled_balance"] == 7950
+
+
+def test_a_fee_without_a_rate_to_the_accounts_currency_is_5003(tariff: Scene) -> None:
+    address = tariff.address(tariff.account(currency_ison=YEN), SEPA)
+    tariff.inbound(address, 10_000)
+    tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
+
+    assert tariff.transfer(address, 100, destination_iban=OUTSIDE[UK]).status_code == 5003
+    assert tariff.transfer(address, 100).status == "success"
+
+
 # -- other currencies
 
 
@@ -248,6 +269,17 @@ def test_a_direct_debit_has_its_own_fee(tariff: Scene) -> None:
     assert (paid["state"], paid["available_balance"]) == ("S", 0)
     tariff.data("directDebitReturn", returned_epm_transaction_id=paid["epm_transaction_id"], reason="MD06")
     assert tariff.balances(account) == (1000, 1000, 0)
+
+
+def test_a_direct_debit_in_another_currency_comes_back_whole(tariff: Scene) -> None:
+    account = tariff.account(currency_ison=GBP)
+    tariff.inbound(tariff.address(account), 820)
+
+    paid = tariff.debit(tariff.mandate(tariff.address(account, SEPA)), 1000, passed=True)
+
+    assert (paid["state"], paid["available_balance"]) == ("S", 0)
+    tariff.data("directDebitReturn", returned_epm_transaction_id=paid["epm_transaction_id"], reason="AC01")
+    assert tariff.balances(account) == (820, 820, 0)
 
 
 def test_after_all_that_every_balance_is_the_sum_of_its_rows(tariff: Scene) -> None:

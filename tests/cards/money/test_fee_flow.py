@@ -234,6 +234,13 @@ def test_a_card_pays_from_the_account_of_the_transaction(tariff: Scene) -> None:
     assert ask(tariff, card_id=tariff.card().card_id, transaction_id=number).status_code == 3001
 
 
+def test_a_price_without_a_rate_to_the_accounts_currency_is_5003(tariff: Scene) -> None:
+    account = tariff.funded(10_000)["account_id"]
+
+    assert ask(tariff, account_id=account, fee_code="YENS").status_code == 5003
+    assert ask(tariff, account_id=account, amount=1, currency_ison=YEN).status_code == 5003
+
+
 def test_a_repeat_takes_no_second_fee(tariff: Scene, rich: int) -> None:
     before, reference = tariff.balances(rich)[0], tariff.reference()
 

@@ -177,7 +177,7 @@ def test_a_movements_transactions_are_written_with_it(stage: Scene) -> None:
 def test_after_a_long_story_the_balances_are_the_sum_of_the_rows(stage: Scene) -> None:
     euros, pounds = stage.funded(100_000, EUR), stage.funded(100_000)
     abroad = stage.address(pounds["account_id"], SEPA)
-    for round_number in range(1, 4):
+    for round_number in (1, 2):
         amount = 1000 * round_number + 7
         settled, rejected, returned = (stage.paid(abroad, amount) for _ in range(3))
         stage.result(settled, "settled")

@@ -1,0 +1,183 @@
+"""What has to be true of all money at any time, folded from the tables by itself: it shares no code with the service."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tests.conftest import DYNAMODB_ENDPOINT
+from tests.openbanking.faults import items
+from tests.world import World
+
+Item = Mapping[str, Any]
+BALANCES = ("settled", "held", "reserved")
+RETURNED_BY_OTHERS = ("out", "R")
+"""Payments out come back without a payment that returns them."""
+
+
+class MoneyBooks:
+    """Accounts, the rows of the ledger, transactions, payments and the sandbox provider's orders as they stand."""
+
+    def __init__(self, world: World) -> None:
+        kinds = ("account", "special_account")
+        self.accounts = {row["owner"]: row for row in _all(world, "cards") if row["part"] in kinds}
+        ledger = sorted(_all(world, "ledger"), key=lambda row: (row["owner"], row["part"]))
+        self.rows = _by_owner(row for row in ledger if row["part"].startswith("movement#"))
+        self.transactions = _by_owner(row for row in ledger if row["part"].startswith("transaction#"))
+        self.pointers = {row["owner"]: row for row in ledger if row["part"] == "transaction"}
+        self.counters = {row["owner"]: row["windows"] for row in ledger if row["part"] == "limits"}
+        external = _all(world, "external-payments")
+        self.payments = {row["id"]: row for row in external if row["part"] == "external_payment"}
+        self.orders = {int(row["owner"].partition("#")[2]): row for row in external if row["part"] == "order"}
+
+    def check(self, *, at_rest: bool = False) -> None:
+        """Whether all of it belongs together; ``at_rest``, nothing waits for the provider any more, either."""
+        for owner, account in self.accounts.items():
+            self._check_rows(owner, account)
+            self._check_transactions(owner)
+        self._check_movements()
+        self._check_holds()
+        self._check_returns()
+        self._check_orders()
+        if at_rest:
+            assert [number for number, payment in self.payments.items() if "asks" in payment] == []
+
+    def shape(self) -> list[str]:
+        """What stands there without what differs between two runs."""
+        accounts = (f"{[row.get(name, 0) for name in BALANCES]}" for row in self.accounts.values())
+        payments = (f"{row['payment']} {row['state']} {row['held']} {'asks' in row}" for row in self.payments.values())
+        causes = (row["cause"] for rows in self.rows.values() for row in rows)
+        counted = (
+            f"{key} {window['count']} {window['amount']}"
+            for all_ in self.counters.values()
+            for key, window in all_.items()
+        )
+        orders = (f"{row['kind']} {row['amount']} {row['accepted']}" for row in self.orders.values())
+        types = (row["transaction_type"] for rows in self.transactions.values() for row in rows)
+        return sorted(map(str, [*accounts, *payments, *causes, *counted, *orders, *types]))
+
+    # -- inside
+
+    def _check_rows(self, owner: str, account: Item) -> None:
+        """Balance is the fold of the rows; no row is missing, and none leaves less than nothing."""
+        sums, before = dict.fromkeys(BALANCES, 0), 0
+        for number, row in enumerate(self.rows.get(owner, ()), start=1):
+            assert row["part"] == f"movement#{number:012}", f"{owner}: row {number} is missing"
+            assert row["at"] > before, f"{owner}: row {number} is not later than the one before"
+            before = row["at"]
+            assert _sums(row) == {}, f"{owner}: row {number} does not sum to zero"
+            for book, currency, amount in row["entries"]:
+                if book.rpartition(":")[0] == owner:
+                    assert currency == account["currency"]
+                    sums[book.rpartition(":")[2]] += amount
+            assert {name: row[name] for name in BALANCES} == sums, f"{owner}: row {number}"
+            assert sums["settled"] - sums["held"] - sums["reserved"] >= 0, f"{owner}: row {number} leaves too little"
+            assert sums["held"] >= 0 and sums["reserved"] >= 0
+        assert {name: account.get(name, 0) for name in BALANCES} == sums, f"{owner} is not the sum of its rows"
+        assert account.get("movements", 0) == len(self.rows.get(owner, ()))
+
+    def _check_transactions(self, owner: str) -> None:
+        """What an account is shown is what was booked, and every transaction is found by its number."""
+        shown: Counter[str] = Counter()
+        for row in self.transactions.get(owner, ()):
+            shown[row["written_by"]] += _effect(row)
+            assert self.pointers[f"transaction#{row['id']}"]["part_of_account"] == row["part"]
+        booked: Counter[str] = Counter()
+        for row in self.rows.get(owner, ()):
+            booked[row["written_by"]] += sum(each[2] for each in row["entries"] if each[0] == f"{owner}:settled")
+        assert +shown == +booked and -shown == -booked, f"{owner} is shown something else than was booked"
+
+    def _check_movements(self) -> None:
+        """A movement of two accounts is the same in both; all money of all books sums to nothing."""
+        found: dict[str, Any] = {}
+        for row in (row for rows in self.rows.values() for row in rows):
+            entries = sorted(map(tuple, row["entries"]))
+            assert found.setdefault(row["movement"], entries) == entries
+        for entries in found.values():
+            for owner in {book.rpartition(":")[0] for book, _, _ in entries} - {""}:
+                assert owner in self.rows, f"{owner} lacks a movement"
+        pending: Counter[int] = Counter()
+        for entries in found.values():
+            pending.update({currency: amount for book, currency, amount in entries if book == "pending"})
+        held: Counter[int] = Counter()
+        for account in self.accounts.values():
+            held[account["currency"]] += account.get("held", 0)
+        assert +held == +Counter({currency: -amount for currency, amount in pending.items()})
+
+    def _check_holds(self) -> None:
+        """What is held of an account is held for payments that are pending; what was held was released once."""
+        for owner in self.accounts:
+            left: Counter[int] = Counter()
+            times: Counter[tuple[int, bool]] = Counter()
+            for row in self.rows.get(owner, ()):
+                amount = sum(each[2] for each in row["entries"] if each[0] == f"{owner}:held")
+                if amount:
+                    left[row["epm_transaction_id"]] += amount
+                    times[row["epm_transaction_id"], amount > 0] += 1
+            assert set(times.values()) <= {1}, f"{owner}: a hold was made or released twice"
+            assert all(amount >= 0 for amount in left.values())
+            assert +left == +Counter({number: self.payments[number]["held"] for number in left})
+        for number, payment in self.payments.items():
+            assert not payment["held"] or payment["state"] == "P", f"payment {number} is over, and still holds"
+
+    def _check_returns(self) -> None:
+        """A payment is sent back once at most, and never for more than it was."""
+        live = [row for row in self.payments.values() if row.get("returns") and row["state"] in "PS"]
+        assert max(Counter(row["returns"] for row in live).values(), default=1) == 1
+        by_original = {row["returns"]: row for row in live}
+        for number, payment in self.payments.items():
+            back = by_original.get(number)
+            assert payment.get("returned_by") == (back["id"] if back else None)
+            if back is not None:
+                assert back["instructed_amount"] == payment["instructed_amount"]
+                assert abs(back["settlement_amount"]) <= abs(payment["settlement_amount"])
+                assert (payment["state"] == "R") == (back["state"] == "S")
+            elif payment["state"] == "R":
+                assert payment["payment"] == "out" and payment.get("return_transaction_id")
+
+    def _check_orders(self) -> None:
+        """The provider has nothing that is not a payment's here, and has refused none that was paid."""
+        assert self.orders.keys() <= self.payments.keys()
+        for number, payment in self.payments.items():
+            order = self.orders.get(number)
+            if order is None:
+                continue
+            assert order["amount"] == payment["instructed_amount"]
+            if "asks" not in payment and payment["state"] in "SR":
+                assert order["accepted"], f"payment {number} was paid, and the provider had refused it"
+            if payment["payment"] == "return" and "asks" not in payment:
+                assert order["accepted"] == (payment["state"] == "S")
+
+
+def left_of(windows: Item, key: str, start: int) -> tuple[int, int]:
+    """Count and amount in a window that began at ``start``; of one that is over, nothing."""
+    window = windows.get(key)
+    return (window["count"], window["amount"]) if window and window["start"] == start else (0, 0)
+
+
+def _effect(transaction: Item) -> int:
+    """What a transaction adds to the settled balance: the fee of a conversion may stand beside its amount."""
+    gives = transaction["direction"] == "credit"
+    beside = 0 if transaction["conversion_fee_blended"] else transaction["conversion_fee"]
+    is_return = transaction["transaction_type"] == 63
+    amount: int = transaction["holder_amount"] if gives else -transaction["holder_amount"]
+    return amount + (beside if is_return else -beside)
+
+
+def _sums(row: Item) -> dict[int, int]:
+    sums: Counter[int] = Counter()
+    for _, currency, amount in row["entries"]:
+        sums[currency] += amount
+    return {currency: left for currency, left in sums.items() if left}
+
+
+def _by_owner(rows: Iterator[Item]) -> dict[str, list[Item]]:
+    found: dict[str, list[Item]] = defaultdict(list)
+    for row in rows:
+        found[row["owner"]].append(row)
+    return found
+
+
+def _all(world: World, table: str) -> list[Item]:
+    return [*world.hub.store.scan(table)] if DYNAMODB_ENDPOINT else [*items(world, table)]

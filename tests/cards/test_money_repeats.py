@@ -1,0 +1,93 @@
+"""A repeat of what moves money comes before what would be wrong with the request by now.
+
+The programme manager may have changed the records since, or the request itself what it found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from tests.cards import money_requests, whole_requests
+from tests.cards.scenes import Scene
+from tests.cards.test_actions import call
+from tests.cards.test_idempotency import is_repeat
+from tests.cards.whole_requests import EVERY_ACTION, Cast
+
+Spoil = Callable[[Scene, Cast], object]
+
+
+def blocked_address(scene: Scene, cast: Cast) -> object:
+    return scene.data("changeExternalPaymentAddressStatus", epm_address_id=cast.address_id, status="B")
+
+
+def suspended_account(scene: Scene, cast: Cast) -> object:
+    return scene.data("changeAccountStatus", account_id=cast.account_id, account_status="S")
+
+
+def nothing(scene: Scene, cast: Cast) -> object:
+    return None
+
+
+def passed(scene: Scene, cast: Cast) -> object:
+    return scene.data("simulateDirectDebit", epm_transaction_id=cast.epm_transaction_id)
+
+
+def returned(scene: Scene, cast: Cast) -> object:
+    return scene.result(cast.epm_transaction_id, "returned")
+
+
+SPOILT: Mapping[str, tuple[Spoil, int]] = {
+    "assignExternalPaymentAddress": (suspended_account, 4003),
+    "cancelExternalPaymentMandate": (nothing, 4005),
+    "changeDDExternalPaymentStatus": (passed, 4008),
+    "changeExternalPaymentAddressStatus": (blocked_address, 4002),
+    "transferToExternalPayment": (blocked_address, 4008),
+    "inboundReturn": (nothing, 4004),
+    "directDebitReturn": (nothing, 4004),
+    "directCreditReturn": (nothing, 4004),
+    "createCustomFee": (suspended_account, 4003),
+    "simulateMandate": (blocked_address, 4008),
+    "simulateDirectDebit": (blocked_address, 0),
+    "simulateInboundPayment": (blocked_address, 0),
+    "simulateOutboundResult": (returned, 4004),
+}
+"""By action: what happens after it, and what the same request is answered now (0: a success, of which less comes)."""
+NEVER_SPOILT = {"assignExternalPaymentAddressForSpecialAccount"}
+"""Special accounts have no states, and one that is in use stays."""
+
+
+def test_no_write_of_money_is_forgotten() -> None:
+    writes = {action for action in money_requests.WHOLE if EVERY_ACTION[action].effect == "write"}
+
+    assert writes == SPOILT.keys() | NEVER_SPOILT
+
+
+@pytest.mark.parametrize("action", SPOILT)
+def test_what_could_not_be_done_any_more_is_told_again(stage: Scene, action: str) -> None:
+    cast = whole_requests.cast(stage, action)
+    members = whole_requests.whole(action, cast)[0]
+    spoil, code = SPOILT[action]
+    first = call(stage, action, members | {"request_reference_id": (reference := stage.reference())})
+
+    spoil(stage, cast)
+    before = stage.balances(cast.account_id)
+    repeat = call(stage.apart(), action, members | {"request_reference_id": reference})
+    after = stage.balances(cast.account_id)
+    another = call(stage, action, members | {"request_reference_id": stage.reference()})
+
+    assert is_repeat(first, repeat)
+    assert after == before
+    assert (another.status_code or 0, another.duplicated) == (code, 0)
+
+
+def test_a_transfer_is_told_again_when_there_is_nothing_left_to_pay_it_from(stage: Scene) -> None:
+    address = stage.funded(500)
+    reference = {"request_reference_id": stage.reference()}
+
+    answers = [stage.transfer(address, 500, **reference) for _ in range(3)]
+
+    assert all(is_repeat(answers[0], answer) for answer in answers[1:])
+    assert stage.transfer(address, 1).status_code == 5001
+    assert stage.balances(address["account_id"]) == (0, 500, 0)
