@@ -6,6 +6,7 @@ an address that takes euros. All amounts are in minor units, and these currencie
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -106,7 +107,7 @@ class Account:
             return min(max(30 + rounded(Fraction(amount, 200)), 40), 200)
         if kind == DEBIT:
             return 20
-        return min(min(max(rounded(Fraction(amount, 100)), 5), 90), amount)
+        return min(max(rounded(Fraction(amount, 100)), 5), 90, amount)
 
     def taken(self, kind: str, amount: int) -> int:
         """What the account pays for a payment out or a collection."""
@@ -138,14 +139,17 @@ class Payment:
     should_pay: bool = True
     returned: bool = False
     returns: Payment | None = None
+    sender: str = ""
     counterpart: Payment | None = None
     counted: list[tuple[str, int, int]] = field(default_factory=list)
 
 
+SET: Mapping[str, tuple[int | None, int]] = {"2.2": (8, 500_000), "2.3": (None, 2_000_000), "3.1": (None, 900_000)}
+"""How often and how much the entries of limit groups let pass that count; ``2.1`` is for single payments."""
+
+
 class Limits:
     """What was used of the limits, by entry and owner: the start of the window, how often, and how much."""
-
-    SET = {"2.2": (8, 500_000), "2.3": (None, 2_000_000), "3.1": (None, 900_000)}
 
     def __init__(self) -> None:
         self.used: dict[str, tuple[int, int, int]] = {}
@@ -174,7 +178,7 @@ class Limits:
             return False
         for owner, entry, more in self.wanted(account, amount, debit=debit):
             count, used = self.at(owner, entry, now)
-            most, bound = self.SET[entry]
+            most, bound = SET[entry]
             if used + more > bound or (most is not None and count + 1 > most):
                 return False
         return True

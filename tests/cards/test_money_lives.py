@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from tests.cards import setups
 from tests.cards.money_books import MoneyBooks
@@ -19,7 +26,6 @@ from tests.cards.money_model import (
     CUT_OFF,
     DAY,
     DEBIT,
-    EUR,
     GBP,
     IN,
     LIMIT,
@@ -28,6 +34,7 @@ from tests.cards.money_model import (
     REFUSED,
     RETURN,
     RETURNED_ALREADY,
+    SET,
     WAITS,
     WRONG_STATE,
     Account,
@@ -55,7 +62,6 @@ class MoneyLife(RuleBasedStateMachine):
         self.accounts: list[Account] = []
         self.payments: list[Payment] = []
         self.sent: list[tuple[str, dict[str, Any], str]] = []
-        self.unknown: list[tuple[str, dict[str, Any], Payment]] = []
         self.limits = Limits()
 
     @initialize()
@@ -98,22 +104,20 @@ class MoneyLife(RuleBasedStateMachine):
             self.sent.append((action, members, answer.raw))
         return answer
 
-    def pending(self, payment: Payment, name: str, members: dict[str, Any], action: str) -> None:
-        """The provider was silent: the schedule will finish it."""
-        payment.awaits = self.now + ASKING
-        self.unknown.append((action, members, payment))
-        self.payments.append(payment)
-
     # -- what happens
 
-    @rule(place=PLACES, amount=AMOUNTS, scheme=st.sampled_from(["FPS", "BACS"]), name=st.sampled_from(["Bob", "REFUSE", "SILENT"]))
+    @rule(
+        place=PLACES,
+        amount=AMOUNTS,
+        scheme=st.sampled_from(["FPS", "BACS"]),
+        name=st.sampled_from(["Bob", "REFUSE", "SILENT"]),
+    )
     def come_in(self, place: int, amount: int, scheme: str, name: str) -> None:
         account = self.accounts[place]
         scheme = scheme if account.other == GBP else "SCT"
         paying = {"epm_address_id": account.address_id, "amount": amount, "currency_ison": account.other}
         answer = self.do("simulateInboundPayment", OK, **paying, scheme=scheme, sender_name=name)
-        payment = Payment(answer.data["epm_transaction_id"], IN, account, amount, "S", scheme=scheme)
-        payment.name = name  # type: ignore[attr-defined]
+        payment = Payment(answer.data["epm_transaction_id"], IN, account, amount, "S", scheme=scheme, sender=name)
         if self.limits.fits(account, amount, self.now, debit=False):
             payment.counted = self.limits.count(account, amount, self.now, debit=False)
             account.settled += account.given(amount)
@@ -122,10 +126,10 @@ class MoneyLife(RuleBasedStateMachine):
         assert answer.data["state"] == payment.state
         self.payments.append(payment)
 
-    def transfer(self, account: Account, amount: int, name: str, iban: str, expected: int | None) -> tuple[Envelope, dict[str, Any]]:
+    def transfer(self, account: Account, amount: int, name: str, iban: str, expected: int | None) -> Envelope:
         members = {"epm_address_id": account.address_id, "amount": amount, "currency_ison": account.other}
-        members |= {"destination_account_name": name, "destination_iban": iban}
-        return self.do("transferToExternalPayment", expected, **members), members
+        to = {"destination_account_name": name, "destination_iban": iban}
+        return self.do("transferToExternalPayment", expected, **members, **to)
 
     def obstacle(self, account: Account, kind: str, amount: int) -> int | None:
         """Why a payment out or a collection is not made."""
@@ -140,7 +144,7 @@ class MoneyLife(RuleBasedStateMachine):
         if expected is OK:
             expected = {"REFUSE": REFUSED, "SILENT": WAITS, "LOST": WAITS}.get(name, OK)
         iban = OUTSIDE[1 if account.other == GBP else 2]
-        answer, _ = self.transfer(account, amount, name, iban, expected)
+        answer = self.transfer(account, amount, name, iban, expected)
         if expected not in (OK, WAITS):
             return
         payment = Payment(0, OUT, account, amount, "P", held=account.taken(OUT, amount))
@@ -164,7 +168,7 @@ class MoneyLife(RuleBasedStateMachine):
         expected = self.obstacle(payer, OUT, amount)
         if expected is OK and not self.limits.fits(payee, amount, self.now + 1, debit=False):
             expected = REFUSED
-        answer, _ = self.transfer(payer, amount, "Zoe", payee.number, expected)
+        answer = self.transfer(payer, amount, "Zoe", payee.number, expected)
         if expected is not OK:
             return
         went = Payment(answer.data["id"], OUT, payer, amount, "S")
@@ -211,8 +215,7 @@ class MoneyLife(RuleBasedStateMachine):
         is_direct_credit = (original.scheme == "BACS") is not by_the_wrong_action
         action = "directCreditReturn" if is_direct_credit else "inboundReturn"
         back = account.reversed(IN, amount)
-        name = getattr(original, "name", "")
-        expected = {"REFUSE": REFUSED, "SILENT": WAITS}.get(name, OK)
+        expected = {"REFUSE": REFUSED, "SILENT": WAITS}.get(original.sender, OK)
         if back > account.available:
             expected = NO_FUNDS
         if by_the_wrong_action:
@@ -254,8 +257,8 @@ class MoneyLife(RuleBasedStateMachine):
         expected = OK if payment.state == "P" and self.now + 1 < payment.cut_off else WRONG_STATE
         if payment.state == "R":
             expected = RETURNED_ALREADY
-        members = {"epm_transaction_id": payment.id, "should_pay": should_pay}
-        self.do("changeDDExternalPaymentStatus", expected, **members | ({} if should_pay else {"reason": 1}))
+        members = {"epm_transaction_id": payment.id, "should_pay": should_pay, "reason": 1}
+        self.do("changeDDExternalPaymentStatus", expected, **members)
         if expected is OK:
             payment.should_pay = bool(should_pay)
 
@@ -334,7 +337,10 @@ class MoneyLife(RuleBasedStateMachine):
             row = books.accounts[f"account#{account.id}"]
             assert (row["settled"], row["held"], row["reserved"]) == (account.settled, account.held, 0)
         for payment in self.payments:
-            assert (books.payments[payment.id]["state"], books.payments[payment.id]["held"]) == (payment.state, payment.held)
+            assert (books.payments[payment.id]["state"], books.payments[payment.id]["held"]) == (
+                payment.state,
+                payment.held,
+            )
 
     @rule(place=PLACES)
     def look_at_what_is_left(self, place: int) -> None:
@@ -342,13 +348,15 @@ class MoneyLife(RuleBasedStateMachine):
         available, settled, _ = self.scene.balances(account.id)
         assert (available, settled) == (account.available, account.settled)
         for limit_type, record, owner in ((2, account.id, f"account#{account.id}"), (3, self.holder_id, "holder")):
-            shown = self.scene.data("getLimitsStatus", record_id=record, limit_type=limit_type, paginator={"item_count": 9, "offset": 0})
+            shown = self.scene.data(
+                "getLimitsStatus", record_id=record, limit_type=limit_type, paginator={"item_count": 9, "offset": 0}
+            )
             for left in shown:
                 key = f"{left['limits_group_id']}.{1 if limit_type == 3 else {0: 1, 1: 2, 30: 3}[left['duration']]}"
-                if key not in Limits.SET:
+                if key not in SET:
                     continue
                 count, used = self.limits.at(owner, key, self.now)
-                most, bound = Limits.SET[key]
+                most, bound = SET[key]
                 assert left["amount"] + used == left["original_amount"] == bound
                 assert most is None or left["count"] + count == left["original_count"] == most
 

@@ -64,7 +64,7 @@ class Debits:
 def _obstacle(payment: ExternalPayment, mandate: Mandate, address: ExternalAddress, party: Party) -> str | None:
     """Why a direct debit is not paid, whatever it comes to."""
     if not payment.should_pay:
-        return "it is not to be paid"
+        return payment.reason or "it is not to be paid"
     if not mandate.is_live:
         return "the mandate is cancelled"
     if not address.is_live:

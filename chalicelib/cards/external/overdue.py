@@ -6,19 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from boto3.dynamodb.conditions import Attr
+
 from chalicelib.cards.external.address_orders import AddressOrders
 from chalicelib.cards.external.addresses import ExternalAddress
 from chalicelib.cards.external.debits import Debits
 from chalicelib.cards.external.finishing import Finishing
 from chalicelib.cards.external.payment_orders import PaymentOrders
 from chalicelib.cards.external.payments import ExternalPayment
-from chalicelib.cards.external.waiting import DUE, TABLE, Moment
+from chalicelib.cards.external.waiting import ASKING_SECONDS, DUE, TABLE, Moment
 from chalicelib.cards.programmes import Programmes
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.parallel import pieces, together
-from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
+from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store, StoreError
 
 AT_ONCE = 20
 """So many payments are looked after at the same time."""
@@ -65,7 +67,17 @@ class Overdue:
             return self.finishing.resume(self.payments, payment) if payment.asks else self._pass_cut_off(payment)
         except Exception:
             log.exception("payment not finished", kind=item["part"], id=item["id"])
+            self._put_off(item)
             return False
+
+    def _put_off(self, item: Item) -> None:
+        """Have others have their turn before one that cannot be finished is looked at again."""
+        key = {"owner": item["owner"], "part": item["part"]}
+        later = {"due_at": self.clock.time() + ASKING_SECONDS}
+        try:
+            self.store.update(TABLE, key, set=later, condition=Attr("due_at").eq(item["due_at"]))
+        except (ConditionFailed, StoreError):
+            log.warning("payment not put off", kind=item["part"], id=item["id"])
 
     def _pass_cut_off(self, payment: ExternalPayment) -> bool:
         """Raises: StoreError."""

@@ -16,6 +16,9 @@ from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED
 from chalicelib.foundation.store import Operation, Store
 
+LONGEST_REASON = 140
+"""So much of a provider's own words is kept and handed on."""
+
 
 @dataclass(frozen=True, slots=True)
 class PaymentOrders:
@@ -50,7 +53,8 @@ class PaymentOrders:
             change = self.booking.settle(payment, party, moment, **known, **ANSWERED)
             of_original: dict[str, Any] = {"state": RETURNED}
         else:
-            change = self.booking.reject(payment, party, moment, reason=receipt.reason, **ANSWERED)
+            reason = receipt.reason and receipt.reason[:LONGEST_REASON]
+            change = self.booking.reject(payment, party, moment, reason=reason, **ANSWERED)
             of_original = {"returned_by": None}
         with_original = [original.changing(moment.write_id, **of_original)] if original else []
         return [*change.operations, *with_original], change.payment

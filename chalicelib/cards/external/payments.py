@@ -24,7 +24,7 @@ class ExternalPayment(Waiting):
         held: what is held of the account as long as the payment is pending.
         counted: what was counted in which limits, by the owner of the counters.
         source, destination: the bank accounts, with the members that are known of them.
-        country: the other bank's, as a numeric code of ISO 3166-1.
+        country: the other bank's, as far as it is known, else the address's; a numeric code of ISO 3166-1.
         provider_reference: the provider's number of it, ``original_reference`` that of the one that it sends back.
         returns: the payment that this one sends back, ``returned_by`` the one that sends this back.
         counterpart: the same payment on its other side, if that is an address of this service, too.

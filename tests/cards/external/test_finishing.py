@@ -239,7 +239,7 @@ def test_a_repeat_gets_the_answer_as_soon_as_it_is_there(
 
 
 @pytest.mark.parametrize(("told", "code"), [(["settled"], None), (["rejected"], 7001), (["settled", "returned"], None)])
-@pytest.mark.parametrize("name", ["Alice", "Silent Ltd"])
+@pytest.mark.parametrize("name", ["Alice", "Silent Ltd", "Lost Ltd"])
 def test_a_report_may_come_before_the_answer(
     scene: Scene, provider: Watched, told: list[str], code: int | None, name: str
 ) -> None:

@@ -1,0 +1,243 @@
+"""Much money moved at once: nothing is paid twice or out of nothing, and in the end every account is its rows' sum."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.external.provider import Order, Receipt
+from chalicelib.cards.protocol.status_codes import Status
+from infra.admin.proving import prove
+from tests.cards.contest import at_once, processes
+from tests.cards.money_books import MoneyBooks
+from tests.cards.scenes import EUR, GBP, HOLDER_BLOCK, Envelope, Scene
+from tests.conftest import DYNAMODB_ENDPOINT
+
+pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
+
+CLIENTS = 64 if DYNAMODB_ENDPOINT else 16
+UNDECIDED = (Status.CONFLICT, Status.IN_PROGRESS)
+_WAIT_FOR_THE_SCHEDULE = 61
+
+
+@pytest.fixture
+def scenes(scene: Scene) -> list[Scene]:
+    return processes(scene)
+
+
+def decided(call: Callable[[], Envelope]) -> Envelope:
+    """The answer, once others are not in the way any more."""
+    answers = (call() for _ in itertools.count())
+    return next(answer for answer in answers if answer.status_code not in UNDECIDED)
+
+
+def race(calls: Sequence[Callable[[], Envelope]]) -> list[Envelope]:
+    """What was decided upon calls that begin at the same time."""
+    return at_once([partial(decided, call) for call in calls])
+
+
+def codes(answers: Sequence[Envelope]) -> Counter[int | None]:
+    return Counter(answer.status_code for answer in answers)
+
+
+def paying(
+    scenes: Sequence[Scene], number: int, address: Any, amount: int, **members: Any
+) -> list[Callable[[], Envelope]]:
+    """So many transfers by one process after the other, each with a reference of its own."""
+    calls = []
+    for scene, _ in zip(itertools.cycle(scenes), range(number), strict=False):
+        reference = {"request_reference_id": scene.reference()}
+        calls.append(partial(scene.transfer, address, amount, **reference | members))
+    return calls
+
+
+def settle_down(scenes: Sequence[Scene]) -> None:
+    """The schedule looks after whatever was left."""
+    scenes[0].clock.advance(_WAIT_FOR_THE_SCHEDULE)
+    for scene in scenes[1:]:
+        scene.clock.advance(_WAIT_FOR_THE_SCHEDULE)
+    while at_once([scenes[0].hub.card_room.overdue.finish]) != [0]:
+        pass
+
+
+def check(scene: Scene, *accounts: int) -> MoneyBooks:
+    books = MoneyBooks(scene.world, accounts)
+    books.check(at_rest=True)
+    if DYNAMODB_ENDPOINT:  # the emulator is not made for the threads of the proof
+        prove(scene.hub.store)
+    return books
+
+
+def out(books: MoneyBooks) -> list[int]:
+    """The numbers of payments out."""
+    return [payment["id"] for payment in books.payments.values() if payment["payment"] == "out"]
+
+
+def split(answers: list[Any], size: int) -> tuple[list[Any], list[Any], list[Any]]:
+    return answers[:size], answers[size : 2 * size], answers[2 * size :]
+
+
+@pytest.mark.parametrize(("amount", "balance"), [(100, 100 * CLIENTS // 2 + 99), (7, 7 * CLIENTS + 7), (500, 499)])
+def test_as_many_transfers_win_as_there_is_money_for(scenes: list[Scene], amount: int, balance: int) -> None:
+    address = scenes[0].funded(balance)
+    account, winners = address["account_id"], min(CLIENTS, balance // amount)
+
+    answers = race(paying(scenes, CLIENTS, address, amount))
+
+    expected = {None: winners, int(Status.NO_FUNDS): CLIENTS - winners}
+    assert codes(answers) == {code: times for code, times in expected.items() if times}
+    assert scenes[0].balances(account) == (balance - winners * amount, balance, 0)
+    books = check(scenes[0], account)
+    assert len(books.orders) == winners
+
+
+def test_money_that_goes_round_at_home_stays_whole(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    addresses = [scene.funded(10_000) for _ in range(4)]
+    calls = []
+    for number, (payer, payee) in enumerate(
+        itertools.islice(itertools.cycle(itertools.permutations(addresses, 2)), CLIENTS)
+    ):
+        calls += paying(scenes[number % len(scenes) :], 1, payer, 1_500, destination_iban=payee["iban"])
+
+    answers = race(calls)
+
+    assert set(codes(answers)) <= {None, Status.NO_FUNDS}
+    accounts = [address["account_id"] for address in addresses]
+    assert sum(scene.balances(account)[1] for account in accounts) == 40_000
+    check(scene, *accounts)
+
+
+def test_of_many_returns_of_a_payment_one_is_carried_out(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    address = scene.funded(5_000)
+    came = scene.inbound(address, 2_000)["epm_transaction_id"]
+    calls = [partial(each.do, "inboundReturn", epm_transaction_id=came, reason=1) for each in scenes * 4]
+
+    answers = race(calls)
+
+    assert codes(answers) == {None: 1, Status.ALREADY_RETURNED: len(calls) - 1}
+    books = check(scene, address["account_id"])
+    assert len(books.orders) == 1
+    assert scene.balances(address["account_id"])[1] == 5_000
+
+
+def test_many_identical_transfers_are_one_payment_and_one_order(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    address = scene.funded(100_000)
+    members = {"request_reference_id": scene.reference()}
+    calls = [
+        partial(each.transfer, address, 100, **members)
+        for each, _ in zip(itertools.cycle(scenes), range(CLIENTS), strict=False)
+    ]
+
+    answers = race(calls)
+
+    assert codes(answers) == {None: CLIENTS}
+    assert sorted(answer.duplicated for answer in answers) == [0] + [1] * (CLIENTS - 1)
+    assert len({answer.raw.replace('"duplicated":0', '"duplicated":1') for answer in answers}) == 1
+    books = check(scene, address["account_id"])
+    assert out(books) == list(books.orders) == [answers[0].data["id"]]
+
+
+@pytest.mark.parametrize(("name", "settled"), [("Silent Partner", True), ("Silent Partner", False), ("Lost", False)])
+def test_schedule_request_and_report_end_one_payment_once(scenes: list[Scene], name: str, settled: bool) -> None:
+    scene = scenes[0]
+    address = scene.funded(10_000)
+    members = {"request_reference_id": scene.reference(), "destination_account_name": name}
+    assert scene.transfer(address, 4_000, **members).status_code == Status.IN_PROGRESS
+    (payment,) = out(MoneyBooks(scene.world, [address["account_id"]]))
+    for each in scenes:
+        each.clock.advance(_WAIT_FOR_THE_SCHEDULE)
+    runs: list[Callable[[], Any]] = [each.hub.card_room.overdue.finish for each in scenes]
+    repeats = [partial(decided, partial(each.transfer, address, 4_000, **members)) for each in scenes]
+    reported = {"epm_transaction_id": payment, "result": "settled"}
+    reports = [partial(decided, partial(each.sim, "simulateOutboundResult", **reported)) for each in scenes]
+
+    _, repeated, heard = split(at_once([*runs, *repeats, *(reports if settled else ())]), len(scenes))
+
+    assert codes(repeated + heard) == {None: len(repeated) + len(heard)}
+    assert len({answer.raw for answer in repeated}) == 1
+    assert scene.balances(address["account_id"]) == (6_000, 6_000 if settled else 10_000, 0)
+    assert list(check(scene, address["account_id"]).orders) == [payment]
+
+
+def test_a_schedule_that_overtakes_the_request_writes_its_answer(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider took more than a minute for its answer: what the request gets is what was written meanwhile."""
+    address, other = scene.funded(10_000), scene.apart()
+    provider = scene.hub.payment_provider
+    submit: Callable[[Order], Receipt] = provider.submit
+
+    def slowly(order: Order) -> Receipt:
+        receipt = submit(order)
+        other.clock.advance(_WAIT_FOR_THE_SCHEDULE)
+        assert at_once([other.hub.card_room.overdue.finish]) == [1]
+        return receipt
+
+    monkeypatch.setattr(provider, "submit", slowly)
+    members = {"request_reference_id": scene.reference()}
+    answer, again = (scene.transfer(address, 4_000, **members) for _ in range(2))
+
+    assert (answer.status, answer.duplicated, again.duplicated) == ("success", 0, 1)
+    assert answer.data == again.data
+    books = check(scene, address["account_id"])
+    assert list(books.orders) == [answer.data["id"]]
+
+
+def test_a_storm_of_everything_leaves_every_account_the_sum_of_its_rows(scenes: list[Scene]) -> None:
+    scene, dice = scenes[0], random.Random(7)
+    holder = scene.holder()
+    addresses = [scene.funded(20_000, GBP, holder_id=holder) for _ in range(3)] + [
+        scene.funded(20_000, EUR, **HOLDER_BLOCK)
+    ]
+    came = [scene.inbound(address, 700)["epm_transaction_id"] for address in addresses for _ in range(4)]
+    debits = [scene.debit(scene.mandate(address), 900)["epm_transaction_id"] for address in addresses for _ in range(3)]
+    paid = [scene.paid(address, 300) for address in addresses for _ in range(4)]
+
+    def one(each: Scene, number: int) -> Callable[[], Envelope]:
+        address, reference = dice.choice(addresses), {"request_reference_id": scene.reference()}
+        home = {"destination_iban": dice.choice([a for a in addresses[:3] if a is not address])["iban"]}
+        name = {"destination_account_name": dice.choice(["Alice", "Refuse", "Silent", "Lost"])}
+        incoming = {"epm_address_id": address["id"], "amount": 450, "currency_ison": address["currency_ison"]}
+        incoming |= {"scheme": "FPS" if address["currency_ison"] == GBP else "SCT", "sender_name": "Bob"}
+        fee = {"account_id": address["account_id"], "fee_group_id": 301, "fee_code": "CARDREPL", "description": "Card"}
+        ways: list[Callable[[], Envelope]] = [
+            partial(each.transfer, address, 1_100, **reference, **name),
+            partial(each.transfer, dice.choice(addresses[:3]), 800, **reference, **home),
+            partial(each.sim, "simulateInboundPayment", **incoming, **reference),
+            partial(each.do, "inboundReturn", epm_transaction_id=dice.choice(came), reason=1, **reference),
+            partial(each.sim, "simulateDirectDebit", epm_transaction_id=dice.choice(debits), **reference),
+            partial(
+                each.do, "directDebitReturn", returned_epm_transaction_id=dice.choice(debits), reason="0", **reference
+            ),
+            partial(each.do, "createCustomFee", **fee, **reference),
+            partial(
+                each.sim,
+                "simulateOutboundResult",
+                epm_transaction_id=dice.choice(paid),
+                result=dice.choice(["settled", "rejected", "returned"]),
+                **reference,
+            ),
+        ]
+        return ways[number % len(ways)]
+
+    def patient(call: Callable[[], Envelope]) -> Envelope:
+        """What waits for the schedule is left to it."""
+        answers = (call() for _ in itertools.count())
+        return next(answer for answer in answers if answer.status_code != Status.CONFLICT)
+
+    calls = [
+        partial(patient, one(each, number))
+        for each, number in zip(itertools.cycle(scenes), range(4 * CLIENTS), strict=False)
+    ]
+    answers = [answer for start in range(0, len(calls), CLIENTS) for answer in at_once(calls[start : start + CLIENTS])]
+
+    settle_down(scenes)
+    assert Status.INTERNAL not in codes(answers)
+    check(scene, *(address["account_id"] for address in addresses))
