@@ -76,7 +76,7 @@ class Overdue:
         later = {"due_at": self.clock.time() + ASKING_SECONDS}
         try:
             self.store.update(TABLE, key, set=later, condition=Attr("due_at").eq(item["due_at"]))
-        except (ConditionFailed, StoreError):
+        except StoreError:
             log.warning("payment not put off", kind=item["part"], id=item["id"])
 
     def _pass_cut_off(self, payment: ExternalPayment) -> bool:
