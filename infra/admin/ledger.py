@@ -16,7 +16,7 @@ from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item
 from infra.admin import connection, proving
 from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
-from infra.admin.proving import Proven
+from infra.admin.proving import Proven, as_moved
 
 group = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="The ledger of the card API: prove that it holds, read its rows."
@@ -142,6 +142,7 @@ def _one(fold: Fold) -> Report:
 
 
 def _shown(account: Item, rows: list[Item]) -> Report:
+    account = as_moved(account)
     owner, currency = account["owner"], account["currency"]
     data = {
         "account": owner,

@@ -196,7 +196,12 @@ def _account(store: Store, owner: str) -> Item:
     item = store.get(CARDS, {"owner": owner, "part": owner.partition("#")[0]})
     if item is None:
         raise Broken(owner, "it is not there any more")
-    return item
+    return as_moved(item)
+
+
+def as_moved(account: Item) -> Item:
+    """An account's item; one that was made before there was a ledger, and has not been moved since, counts no rows."""
+    return {"movements": 0, "last_at": 0} | account
 
 
 # -- payments

@@ -272,8 +272,8 @@ CARD_CASES = [
     Case(BY_NUMBER, of_verification("pan", pin="0000"), looks=(LOOK, LOOK, LOOK)),
 ]
 TWO = (LOOK, LOOK)
-OPENED, TAKEN, SENT_BACK = (WRITE,), (PROVIDER, WRITE), (PROVIDER, LOOK, WRITE)
-"""What follows when the provider is asked: it keeps no books on addresses; of what moves an account that is read."""
+OPENED, TAKEN, SENT_BACK = (LOOK, WRITE), (PROVIDER, WRITE), (PROVIDER, LOOK, WRITE)
+"""What follows when the provider is asked. An address it opens without writing, and the numbers are looked for then."""
 MONEY_CASES = [
     # external payments
     Case(

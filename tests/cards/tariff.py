@@ -56,7 +56,13 @@ _LIMITS: dict[int, tuple[int, list[Content]]] = {
     EURO_WORTH: (2, [limit(amount=1250, transaction_currency=826, duration=30)]),
     COUNTRIES: (2, [{"id": 1, "country_count": 2, "currency": 978, "duration": 1}]),
     DEBITS_A_YEAR: (2, [limit(count=2, amount=500, currency=826, transaction_type=62, duration=365)]),
-    OUT_OF_HOLDER: (3, [limit(name="All of them", amount=1500, currency=826, duration=30, **{"class": 3})]),
+    OUT_OF_HOLDER: (
+        3,
+        [
+            limit(name="Out of all", amount=1500, currency=826, duration=30, **{"class": 3}),
+            limit(2, name="Into all", amount=100_000, currency=826, duration=30, **{"class": 4}),
+        ],
+    ),
 }
 
 

@@ -393,6 +393,17 @@ def test_rows_are_shown_to_people_with_the_accounts_own_books_first(money: Money
     )
 
 
+def test_an_account_that_is_older_than_the_ledger_holds(world: World) -> None:
+    """Its item does not count rows, and there are none."""
+    account = Scene(world).account()
+    key = {"owner": f"account#{account}", "part": "account"}
+    world.hub.store.update("cards", key, remove=["movements", "last_at"])
+
+    assert done("ledger", "verify", "--account", str(account))["rows"] == 0
+    assert done("ledger", "show", str(account))["movements"] == 0
+    assert done("ledger", "verify")["good"] is True
+
+
 def test_an_account_without_rows_is_shown_with_its_balances(world: World) -> None:
     number = Scene(world).account(currency_ison=EUR)
 

@@ -170,8 +170,7 @@ def test_an_address_that_the_provider_is_silent_about_is_of_no_use_until_the_sch
     assert (pending["assignment_state"], pending["active"], "iban" in pending) == (2, 0, False)
     assert stage.transfer(pending, 100, destination_iban="GB29NWBK60161331926819").status_code == 4008
     assert stage.do(CHANGE, epm_address_id=pending["id"], status="S").status_code == 4008
-    bounced = stage.sim("simulateInboundPayment", **paying(pending))
-    assert bounced.status_code == 4008 or bounced.data["state"] == "J"
+    assert stage.data("simulateInboundPayment", **paying(pending))["state"] == "J"
     assert stage.data("getAccountExternalPaymentAddresses", account_id=account) == []
 
     stage.clock.advance(60)
@@ -307,14 +306,19 @@ def test_another_programme_managers_addresses_do_not_exist(stage: Scene) -> None
 # -- status
 
 
-@pytest.mark.parametrize("before", ADDRESS_STATES)
-@pytest.mark.parametrize("after", ADDRESS_STATES)
-def test_a_blocked_address_stays_blocked_and_every_other_change_passes(stage: Scene, before: str, after: str) -> None:
+@pytest.mark.parametrize("before", "AS")
+def test_an_address_is_suspended_and_made_active_again_until_it_is_blocked(stage: Scene, before: str) -> None:
     number = stage.address()["id"]
-    if before != "A":
-        stage.data(CHANGE, epm_address_id=number, status=before)
+    codes = [change(stage, number, status) for status in (before, before, "A", "S", "S", before, "B")]
 
-    answer = stage.do(CHANGE, epm_address_id=number, status=after)
+    assert codes == [None] * 7
+    assert [change(stage, number, status) for status in ADDRESS_STATES] == [4002, 4002, 4002]
+    assert stage.data("getExternalPaymentAddress", epm_address_id=number)["status"] == "B"
 
-    shown = stage.data("getExternalPaymentAddress", epm_address_id=number)["status"]
-    assert (answer.status_code, shown) == ((4002, "B") if before == "B" else (None, after))
+
+def change(scene: Scene, number: int, status: str) -> int | None:
+    """The code that a change of status is refused with."""
+    code = scene.do(CHANGE, epm_address_id=number, status=status).status_code
+    shown = scene.data("getExternalPaymentAddress", epm_address_id=number)["status"]
+    assert shown == status or code is not None
+    return code

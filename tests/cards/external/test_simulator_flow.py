@@ -89,6 +89,17 @@ def test_a_payment_in_is_of_something_in_the_addresss_currency(stage: Scene) -> 
     assert stage.sim(IN, **members(address, 1)).status == "success"
 
 
+def test_the_largest_amounts_are_booked_exactly(tariff: Scene) -> None:
+    most = 999_999_999_999_999
+    yen = tariff.account(currency_ison=YEN)
+    address, euros = tariff.address(yen, SEPA), tariff.address(method=SEPA)
+
+    assert [tariff.inbound(euros, most)["settled_balance"] for _ in range(2)] == [most, 2 * most]
+    assert tariff.inbound(address, most)["settled_balance"] == 1_559_999_999_999_998  # 156 yen for a euro: .44
+    assert tariff.transfer(euros, 99_999_999_999, schemes="SCT").status == "success"
+    assert tariff.transfer(euros, 100_000_000_000, schemes="SCT").status_code == 2005
+
+
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3010)])
 def test_an_address_takes_payments_for_who_has_its_level(stage: Scene, level: int, code: int | None) -> None:
     address = stage.address(stage.account(access_level=500, currency_ison=GBP))

@@ -23,6 +23,15 @@ def to(address: Any) -> dict[str, Any]:
     return {"destination_iban": address["iban"]}
 
 
+@pytest.mark.parametrize("country", [276, 250, 826])
+def test_an_iban_of_this_service_is_known_however_it_is_written(stage: Scene, country: int) -> None:
+    source, target = stage.funded(100, EUR), stage.address(method=SEPA, country_ison=country)
+
+    stage.paid(source, 100, destination_iban=target["iban"].lower())
+
+    assert stage.balances(target["account_id"]) == (100, 100, 0)
+
+
 def test_a_payment_to_an_address_of_this_service_arrives_at_once(stage: Scene) -> None:
     source, target = stage.funded(10_000), stage.address()
     sort_code = {name: target[name] for name in ("sort_code", "account_number")}

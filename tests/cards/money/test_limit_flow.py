@@ -56,8 +56,8 @@ def statuses(scene: Scene, record_id: int, limit_type: int = ACCOUNT) -> Any:
 
 
 def left(scene: Scene, record_id: int, limit_type: int = ACCOUNT) -> tuple[int, int]:
-    """Count and amount that are left of the only entry."""
-    [entry] = statuses(scene, record_id, limit_type)
+    """Count and amount that are left of the first entry."""
+    entry, *_ = statuses(scene, record_id, limit_type)
     return entry["count"], entry["amount"]
 
 
@@ -137,7 +137,7 @@ def test_a_holders_accounts_share_the_holders_limit(tariff: Scene) -> None:
     assert left(tariff, holder, HOLDER) == (999_999_999, 0)
 
 
-def test_money_between_a_holders_accounts_counts_once_out(tariff: Scene) -> None:
+def test_money_between_a_holders_accounts_counts_once_out_and_once_in(tariff: Scene) -> None:
     account = tariff.account(currency_ison=GBP, holder_limit_group_id=OUT_OF_HOLDER)
     [holder] = [row["holder_id"] for row in tariff.data("getAccounts", account_id=account)]
     source = tariff.address(account)
@@ -146,7 +146,7 @@ def test_money_between_a_holders_accounts_counts_once_out(tariff: Scene) -> None
 
     tariff.paid(source, 1000, destination_iban=target["iban"])
 
-    assert left(tariff, holder, HOLDER) == (999_999_999, 500)
+    assert [entry["amount"] for entry in statuses(tariff, holder, HOLDER)] == [500, 89_000]
 
 
 def test_a_cards_limit_holds_where_the_address_is_the_cards(tariff: Scene) -> None:
@@ -316,6 +316,7 @@ def test_a_record_without_a_limit_group_has_no_limits(stage: Scene) -> None:
         (CARD, PREPAID, [201, 203]),
         (ACCOUNT, EVERYDAY, [211, 212]),
         (ACCOUNT, 501, [211, 212]),
+        (ACCOUNT, 502, [211, 212]),
         (HOLDER, EVERYDAY, [221]),
         (CARD, 501, []),
     ],

@@ -1,0 +1,185 @@
+"""Cases that are played again and again from one beginning, each time with another fault of storage.
+
+``Play`` plays a case that is decided at once; ``Targets`` makes the faults, and knows what was hit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, ClassVar, Protocol
+
+from chalicelib.cards.protocol.status_codes import Status
+from tests.cards.books import Books
+from tests.cards.cases import Case, all_in_use, warmed
+from tests.cards.scenes import Envelope, Scene
+from tests.openbanking.call_sites import Site
+from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, table_of
+from tests.world import World
+
+MANNERS = WITHOUT, WITH_REFERENCE, REPEATED = ("without a reference", "with a reference", "repeated")
+_AS_OFTEN = 2
+"""So often a read is hit at the same place by the same fault."""
+_PARTS_OF_A_PROCESS = ("card_api", "card_simulator", "card_room", "credentials", "programmes")
+
+
+class Forgetful(Fault):
+    """A lost answer of storage that does not know the transaction again when it is sent once more."""
+
+    def _after(self, http_response: Any, **members: Any) -> None:
+        try:
+            super()._after(http_response, **members)
+        finally:
+            self._tokens.clear()
+
+
+class Twice(Fault):
+    """A call that does not arrive, and another one that repairs it: the fault hits that."""
+
+    def __init__(self, world: World, kind: str, number: int) -> None:
+        super().__init__(world, kind, number, lasting=True)
+        self._first = Fault(world, "before", number, lasting=True)
+
+    def __enter__(self) -> Twice:
+        self._first.__enter__()
+        super().__enter__()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        super().__exit__(*raised)
+        self._first.__exit__(*raised)
+
+
+class Play:
+    """A case, played again and again from the same beginning."""
+
+    tables: ClassVar = ("cards", "idempotency", "programmes")
+
+    def __init__(self, scene: Scene, case: Case, manner: str, *, cold: bool = False) -> None:
+        self._scene, self._case, self._manner, self._cold = scene, case, manner, cold
+        self._world = scene.world
+        self._members = dict(case.members(warmed(scene)))
+        if manner != WITHOUT:
+            self._members["request_reference_id"] = scene.reference()
+        if cold:
+            nothing_in_use(self._world)
+        else:
+            all_in_use(scene)
+        if manner == REPEATED:
+            self._do()
+        self._beginning = Snapshot(self._world, self.tables)
+        self._before = Books(self._world).shape()
+        self._known = Books(self._world).records() if cold else frozenset()
+        self._begin()
+        self.untouched = Fault(self._world)
+        with self.untouched:
+            self._right = self._do()
+        self._after = Books(self._world).shape()
+
+    def with_fault(self, fault: Fault) -> None:
+        """Play it once, and hold what came of it against the play without a fault."""
+        self._begin()
+        with fault:
+            answer = self._do()
+        if self._manner != WITHOUT:
+            self._repeated(answer)
+        elif failed(answer):
+            assert fault.lasting, "what fails once is repaired"
+            assert Books(self._world).shape() in (self._before, self._after), "all of it or nothing"
+            return
+        else:
+            self._is_right(answer)
+        books = Books(self._world)
+        assert books.shape() == self._after
+        books.check(self._known)
+
+    def _begin(self) -> None:
+        self._beginning.restore()
+        if self._cold:
+            for name in _PARTS_OF_A_PROCESS:
+                vars(self._world.hub).pop(name, None)
+
+    def _repeated(self, answer: Envelope) -> None:
+        """The same request, until its answer is known and once more."""
+        first = self._do() if failed(answer) else answer
+        self._is_right(first)
+        assert first.duplicated == 1 or self._manner != REPEATED
+        again = self._do()
+        assert again.duplicated == 1
+        assert apart_from_duplicated(again) == apart_from_duplicated(first)
+
+    def _do(self) -> Envelope:
+        return self._case.do(self._scene, **self._members)
+
+    def _is_right(self, answer: Envelope) -> None:
+        assert answer.status_code == self._right.status_code, answer.raw
+        assert _form(answer.data) == _form(self._right.data)
+
+
+def nothing_in_use(world: World) -> None:
+    """No entry of the set-up was ever used, whatever stands there."""
+    for row in table_of(world, "programmes").all_items():
+        row.attrs.pop("used", None)
+
+
+def failed(answer: Envelope) -> bool:
+    return answer.status_code == Status.INTERNAL
+
+
+def apart_from_duplicated(answer: Envelope) -> dict[str, Any]:
+    return {**answer.members, "duplicated": None}
+
+
+def _form(data: Any) -> Any:
+    """The members of an answer, without their values."""
+    if isinstance(data, dict):
+        return {name: _form(value) for name, value in data.items()}
+    return [_form(each) for each in data] if isinstance(data, list) else type(data)
+
+
+class Played(Protocol):
+    """What can be played with a fault; ``untouched`` has seen its calls."""
+
+    untouched: Fault
+
+    def with_fault(self, fault: Fault) -> None: ...
+
+
+class Targets:
+    """The calls of storage that some plays have hit, by the kind of fault; ``plays`` names those that were played."""
+
+    def __init__(self) -> None:
+        self.hits: dict[str, set[Site]] = {kind: set() for kind in FAULTS}
+        self.plays: set[str] = set()
+        self._reads: Counter[tuple[str, bool, Hit]] = Counter()
+
+    def play(self, name: str, play: Played, world: World) -> None:
+        """Play with every fault, one after the other."""
+        self.plays.add(name)
+        for fault in self._faults(world, play.untouched):
+            try:
+                play.with_fault(fault)
+            except Exception as error:
+                error.add_note(f"with a fault: {fault}")
+                raise
+            if fault.hit and (isinstance(fault, Twice) or not fault.lasting):
+                self.hits[fault.kind] |= fault.hit.sites
+
+    def missed(self, sites: Iterator[Site]) -> list[str]:
+        """What was not hit by every kind of fault."""
+        expected = set(sites)
+        return sorted(f"{site}: {kind}" for kind, hit in self.hits.items() for site in expected - hit)
+
+    def _faults(self, world: World, untouched: Fault) -> Iterator[Fault]:
+        """All faults of every call; of reads at the same place, and of writes in a loop, two are hit."""
+        for number, call in enumerate(untouched.calls, start=1):
+            for kind in FAULTS:
+                for lasting in (False, True)[: 1 if kind == "conflict" or (call.reads and kind == "after") else 2]:
+                    self._reads[kind, lasting, call] += 1
+                    looped = untouched.calls[:number].count(call) > _AS_OFTEN
+                    if not looped and (not call.reads or self._reads[kind, lasting, call] <= _AS_OFTEN):
+                        yield Fault(world, kind, number, lasting=lasting)
+            if call.operation == "TransactWriteItems":
+                yield Forgetful(world, "after", number)
+            if call.operation == "UpdateItem":
+                yield from (Twice(world, kind, number) for kind in FAULTS)

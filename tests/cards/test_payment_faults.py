@@ -1,0 +1,316 @@
+"""Storage and provider that fail wherever money is moved: in the end it has moved once, or not at all.
+
+A request whose outcome nobody knows is answered by a repeat, as soon as the schedule has finished what was begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+
+from chalicelib.cards.external.provider import BankAccount, Opening, Order, ProviderSilent, Receipt
+from chalicelib.cards.external.sandbox_provider import SandboxProvider
+from chalicelib.cards.protocol.status_codes import Status
+from tests.cards.books import Books
+from tests.cards.cases import MONEY_CASES, Case, warmed
+from tests.cards.fault_plays import MANNERS, REPEATED, WITHOUT, Play, Targets, apart_from_duplicated
+from tests.cards.money_books import MoneyBooks
+from tests.cards.scenes import GBP, Envelope, Scene
+from tests.cards.test_storage_faults import MONEY
+from tests.openbanking.call_sites import CARDS, STORE, call_sites
+from tests.openbanking.faults import Fault, Snapshot, items
+from tests.test_structure import within
+from tests.world import World
+
+pytestmark = pytest.mark.faults
+
+TARGETS = Targets()
+TABLES = ("cards", "idempotency", "programmes", "ledger", "external-payments")
+_UNKNOWN = (Status.INTERNAL, Status.IN_PROGRESS, Status.CONFLICT)
+_UNTIL_THE_SCHEDULE = 61
+ASKING = [case for case in MONEY_CASES if case.asked and "refuses" not in case.name]
+
+
+@pytest.fixture
+def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    """Calls are made one after the other, and no order is handed to a provider that has it."""
+    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
+    submit = SandboxProvider.submit
+
+    def once(provider: SandboxProvider, order: Order) -> Receipt:
+        assert order.payment_id not in orders(world), "the provider has this order"
+        return submit(provider, order)
+
+    monkeypatch.setattr(SandboxProvider, "submit", once)
+    return Scene(world)
+
+
+def orders(world: World) -> set[int]:
+    """The payments that the provider has orders for."""
+    rows = items(world, "external-payments")
+    return {int(row["owner"].partition("#")[2]) for row in rows if row["part"] == "order"}
+
+
+def settle_down(scene: Scene) -> None:
+    scene.clock.advance(_UNTIL_THE_SCHEDULE)
+    scene.hub.card_room.overdue.finish()
+
+
+def shape(world: World) -> list[str]:
+    """What stands there, without times and names; what is claimed, and whether it is answered."""
+    claims = (f"claim {sorted(row)}" for row in items(world, "idempotency"))
+    return sorted([*MoneyBooks(world).shape(), *claims])
+
+
+def check(world: World) -> None:
+    Books(world).check()
+    MoneyBooks(world).check(at_rest=True)
+
+
+class MoneyPlay(Play):
+    """A case that moves money: what it leaves unfinished is the schedule's."""
+
+    tables: ClassVar = TABLES
+
+    def __init__(self, scene: Scene, case: Case, manner: str) -> None:
+        self._before_it: list[str] = []
+        super().__init__(scene, case, manner)
+        settle_down(scene)
+        self._after_it = shape(scene.world)
+        self._begin()
+        self._before_it = shape(scene.world)
+
+    def with_fault(self, fault: Fault) -> None:
+        self._begin()
+        with fault:
+            answer = self._do()
+        failed = answer.status_code in _UNKNOWN
+        if self._manner != WITHOUT:
+            answer = self._known(answer)
+            again = self._do()
+            assert apart_from_duplicated(again) == apart_from_duplicated(answer)
+            assert again.duplicated == 1
+        settle_down(self._scene)
+        if failed and self._manner == WITHOUT:
+            assert shape(self._world) in (self._before_it, self._after_it), "all of it or nothing"
+        else:
+            self._is_right(answer)
+            assert shape(self._world) == self._after_it
+        check(self._world)
+
+    def _known(self, answer: Envelope) -> Envelope:
+        """The answer, when everything that was begun is finished."""
+        for _ in range(3):
+            if answer.status_code not in _UNKNOWN:
+                break
+            settle_down(self._scene)
+            answer = self._do()
+        assert answer.duplicated == 1 or self._manner != REPEATED
+        return answer
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+@pytest.mark.parametrize("case", MONEY_CASES, ids=str)
+def test_a_fault_of_storage_moves_no_money_twice(scene: Scene, case: Case, manner: str) -> None:
+    TARGETS.play(f"{case} {manner}", MoneyPlay(scene, case, manner), scene.world)
+
+
+# -- the schedule
+
+
+def silent(name: str) -> Callable[[Scene], object]:
+    """A transfer whose provider was silent."""
+
+    def made(scene: Scene) -> object:
+        return scene.transfer(
+            scene.funded(500), 300, destination_account_name=name, request_reference_id=scene.reference()
+        )
+
+    return made
+
+
+def silent_return(scene: Scene) -> object:
+    came = scene.inbound(scene.address(), 500, sender_name="Silent")["epm_transaction_id"]
+    return scene.do("inboundReturn", epm_transaction_id=came, reason=1)
+
+
+def refused_return(scene: Scene) -> object:
+    """The provider will refuse what never arrived there: the hold is released, and the payment can be returned."""
+    came = scene.inbound(scene.address(), 500, sender_name="Refuse")["epm_transaction_id"]
+    with scene.world.storage_gone("put"):
+        return scene.do("inboundReturn", epm_transaction_id=came, reason=1)
+
+
+def cut_off(amount: int) -> Callable[[Scene], object]:
+    def made(scene: Scene) -> object:
+        announced = scene.debit(scene.mandate(scene.funded(500)), amount)
+        scene.clock.advance(24 * 3600)
+        return announced
+
+    return made
+
+
+def unopened(scene: Scene) -> object:
+    """An address that was asked for by a request that came no further."""
+    with silence(scene, "open_address"):
+        return scene.do("assignExternalPaymentAddress", account_id=scene.account(), epm_method_id=1, currency_ison=GBP)
+
+
+class silence:  # noqa: N801 - a context manager, which reads as a verb
+    """Has a method of the provider be silent."""
+
+    def __init__(self, scene: Scene, *methods: str) -> None:
+        self._provider, self._methods = scene.hub.payment_provider, methods
+
+    def __enter__(self) -> None:
+        for method in self._methods:
+            setattr(self._provider, method, _silent)
+
+    def __exit__(self, *_: object) -> None:
+        for method in self._methods:
+            delattr(self._provider, method)
+
+
+def _silent(_: object) -> Any:
+    raise ProviderSilent("nobody answers")
+
+
+DUE: dict[str, Callable[[Scene], object]] = {
+    "an answer that was lost": silent("Silent"),
+    "an order that was lost": silent("Lost"),
+    "a return": silent_return,
+    "a return that is refused": refused_return,
+    "a direct debit": cut_off(500),
+    "a direct debit without funds": cut_off(501),
+    "an address": unopened,
+}
+
+
+@dataclass
+class Run:
+    """A run of the schedule that has something to finish."""
+
+    scene: Scene
+    name: str
+
+    def __post_init__(self) -> None:
+        warmed(self.scene)
+        DUE[self.name](self.scene)
+        self.scene.clock.advance(_UNTIL_THE_SCHEDULE)
+        self._beginning = Snapshot(self.scene.world, TABLES)
+        self.untouched = Fault(self.scene.world)
+        with self.untouched:
+            assert self.scene.hub.card_room.overdue.finish() == 1
+        self._after = shape(self.scene.world)
+
+    def with_fault(self, fault: Fault) -> None:
+        self._beginning.restore()
+        with fault:
+            try:
+                self.scene.hub.card_room.overdue.finish()
+            except Exception as error:
+                assert fault.lasting, f"what fails once is repaired: {error}"
+        settle_down(self.scene)
+        settle_down(self.scene)
+        assert shape(self.scene.world) == self._after
+        check(self.scene.world)
+
+
+@pytest.mark.parametrize("name", DUE)
+def test_what_the_schedule_could_not_finish_the_next_run_does(scene: Scene, name: str) -> None:
+    TARGETS.play(name, Run(scene, name), scene.world)
+
+
+def test_every_call_of_the_storage_that_moves_money_was_hit_by_every_fault() -> None:
+    if len(TARGETS.plays) < len(MANNERS) * len(MONEY_CASES) + len(DUE):
+        pytest.skip("not every scene was played in this run")
+
+    missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, *MONEY))
+    assert missed == [], "\n".join(missed)
+
+
+# -- the provider
+
+
+class Failing:
+    """The sandbox's provider behind a line that fails: at one method, before it is called or after, so many times."""
+
+    def __init__(self, provider: SandboxProvider, method: str, when: str, error: Exception, times: int) -> None:
+        self._provider = provider
+        self._fault = method, when
+        self._error = error
+        self._left = times
+        self.taken: list[int] = []
+
+    def submit(self, order: Order) -> Receipt:
+        return self._call("submit", lambda: self._submitted(order))
+
+    def find(self, payment_id: int) -> Receipt | None:
+        return self._call("find", lambda: self._provider.find(payment_id))
+
+    def open_address(self, opening: Opening) -> Any:
+        return self._call("open_address", lambda: self._provider.open_address(opening))
+
+    def _submitted(self, order: Order) -> Receipt:
+        assert order.destination != BankAccount(""), "an order says where to"
+        self.taken.append(order.payment_id)
+        return self._provider.submit(order)
+
+    def _call(self, method: str, answer: Callable[[], Any]) -> Any:
+        strikes = self._fault[0] in (method, "all") and self._left > 0
+        self._left -= strikes
+        if strikes and self._fault[1] == "before":
+            raise self._error
+        made = answer()
+        if strikes:
+            raise self._error
+        return made
+
+
+ERRORS = {"silent": ProviderSilent("no answer"), "broken": ConnectionError("the line broke")}
+
+
+@pytest.fixture
+def providers(scene: Scene) -> Iterator[Callable[..., Failing]]:
+    """Puts another provider in the place of the sandbox's."""
+    real, room = scene.hub.payment_provider, scene.hub.card_room
+    asking = [room.overdue.payments, room.overdue.addresses]
+
+    def put_in(*fault: Any) -> Failing:
+        failing = Failing(real, *fault)
+        for each in asking:
+            object.__setattr__(each, "provider", failing)
+        return failing
+
+    yield put_in
+    for each in asking:
+        object.__setattr__(each, "provider", real)
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("case", ASKING, ids=str)
+def test_a_provider_that_fails_has_every_order_once(
+    scene: Scene, providers: Callable[..., Failing], case: Case, times: int, when: str, error: str
+) -> None:
+    """With three failures the schedule meets them, too: it asks again, and again."""
+    members = case.members(scene) | {"request_reference_id": scene.reference()}
+    provider = providers("all", when, ERRORS[error], times)
+
+    first = case.do(scene, **members)
+    held = MoneyBooks(scene.world)
+    for _ in range(times + 1):
+        settle_down(scene)
+    answer = case.do(scene, **members)
+
+    assert first.status_code in (Status.IN_PROGRESS, Status.INTERNAL), first.raw
+    held.check()
+    assert (answer.status, answer.duplicated) == ("success", 1), answer.raw
+    assert len(provider.taken) == len(set(provider.taken)) == len(orders(scene.world))
+    check(scene.world)
+    assert scene.hub.card_room.overdue.finish() == 0
