@@ -86,17 +86,21 @@ def fee_groups_of(catalogue: Catalogue, programme: int) -> frozenset[int]:
 
 
 def limit_groups_of(catalogue: Catalogue, programme: int, limit_type: int) -> frozenset[int]:
-    """The limit groups of a type that a card or account programme allows or gives. Raises: Refused."""
+    """The limit groups of a type that a card or account programme allows or gives. Raises: Refused.
+
+    Where a programme names no groups of accounts, it allows all of them.
+    """
+    every = [group.id for group in catalogue.limit_groups.values() if group.limit_type == limit_type]
     found: set[int | None] = set()
     for each in _programmes(catalogue, programme):
-        is_card = isinstance(each, CardProgramme)
         if limit_type == LIMIT_OF_HOLDER:
             found.add(each.holder_limit_group_id)
-        elif is_card == (limit_type == LIMIT_OF_CARD):
-            found.update(each.limit_group_ids or (catalogue.limit_groups if not is_card else ()))
+        elif limit_type == LIMIT_OF_ACCOUNT:
+            named = each.account_limit_group_ids if isinstance(each, CardProgramme) else each.limit_group_ids
+            found.update(named or every)
         elif isinstance(each, CardProgramme):
-            found.update(each.account_limit_group_ids)
-    return frozenset(number for number in found if number is not None)
+            found.update(each.limit_group_ids)
+    return frozenset(number for number in found if number in every)
 
 
 def _programmes(catalogue: Catalogue, number: int) -> Sequence[CardProgramme | AccountProgramme]:

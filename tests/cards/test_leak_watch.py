@@ -76,7 +76,9 @@ def seen() -> Seen:
 
 
 @pytest.fixture(scope="module")
-def hub(resources: None) -> bootstrap.Hub:
+def hub(shared_world: World) -> bootstrap.Hub:
+    """Before empty tables."""
+    shared_world.forget_journeys()
     hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), ManualClock(START))
     hub.keyring.initialise()
     hub.card_keys.initialise()

@@ -90,7 +90,7 @@ class MoneyPlay(Play):
             answer = self._do()
         failed = answer.status_code in _UNKNOWN
         if self._manner != WITHOUT:
-            answer = self._known(answer)
+            answer = self._until_known(answer)
             again = self._do()
             assert apart_from_duplicated(again) == apart_from_duplicated(answer)
             assert again.duplicated == 1
@@ -102,7 +102,7 @@ class MoneyPlay(Play):
             assert shape(self._world) == self._after_it
         check(self._world)
 
-    def _known(self, answer: Envelope) -> Envelope:
+    def _until_known(self, answer: Envelope) -> Envelope:
         """The answer, when everything that was begun is finished."""
         for _ in range(3):
             if answer.status_code not in _UNKNOWN:

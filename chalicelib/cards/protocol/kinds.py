@@ -58,4 +58,4 @@ else:
     PaymentState = letter(payment_states.PAYMENT_STATES)
     DirectDebitReason = word(values.DIRECT_DEBIT_REASONS, 6, shortest=1)
     Scheme = word(schemes.SCHEME_NAMES, 255, shortest=1)
-    PaymentResult = word(payment_states.RESULT_MEANINGS, 8, shortest=7)
+    PaymentResult = word(payment_states.RESULT_MEANINGS, 20, shortest=1)

@@ -185,7 +185,7 @@ def test_an_address_that_the_provider_is_silent_about_is_of_no_use_until_the_sch
 
 def test_a_repeat_of_an_assignment_opens_no_second_address(stage: Scene) -> None:
     account = stage.account(currency_ison=GBP)
-    members = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP}
+    members: dict[str, Any] = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP}
     members["request_reference_id"] = stage.reference()
 
     first, repeat = stage.do(ASSIGN, **members), stage.do(ASSIGN, **members)

@@ -116,7 +116,7 @@ def test_a_repeat_of_a_return_is_answered_alike(stage: Scene) -> None:
     ("scheme", "reason", "code"),
     [("FPS", {}, None), ("SCT", {}, 2006), ("SCTINST", {}, 2006), ("SCT", {"reason": 1}, None)],
 )
-def test_sepa_wants_a_reason(stage: Scene, scheme: str, reason: dict[str, int], code: int | None) -> None:
+def test_sepa_wants_a_reason(stage: Scene, scheme: str, reason: dict[str, Any], code: int | None) -> None:
     _, number = came(stage, 2500, scheme)
 
     assert back(stage, number, **reason).status_code == code

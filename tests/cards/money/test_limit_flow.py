@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,7 +28,7 @@ def shared_tariff(stage: Scene) -> Scene:
 
 
 @pytest.fixture
-def tariff(shared_tariff: Scene) -> Iterator[Scene]:
+def tariff(shared_tariff: Scene) -> Scene:
     """A programme manager at nine in the morning of the next Wednesday."""
     now = shared_tariff.clock.time()
     wednesday = 6 * DAY + 9 * 3600
