@@ -26,7 +26,7 @@ from tests.cards.leak_watch import Watch, add_lines
 from tests.cards.secrets_seen import Seen
 from tests.cards.stack_search import opened, read_in_stack
 from tests.conftest import Lines
-from tests.world import START
+from tests.world import START, World
 
 CARD = 987_001
 PAN, PIN, CVC2, PASSWORD = "4111117260385914", "7305", "946", "Kx9!quiet-Otter"

@@ -157,7 +157,7 @@ def test_a_result_is_one_of_a_payment_out(stage: Scene) -> None:
     assert stage.sim("simulateOutboundResult", epm_transaction_id=came, **result).status_code == 4008
     assert stage.sim("simulateOutboundResult", epm_transaction_id=debit, **result).status_code == 4008
     assert stage.sim("simulateOutboundResult", epm_transaction_id=999_999_999, **result).status_code == 3011
-    assert stage.sim("simulateOutboundResult", epm_transaction_id=came, result="lost").status_code == 2003
+    assert stage.sim("simulateOutboundResult", epm_transaction_id=came, result="lost").status_code == 2005
     assert stage.sim("simulateOutboundResult", epm_transaction_id=came, result="vanished").status_code == 2005
 
 
