@@ -132,7 +132,7 @@ class Dispatch:
                     self.store.wait(min(attempt + 2, 6))
             except Unanswered:
                 if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:
-                    raise Refused(Status.IN_PROGRESS) from None
+                    raise Repeated(envelope.error(Refused(Status.IN_PROGRESS))) from None
                 turn.leave()
                 self.store.wait(4)
         raise AssertionError("unreachable")

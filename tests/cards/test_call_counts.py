@@ -17,7 +17,6 @@ from tests.cards.cases import (
     CASES,
     EVERY_ACTION,
     LOOK,
-    RETURNED_HERE,
     WRITE,
     Case,
     of_new_card,
@@ -36,12 +35,11 @@ LEADING_ON = (
     "getAccountExternalPaymentAddresses",
 )
 """With a reference these reads take 3: a record, those that it leads to, and the claim, which has the answer."""
-LONGER = (BY_NUMBER, RETURNED_HERE, ANNOUNCED)
+LONGER = (BY_NUMBER, ANNOUNCED)
 """What takes more than 3.
 
-Programme managers do not call the first and the last: a number leads to its card, that to the card's accounts; a
-mandate leads to its address, that to its account. A payment that goes back to where it came from here concerns two
-payments and two accounts, each of which leads to the next.
+Programme managers do not call them: a number leads to its card, that to the card's accounts; a mandate leads to its
+address, that to its account.
 """
 
 

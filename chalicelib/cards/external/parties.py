@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 from chalicelib.cards.accounts import Account, Balances
@@ -22,7 +22,7 @@ from chalicelib.cards.money.limits import Counted, LimitExceeded, Windows, count
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import OF_HOLDER
-from chalicelib.cards.record import Key
+from chalicelib.cards.record import Key, present
 from chalicelib.foundation.store import Item, Put
 
 Usage = dict[str, list[dict[str, Any]]]
@@ -36,13 +36,18 @@ class Place:
     manager_id: int
     account_type: int
     account_id: int
-    holder_id: int | None
-    card_id: int | None
+    holder_id: int | None = None
+    card_id: int | None = None
 
     @classmethod
     def of(cls, about: ExternalAddress | ExternalPayment) -> Place:
         """Those of an address, or of a payment that came or went by one."""
         return cls(about.manager_id, about.account_type, about.account_id, about.holder_id, about.card_id)
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The same as an item keeps it."""
+        return present({each.name: getattr(self, each.name) for each in fields(self)})
 
     @property
     def keys(self) -> list[Key]:

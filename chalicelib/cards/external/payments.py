@@ -27,7 +27,8 @@ class ExternalPayment(Waiting):
         country: the other bank's, as far as it is known, else the address's; a numeric code of ISO 3166-1.
         provider_reference: the provider's number of it, ``original_reference`` that of the one that it sends back.
         returns: the payment that this one sends back, ``returned_by`` the one that sends this back.
-        counterpart: the same payment on its other side, if that is an address of this service, too.
+        counterpart: the same payment on its other side, if that is an address of this service, too; ``other_side`` says
+            whom it concerns there.
         should_pay: of a direct debit, whether it is to be paid at its ``cut_off``.
     """
 
@@ -65,6 +66,7 @@ class ExternalPayment(Waiting):
     returns: int | None = None
     returned_by: int | None = None
     counterpart: int | None = None
+    other_side: dict[str, Any] | None = None
     mandate_id: int | None = None
     cut_off: int | None = None
     should_pay: int = 1

@@ -23,6 +23,9 @@ from chalicelib.cards.protocol.states import ACCOUNT_RULES, CLOSED
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import EXTERNAL_RETURN
 
+Side = tuple[ExternalPayment, Party]
+"""A payment as one side has it, and whom it concerns there."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReturnFlow:
@@ -54,8 +57,7 @@ class ReturnFlow:
 
     def _sent_back(self, call: Call, original: ExternalPayment, reason: str | None, reference: str | None) -> Outcome:
         """Have the provider send a payment back; what the account pays for it is held until then. Raises: Refused."""
-        place = Place.of(original)
-        party = place.party(call.catalogue, call.items(place.keys))
+        party, sender = self._parties(call, original)
         original.require(call.action.name)
         is_direct_credit = original.scheme in DIRECT_CREDITS
         if original.payment == "in" and is_direct_credit != (call.action.name == "directCreditReturn"):
@@ -67,8 +69,8 @@ class ReturnFlow:
         if charge.debit:
             party.require_funds(charge.total)
         payment = self._payment(call, original, charge, reason, reference)
-        if original.counterpart is not None:
-            return self._at_home(call, payment, original, party)
+        if sender is not None:
+            return _at_home(call, self.booking, payment, (original, party), sender)
         waiting = asking(payment.id, call.action.name, call.claim, call.now)
         payment = replace(payment, held=charge.total if charge.debit else 0, **waiting)
         movement = Movement("external payment held", call.at, call.write_id, epm_transaction_id=payment.id)
@@ -79,6 +81,22 @@ class ReturnFlow:
             *(movement.operations() if payment.held else []),
         ]
         return Outcome(operations=operations, asks=partial(self.finishing.answer, self.orders, payment))
+
+    def _parties(self, call: Call, original: ExternalPayment) -> tuple[Party, Side | None]:
+        """Who gives a payment back; and the payment's other side, if that is here."""
+        place, sender = Place.of(original), None
+        keys, count = place.keys, len(place.keys)
+        if original.counterpart is not None:
+            sender = Place(**original.other_side or {})
+            keys = [*keys, ExternalPayment.key(original.counterpart), *sender.keys]
+        items = call.items(keys)
+        party = place.party(call.catalogue, items[:count])
+        if sender is None:
+            return party, None
+        sent, *rest = items[count:]
+        assert sent is not None, "payments stay"
+        payer = sender.party(self.programmes.catalogue(sender.manager_id), rest)
+        return party, (ExternalPayment.from_item(sent), payer)
 
     def _payment(
         self, call: Call, original: ExternalPayment, charge: Charge, reason: str | None, reference: str | None
@@ -103,31 +121,28 @@ class ReturnFlow:
             transaction_id=None,
             returns=original.id,
             counterpart=None,
+            other_side=None,
             cut_off=None,
             reason=reason,
             **amounts(charge),
         )
 
-    def _at_home(self, call: Call, payment: ExternalPayment, original: ExternalPayment, party: Party) -> Outcome:
-        """What came from another address of this service goes back there in the same transaction."""
-        assert original.counterpart is not None
-        item = call.items([ExternalPayment.key(original.counterpart)])[0]
-        assert item is not None, "payments stay"
-        sent = ExternalPayment.from_item(item)
-        place = Place.of(sent)
-        payer = place.party(self.programmes.catalogue(sent.manager_id), call.items(place.keys))
-        if payer.account.status == CLOSED:
-            raise refused_by_provider("the account that has paid is closed")
-        movement = Movement("external payment returned at home", call.at, call.write_id, epm_transaction_id=payment.id)
-        payment = replace(payment, transaction_id=self.booking.enter(movement, party.account, payment), state=SETTLED)
-        back = self.booking.enter_back(movement, payer.account, sent)
-        operations = [
-            payment.making(call.write_id),
-            original.changing(call.write_id, state=RETURNED, returned_by=payment.id),
-            sent.changing(call.write_id, state=RETURNED, return_transaction_id=back),
-            *movement.operations(),
-        ]
-        return Outcome(payment_shown(payment) if call.action.answer else (), operations)
+
+def _at_home(call: Call, booking: Booking, payment: ExternalPayment, receiver: Side, sender: Side) -> Outcome:
+    """What came from another address of this service goes back there in the same transaction. Raises: Refused."""
+    (came, payee), (sent, payer) = receiver, sender
+    if payer.account.status == CLOSED:
+        raise refused_by_provider("the account that has paid is closed")
+    movement = Movement("external payment returned at home", call.at, call.write_id, epm_transaction_id=payment.id)
+    payment = replace(payment, transaction_id=booking.enter(movement, payee.account, payment), state=SETTLED)
+    back = booking.enter_back(movement, payer.account, sent)
+    operations = [
+        payment.making(call.write_id),
+        came.changing(call.write_id, state=RETURNED, returned_by=payment.id),
+        sent.changing(call.write_id, state=RETURNED, return_transaction_id=back),
+        *movement.operations(),
+    ]
+    return Outcome(payment_shown(payment) if call.action.answer else (), operations)
 
 
 def _digits(reason: int | None) -> str | None:

@@ -156,6 +156,7 @@ class TransferFlow:
             paid,
             id=number,
             counterpart=paid.id,
+            other_side=Place.of(paid).plain,
             manager_id=address.manager_id,
             access_level=address.access_level,
             payment="in",
@@ -179,7 +180,7 @@ class TransferFlow:
             raise refused_by_provider("the destination does not take this payment") from None
         came = replace(came, counted=usage or None, **amounts(charge))
         movement = Movement("external payment at home", call.at, call.write_id, epm_transaction_id=paid.id)
-        paid = replace(paid, counterpart=number)
+        paid = replace(paid, counterpart=number, other_side=Place.of(came).plain)
         paid = replace(paid, state=SETTLED, transaction_id=self.booking.enter(movement, payer.account, paid))
         came = replace(came, state=SETTLED, transaction_id=self.booking.enter(movement, payee.account, came))
         made: list[Operation] = [paid.making(call.write_id), came.making(call.write_id), address.unchanged()]
