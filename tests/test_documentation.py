@@ -14,9 +14,8 @@ import pytest
 
 from app import app
 from chalicelib.cards.external import overdue
-from chalicelib.cards.external.address_flow import MOST_ADDRESSES
-from chalicelib.cards.external.debits import CUT_OFF_SECONDS
 from chalicelib.cards.external.waiting import ASKING_SECONDS
+from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, MOST_ADDRESSES
 from chalicelib.delivery import bodies, deliveries, slots, sweeper
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.demo_bank.references import REFERENCES

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 from chalicelib.cards.external import sandbox_provider, waiting
-from chalicelib.cards.external.debits import CUT_OFF_SECONDS
 from chalicelib.cards.money.amounts import conversion, rounded
 from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.fees import fees_of
@@ -109,7 +108,7 @@ def test_every_state_of_a_payment_is_told_and_who_sends_back_what() -> None:
 
 
 def test_how_long_things_take_is_the_codes() -> None:
-    assert f"announces what it will collect. {CUT_OFF_SECONDS // 3600} hours later, at the cut-off" in flat(
+    assert f"announces what it will collect. {values.CUT_OFF_SECONDS // 3600} hours later, at the cut-off" in flat(
         "### Direct debits"
     )
     assert waiting.ASKING_SECONDS == 60, "and the schedule runs every minute: within two minutes, the page says"

@@ -7,7 +7,7 @@ an access level, and a version that every change is conditioned on. ``written_by
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeVar
 
 from boto3.dynamodb.conditions import Attr
@@ -55,6 +55,10 @@ class Record:
     def unchanged(self) -> Check:
         """The condition that the record is still as it was read."""
         return Check(*self.place, Attr("version").eq(self.version))
+
+    def changed(self: R, **members: Any) -> R:
+        """The record as it stands after ``changing`` it so."""
+        return replace(self, version=self.version + 1, **members)
 
     def changing(self, write_id: str, **members: Any) -> Update:
         """The write that sets members, and removes those that are ``None``; it fails if somebody else was first."""

@@ -17,6 +17,7 @@ from chalicelib.cards.external.booking import Booking
 from chalicelib.cards.external.debit_flow import DebitFlow
 from chalicelib.cards.external.debits import Debits
 from chalicelib.cards.external.finishing import Finishing
+from chalicelib.cards.external.incoming import Incoming
 from chalicelib.cards.external.overdue import Overdue
 from chalicelib.cards.external.payment_orders import PaymentOrders
 from chalicelib.cards.external.provider import Provider
@@ -62,7 +63,7 @@ class CardRoom:
             "debits": DebitFlow(),
             "fees": FeeFlow(sequences),
             "limits": LimitFlow(),
-            "outside": PaymentSimulatorFlow(sequences, booking, debits),
+            "outside": PaymentSimulatorFlow(sequences, booking, Incoming(booking), debits),
             "returns": ReturnFlow(programmes, booking, finishing, payments),
             "transfers": TransferFlow(programmes, booking, finishing, payments),
         }

@@ -10,8 +10,8 @@ import typer
 
 from chalicelib.cards.accounts import Account
 from chalicelib.cards.external.special_accounts import SpecialAccount, special_account_key
-from chalicelib.cards.money.ledger import Entry, entries_of
-from chalicelib.cards.money.proof import BALANCES, Broken, Fold, moment, money, number_of, spoken
+from chalicelib.cards.money.ledger import BALANCES, Entry, entries_of
+from chalicelib.cards.money.proof import Broken, Fold, moment, money, number_of, spoken
 from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item
 from infra.admin import connection, proving

@@ -14,9 +14,8 @@ from typing import TypeVar
 from chalicelib.cards.accounts import Account
 from chalicelib.cards.external.payments import ExternalPayment
 from chalicelib.cards.external.special_accounts import SpecialAccount, special_account_key
-from chalicelib.cards.money.ledger import TABLE as LEDGER
+from chalicelib.cards.money.ledger import BALANCES
 from chalicelib.cards.money.proof import (
-    BALANCES,
     Books,
     Broken,
     Fold,
@@ -28,6 +27,7 @@ from chalicelib.cards.money.proof import (
     spoken,
     wrongly_held,
 )
+from chalicelib.cards.money.transactions import TABLE as LEDGER
 from chalicelib.cards.money.transactions import transaction_key
 from chalicelib.cards.protocol.values import OF_HOLDER
 from chalicelib.cards.record import TABLE as CARDS

@@ -10,19 +10,11 @@ from chalicelib.cards.disclosure import check_key
 from chalicelib.cards.protocol.card_fields import ENCRYPTED, PLAIN
 from chalicelib.cards.protocol.values import (
     ANY_TYPE,
-    CASH,
-    CASH_TYPES,
-    CREDIT_TYPES,
-    DIRECT_DEBIT,
-    EXTERNAL_DEBITS,
-    EXTERNAL_OUT,
     LIMIT_CLASSES,
     LIMIT_OF_ACCOUNT,
     LIMIT_OF_CARD,
     LIMIT_OF_HOLDER,
-    MONEY_IN,
-    PURCHASE_TYPES,
-    PURCHASES,
+    TYPES_OF_CLASS,
 )
 from chalicelib.foundation.settings import Stage
 from infra.programme.models import (
@@ -57,12 +49,6 @@ _LIMIT_TYPES = {
     "account_limit_group_id": {"card_programme": LIMIT_OF_ACCOUNT},
     "account_limit_group_ids": {"card_programme": LIMIT_OF_ACCOUNT},
     "holder_limit_group_id": {"card_programme": LIMIT_OF_HOLDER, "account_programme": LIMIT_OF_HOLDER},
-}
-_TYPES_OF_CLASS = {
-    PURCHASES: PURCHASE_TYPES,
-    CASH: CASH_TYPES,
-    EXTERNAL_DEBITS: frozenset((EXTERNAL_OUT, DIRECT_DEBIT)),
-    MONEY_IN: CREDIT_TYPES,
 }
 
 
@@ -161,7 +147,7 @@ def _wrong_limit(manager: ManagerPart, limit: LimitEntryPart) -> Iterator[Fault]
     yield from _wrong_range(limit)
     if (limit.count, limit.amount, limit.country_count) == (None, None, None):
         yield "amount", "must be there when count and country_count are not"
-    counted = _TYPES_OF_CLASS.get(limit.transaction_class)
+    counted = TYPES_OF_CLASS.get(limit.transaction_class)
     if counted and limit.transaction_type not in (*counted, ANY_TYPE):
         said = LIMIT_CLASSES[limit.transaction_class]
         yield "transaction_type", f"is none that the class {limit.transaction_class} counts ({said})"

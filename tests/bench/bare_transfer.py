@@ -104,6 +104,7 @@ class BareTransfer:
         operations = [
             {"Put": {"TableName": self._claims, "Item": _typed(waiting)["M"], **_unclaimed(now // 1000)}},
             {"Put": {"TableName": self._payments, "Item": _typed(payment)["M"], **_NEW}},
+            {"ConditionCheck": {"TableName": self._payments, **_unchanged(address)}},
             {"Update": {"TableName": self._cards, **_update(account, changed)}},
             {"Put": {"TableName": self._ledger, "Item": _typed(row)["M"], **_NEW}},
             *({"Put": {"TableName": self._ledger, **_counted(counters, written_by)}} for counters in limits),
@@ -193,6 +194,11 @@ def _unclaimed(now: int) -> dict[str, Any]:
         "ExpressionAttributeValues": {":now": _typed(now)},
         **_OLD,
     }
+
+
+def _unchanged(item: Any) -> dict[str, Any]:
+    key = {"owner": item["owner"], "part": item["part"]}
+    return {"Key": key, **_VERSION, "ExpressionAttributeValues": {":read": item["version"]}}
 
 
 def _update(item: Any, changed: Mapping[str, Any], gone: list[str] | None = None) -> dict[str, Any]:

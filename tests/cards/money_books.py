@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from tests.conftest import DYNAMODB_ENDPOINT
@@ -27,10 +27,11 @@ class MoneyBooks:
         ledger = [
             row for row in ledger if not accounts or row["owner"] in self.accounts or row["part"] == "transaction"
         ]
-        self.rows = _by_owner(row for row in ledger if row["part"].startswith("movement#"))
-        self.transactions = _by_owner(row for row in ledger if row["part"].startswith("transaction#"))
+        self.rows = self._of_each(ledger, "movement#")
+        self.transactions = self._of_each(ledger, "transaction#")
         self.pointers = {row["owner"]: row for row in ledger if row["part"] == "transaction"}
-        self.counters = {row["owner"]: row["windows"] for row in ledger if row["part"] == "limits"}
+        counted = {row["owner"]: row["windows"] for row in ledger if row["part"] == "limits"}
+        self.counters = {owner: counted[owner] for owner in counted.keys() & (self.accounts.keys() | holders)}
         external = _all(world, "external-payments")
         payments = [row for row in external if row["part"] == "external_payment"]
         self.payments = {row["id"]: row for row in payments if not accounts or row["account_id"] in accounts}
@@ -45,6 +46,7 @@ class MoneyBooks:
         self._check_movements()
         self._check_holds()
         self._check_returns()
+        self._check_counters()
         self._check_orders()
         if at_rest:
             assert [number for number, payment in self.payments.items() if "asks" in payment] == []
@@ -64,6 +66,14 @@ class MoneyBooks:
         return sorted(map(str, [*accounts, *payments, *causes, *counted, *orders, *types]))
 
     # -- inside
+
+    def _of_each(self, ledger: Iterable[Item], prefix: str) -> dict[str, list[Item]]:
+        """The rows of each account that begin so."""
+        found: dict[str, list[Item]] = defaultdict(list)
+        for row in ledger:
+            if row["part"].startswith(prefix) and row["owner"] in self.accounts:
+                found[row["owner"]].append(row)
+        return found
 
     def _check_rows(self, owner: str, account: Item) -> None:
         """Balance is the fold of the rows; no row is missing, and none leaves less than nothing."""
@@ -144,6 +154,21 @@ class MoneyBooks:
                 assert payment["payment"] == "out", f"payment {number} is returned, and nothing returns it"
                 assert "return_transaction_id" in payment
 
+    def _check_counters(self) -> None:
+        """What is counted is what the payments have counted that came to something."""
+        used: Counter[tuple[str, str, int]] = Counter()
+        times: Counter[tuple[str, str, int]] = Counter()
+        for payment in self.payments.values():
+            for owner, shares in (payment.get("counted") or {}).items():
+                assert payment["state"] != "J", "what came to nothing counts nothing"
+                for share in shares:
+                    used[owner, share["key"], share["start"]] += share["amount"]
+                    times[owner, share["key"], share["start"]] += share["count"]
+        for owner, windows in self.counters.items():
+            for key, window in windows.items():
+                place = owner, key, window["start"]
+                assert (window["count"], window["amount"]) == (times[place], used[place]), f"limit {key} of {owner}"
+
     def _check_orders(self) -> None:
         """The provider has nothing that is not a payment's here, and has refused none that was paid."""
         assert self.orders.keys() <= self.payments.keys()
@@ -172,13 +197,6 @@ def _sums(row: Item) -> dict[int, int]:
     for _, currency, amount in row["entries"]:
         sums[currency] += amount
     return {currency: left for currency, left in sums.items() if left}
-
-
-def _by_owner(rows: Iterator[Item]) -> dict[str, list[Item]]:
-    found: dict[str, list[Item]] = defaultdict(list)
-    for row in rows:
-        found[row["owner"]].append(row)
-    return found
 
 
 def _all(world: World, table: str) -> list[Item]:

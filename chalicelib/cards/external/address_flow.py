@@ -23,13 +23,11 @@ from chalicelib.cards.protocol.payment_messages import (
 )
 from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_PENDING, BUSINESS, OF_HOLDER, SPECIAL
+from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_PENDING, BUSINESS, MOST_ADDRESSES, OF_HOLDER, SPECIAL
 from chalicelib.cards.record import either, present
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Operation
 
-MOST_ADDRESSES = 50
-"""So many addresses an account may have: they are read together."""
 NAME_LENGTH = 70
 
 

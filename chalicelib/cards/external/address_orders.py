@@ -38,7 +38,7 @@ class AddressOrders:
             return self._refused(address, str(reply), moment)
         numbers = {name: getattr(reply, name) for name in ("account_number", "sort_code", "iban", "bic", "country")}
         members = numbers | {"assignment_state": ASSIGNED, **ANSWERED}
-        after = _after(address, members)
+        after = address.changed(**members)
         if any(item and item["address_id"] != address.id for item in self.store.batch_get(number_keys(after))):
             return self._refused(address, "the provider gave a number that leads elsewhere", moment)
         return [address.changing(moment.write_id, **members), *taking_numbers(after, moment.write_id)], after
@@ -57,7 +57,7 @@ class AddressOrders:
         members = {"assignment_state": ASSIGNMENT_REFUSED, "note": reason, **ANSWERED}
         left = (account.address_ids or frozenset()) - {address.id}
         gone = account.changing(moment.write_id, address_ids=left or None)
-        return [address.changing(moment.write_id, **members), gone], _after(address, members)
+        return [address.changing(moment.write_id, **members), gone], address.changed(**members)
 
 
 def _after(address: ExternalAddress, members: dict[str, Any]) -> ExternalAddress:

@@ -14,6 +14,7 @@ from chalicelib.cards.money.charging import Charge
 from chalicelib.cards.money.ledger import EXTERNAL, Movement
 from chalicelib.cards.money.transactions import Transaction
 from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED, SETTLED
+from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import EXTERNAL_RETURN
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Item, Operation
@@ -34,14 +35,18 @@ class Booking:
 
     sequences: Sequences
 
-    def enter(self, movement: Movement, account: Balances, payment: ExternalPayment) -> int:
-        """Enter a payment into a movement, and show it on the account; answers the number of its transaction."""
+    def enter(self, movement: Movement, account: Balances, payment: ExternalPayment, *, back: bool = False) -> int:
+        """Enter a payment into a movement, or that it is taken ``back``, and show it on the account.
+
+        Answers the number of its transaction.
+        """
         assert payment.charge is not None, "what is booked has a charge"
         charge = Charge.of(payment.charge)
+        charge = charge.reversal if back else charge
         number, *fees = self.sequences.take("transaction", 1 + len(charge.separate))
         main = Transaction(
             id=number,
-            transaction_type=payment.transaction_type,
+            transaction_type=EXTERNAL_RETURN if back else payment.transaction_type,
             trans_link=payment.trans_link,
             card_id=payment.card_id,
             country=payment.country,
@@ -69,23 +74,32 @@ class Booking:
         given_back = party.release(payment.counted, moment.write_id)
         if not payment.held:
             change = payment.changing(moment.write_id, **members)
-            return Change([change, *given_back], _after(payment, members), party.account)
+            return Change([change, *given_back], payment.changed(**members), party.account)
         movement = _movement("external payment rejected", payment, moment)
         movement.hold(party.account, -payment.held)
         changed = _changed(payment, party.account, movement, moment, members)
         return replace(changed, operations=[*changed.operations, *given_back])
 
+    def report(self, payment: ExternalPayment, party: Party, state: str, reason: str | None, moment: Moment) -> Change:
+        """The provider says what became of a payment out, which it may do more than once. Raises: Refused."""
+        if payment.payment != "out":
+            raise Refused(Status.WRONG_STATE, "it is not a payment out")
+        match payment.state, state:
+            case before, after if before == after:
+                return Change((), payment, party.account)
+            case "P", "S":
+                return self.settle(payment, party, moment)
+            case "P", "J":
+                return self.reject(payment, party, moment, reason=reason)
+            case "S", "R" if payment.counterpart is None:
+                return self.send_back(payment, party, moment, reason=reason)
+        raise Refused(Status.ALREADY_RETURNED if payment.state == RETURNED else Status.WRONG_STATE)
+
     def send_back(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
         """A settled payment that went out comes back: what was taken for it is given, fees apart."""
         movement = _movement("external payment returned", payment, moment)
-        members = {"return_transaction_id": self.enter_back(movement, party.account, payment), **members}
+        members = {"return_transaction_id": self.enter(movement, party.account, payment, back=True), **members}
         return _changed(payment, party.account, movement, moment, {"state": RETURNED, **members})
-
-    def enter_back(self, movement: Movement, account: Balances, payment: ExternalPayment) -> int:
-        """Enter into a movement that a settled payment is taken back; answers the number of that transaction."""
-        assert payment.charge is not None, "a settled payment has a charge"
-        reversal = Charge.of(payment.charge).reversal
-        return self.enter(movement, account, replace(payment, transaction_type=EXTERNAL_RETURN, charge=reversal.plain))
 
 
 def _unwatched(payment: ExternalPayment) -> Item:
@@ -101,11 +115,7 @@ def _changed(
     payment: ExternalPayment, account: Balances, movement: Movement, moment: Moment, members: dict[str, Any]
 ) -> Change:
     operations = [payment.changing(moment.write_id, **members), *movement.operations()]
-    return Change(operations, _after(payment, members), movement.after(account))
-
-
-def _after(payment: ExternalPayment, members: dict[str, Any]) -> ExternalPayment:
-    return replace(payment, version=payment.version + 1, **members)
+    return Change(operations, payment.changed(**members), movement.after(account))
 
 
 def amounts(charge: Charge) -> dict[str, Any]:

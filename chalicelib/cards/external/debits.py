@@ -1,4 +1,4 @@
-"""Direct debits at their cut-off: paid, if mandate, address, account, limits and funds let it, else rejected."""
+"""Direct debits: announced by their creditors, and at their cut-off paid, if everything lets it, else rejected."""
 
 from __future__ import annotations
 
@@ -11,24 +11,32 @@ from chalicelib.cards.external.booking import Booking, Change, amounts
 from chalicelib.cards.external.mandates import Mandate
 from chalicelib.cards.external.parties import Party, Place, Tally
 from chalicelib.cards.external.payments import ExternalPayment
-from chalicelib.cards.external.waiting import Moment
+from chalicelib.cards.external.waiting import Moment, due
+from chalicelib.cards.protocol.payment_states import REJECTED
 from chalicelib.cards.protocol.states import PAYING_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused
-from chalicelib.cards.protocol.values import DIRECT_DEBIT
+from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, DIRECT_DEBIT
 from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item
 
-CUT_OFF_SECONDS = 24 * 3600
-"""So long after it was announced a direct debit is paid."""
+_CANCELLED = "the mandate is cancelled"
 
 Read = Callable[[list[Key]], list[Item | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Debits:
-    """Decides upon direct debits whose time has come."""
+    """Decides upon what others collect."""
 
     booking: Booking
+
+    def announce(self, payment: ExternalPayment, mandate: Mandate) -> ExternalPayment:
+        """A new direct debit, which waits for its cut-off; by a cancelled mandate it is rejected at once."""
+        cut_off = payment.created_at + CUT_OFF_SECONDS
+        payment = replace(payment, mandate_id=mandate.id, reference=mandate.reference, cut_off=cut_off)
+        if mandate.is_live:
+            return replace(payment, **due(payment.id, cut_off))
+        return replace(payment, state=REJECTED, reason=_CANCELLED)
 
     def due(self, payment: ExternalPayment, catalogue: Catalogue, read: Read, moment: Moment) -> Change:
         """What becomes of a pending direct debit now."""
@@ -66,7 +74,7 @@ def _obstacle(payment: ExternalPayment, mandate: Mandate, address: ExternalAddre
     if not payment.should_pay:
         return payment.reason or "it is not to be paid"
     if not mandate.is_live:
-        return "the mandate is cancelled"
+        return _CANCELLED
     if not address.is_live:
         return "the address is not active"
     return None if party.account.status in PAYING_ACCOUNT else "the account does not pay"

@@ -8,7 +8,7 @@ far the provider has come, asks once more only where that does nothing twice, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol, TypeVar
 
@@ -79,7 +79,7 @@ class Finishing:
         except ProviderSilent:
             log.warning("provider was silent", kind=record.kind, id=record.id)
             return False
-        self._finish(orders, replace(record, version=record.version + 1, **again), reply)
+        self._finish(orders, record.changed(**again), reply)
         return True
 
     # -- inside

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.external.booking import Booking
@@ -46,8 +46,7 @@ class PaymentOrders:
         was_reported = not payment.is_pending  # settled or rejected, before the answer came
         if was_reported or (payment.payment == "out" and receipt.accepted):
             members = known | ANSWERED
-            after = replace(payment, version=payment.version + 1, **members)
-            return [payment.changing(moment.write_id, **members)], after
+            return [payment.changing(moment.write_id, **members)], payment.changed(**members)
         party, original = self._concerned(payment)
         if receipt.accepted:
             change = self.booking.settle(payment, party, moment, **known, **ANSWERED)

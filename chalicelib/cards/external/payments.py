@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from chalicelib.cards.external.addresses import ExternalAddress
 from chalicelib.cards.external.provider import OrderKind
 from chalicelib.cards.external.waiting import Waiting
 from chalicelib.cards.protocol.payment_states import PAYMENT_RULES, PENDING, PaymentKind
@@ -95,3 +96,27 @@ class ExternalPayment(Waiting):
             raise Refused(status)
         if self.returned_by is not None:
             raise Refused(Status.ALREADY_RETURNED)
+
+
+def by_address(address: ExternalAddress) -> dict[str, Any]:
+    """The members of a payment that follow from the address that it comes or goes by."""
+    return {
+        "manager_id": address.manager_id,
+        "access_level": address.access_level,
+        "method": address.method,
+        "address_id": address.id,
+        "account_id": address.account_id,
+        "account_type": address.account_type,
+        "holder_id": address.holder_id,
+        "card_id": address.card_id,
+    }
+
+
+def instructed(amount: int, currency: int) -> dict[str, Any]:
+    """The amounts of a payment of which it is not known yet what it comes to on the account."""
+    return {
+        "instructed_amount": amount,
+        "instructed_currency": currency,
+        "settlement_amount": 0,
+        "settlement_currency": currency,
+    }

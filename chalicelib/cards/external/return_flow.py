@@ -135,7 +135,7 @@ def _at_home(call: Call, booking: Booking, payment: ExternalPayment, receiver: S
         raise refused_by_provider("the account that has paid is closed")
     movement = Movement("external payment returned at home", call.at, call.write_id, epm_transaction_id=payment.id)
     payment = replace(payment, transaction_id=booking.enter(movement, payee.account, payment), state=SETTLED)
-    back = booking.enter_back(movement, payer.account, sent)
+    back = booking.enter(movement, payer.account, sent, back=True)
     operations = [
         payment.making(call.write_id),
         came.changing(call.write_id, state=RETURNED, returned_by=payment.id),

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.cards.accounts import Balances
 from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.external.addresses import ExternalAddress
-from chalicelib.cards.external.booking import Booking, Change, amounts
-from chalicelib.cards.external.debits import CUT_OFF_SECONDS, Debits
+from chalicelib.cards.external.booking import Booking, Change
+from chalicelib.cards.external.debits import Debits
+from chalicelib.cards.external.incoming import Incoming
 from chalicelib.cards.external.mandates import Mandate
-from chalicelib.cards.external.parties import Party, Place, Tally
-from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.parties import Party, Place
+from chalicelib.cards.external.payments import ExternalPayment, by_address, instructed
 from chalicelib.cards.external.shown import bank_account
-from chalicelib.cards.external.waiting import Moment, due
-from chalicelib.cards.money.ledger import Movement
+from chalicelib.cards.external.waiting import Moment
 from chalicelib.cards.protocol.payment_simulator_messages import (
     SimulateDirectDebit,
     SimulateInboundPayment,
     SimulateMandate,
     SimulateOutboundResult,
 )
-from chalicelib.cards.protocol.payment_states import PENDING, REJECTED, RESULTS, RETURNED, SETTLED
+from chalicelib.cards.protocol.payment_states import PENDING, RESULTS, RETURNED
 from chalicelib.cards.protocol.schemes import SCHEMES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
 from chalicelib.cards.record import present
 from chalicelib.cards.sequences import Sequences
-from chalicelib.foundation.store import Operation
 
 _FIRST_REFERENCE = 8_000_000_000
 """From here on the provider numbers what comes to it from other banks."""
@@ -40,6 +38,7 @@ class PaymentSimulatorFlow:
 
     sequences: Sequences
     booking: Booking
+    incoming: Incoming
     debits: Debits
 
     def simulate_inbound_payment(self, call: Call) -> Outcome:
@@ -49,18 +48,17 @@ class PaymentSimulatorFlow:
             raise refused_field("scheme", "value", "is none of the address's method")
         if request.currency_ison != address.currency:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "an address takes its own currency")
-        place = Place.of(address)
-        party = place.party(call.catalogue, call.items(place.keys))
-        payment = replace(
-            self._payment(call, address, request.amount),
+        party = _party(call, address)
+        payment = ExternalPayment(
             payment="in",
             transaction_type=EXTERNAL_IN,
             source={"account_name": request.sender_name},
             destination=bank_account(address),
             scheme=request.scheme,
             reference=request.reference,
+            **self._from_outside(call, address, request.amount),
         )
-        change = self._credited(call, payment, address, party)
+        change = self.incoming.receive(payment, address, party, _moment(call))
         told = {"epm_transaction_id": payment.id, "transaction_id": change.payment.transaction_id}
         return Outcome(present(told) | _state(change), change.operations)
 
@@ -93,98 +91,49 @@ class PaymentSimulatorFlow:
     def simulate_outbound_result(self, call: Call) -> Outcome:
         request: SimulateOutboundResult = call.request
         payment = call.find(ExternalPayment, request.epm_transaction_id)
-        place = Place.of(payment)
-        party = place.party(call.catalogue, call.items(place.keys))
-        change = self._reported(payment, party, RESULTS[request.result], request.reason, _moment(call))
+        state = RESULTS[request.result]
+        change = self.booking.report(payment, _party(call, payment), state, request.reason, _moment(call))
         after = change.payment
         number = after.return_transaction_id if after.state == RETURNED else after.transaction_id
         return Outcome(present({"transaction_id": number}) | _state(change), change.operations)
 
     # -- inside
 
-    def _payment(self, call: Call, address: ExternalAddress, amount: int) -> ExternalPayment:
+    def _from_outside(self, call: Call, address: ExternalAddress, amount: int) -> dict[str, Any]:
         """What all payments have that come by an address from outside."""
         number = self.sequences.next("external_payment")
-        return ExternalPayment(
-            id=number,
-            provider_reference=_FIRST_REFERENCE + number,
-            manager_id=call.manager_id,
-            access_level=address.access_level,
-            payment="debit",
-            state=PENDING,
-            method=address.method,
-            transaction_type=DIRECT_DEBIT,
-            address_id=address.id,
-            account_id=address.account_id,
-            account_type=address.account_type,
-            holder_id=address.holder_id,
-            card_id=address.card_id,
-            instructed_amount=amount,
-            instructed_currency=address.currency,
-            settlement_amount=0,
-            settlement_currency=address.currency,
-            created_at=call.now,
-            country=address.country,
-        )
-
-    def _credited(self, call: Call, payment: ExternalPayment, address: ExternalAddress, party: Party) -> Change:
-        """The payment is booked, or bounced where address, account, limits or rates are in its way."""
-        tally = Tally()
-        try:
-            party.require_credit(address)
-            facts = party.facts(EXTERNAL_IN, address.currency, payment.country)
-            charge = party.charge(facts, payment.instructed_amount, debit=False)
-            usage = party.count(facts, payment.instructed_amount, call.now, tally)
-        except Refused as refusal:
-            bounced = replace(payment, state=REJECTED, reason=refusal.message)
-            as_read: list[Operation] = [address.unchanged(), party.account.unchanged()]
-            return Change([bounced.making(call.write_id), *as_read], bounced, party.account)
-        payment = replace(payment, state=SETTLED, counted=usage or None, **amounts(charge))
-        movement = Movement("external payment in", call.at, call.write_id, epm_transaction_id=payment.id)
-        payment = replace(payment, transaction_id=self.booking.enter(movement, party.account, payment))
-        made: list[Operation] = [payment.making(call.write_id), address.unchanged()]
-        operations = [*made, *movement.operations(), *tally.operations(call.write_id)]
-        return Change(operations, payment, movement.after(party.account))
+        return {
+            "id": number,
+            "provider_reference": _FIRST_REFERENCE + number,
+            "state": PENDING,
+            "created_at": call.now,
+            "country": address.country,
+            **by_address(address),
+            **instructed(amount, address.currency),
+        }
 
     def _announced(self, call: Call) -> Change:
-        """A new direct debit, which waits for its cut-off; by a cancelled mandate it is rejected at once."""
+        """What a creditor announces by a mandate. Raises: Refused."""
         request: SimulateDirectDebit = call.request
         assert request.epm_mandate_id is not None and request.amount is not None
         mandate = call.find(Mandate, request.epm_mandate_id)
         address_item = call.items([ExternalAddress.key(mandate.address_id)])[0]
         assert address_item is not None, "a mandate has its address"
         address = ExternalAddress.from_item(address_item)
-        place = Place.of(address)
-        account = place.party(call.catalogue, call.items(place.keys)).account
-        payment = replace(
-            self._payment(call, address, request.amount),
+        announced = ExternalPayment(
+            payment="debit",
+            transaction_type=DIRECT_DEBIT,
             source=bank_account(address),
             destination={"account_name": mandate.creditor_name},
-            mandate_id=mandate.id,
-            reference=mandate.reference,
-            cut_off=call.now + CUT_OFF_SECONDS,
+            **self._from_outside(call, address, request.amount),
         )
-        if mandate.is_live:
-            payment = replace(payment, **due(payment.id, call.now + CUT_OFF_SECONDS))
-        else:
-            payment = replace(payment, state=REJECTED, reason="the mandate is cancelled")
-        return Change([payment.making(call.write_id), mandate.unchanged()], payment, account)
+        payment = self.debits.announce(announced, mandate)
+        return Change([payment.making(call.write_id), mandate.unchanged()], payment, _party(call, address).account)
 
-    def _reported(
-        self, payment: ExternalPayment, party: Party, state: str, reason: str | None, moment: Moment
-    ) -> Change:
-        """A provider may report the same more than once. Raises: Refused."""
-        if payment.payment != "out":
-            raise Refused(Status.WRONG_STATE, "it is not a payment out")
-        if payment.state == state:
-            return Change((), payment, party.account)
-        if payment.state == PENDING and state == SETTLED:
-            return self.booking.settle(payment, party, moment)
-        if payment.state == PENDING and state == REJECTED:
-            return self.booking.reject(payment, party, moment, reason=reason)
-        if payment.state == SETTLED and state == RETURNED and payment.counterpart is None:
-            return self.booking.send_back(payment, party, moment, reason=reason)
-        raise Refused(Status.ALREADY_RETURNED if payment.state == RETURNED else Status.WRONG_STATE)
+
+def _party(call: Call, about: ExternalAddress | ExternalPayment) -> Party:
+    place = Place.of(about)
+    return place.party(call.catalogue, call.items(place.keys))
 
 
 def _moment(call: Call) -> Moment:
@@ -192,9 +141,8 @@ def _moment(call: Call) -> Moment:
 
 
 def _state(change: Change) -> dict[str, Any]:
-    account: Balances = change.account
     return {
         "state": change.payment.state,
-        "available_balance": account.available,
-        "settled_balance": account.settled,
+        "available_balance": change.account.available,
+        "settled_balance": change.account.settled,
     }

@@ -11,10 +11,11 @@ from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.external.addresses import ExternalAddress, find_key
 from chalicelib.cards.external.booking import Booking, amounts
 from chalicelib.cards.external.finishing import Finishing
+from chalicelib.cards.external.incoming import credited
 from chalicelib.cards.external.modulus import fits
 from chalicelib.cards.external.parties import Party, Place, Tally
 from chalicelib.cards.external.payment_orders import PaymentOrders
-from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.payments import ExternalPayment, by_address, instructed
 from chalicelib.cards.external.shown import bank_account, payment_shown, refused_by_provider
 from chalicelib.cards.external.waiting import asking
 from chalicelib.cards.money.ledger import Movement
@@ -119,21 +120,9 @@ class TransferFlow:
         }
         return ExternalPayment(
             id=self.booking.sequences.next("external_payment"),
-            manager_id=call.manager_id,
-            access_level=address.access_level,
             payment="out",
             state=PENDING,
-            method=address.method,
             transaction_type=EXTERNAL_OUT,
-            address_id=address.id,
-            account_id=address.account_id,
-            account_type=address.account_type,
-            holder_id=address.holder_id,
-            card_id=address.card_id,
-            instructed_amount=request.amount,
-            instructed_currency=request.currency_ison,
-            settlement_amount=0,
-            settlement_currency=request.currency_ison,
             created_at=call.now,
             source=bank_account(address),
             destination=present(known),
@@ -142,6 +131,8 @@ class TransferFlow:
             scheme=chosen(address.method, schemes, request.amount),
             reference=request.reference_number,
             details=present({name: getattr(request, name) for name in _DETAILS}) or None,
+            **by_address(address),
+            **instructed(request.amount, request.currency_ison),
         )
 
     def _at_home(self, call: Call, paid: ExternalPayment, payer: Party, own: Own, tally: Tally) -> Outcome:
@@ -157,32 +148,22 @@ class TransferFlow:
             id=number,
             counterpart=paid.id,
             other_side=Place.of(paid).plain,
-            manager_id=address.manager_id,
-            access_level=address.access_level,
             payment="in",
             transaction_type=EXTERNAL_IN,
-            address_id=address.id,
-            account_id=address.account_id,
-            account_type=address.account_type,
-            holder_id=address.holder_id,
-            card_id=address.card_id,
             country=country_of((paid.source or {}).get("iban")),
             destination=bank_account(address),
             counted=None,
             details=None,
+            **by_address(address),
         )
-        facts = payee.facts(EXTERNAL_IN, address.currency, came.country)
         try:
-            payee.require_credit(address)
-            charge = payee.charge(facts, paid.instructed_amount, debit=False)
-            usage = payee.count(facts, paid.instructed_amount, call.now, tally)
+            came = credited(came, address, payee, call.now, tally)
         except Refused:
             raise refused_by_provider("the destination does not take this payment") from None
-        came = replace(came, counted=usage or None, **amounts(charge))
         movement = Movement("external payment at home", call.at, call.write_id, epm_transaction_id=paid.id)
         paid = replace(paid, counterpart=number, other_side=Place.of(came).plain)
         paid = replace(paid, state=SETTLED, transaction_id=self.booking.enter(movement, payer.account, paid))
-        came = replace(came, state=SETTLED, transaction_id=self.booking.enter(movement, payee.account, came))
+        came = replace(came, transaction_id=self.booking.enter(movement, payee.account, came))
         made: list[Operation] = [paid.making(call.write_id), came.making(call.write_id), address.unchanged()]
         operations = [*made, *movement.operations(), *tally.operations(call.write_id)]
         return Outcome(payment_shown(paid), operations)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -70,12 +70,7 @@ class Charge:
     @property
     def plain(self) -> dict[str, Any]:
         """The same as an item keeps it."""
-        kept = {name: getattr(self.conversion, name) for name in Conversion.__dataclass_fields__}
-        fees = [{name: getattr(fee, name) for name in Fee.__dataclass_fields__} for fee in self.fees]
-        return {"conversion": kept, "blends_conversion": self.blends_conversion, "fees": fees} | {
-            "debit": self.debit,
-            "reverses": self.reverses,
-        }
+        return asdict(self)
 
     @classmethod
     def of(cls, plain: dict[str, Any]) -> Charge:
@@ -124,9 +119,7 @@ class Charge:
         }
 
 
-def charge(
-    catalogue: Catalogue, account: Balances, facts: Facts, amount: int, *, debit: bool, with_fees: bool = True
-) -> Charge:
+def charge(catalogue: Catalogue, account: Balances, facts: Facts, amount: int, *, debit: bool) -> Charge:
     """What ``amount`` of ``facts.currency`` comes to on an account. Raises: NoRate.
 
     What an account gets bears fees up to its amount only.
@@ -135,7 +128,7 @@ def charge(
     if converted is None:
         raise NoRate(facts.currency, account.currency)
     programme = catalogue.account_programmes.get(account.program_id or 0)
-    group = catalogue.fee_groups.get(account.fee_group_id or 0) if with_fees else None
+    group = catalogue.fee_groups.get(account.fee_group_id or 0)
     fees = fees_of(catalogue, group, facts, amount, facts.currency, account.currency)
     if not debit:
         fees = _at_most(fees, converted.holder_amount)

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.money.limits import Window, Windows
+from chalicelib.cards.money.transactions import TABLE
 from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item, Put, absent
 
-TABLE = "ledger"
 Owner = Literal["card", "account", "holder"]
 
 

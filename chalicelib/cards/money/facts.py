@@ -5,7 +5,6 @@ Ranges include both their ends. What a movement does not have, no entry that ask
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chalicelib.cards.catalogue import HIGHEST_MCC, Catalogue, FeeEntry, LimitEntry
@@ -13,29 +12,16 @@ from chalicelib.cards.protocol.values import (
     ANY_DEBIT,
     ANY_REGION,
     ANY_TYPE,
-    CASH,
-    CASH_TYPES,
     CREDIT_TYPES,
-    DIRECT_DEBIT,
     DOMESTIC,
-    EXTERNAL_DEBITS,
-    EXTERNAL_OUT,
     EXTERNAL_RETURN,
-    MONEY_IN,
-    PURCHASE_TYPES,
-    PURCHASES,
+    INQUIRY_TYPES,
+    TYPES_OF_CLASS,
     WITHIN_REGION,
 )
 
-_OF_CLASS: Mapping[int, frozenset[int]] = {
-    PURCHASES: PURCHASE_TYPES,
-    CASH: CASH_TYPES,
-    EXTERNAL_DEBITS: frozenset((EXTERNAL_OUT, DIRECT_DEBIT)),
-    MONEY_IN: CREDIT_TYPES,
-}
-_INQUIRIES = frozenset((30, 39))
-"""A balance inquiry and a verification take nothing, so that only an entry of exactly that type counts them."""
-_NO_DEBITS = CREDIT_TYPES | _INQUIRIES
+_NO_DEBITS = CREDIT_TYPES | INQUIRY_TYPES
+"""An inquiry takes nothing, so that only an entry of exactly its type counts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +75,7 @@ def _has_its_type(entry: FeeEntry | LimitEntry, facts: Facts) -> bool:
 def _has_its_class(entry: LimitEntry, facts: Facts) -> bool:
     """Returned payments are counted by no entry: they go either way."""
     if entry.transaction_class != ANY_DEBIT:
-        return facts.transaction_type in _OF_CLASS[entry.transaction_class]
+        return facts.transaction_type in TYPES_OF_CLASS[entry.transaction_class]
     is_asked_for = entry.transaction_type != ANY_TYPE or facts.transaction_type not in _NO_DEBITS
     return is_asked_for and facts.transaction_type != EXTERNAL_RETURN
 

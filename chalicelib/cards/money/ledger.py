@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from chalicelib.cards.accounts import Balances
-from chalicelib.cards.money.transactions import Transaction, recording
+from chalicelib.cards.money.transactions import TABLE, Transaction, recording
 from chalicelib.foundation.store import Item, Operation, Put, absent
 
-TABLE = "ledger"
 Balance = Literal["settled", "held", "reserved"]
+BALANCES: tuple[Balance, ...] = get_args(Balance)
 
 EXTERNAL, FEES, CONVERSION = "external", "fees", "conversion"
 """The other side of payments, of fees and of exchanges."""
@@ -88,7 +88,7 @@ class Movement:
 
     def after(self, account: Balances) -> Balances:
         """An account as it stands afterwards."""
-        changes = {name: self._entries.get((book_of(account, name), account.currency), 0) for name in _BALANCES}
+        changes = {name: self._entries.get((book_of(account, name), account.currency), 0) for name in BALANCES}
         return account.moved(self._at, **changes)
 
     def operations(self) -> list[Operation]:
@@ -113,7 +113,7 @@ class Movement:
             **self._head,
             "at": after.last_at,
             "entries": [[entry.book, entry.currency, entry.amount] for entry in entries],
-            **{name: getattr(after, name) for name in _BALANCES},
+            **{name: getattr(after, name) for name in BALANCES},
             "written_by": self._write_id,
         }
 
@@ -128,9 +128,6 @@ class Movement:
     def _add(self, book: str, currency: int, amount: int) -> None:
         place = (book, currency)
         self._entries[place] = self._entries.get(place, 0) + amount
-
-
-_BALANCES: tuple[Balance, ...] = ("settled", "held", "reserved")
 
 
 def unbalanced(entries: Sequence[Entry]) -> dict[int, int]:

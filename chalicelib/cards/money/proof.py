@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import get_args
 
 from chalicelib.cards.money.ledger import (
+    BALANCES,
     CONVERSION,
     EXTERNAL,
     FEES,
@@ -28,7 +28,6 @@ from chalicelib.foundation import registries
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.store import Item
 
-BALANCES: tuple[Balance, ...] = get_args(Balance)
 COMMON = (EXTERNAL, FEES, CONVERSION, *OTHER_SIDE.values())
 """The books that belong to no account."""
 _MEMBERS = {"movement", "cause", "at", "entries", "written_by", *BALANCES}

@@ -99,8 +99,15 @@ TRANSACTION_TYPES = {
 EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT, EXTERNAL_RETURN, FEE = 60, 61, 62, 63, 70
 CREDIT_TYPES = frozenset((2, 20, 21, 22, 26, EXTERNAL_IN))
 """Those that bring the holder money; a returned payment (63) goes either way, and no limit counts it."""
-PURCHASE_TYPES = frozenset((0, 9, 10, 28))
-CASH_TYPES = frozenset((1, 11, 12))
+INQUIRY_TYPES = frozenset((30, 39))
+"""Those that move nothing."""
+TYPES_OF_CLASS = {
+    PURCHASES: frozenset((0, 9, 10, 28)),
+    CASH: frozenset((1, 11, 12)),
+    EXTERNAL_DEBITS: frozenset((EXTERNAL_OUT, DIRECT_DEBIT)),
+    MONEY_IN: CREDIT_TYPES,
+}
+"""What the classes of ``LIMIT_CLASSES`` count; every debit is counted by ``ANY_DEBIT``."""
 ANY_TYPE = 99
 """In an entry of a fee or limit group: of every transaction type, or every entry mode. Elsewhere 0 stands for any."""
 
@@ -174,6 +181,10 @@ FRICTIONLESS, CHALLENGE, REJECTED = "frictionless", "challenge", "rejected"
 """Outcomes of an authentication: nothing is asked, the cardholder is asked, the card may not be used."""
 
 EPM_TYPES = {1: "sort code and account number", 2: "IBAN"}
+MOST_ADDRESSES = 50
+"""So many external payment addresses an account may have: they are read together."""
+CUT_OFF_SECONDS = 24 * 3600
+"""So long after it was announced a direct debit is paid."""
 ACCOUNT_TYPES = {1: "an account of a holder", 2: "a special account of the programme manager"}
 OF_HOLDER, SPECIAL = 1, 2
 ASSIGNED, ASSIGNMENT_PENDING, ASSIGNMENT_REFUSED = 1, 2, 3

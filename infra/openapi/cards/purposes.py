@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.cards.external.address_flow import MOST_ADDRESSES
-from chalicelib.cards.external.debits import CUT_OFF_SECONDS
 from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action, Flow
 from chalicelib.cards.protocol.card_blocks import TRACK_NAME
 from chalicelib.cards.protocol.card_fields import LONGEST_BYTES
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.states import MISMATCHES_A_DAY, PIN_TRIES
-from chalicelib.cards.protocol.values import MOST_AMOUNT, MOST_COUNT, MOST_COUNTRIES
+from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, MOST_ADDRESSES, MOST_AMOUNT, MOST_COUNT, MOST_COUNTRIES
 from infra.openapi.cards import conditions
 
 _PAYMENTS = "External payments"

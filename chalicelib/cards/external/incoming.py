@@ -1,0 +1,50 @@
+"""Payments that come in: credited, or bounced where address, account, limits or exchange rates are in their way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from chalicelib.cards.external.addresses import ExternalAddress
+from chalicelib.cards.external.booking import Booking, Change, amounts
+from chalicelib.cards.external.parties import Party, Tally
+from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.waiting import Moment
+from chalicelib.cards.money.ledger import Movement
+from chalicelib.cards.protocol.payment_states import REJECTED, SETTLED
+from chalicelib.cards.protocol.status_codes import Refused
+from chalicelib.cards.protocol.values import EXTERNAL_IN
+from chalicelib.foundation.store import Operation
+
+
+def credited(
+    payment: ExternalPayment, address: ExternalAddress, party: Party, now: int, tally: Tally
+) -> ExternalPayment:
+    """A payment with what it comes to on the account, counted in its limits. Raises: Refused, when it is not taken."""
+    party.require_credit(address)
+    facts = party.facts(EXTERNAL_IN, payment.instructed_currency, payment.country)
+    charge = party.charge(facts, payment.instructed_amount, debit=False)
+    usage = party.count(facts, payment.instructed_amount, now, tally)
+    return replace(payment, state=SETTLED, counted=usage or None, **amounts(charge))
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """Takes what other banks send."""
+
+    booking: Booking
+
+    def receive(self, payment: ExternalPayment, address: ExternalAddress, party: Party, moment: Moment) -> Change:
+        """Credit a payment that is new here, or bounce it."""
+        tally = Tally()
+        as_read: list[Operation] = [address.unchanged()]
+        try:
+            payment = credited(payment, address, party, moment.at // 1000, tally)
+        except Refused as refusal:
+            payment = replace(payment, state=REJECTED, reason=refusal.message)
+            as_read.append(party.account.unchanged())
+            return Change([payment.making(moment.write_id), *as_read], payment, party.account)
+        movement = Movement("external payment in", moment.at, moment.write_id, epm_transaction_id=payment.id)
+        payment = replace(payment, transaction_id=self.booking.enter(movement, party.account, payment))
+        counted = tally.operations(moment.write_id)
+        operations = [payment.making(moment.write_id), *as_read, *movement.operations(), *counted]
+        return Change(operations, payment, movement.after(party.account))
