@@ -60,7 +60,7 @@ postman: environment ## Write a Postman collection for the running stack, with i
 screenshots: environment ## Write pictures of every page to build/screenshots, wide and narrow, light and dark: ONLY=website
 	@exec $(PYTHON) -m tests.browser $(if $(ONLY),--only $(ONLY))
 
-bench: environment ## Measure processor time per request, cold starts and latency
+bench: environment ## Measure processor time per request, cold starts, latency; transfers a second (Java, Maven)
 	@exec $(PYTHON) -m tests.bench
 
 volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; some minutes)

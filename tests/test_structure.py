@@ -263,7 +263,7 @@ CARD_FLOWS = [
 
 OF_SEVERAL_FLOWS = [
     f"{CARDS}.external.{name}"
-    for name in ("address_orders", "booking", "debits", "finishing", "overdue", "payment_orders")
+    for name in ("address_orders", "booking", "debits", "finishing", "incoming", "overdue", "payment_orders", "shown")
 ]
 """What becomes of external payments, whoever has it decided: flows, or the schedule."""
 

@@ -1,4 +1,4 @@
-"""Accounts: what cards spend from, and their balances. Amounts are integers in minor units of an account's currency."""
+"""Accounts: what cards spend from, and what the ledger knows of all accounts. Amounts are in minor units."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chalicelib.foundation.store import Check, Update
 
 
 @dataclass(frozen=True, kw_only=True)
-class Balances(Record):
+class LedgerAccount(Record):
     """What the ledger keeps books on.
 
     Attributes:
@@ -80,7 +80,7 @@ class Balances(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Account(Balances):
+class Account(LedgerAccount):
     """An account of a holder."""
 
     kind: ClassVar = "account"

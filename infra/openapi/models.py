@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -41,6 +41,11 @@ def models_in(annotation: Any) -> Iterator[Model]:
         yield annotation
     for argument in get_args(annotation):
         yield from models_in(argument)
+
+
+def is_list(annotation: Any) -> bool:
+    """Whether a field holds several values."""
+    return any(get_origin(each) is list or each is list for each in (annotation, *get_args(annotation)))
 
 
 def meaning(model: Model, member: str) -> meanings.Meaning:

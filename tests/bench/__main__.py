@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 from collections.abc import Iterator
@@ -11,8 +12,9 @@ import requests
 
 from chalicelib.openbanking.protocol.scopes import Version
 from infra.local.background import started
+from infra.local.dynamodb_local import EngineFailed
 from infra.tour.browser import Browser, approve
-from tests.bench import bulk, cards
+from tests.bench import bulk, cards, transfers
 from tests.bench.bare import Bare
 from tests.bench.measures import cold, percentiles, warm
 from tests.bench.relayed import Relayed
@@ -60,6 +62,20 @@ def _cards() -> None:
             print(f"{action:12} {what:40} {measured:5.1f} times json.loads + json.dumps{aim}")
 
 
+def _transfers() -> None:
+    try:
+        with transfers.engine() as (ours, bare):
+            with _silent():
+                addresses = [ours.address() for _ in range(transfers.MANY_ACCOUNTS)]
+            for accounts, clients in itertools.product((1, transfers.MANY_ACCOUNTS), transfers.CLIENTS):
+                with _silent():
+                    measured = transfers.speed(ours, bare, addresses[:accounts], clients)
+                what = f"transfers by {clients:2} clients from {accounts:2} accounts"
+                print(f"{what}   {measured}   (goal: {transfers.GOAL})")
+    except EngineFailed as error:
+        print(f"transfers are not measured: {error}")
+
+
 def _latency() -> None:
     with started() as stack, requests.Session() as session:
         session.trust_env = False
@@ -88,4 +104,5 @@ if __name__ == "__main__":
     _against_the_bare_script()
     _bulk()
     _cards()
+    _transfers()
     _latency()

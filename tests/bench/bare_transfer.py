@@ -20,8 +20,8 @@ POUND, BRITAIN, UK_METHOD = 826, 826, 1
 DESTINATION = {"account_name": "Ada Lovelace", "account_number": "12345678", "sort_code": "040004"}
 WINDOWS = {"account": "211.2", "holder": "221.2"}
 """The limits of the demonstration programme that count payments out."""
-WAIT_SECONDS, LONGEST_WAIT, PATIENCE_SECONDS = 0.1, 5, 10
-"""A wait is drawn from twice the last one's range, up to the fifth time."""
+WAIT_SECONDS, LONGEST_WAIT, PATIENCE_SECONDS = 0.025, 4, 10
+"""A wait is drawn from twice the last one's range, up to the fourth time."""
 _OLD = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 _VERSION = {"ConditionExpression": "#version = :read", "ExpressionAttributeNames": {"#version": "version"}, **_OLD}
 _CONFLICT = "TransactionCanceledException"
@@ -129,8 +129,8 @@ class BareTransfer:
             **_OLD,
         }
         operations = [
-            {"Update": {"TableName": self._payments, **_update(_typed(payment)["M"], changed, gone)}},
             {"Put": {"TableName": self._claims, "Item": _typed(answered)["M"], **condition}},
+            {"Update": {"TableName": self._payments, **_update(_typed(payment)["M"], changed, gone)}},
         ]
         self._dynamodb.transact_write_items(TransactItems=operations, ClientRequestToken=secrets.token_hex(16))
 

@@ -24,9 +24,7 @@ class MoneyBooks:
         rows = [row for row in _all(world, "cards") if row["part"] in ("account", "special_account")]
         self.accounts = {row["owner"]: row for row in rows if not accounts or row["id"] in accounts}
         ledger = sorted(_all(world, "ledger"), key=lambda row: (row["owner"], row["part"]))
-        ledger = [
-            row for row in ledger if not accounts or row["owner"] in self.accounts or row["part"] == "transaction"
-        ]
+        holders = {f"holder#{row['holder_id']}" for row in self.accounts.values() if "holder_id" in row}
         self.rows = self._of_each(ledger, "movement#")
         self.transactions = self._of_each(ledger, "transaction#")
         self.pointers = {row["owner"]: row for row in ledger if row["part"] == "transaction"}

@@ -11,7 +11,7 @@ _ASSIGNMENT = f"""
     country_ison O COUNTRY
     card_id O ID 1-20
     account_name O ANS 1-70
-    risk_score O N 1-11
+    risk_score O N 1-20
     {_LEVEL}
 """
 _REFERENCE = f"reference O ANS 1-255 \n {_LEVEL}"
@@ -197,7 +197,7 @@ MONEY_TABLES = {
         f"epm_transaction_id M N \n state M A \n cut_off M N \n {_BALANCES}",
     ),
     "simulateOutboundResult": Table(
-        f"epm_transaction_id M ID 1-20 \n result M RESULT 7-8 \n reason O ANS 1-35 \n {_LEVEL}",
+        f"epm_transaction_id M ID 1-20 \n result M RESULT 1-20 \n reason O ANS 1-35 \n {_LEVEL}",
         f"state M A \n transaction_id C N \n {_BALANCES}",
     ),
 }

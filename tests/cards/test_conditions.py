@@ -165,14 +165,6 @@ def test_a_transfer_goes_to_an_iban_or_to_a_sort_code_and_an_account_number(
     assert {name for name in PLACES if f"{name} is required" in message} == expected
 
 
-def test_a_transfer_does_not_go_to_two_places() -> None:
-    british, european = whole_requests.whole("transferToExternalPayment")
-
-    code, message = refusal("transferToExternalPayment", british | european)
-
-    assert (code, "destination_iban must not be given with destination_sort_code" in message) == (EXCLUDED, True)
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [

@@ -113,7 +113,7 @@ class AddressFlow:
         address = ExternalAddress(
             id=number,
             manager_id=call.manager_id,
-            access_level=account.access_level,
+            access_level=either(request.access_level, account.access_level),
             method=method,
             type_id=method,
             account_id=account.id,

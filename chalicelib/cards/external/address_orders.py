@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.cards.external.addresses import ExternalAddress, number_keys, taking_numbers
 from chalicelib.cards.external.parties import Place
-from chalicelib.cards.external.provider import Opened, Opening, Provider, ProviderRefused
+from chalicelib.cards.external.provider import LONGEST_WORDS, Opened, Opening, Provider, ProviderRefused
 from chalicelib.cards.external.shown import address_shown, refused_by_provider
 from chalicelib.cards.external.waiting import ANSWERED, Moment
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_REFUSED
@@ -35,7 +35,7 @@ class AddressOrders:
         self, address: ExternalAddress, reply: Opened | ProviderRefused, moment: Moment, /
     ) -> tuple[Sequence[Operation], ExternalAddress]:
         if isinstance(reply, ProviderRefused):
-            return self._refused(address, str(reply), moment)
+            return self._refused(address, str(reply)[:LONGEST_WORDS], moment)
         numbers = {name: getattr(reply, name) for name in ("account_number", "sort_code", "iban", "bic", "country")}
         members = numbers | {"assignment_state": ASSIGNED, **ANSWERED}
         after = address.changed(**members)

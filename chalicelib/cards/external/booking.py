@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.cards.accounts import Balances
+from chalicelib.cards.accounts import LedgerAccount
 from chalicelib.cards.external.parties import Party
 from chalicelib.cards.external.payments import ExternalPayment
 from chalicelib.cards.external.waiting import NOT_DUE, Moment
 from chalicelib.cards.money.charging import Charge
 from chalicelib.cards.money.ledger import EXTERNAL, Movement
 from chalicelib.cards.money.transactions import Transaction
-from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED, SETTLED
+from chalicelib.cards.protocol.payment_states import REJECTED, RESULT_RULES, RESULTS, RETURNED, SETTLED
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import EXTERNAL_RETURN
 from chalicelib.cards.sequences import Sequences
@@ -26,7 +26,7 @@ class Change:
 
     operations: Sequence[Operation]
     payment: ExternalPayment
-    account: Balances
+    account: LedgerAccount
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,12 @@ class Booking:
 
     sequences: Sequences
 
-    def enter(self, movement: Movement, account: Balances, payment: ExternalPayment, *, back: bool = False) -> int:
+    def enter(self, movement: Movement, account: LedgerAccount, payment: ExternalPayment, *, back: bool = False) -> int:
         """Enter a payment into a movement, or that it is taken ``back``, and show it on the account.
 
         Answers the number of its transaction.
         """
-        assert payment.charge is not None, "what is booked has a charge"
-        charge = Charge.of(payment.charge)
-        charge = charge.reversal if back else charge
+        charge = payment.charged.reversal if back else payment.charged
         number, *fees = self.sequences.take("transaction", 1 + len(charge.separate))
         main = Transaction(
             id=number,
@@ -80,20 +78,22 @@ class Booking:
         changed = _changed(payment, party.account, movement, moment, members)
         return replace(changed, operations=[*changed.operations, *given_back])
 
-    def report(self, payment: ExternalPayment, party: Party, state: str, reason: str | None, moment: Moment) -> Change:
+    def report(self, payment: ExternalPayment, party: Party, result: str, reason: str | None, moment: Moment) -> Change:
         """The provider says what became of a payment out, which it may do more than once. Raises: Refused."""
         if payment.payment != "out":
             raise Refused(Status.WRONG_STATE, "it is not a payment out")
-        match payment.state, state:
-            case before, after if before == after:
-                return Change((), payment, party.account)
-            case "P", "S":
-                return self.settle(payment, party, moment)
-            case "P", "J":
-                return self.reject(payment, party, moment, reason=reason)
-            case "S", "R" if payment.counterpart is None:
-                return self.send_back(payment, party, moment, reason=reason)
-        raise Refused(Status.ALREADY_RETURNED if payment.state == RETURNED else Status.WRONG_STATE)
+        refused, state = RESULT_RULES[result][payment.state], RESULTS[result]
+        if refused is not None:
+            raise Refused(refused)
+        if payment.state == state:
+            return Change((), payment, party.account)
+        if state == SETTLED:
+            return self.settle(payment, party, moment)
+        if state == REJECTED:
+            return self.reject(payment, party, moment, reason=reason)
+        if payment.counterpart is not None:
+            raise Refused(Status.WRONG_STATE, "it was paid within this service: whoever was paid returns it")
+        return self.send_back(payment, party, moment, reason=reason)
 
     def send_back(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
         """A settled payment that went out comes back: what was taken for it is given, fees apart."""
@@ -112,7 +112,7 @@ def _movement(cause: str, payment: ExternalPayment, moment: Moment) -> Movement:
 
 
 def _changed(
-    payment: ExternalPayment, account: Balances, movement: Movement, moment: Moment, members: dict[str, Any]
+    payment: ExternalPayment, account: LedgerAccount, movement: Movement, moment: Moment, members: dict[str, Any]
 ) -> Change:
     operations = [payment.changing(moment.write_id, **members), *movement.operations()]
     return Change(operations, payment.changed(**members), movement.after(account))

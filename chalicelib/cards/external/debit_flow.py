@@ -20,7 +20,7 @@ class DebitFlow:
         mandate.require(call.action.name)
         return Outcome(operations=[mandate.changing(call.write_id, state=CANCELLED, reason=request.reason)])
 
-    def change_d_d_external_payment_status(self, call: Call) -> Outcome:
+    def change_dd_external_payment_status(self, call: Call) -> Outcome:
         request: ChangeDDExternalPaymentStatus = call.request
         payment = call.find(ExternalPayment, request.epm_transaction_id)
         payment.require(call.action.name)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, get_args
 
-from chalicelib.cards.accounts import Account, Balances
+from chalicelib.cards.accounts import Account, LedgerAccount
 from chalicelib.cards.cards import Card
 from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.external.addresses import ExternalAddress
@@ -69,10 +69,10 @@ class Place:
             ],
         )
 
-    def account(self, item: Item | None) -> Balances:
+    def account(self, item: Item | None) -> LedgerAccount:
         """What stands at ``account_key``."""
         assert item is not None, "an address has its account"
-        kind: type[Balances] = Account if self.account_type == OF_HOLDER else SpecialAccount
+        kind: type[LedgerAccount] = Account if self.account_type == OF_HOLDER else SpecialAccount
         return kind.from_item(item)
 
     @property
@@ -125,7 +125,7 @@ class Party:
     """The records as they were read."""
 
     catalogue: Catalogue
-    account: Balances
+    account: LedgerAccount
     holder: Holder | None
     card: Card | None
     counters: Sequence[Counters]
@@ -185,7 +185,7 @@ class Party:
 
     def _group_of(self, kept: Counters) -> int | None:
         owner = kept.owner.partition("#")[0]
-        of: Balances | Card | Holder | None = self.account
+        of: LedgerAccount | Card | Holder | None = self.account
         if owner != "account":
             of = self.card if owner == "card" else self.holder
         return of.limit_group_id if of else None

@@ -9,15 +9,12 @@ from typing import Any
 from chalicelib.cards.external.booking import Booking
 from chalicelib.cards.external.parties import Party, Place
 from chalicelib.cards.external.payments import ExternalPayment
-from chalicelib.cards.external.provider import BankAccount, Order, Provider, Receipt
+from chalicelib.cards.external.provider import LONGEST_WORDS, BankAccount, Order, Provider, Receipt
 from chalicelib.cards.external.shown import payment_shown, refused_by_provider
 from chalicelib.cards.external.waiting import ANSWERED, Moment
 from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED
 from chalicelib.foundation.store import Operation, Store
-
-LONGEST_REASON = 140
-"""So much of a provider's own words is kept and handed on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,7 @@ class PaymentOrders:
             change = self.booking.settle(payment, party, moment, **known, **ANSWERED)
             of_original: dict[str, Any] = {"state": RETURNED}
         else:
-            reason = receipt.reason and receipt.reason[:LONGEST_REASON]
+            reason = receipt.reason and receipt.reason[:LONGEST_WORDS]
             change = self.booking.reject(payment, party, moment, reason=reason, **ANSWERED)
             of_original = {"returned_by": None}
         with_original = [original.changing(moment.write_id, **of_original)] if original else []

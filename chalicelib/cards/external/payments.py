@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from chalicelib.cards.external.addresses import ExternalAddress
 from chalicelib.cards.external.provider import OrderKind
 from chalicelib.cards.external.waiting import Waiting
+from chalicelib.cards.money.charging import Charge
 from chalicelib.cards.protocol.payment_states import PAYMENT_RULES, PENDING, PaymentKind
 from chalicelib.cards.protocol.status_codes import Refused, Status
 
@@ -77,6 +78,12 @@ class ExternalPayment(Waiting):
     def trans_link(self) -> str:
         """What its transactions, and those of its return, have in common."""
         return f"E{self.returns or self.id:011}"
+
+    @property
+    def charged(self) -> Charge:
+        """What it comes to, once that was reckoned."""
+        assert self.charge is not None, "what is booked has a charge"
+        return Charge.of(self.charge)
 
     @property
     def order(self) -> OrderKind:

@@ -79,6 +79,10 @@ class Receipt:
     reason: str | None = None
 
 
+LONGEST_WORDS = 140
+"""So much of what a provider says of a refusal is kept, and handed on."""
+
+
 class ProviderSilent(Exception):
     """No answer came: nobody knows whether the provider has the order."""
 

@@ -19,7 +19,7 @@ from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import DirectCreditReturn, DirectDebitReturn, InboundReturn
 from chalicelib.cards.protocol.payment_states import PENDING, RETURNED, SETTLED
 from chalicelib.cards.protocol.schemes import DIRECT_CREDITS, RETURNS_WITH_REASON
-from chalicelib.cards.protocol.states import ACCOUNT_RULES, CLOSED
+from chalicelib.cards.protocol.states import CLOSED
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import EXTERNAL_RETURN
 
@@ -46,7 +46,8 @@ class ReturnFlow:
     def direct_credit_return(self, call: Call) -> Outcome:
         request: DirectCreditReturn = call.request
         original = call.find(ExternalPayment, request.epm_transaction_id)
-        return self._sent_back(call, original, _digits(request.return_reason_id), request.reference)
+        reason = _digits(request.return_reason_id)
+        return self._sent_back(call, original, reason, request.reference, direct_credit=True)
 
     def direct_debit_return(self, call: Call) -> Outcome:
         request: DirectDebitReturn = call.request
@@ -55,17 +56,22 @@ class ReturnFlow:
 
     # -- inside
 
-    def _sent_back(self, call: Call, original: ExternalPayment, reason: str | None, reference: str | None) -> Outcome:
+    def _sent_back(
+        self,
+        call: Call,
+        original: ExternalPayment,
+        reason: str | None,
+        reference: str | None,
+        *,
+        direct_credit: bool = False,
+    ) -> Outcome:
         """Have the provider send a payment back; what the account pays for it is held until then. Raises: Refused."""
         party, sender = self._parties(call, original)
         original.require(call.action.name)
-        is_direct_credit = original.scheme in DIRECT_CREDITS
-        if original.payment == "in" and is_direct_credit != (call.action.name == "directCreditReturn"):
+        if original.payment == "in" and (original.scheme in DIRECT_CREDITS) != direct_credit:
             raise Refused(Status.WRONG_STATE, "payments of this scheme are returned by another action")
-        if call.action.name in ACCOUNT_RULES:  # a direct debit is taken back in any status
-            party.account.require(call.action.name)
-        assert original.charge is not None, "a settled payment has a charge"
-        charge = Charge.of(original.charge).reversal
+        party.account.require(call.action.name)
+        charge = original.charged.reversal
         if charge.debit:
             party.require_funds(charge.total)
         payment = self._payment(call, original, charge, reason, reference)

@@ -7,6 +7,7 @@ from typing import Any
 
 from chalicelib.cards.external.addresses import ExternalAddress
 from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.protocol.payment_messages import OtherBankAccount, OwnBankAccount
 from chalicelib.cards.protocol.schemes import UK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import present
@@ -77,13 +78,13 @@ def payment_shown(payment: ExternalPayment) -> dict[str, Any]:
 
 def _own_account(kept: Mapping[str, Any]) -> dict[str, Any]:
     """All members are mandatory: what an address does not have is empty."""
-    return {name: kept.get(name, "") for name in ("id", "account_number", "account_name", "iban", "sort_code", "bic")}
+    return {name: kept.get(name, "") for name in OwnBankAccount.model_fields}
 
 
 def _other_account(kept: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: kept[name] for name in ("account_number", "account_name", "iban", "sort_code", "bic") if name in kept}
+    return {name: kept[name] for name in OtherBankAccount.model_fields if name in kept}
 
 
 def refused_by_provider(reason: str | None) -> Refused:
-    """The provider's own words are for whoever may read its answers: they name nobody."""
+    """The provider's own words, as far as they were kept: they name nobody."""
     return Refused(Status.PROVIDER_REFUSED, f"{Status.PROVIDER_REFUSED.meaning}: {reason}" if reason else "")

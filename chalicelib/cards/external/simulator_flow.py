@@ -21,7 +21,7 @@ from chalicelib.cards.protocol.payment_simulator_messages import (
     SimulateMandate,
     SimulateOutboundResult,
 )
-from chalicelib.cards.protocol.payment_states import PENDING, RESULTS, RETURNED
+from chalicelib.cards.protocol.payment_states import PENDING, RETURNED
 from chalicelib.cards.protocol.schemes import SCHEMES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
@@ -91,8 +91,8 @@ class PaymentSimulatorFlow:
     def simulate_outbound_result(self, call: Call) -> Outcome:
         request: SimulateOutboundResult = call.request
         payment = call.find(ExternalPayment, request.epm_transaction_id)
-        state = RESULTS[request.result]
-        change = self.booking.report(payment, _party(call, payment), state, request.reason, _moment(call))
+        party = _party(call, payment)
+        change = self.booking.report(payment, party, request.result, request.reason, _moment(call))
         after = change.payment
         number = after.return_transaction_id if after.state == RETURNED else after.transaction_id
         return Outcome(present({"transaction_id": number}) | _state(change), change.operations)

@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chalicelib.cards.accounts import Balances
+from chalicelib.cards.accounts import LedgerAccount
 from chalicelib.cards.catalogue import SpecialAccountEntry
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.cards.record import TABLE, Key
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpecialAccount(Balances):
+class SpecialAccount(LedgerAccount):
     """A special account; its ``id`` is one of the programme manager's."""
 
     kind: ClassVar = "special_account"

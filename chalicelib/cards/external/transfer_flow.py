@@ -171,6 +171,7 @@ class TransferFlow:
 
 def _schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:
     """The schemes that are wished for. Raises: Refused, when they or the destination do not fit the address."""
+    _require_one_account(request)
     wished = cast(Sequence[str], request.schemes or ())
     if address.method == UK:
         sort_code, account_number = request.destination_sort_code, request.destination_account_number
@@ -187,3 +188,16 @@ def _schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Se
     if chosen(address.method, wished, request.amount) is None:
         raise refused_field("amount", "value", "is higher than the schemes allow")
     return wished
+
+
+def _require_one_account(request: TransferToExternalPayment) -> None:
+    """Raises: Refused, when an IBAN and a sort code with an account number name two different accounts."""
+    iban, sort_code, account_number = (
+        request.destination_iban,
+        request.destination_sort_code,
+        request.destination_account_number,
+    )
+    if iban is None or sort_code is None or account_number is None:
+        return
+    if find_key(iban=iban) != find_key(sort_code=sort_code, account_number=account_number):
+        raise refused_field("destination_iban", "value", "names another account than destination_sort_code")

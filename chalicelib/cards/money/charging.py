@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.cards.accounts import Balances
+from chalicelib.cards.accounts import LedgerAccount
 from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.money.amounts import Conversion, NoRate, conversion
 from chalicelib.cards.money.facts import Facts
@@ -80,7 +80,7 @@ class Charge:
         made = {"conversion": Conversion(**{**kept, **rates}), "fees": [Fee(**each) for each in plain["fees"]]}
         return cls(**{**plain, **made})
 
-    def book(self, movement: Movement, account: Balances, against: str) -> None:
+    def book(self, movement: Movement, account: LedgerAccount, against: str) -> None:
         """Enter it: the base amount on the other side of ``against``, in its own currency, and the fees."""
         converted = self.conversion
         sign = -1 if self.debit else 1
@@ -92,7 +92,7 @@ class Charge:
         if self.cost:
             movement.book(account, self.cost if self.reverses else -self.cost, FEES)
 
-    def show(self, movement: Movement, account: Balances, main: Transaction, fee_ids: Sequence[int]) -> None:
+    def show(self, movement: Movement, account: LedgerAccount, main: Transaction, fee_ids: Sequence[int]) -> None:
         """Have the account's list of transactions say so: the main one, and one for each fee that is not blended."""
         movement.show(account, main)
         for number, fee in zip(fee_ids, self.separate, strict=True):
@@ -119,7 +119,7 @@ class Charge:
         }
 
 
-def charge(catalogue: Catalogue, account: Balances, facts: Facts, amount: int, *, debit: bool) -> Charge:
+def charge(catalogue: Catalogue, account: LedgerAccount, facts: Facts, amount: int, *, debit: bool) -> Charge:
     """What ``amount`` of ``facts.currency`` comes to on an account. Raises: NoRate.
 
     What an account gets bears fees up to its amount only.
@@ -135,7 +135,7 @@ def charge(catalogue: Catalogue, account: Balances, facts: Facts, amount: int, *
     return Charge(converted, programme is None or programme.conversion_fee_blended, fees, debit)
 
 
-def fee_transaction(number: int, fee: Fee, account: Balances, main: Transaction) -> Transaction:
+def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transaction) -> Transaction:
     """A fee as a transaction of its own."""
     return Transaction(
         id=number,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from chalicelib.cards.accounts import Balances
+from chalicelib.cards.accounts import LedgerAccount
 from chalicelib.cards.money.transactions import TABLE, Transaction, recording
 from chalicelib.foundation.store import Item, Operation, Put, absent
 
@@ -38,7 +38,7 @@ class Entry:
     amount: int
 
 
-def book_of(account: Balances, balance: Balance) -> str:
+def book_of(account: LedgerAccount, balance: Balance) -> str:
     return f"{account.owner}:{balance}"
 
 
@@ -56,19 +56,19 @@ class Movement:
         self._head: Item = {"movement": write_id, "cause": cause, **about}
         self._at = at
         self._write_id = write_id
-        self._accounts: dict[str, Balances] = {}
+        self._accounts: dict[str, LedgerAccount] = {}
         self._entries: dict[tuple[str, int], int] = {}
-        self._transactions: list[tuple[Balances, Transaction]] = []
+        self._transactions: list[tuple[LedgerAccount, Transaction]] = []
 
-    def hold(self, account: Balances, amount: int) -> None:
+    def hold(self, account: LedgerAccount, amount: int) -> None:
         """Promise ``amount`` of the account's money to somebody; a negative amount releases it."""
         self._balanced(account, "held", amount)
 
-    def reserve(self, account: Balances, amount: int) -> None:
+    def reserve(self, account: LedgerAccount, amount: int) -> None:
         """Set ``amount`` of the account's money apart until a dispute is over; a negative amount gives it back."""
         self._balanced(account, "reserved", amount)
 
-    def book(self, account: Balances, amount: int, against: str) -> None:
+    def book(self, account: LedgerAccount, amount: int, against: str) -> None:
         """Give the account ``amount``, or with a negative one take it, on the other side of the book ``against``."""
         self._enter(account, "settled", amount)
         self._add(against, account.currency, -amount)
@@ -81,12 +81,12 @@ class Movement:
         self._add(CONVERSION, currency, -amount)
         self._add(against, currency, amount)
 
-    def show(self, account: Balances, transaction: Transaction) -> None:
+    def show(self, account: LedgerAccount, transaction: Transaction) -> None:
         """Have the account's list of transactions say so."""
         self._accounts[account.owner] = account
         self._transactions.append((account, transaction))
 
-    def after(self, account: Balances) -> Balances:
+    def after(self, account: LedgerAccount) -> LedgerAccount:
         """An account as it stands afterwards."""
         changes = {name: self._entries.get((book_of(account, name), account.currency), 0) for name in BALANCES}
         return account.moved(self._at, **changes)
@@ -106,7 +106,7 @@ class Movement:
 
     # -- inside
 
-    def _row(self, after: Balances, entries: Sequence[Entry]) -> Item:
+    def _row(self, after: LedgerAccount, entries: Sequence[Entry]) -> Item:
         return {
             "owner": after.owner,
             "part": f"movement#{after.movements:012}",
@@ -117,11 +117,11 @@ class Movement:
             "written_by": self._write_id,
         }
 
-    def _balanced(self, account: Balances, balance: Balance, amount: int) -> None:
+    def _balanced(self, account: LedgerAccount, balance: Balance, amount: int) -> None:
         self._enter(account, balance, amount)
         self._add(OTHER_SIDE[balance], account.currency, -amount)
 
-    def _enter(self, account: Balances, balance: Balance, amount: int) -> None:
+    def _enter(self, account: LedgerAccount, balance: Balance, amount: int) -> None:
         self._accounts[account.owner] = account
         self._add(book_of(account, balance), account.currency, amount)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from chalicelib.cards.accounts import Balances
+from chalicelib.cards.accounts import LedgerAccount
 from chalicelib.cards.record import Key, present
 from chalicelib.foundation.store import Item, Put, absent
 
@@ -58,7 +58,7 @@ def transaction_key(number: int) -> Key:
     return TABLE, {"owner": f"transaction#{number}", "part": "transaction"}
 
 
-def recording(transaction: Transaction, account: Balances, at: int, write_id: str) -> Sequence[Put]:
+def recording(transaction: Transaction, account: LedgerAccount, at: int, write_id: str) -> Sequence[Put]:
     """The writes of a new transaction of an account, recorded at ``at`` (Unix milliseconds)."""
     members: dict[str, Any] = present(vars(transaction)) | {"holder_currency": account.currency}
     row: Item = {"owner": account.owner, "part": f"transaction#{at:013}#{transaction.id:011}", "at": at, **members}

@@ -41,6 +41,9 @@ Flow = Literal[
 ]
 
 
+_WORD_END = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """One action.
@@ -56,7 +59,6 @@ class Action:
         field: the one card datum that a reveal shows.
         seals: whether the answer holds card data, which repeats are told for a day only.
         creates: whether ``access_level`` is that of the record which the action makes.
-        paged: whether a ``paginator`` stands beside the data.
     """
 
     name: str
@@ -69,7 +71,6 @@ class Action:
     field: CardField | None = None
     seals: bool = False
     creates: bool = False
-    paged: bool = False
 
     @property
     def empty(self) -> list[Any] | dict[str, Any]:
@@ -77,16 +78,17 @@ class Action:
         return {} if self.shape in ("object", "empty object") else []
 
     @property
+    def paged(self) -> bool:
+        """Whether a ``paginator`` stands beside the data, as it does in the request."""
+        return "paginator" in self.request.model_fields
+
+    @property
     def method(self) -> str:
-        return re.sub(r"([A-Z])", r"_\1", self.name).lower()
+        return _WORD_END.sub("_", self.name).lower()
 
 
 def _read(name: str, flow: Flow, request: type[Request], answer: type[Answer], shape: Shape, summary: str) -> Action:
     return Action(name, flow, "read", request, answer, shape, summary)
-
-
-def _page(name: str, flow: Flow, request: type[Request], answer: type[Answer], summary: str) -> Action:
-    return Action(name, flow, "read", request, answer, "list", summary, paged=True)
 
 
 def _reveal(name: str, field: CardField, answer: type[Answer], summary: str) -> Action:
@@ -211,6 +213,7 @@ _ROWS = (
         payments.AddressRecord,
         "list",
         "Open bank-account details that lead to an account",
+        creates=True,
     ),
     Action(
         "assignExternalPaymentAddressForSpecialAccount",
@@ -220,6 +223,7 @@ _ROWS = (
         payments.AddressRecord,
         "list",
         "Open bank-account details that lead to a special account",
+        creates=True,
     ),
     _write(
         "cancelExternalPaymentMandate", "debits", payments.CancelExternalPaymentMandate, "Cancel a direct debit mandate"
@@ -282,17 +286,25 @@ _ROWS = (
         "object",
         "Take a fee from an account",
     ),
-    _page("getCardFees", "fees", money.GetCardFees, money.FeeEntryRecord, "List the fees of a card's fee group"),
+    _read(
+        "getCardFees", "fees", money.GetCardFees, money.FeeEntryRecord, "list", "List the fees of a card's fee group"
+    ),
     _read("getFeesGroups", "fees", money.GetFeesGroups, money.NamedGroup, "list", "List fee groups"),
-    _page(
-        "getLimits", "limits", money.GetLimits, money.LimitEntryRecord, "List the limits of a card, account or holder"
+    _read(
+        "getLimits",
+        "limits",
+        money.GetLimits,
+        money.LimitEntryRecord,
+        "list",
+        "List the limits of a card, account or holder",
     ),
     _read("getLimitsGroups", "limits", money.GetLimitsGroups, money.NamedGroup, "list", "List limit groups"),
-    _page(
+    _read(
         "getLimitsStatus",
         "limits",
         money.GetLimitsStatus,
         money.LimitStatusRecord,
+        "list",
         "Show what is left of the limits of a card, account or holder",
     ),
 )

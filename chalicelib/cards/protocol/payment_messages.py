@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, ExtList, Flag, Iban, Id, Level, N
 from chalicelib.cards.protocol.kinds import (
@@ -29,7 +29,7 @@ class _Assignment(Request):
     country_ison: CountryIson | None = None
     card_id: Id | None = None
     account_name: ANS[1, 70] | None = None
-    risk_score: N[1, 11] | None = None
+    risk_score: N[1, 20] | None = None
 
 
 class AssignExternalPaymentAddress(_Assignment):
@@ -80,12 +80,6 @@ class ChangeExternalPaymentAddressStatus(Request):
     note: ANS[1, 255] | None = None
 
 
-def _one_destination(members: Members) -> Iterator[Problem]:
-    """An IBAN and a sort code could name two accounts."""
-    if members.get("destination_iban") and members.get("destination_sort_code"):
-        yield Problem("destination_iban", "excluded", "must not be given with destination_sort_code")
-
-
 def some_amount(members: Members) -> Iterator[Problem]:
     """No payment is of nothing."""
     if members.get("amount") == 0:
@@ -100,7 +94,7 @@ class TransferToExternalPayment(Request):
         Needs(("destination_account_number",), (given("destination_sort_code"),)),
         Needs(("destination_iban",), (absent("destination_account_number"), absent("destination_sort_code"))),
     )
-    further: ClassVar = (_one_destination, some_amount)
+    further: ClassVar = (some_amount,)
 
     epm_address_id: Id
     destination_account_number: AN[1, 26] | None = None
@@ -176,6 +170,27 @@ class AddressWithStatus(AddressRecord):
     status_change_note: ANS[1, 255] | None = None
 
 
+class OwnBankAccount(Answer):
+    """An address of this service as a payment shows it; what it does not have is empty."""
+
+    id: Id
+    account_number: str
+    account_name: ANS[1, 101]
+    iban: str
+    sort_code: str
+    bic: str
+
+
+class OtherBankAccount(Answer):
+    """Where a payment goes."""
+
+    account_number: AN[1, 26] | None = None
+    account_name: ANS[1, 70]
+    iban: AN[15, 34] | None = None
+    sort_code: AN[6] | None = None
+    bic: AN[8, 11] | None = None
+
+
 class TransferRecord(Answer):
     """A payment that the provider was asked for; amounts in minor units, ``created_at`` in Unix seconds, as digits."""
 
@@ -187,11 +202,11 @@ class TransferRecord(Answer):
     instructed_currency: CurrencyIson
     transaction_id: Id | None = None
     trans_link: AN[1, 36] | None = None
-    source_bank_account_address: list[Any] | None = None
+    source_bank_account_address: list[OwnBankAccount] | None = None
     created_at: str | None = None
 
 
 class TransferWithDestination(TransferRecord):
     """The same, with where it goes."""
 
-    destination_bank_account_address: list[Any] | None = None
+    destination_bank_account_address: list[OtherBankAccount] | None = None

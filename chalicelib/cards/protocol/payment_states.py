@@ -19,6 +19,12 @@ LIVE, CANCELLED = "A", "C"
 
 RESULTS = {"settled": SETTLED, "rejected": REJECTED, "returned": RETURNED}
 """What a provider reports of a payment that went out, with the state that follows."""
+RESULT_RULES: Mapping[str, Mapping[str, Status | None]] = {
+    "settled": {"P": None, "S": None, "J": Status.WRONG_STATE, "R": Status.ALREADY_RETURNED},
+    "rejected": {"P": None, "S": Status.WRONG_STATE, "J": None, "R": Status.ALREADY_RETURNED},
+    "returned": {"P": Status.WRONG_STATE, "S": None, "J": Status.WRONG_STATE, "R": None},
+}
+"""By result, then by the state of the payment out; a result that it has already changes nothing."""
 RESULT_MEANINGS = {result: PAYMENT_STATES[state] for result, state in RESULTS.items()}
 
 PaymentKind = Literal["out", "in", "debit", "return"]

@@ -101,6 +101,7 @@ ACCOUNT_RULES: Mapping[str, Rule] = {
     "transferToExternalPayment": _ON_ACTIVE_ACCOUNT,
     "inboundReturn": _ON_ACTIVE_ACCOUNT,
     "directCreditReturn": _ON_ACTIVE_ACCOUNT,
+    "directDebitReturn": dict.fromkeys(ACCOUNT_STATES),
 }
 """By action, then by the account's state; createCard puts a new card on an account."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from chalicelib.cards.protocol.values import API_VERSION, VIRTUAL
 from infra.openapi.cards.made_up import HOLDER_ID
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.cards.schemas import ENVELOPE, ordered
-from infra.openapi.models import Model, models_in
+from infra.openapi.models import Model, is_list, models_in
 
 Json = dict[str, Any]
 
@@ -29,7 +28,6 @@ ERRORS: Mapping[str, Refused] = {
 _CREDENTIALS = ("access_key", "access_api_id", "access_api_key")
 _OF_HOLDER = ("holder_", "kyc_")
 _OF_DELIVERY = ("delivery_", "order_", "bulk_")
-_WORD_END = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _OF_ACTION: Mapping[str, Json] = {"getLimitsGroups": {"id": 211, "name": "Account Standard"}}
 """What an answer has instead where several actions share its model."""
 
@@ -40,7 +38,7 @@ def request(action: Action) -> Json:
         **{name: ENVELOPE[name]["examples"][0] for name in _CREDENTIALS},
         "action": action.name,
         "api_version": API_VERSION,
-        "request_reference_id": f"{_WORD_END.sub('-', action.name).lower()}-0001",
+        "request_reference_id": f"{action.method.replace('_', '-')}-0001",
         **_members(action.request),
     }
 
@@ -93,7 +91,8 @@ def _members(model: Model) -> Json:
 
 
 def _value(model: Model, name: str) -> Any:
-    inner = next(models_in(model.model_fields[name].annotation), None)
-    if inner is not None:
-        return _members(inner)
-    return meaning(model, name)[1]
+    annotation = model.model_fields[name].annotation
+    inner = next(models_in(annotation), None)
+    if inner is None or is_list(annotation):
+        return meaning(model, name)[1]
+    return _members(inner)

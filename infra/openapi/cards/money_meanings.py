@@ -37,6 +37,7 @@ _OTHER_SIDE = {"account_name": _OTHER_NAME, "iban": _OTHER_IBAN}
 
 PAYMENTS: Mapping[str, tuple[str, Any]] = {
     # addresses
+    "OwnBankAccount.id": ("The external payment address", ADDRESS_ID),
     "epm_address_id": ("The external payment address", ADDRESS_ID),
     "AddressRecord.id": ("The external payment address", ADDRESS_ID),
     "AddressRecord.access_level": ("The level from which the address is seen", 0),

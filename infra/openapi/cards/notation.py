@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from chalicelib.cards.protocol import fields, list_rules, rules
 from infra.openapi.cards.schemas import rule_in
-from infra.openapi.models import models_in
+from infra.openapi.models import is_list, models_in
 
 TYPES: Mapping[str, str] = {
     "N 1-20": "A whole number of 1 to 20 digits, a JSON number or a string of digits. Answered as a number",
@@ -48,10 +48,10 @@ def of_field(field: FieldInfo) -> str:
     rule = rule_in(field)
     if rule is not None:
         return of_rule(rule)
+    if is_list(field.annotation):
+        return "list"
     if next(models_in(field.annotation), None) is not None:
         return "object"
-    if "list" in str(field.annotation):
-        return "list"
     return " or ".join(_BARE[part] for part in (field.annotation, *get_args(field.annotation)) if part in _BARE)
 
 

@@ -135,7 +135,6 @@ NOTES: Mapping[str, str] = {
 FURTHER: Mapping[str, str] = {
     "track_names": "`track_data_first_name` and `track_data_last_name` have at most "
     f"{TRACK_NAME} characters together (2003).",
-    "_one_destination": "`destination_iban` must not be given with `destination_sort_code` (2007).",
     "some_amount": "`amount` is more than 0 (2005).",
     "_owners": "`account_owner_id` has as many entries as `account_id` (2003).",
     "_password_length": f"`acs_password` has at most {LONGEST_BYTES} bytes in UTF-8 (2003).",

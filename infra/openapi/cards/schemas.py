@@ -18,7 +18,7 @@ from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION
 from infra.openapi.cards import conditions, purposes
 from infra.openapi.cards.meanings import meaning
-from infra.openapi.models import Model, models_in
+from infra.openapi.models import Model, is_list, models_in
 from infra.openapi.schemas import with_null
 
 Json = dict[str, Any]
@@ -191,10 +191,11 @@ class Schemas:
         if rule is not None:
             return self._shared(rule, way) or _rule_schema(rule, way)
         inner = next(models_in(field.annotation), None)
-        if inner is not None:
-            return self._answer(inner)
-        if "list" in str(field.annotation):
-            return {"type": "array"}
+        of_each = self._answer(inner) if inner is not None else {}
+        if is_list(field.annotation):
+            return {"type": "array"} | ({"items": of_each} if of_each else {})
+        if of_each:
+            return of_each
         parts = [_PLAIN[part] for part in (field.annotation, *get_args(field.annotation)) if part in _PLAIN]
         return {"type": parts[0] if len(parts) == 1 else parts}
 

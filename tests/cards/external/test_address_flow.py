@@ -322,3 +322,17 @@ def change(scene: Scene, number: int, status: str) -> int | None:
     shown = scene.data("getExternalPaymentAddress", epm_address_id=number)["status"]
     assert shown == status or code is not None
     return code
+
+
+@pytest.mark.parametrize(("asked", "level"), [({}, 300), ({"access_level": 500}, 500), ({"access_level": 0}, 0)])
+def test_an_address_has_the_level_that_is_asked_for_or_its_accounts(
+    stage: Scene, asked: dict[str, int], level: int
+) -> None:
+    address = stage.address(stage.account(access_level=300, currency_ison=GBP), **asked)
+
+    assert address["access_level"] == level
+    shown = [stage.do("getExternalPaymentAddress", epm_address_id=address["id"], access_level=n) for n in (level, 1000)]
+    assert [answer.status_code for answer in shown] == [None, None]
+    if level:
+        hidden = stage.do("getExternalPaymentAddress", epm_address_id=address["id"], access_level=level - 1)
+        assert hidden.status_code == 3010

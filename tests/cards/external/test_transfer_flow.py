@@ -236,7 +236,12 @@ def test_an_address_pays_for_who_has_its_level(stage: Scene, level: int, code: i
         (
             {"destination_iban": OUTSIDE[UK], "destination_sort_code": "040004"}
             | {"destination_account_number": "12345678"},
-            2007,
+            2005,
+        ),
+        (
+            {"destination_iban": OUTSIDE[UK], "destination_sort_code": "601613"}
+            | {"destination_account_number": "31926819"},
+            None,
         ),
     ],
 )
