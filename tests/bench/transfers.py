@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import json
 import os
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,11 +50,11 @@ class Ours:
     def __init__(self, hub: Hub, credentials: Mapping[str, str]) -> None:
         self._hub = hub
         self._envelope = {**credentials, "api_version": API_VERSION}
-        self._references = itertools.count()
+        self._references = map(f"{secrets.token_hex(8)}-{{:09}}".format, itertools.count())
 
     def __call__(self, address_id: int) -> bool:
         paying = {"epm_address_id": address_id, "currency_ison": GBP, "amount": 1, **_MEMBERS}
-        reference = {"request_reference_id": f"transfer-{next(self._references):09}"}
+        reference = {"request_reference_id": next(self._references)}
         return bool(self._ask("transferToExternalPayment", **paying, **reference)["status"] == "success")
 
     def address(self) -> int:
@@ -93,8 +94,8 @@ def engine() -> Iterator[tuple[Ours, BareTransfer]]:
         }
         make_tables(boto3.client("dynamodb"), template.Template(template.load(), Stage=STAGE))
         hub = Hub(Settings.from_environment({"STAGE": STAGE}))
-        secrets = FakeSecrets()
-        hub.__dict__ |= {"secrets": secrets, "keyring": Keyring(secrets, FakeKms(), "keys", hub.clock)}
+        kept = FakeSecrets()
+        hub.__dict__ |= {"secrets": kept, "keyring": Keyring(kept, FakeKms(), "keys", hub.clock)}
         hub.card_keys._kms = FakeKms()
         hub.keyring.initialise()
         hub.card_keys.initialise()

@@ -54,7 +54,7 @@ class AddressFlow:
         if country is None:
             raise refused_field("country_ison", "required", "is required when the holder has none")
         name = request.account_name or _name_of(holder)
-        return self._assigned(call, account, country, name)
+        return self._assigned(call, account, card, country, name)
 
     def assign_external_payment_address_for_special_account(self, call: Call) -> Outcome:
         request: AssignExternalPaymentAddressForSpecialAccount = call.request
@@ -65,12 +65,11 @@ class AddressFlow:
         entry = call.catalogue.special_accounts.get(number)
         if entry is None or entry.access_level > call.level:
             raise Refused(Status.NO_SPECIAL_ACCOUNT)
-        if card_item:
-            call.seen(Card, card_item[0])
+        card = call.seen(Card, card_item[0]) if card_item else None
         account = SpecialAccount.from_item(item) if item else new_special_account(call.manager_id, entry, call.now)
         country = either(request.country_ison, entry.country)
         name = request.account_name or entry.name
-        outcome = self._assigned(call, account, country, name, is_new=item is None)
+        outcome = self._assigned(call, account, card, country, name, is_new=item is None)
         return replace(outcome, uses=[("special_account", entry.id)])
 
     def change_external_payment_address_status(self, call: Call) -> Outcome:
@@ -95,11 +94,20 @@ class AddressFlow:
     # -- inside
 
     def _assigned(
-        self, call: Call, account: Account | SpecialAccount, country: int, name: str, *, is_new: bool = False
+        self,
+        call: Call,
+        account: Account | SpecialAccount,
+        card: Card | None,
+        country: int,
+        name: str,
+        *,
+        is_new: bool = False,
     ) -> Outcome:
         """An address without numbers, which the provider is asked to open then. Raises: Refused."""
         request: AssignExternalPaymentAddress | AssignExternalPaymentAddressForSpecialAccount = call.request
         method, currency = request.epm_method_id, request.currency_ison
+        if card is not None:
+            card.require(call.action.name, call.now)
         is_special = isinstance(account, SpecialAccount)
         there = account.address_ids or frozenset()
         if len(there) >= MOST_ADDRESSES:
@@ -132,7 +140,8 @@ class AddressFlow:
             with_address: Operation = replace(account, address_ids=numbers).making(call.write_id)
         else:
             with_address = account.changing(call.write_id, address_ids=numbers)
-        operations = [address.making(call.write_id), with_address]
+        as_read = [card.unchanged()] if card is not None else []
+        operations = [address.making(call.write_id), with_address, *as_read]
         return Outcome(operations=operations, asks=partial(self.finishing.answer, self.orders, address))
 
 

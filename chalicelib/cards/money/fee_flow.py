@@ -48,6 +48,8 @@ class FeeFlow:
         entry = entry_of(group, request.fee_code, wished, request.country_ison)
         if entry is None:
             raise refused_field("fee_code", "value", "is no code of the fee group")
+        if card is not None:
+            card.require(call.action.name, call.now)
         account.require(call.action.name)
         price = _price(call, entry, account, linked)
         if account.available < price.holder_amount:
@@ -66,7 +68,8 @@ class FeeFlow:
             "available_balance": after.available,
             "settled_balance": after.settled,
         }
-        return Outcome(data, movement.operations(), [("fee_group", group.id)])
+        as_read = [card.unchanged()] if card is not None else []
+        return Outcome(data, [*movement.operations(), *as_read], [("fee_group", group.id)])
 
     def get_card_fees(self, call: Call) -> Outcome:
         request: GetCardFees = call.request

@@ -72,6 +72,9 @@ CARD_RULES: Mapping[str, Rule] = {
     "changeCardAcsPassword": ANY_BUT_BLOCKED,
     "createCardAcsMerchantWhitelistRule": ANY_BUT_BLOCKED,
     "createAccount": ANY_BUT_BLOCKED,
+    "createCustomFee": ANY_BUT_BLOCKED,
+    "assignExternalPaymentAddress": ANY_BUT_BLOCKED,
+    "assignExternalPaymentAddressForSpecialAccount": ANY_BUT_BLOCKED,
 }
 """By action, then by the card's state."""
 
