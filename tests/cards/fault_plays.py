@@ -13,11 +13,13 @@ from chalicelib.cards.protocol.status_codes import Status
 from tests.cards.books import Books
 from tests.cards.cases import Case, all_in_use, warmed
 from tests.cards.scenes import Envelope, Scene
-from tests.openbanking.call_sites import Site
+from tests.openbanking.call_sites import CARDS, Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, table_of
 from tests.world import World
 
 MANNERS = WITHOUT, WITH_REFERENCE, REPEATED = ("without a reference", "with a reference", "repeated")
+MONEY = tuple(f"{CARDS}.{room}" for room in ("external", "money"))
+"""Where money is moved."""
 _AS_OFTEN = 2
 """So often a read is hit at the same place by the same fault."""
 _PARTS_OF_A_PROCESS = ("card_api", "card_simulator", "card_room", "credentials", "programmes")

@@ -50,7 +50,7 @@ json_value = st.recursive(
     max_leaves=12,
 )
 relaxed = settings(
-    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 NOT_INTERNAL = {int(status) for status in Status} - {9001}
 
@@ -96,7 +96,7 @@ def test_fields_are_taken_or_refused(asked: tuple[str, Members]) -> None:
         assert jsontext.dumps(request.members()), "what was meant can be told from another request"
 
 
-@settings(relaxed, max_examples=100)
+@settings(relaxed, max_examples=50)
 @given(near())
 def test_nothing_that_is_sent_is_a_defect(stage: Scene, lines: Lines, asked: tuple[str, Members]) -> None:
     """Of records that there are not: nearly all is refused, and what is not is a success."""
@@ -116,7 +116,7 @@ def standing(stage: Scene) -> Mapping[Any, Any]:
     return {value: cast[name] for name, value in asdict(whole_requests.NOBODY).items()}
 
 
-@settings(relaxed, max_examples=150)
+@settings(relaxed, max_examples=60)
 @given(near(sorted(money_requests.WHOLE)))
 def test_nor_is_it_where_money_stands(
     stage: Scene, lines: Lines, standing: Mapping[Any, Any], asked: tuple[str, Members]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cards.cases import CARD_CASES, Case
-from tests.cards.fault_plays import MANNERS, Play, Targets
+from tests.cards.fault_plays import MANNERS, MONEY, Play, Targets
 from tests.cards.scenes import Scene
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.test_structure import within
@@ -17,8 +17,6 @@ from tests.world import World
 pytestmark = pytest.mark.faults
 
 TARGETS = Targets()
-MONEY = tuple(f"{CARDS}.{room}" for room in ("external", "money"))
-"""Where money is moved: see ``test_payment_faults``."""
 _COLD = (
     "createAccount for a new holder",
     "createCard for a holder",
@@ -50,6 +48,7 @@ def test_nor_does_it_in_a_process_that_has_just_started(scene: Scene, case: Case
 
 
 def test_every_call_of_the_storage_by_the_card_api_was_hit_by_every_fault() -> None:
+    """Where money is moved, ``test_payment_faults`` hits them."""
     if len(TARGETS.plays) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)):
         pytest.skip("not every scene was played in this run")
 
