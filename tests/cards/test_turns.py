@@ -44,8 +44,9 @@ def test_who_came_second_stands_in_line_and_newcomers_wait_for_it() -> None:
 
     thread = threading.Thread(target=come)
     thread.start()
+    until = CLOCK.monotonic() + 10
     while in_line(lines) < 2:
-        pass
+        assert CLOCK.monotonic() < until
     order.append("late")
     late.leave()
     thread.join()
