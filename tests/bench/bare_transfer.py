@@ -20,7 +20,7 @@ POUND, BRITAIN, UK_METHOD = 826, 826, 1
 DESTINATION = {"account_name": "Ada Lovelace", "account_number": "12345678", "sort_code": "040004"}
 WINDOWS = {"account": "211.2", "holder": "221.2"}
 """The limits of the demonstration programme that count payments out."""
-WAIT_SECONDS, LONGEST_WAIT, PATIENCE_SECONDS = 0.025, 4, 10
+WAIT_SECONDS, LONGEST_WAIT, PATIENCE_SECONDS = 0.1, 4, 10
 """A wait is drawn from twice the last one's range, up to the fourth time."""
 _OLD = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 _VERSION = {"ConditionExpression": "#version = :read", "ExpressionAttributeNames": {"#version": "version"}, **_OLD}

@@ -35,7 +35,7 @@ from tests.foundation.fakes import FakeKms, FakeSecrets
 CLIENTS = (1, 8, 32)
 MANY_ACCOUNTS = 64
 GOAL = 0.7
-SECONDS, ROUNDS = 1.0, 6
+SECONDS, ROUNDS = 4.0, 2
 """How long one run takes, and how many there are of each, in turns."""
 _FUNDS = 1_000_000
 _MEMBERS = {f"destination_{name}": value for name, value in DESTINATION.items()}

@@ -19,7 +19,16 @@ from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.store import StoreError
 from tests.cards.books import Books
 from tests.cards.cases import MONEY_CASES, Case, warmed
-from tests.cards.fault_plays import MANNERS, MONEY, REPEATED, WITH_REFERENCE, WITHOUT, Play, Targets, apart_from_duplicated
+from tests.cards.fault_plays import (
+    MANNERS,
+    MONEY,
+    REPEATED,
+    WITH_REFERENCE,
+    WITHOUT,
+    Play,
+    Targets,
+    apart_from_duplicated,
+)
 from tests.cards.money_books import MoneyBooks
 from tests.cards.scenes import GBP, MANAGER, UK, Envelope, Scene
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
