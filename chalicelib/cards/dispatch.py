@@ -43,7 +43,10 @@ _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """Carries requests out; ``flows`` are the objects that the table of actions names."""
+    """Carries requests out; ``flows`` are the objects that the table of actions names.
+
+    ``elsewhere`` says where actions are called that are not in this table.
+    """
 
     store: Store
     clock: Clock
@@ -52,6 +55,7 @@ class Dispatch:
     references: References
     flows: Mapping[Flow, object]
     actions: Mapping[str, Action]
+    elsewhere: Mapping[str, str]
     _methods: dict[str, Any] = field(default_factory=dict)
     _turns: Turns = field(default_factory=Turns)
 
@@ -98,7 +102,7 @@ class Dispatch:
         name = members.get("action")
         action = self.actions.get(name) if isinstance(name, str) else None
         if action is None:
-            raise Refused(Status.UNKNOWN_ACTION)
+            raise Refused(Status.UNKNOWN_ACTION, self.elsewhere.get(name, "") if isinstance(name, str) else "")
         return action
 
     def _claim(self, credential: Credential, action: Action, request: Request, reference: str) -> Claim:

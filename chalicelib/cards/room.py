@@ -68,8 +68,9 @@ class CardRoom:
             "transfers": TransferFlow(programmes, booking, finishing, payments),
         }
         self.overdue = Overdue(store, clock, programmes, finishing, payments, addresses, debits)
-        self.api = Dispatch(store, clock, credentials, programmes, references, flows, ACTIONS)
-        self.simulator = Dispatch(store, clock, credentials, programmes, references, flows, SIMULATED)
+        parts = (store, clock, credentials, programmes, references, flows)
+        self.api = Dispatch(*parts, ACTIONS, dict.fromkeys(SIMULATED, "this action is one of POST /simulator"))
+        self.simulator = Dispatch(*parts, SIMULATED, dict.fromkeys(ACTIONS, "this action is one of POST /api"))
 
 
 def _flows(sequences: Sequences, card_data: CardData) -> dict[Flow, object]:

@@ -94,7 +94,7 @@ class BareTransfer:
             "owner": owner,
             "part": f"movement#{movements:012}",
             "movement": written_by,
-            "cause": "external payment held",
+            "cause": "payment out held",
             "epm_transaction_id": number,
             "at": at,
             "entries": [[f"{owner}:held", POUND, 1], ["pending", POUND, -1]],

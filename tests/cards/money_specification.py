@@ -186,7 +186,7 @@ MONEY_TABLES = {
         sender_name M ANS 1-70
         {_REFERENCE}
         """,
-        f"epm_transaction_id M N \n transaction_id C N \n state M A \n {_BALANCES}",
+        f"epm_transaction_id M N \n transaction_id C N \n state M A \n reason O ANS \n {_BALANCES}",
     ),
     "simulateMandate": Table(
         f"epm_address_id M ID 1-20 \n creditor_name M ANS 1-70 \n reference M ANS 1-255 \n {_LEVEL}",
@@ -194,7 +194,7 @@ MONEY_TABLES = {
     ),
     "simulateDirectDebit": Table(
         f"epm_mandate_id C ID 1-20 \n amount C AMOUNT 1-15 \n epm_transaction_id C ID 1-20 \n {_LEVEL}",
-        f"epm_transaction_id M N \n state M A \n cut_off M N \n {_BALANCES}",
+        f"epm_transaction_id M N \n state M A \n cut_off M N \n reason O ANS \n {_BALANCES}",
     ),
     "simulateOutboundResult": Table(
         f"epm_transaction_id M ID 1-20 \n result M RESULT 1-20 \n reason O ANS 1-35 \n {_LEVEL}",

@@ -20,8 +20,12 @@ EVERY = pytest.mark.parametrize("action", BY_ACTION)
 TEXTS = ("A", "AN", "ANS", "AS", "DATE", "DIGITS")
 NULL = {("getAccounts", "limit_group_id"), ("getHolderAccounts", "limit_group_id")}
 """What is null when there is none; whatever else has no value is left out."""
-OF_NOBODY = {"assignExternalPaymentAddressForSpecialAccount": {"holder_id"}}
-"""What an answer could have and never has: a special account is no holder's."""
+OF_NOBODY = {
+    "assignExternalPaymentAddressForSpecialAccount": {"holder_id"},
+    "simulateInboundPayment": {"reason"},
+    "simulateDirectDebit": {"reason"},
+}
+"""What no answer here has: a special account is no holder's, and what succeeds has no reason not to."""
 
 
 def call(scene: Scene, action: str, members: Members) -> Envelope:

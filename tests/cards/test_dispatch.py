@@ -96,6 +96,8 @@ def test_an_unknown_action_is_1002(stage: Scene, action: Any) -> None:
 def test_each_interface_has_its_own_actions(stage: Scene) -> None:
     assert code(stage.do("simulateAuthorization")) == 1002
     assert code(stage.sim("getDesign", program_id=101)) == 1002
+    assert "POST /simulator" in stage.do("simulateAuthorization").message
+    assert "POST /api" in stage.sim("getDesign", program_id=101).message
 
 
 def test_the_version_is_1_2(stage: Scene) -> None:

@@ -22,7 +22,7 @@ from tests.world import World
 
 ABROAD = {"destination_iban": "DE89370400440532013000", "destination_account_name": "Al"}
 TURNS = 3
-AT_HOME = "external payment at home"
+AT_HOME = "payment at home"
 MANAGERS_AND_OWN = "its programme manager and its own id: MANAGER.ID"
 
 
@@ -295,7 +295,7 @@ def test_people_are_told_the_break_in_words(money: Money) -> None:
 
     told = run("ledger", "verify")
 
-    place = "account 1, row 1 (external payment in, 2026-03-02T09:00:00.000+00:00)"
+    place = "account 1, row 1 (payment in, 2026-03-02T09:00:00.000+00:00)"
     assert told.exit_code == 1
     assert told.stdout.startswith(f"The ledger is broken.\n{place}: settled after it is 0.01 GBP, the rows come to ")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,11 +13,19 @@ from chalicelib.cards.external.waiting import NOT_DUE, Moment
 from chalicelib.cards.money.charging import Charge
 from chalicelib.cards.money.ledger import EXTERNAL, Movement
 from chalicelib.cards.money.transactions import Transaction
-from chalicelib.cards.protocol.payment_states import REJECTED, RESULT_RULES, RESULTS, RETURNED, SETTLED
+from chalicelib.cards.protocol.payment_states import REJECTED, RESULT_RULES, RESULTS, RETURNED, SETTLED, PaymentKind
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import EXTERNAL_RETURN
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Item, Operation
+
+CALLED: Mapping[PaymentKind, str] = {
+    "out": "payment out",
+    "in": "payment in",
+    "debit": "direct debit",
+    "return": "return",
+}
+"""What the ledger calls each kind of payment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,7 @@ class Booking:
 
     def settle(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
         """A pending payment is paid: what was held of the account is released, and what it comes to is booked."""
-        movement = _movement("external payment settled", payment, moment)
+        movement = _movement("settled", payment, moment)
         movement.hold(party.account, -payment.held)
         number = self.enter(movement, party.account, payment)
         members = {"state": SETTLED, "held": 0, "transaction_id": number, **_unwatched(payment), **members}
@@ -73,7 +81,7 @@ class Booking:
         if not payment.held:
             change = payment.changing(moment.write_id, **members)
             return Change([change, *given_back], payment.changed(**members), party.account)
-        movement = _movement("external payment rejected", payment, moment)
+        movement = _movement("rejected", payment, moment)
         movement.hold(party.account, -payment.held)
         changed = _changed(payment, party.account, movement, moment, members)
         return replace(changed, operations=[*changed.operations, *given_back])
@@ -97,7 +105,7 @@ class Booking:
 
     def send_back(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
         """A settled payment that went out comes back: what was taken for it is given, fees apart."""
-        movement = _movement("external payment returned", payment, moment)
+        movement = _movement("returned", payment, moment)
         members = {"return_transaction_id": self.enter(movement, party.account, payment, back=True), **members}
         return _changed(payment, party.account, movement, moment, {"state": RETURNED, **members})
 
@@ -107,7 +115,8 @@ def _unwatched(payment: ExternalPayment) -> Item:
     return {} if payment.asks else NOT_DUE
 
 
-def _movement(cause: str, payment: ExternalPayment, moment: Moment) -> Movement:
+def _movement(what: str, payment: ExternalPayment, moment: Moment) -> Movement:
+    cause = f"{CALLED[payment.payment]} {what}"
     return Movement(cause, moment.at, moment.write_id, epm_transaction_id=payment.id)
 
 

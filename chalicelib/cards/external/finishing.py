@@ -28,6 +28,10 @@ W = TypeVar("W", bound=Waiting)
 PATIENCE_SECONDS = 10
 """So long an outcome is decided anew while others change what it stands on; later the schedule does it."""
 _ATTEMPTS = 40
+_UNANSWERED = (
+    "the provider has not answered yet: repeat the request with the same request_reference_id; without one, look at "
+    "the balances before another, for the first may still be carried out"
+)
 
 
 class Orders(Protocol[W]):
@@ -65,7 +69,7 @@ class Finishing:
             log.warning("provider was silent", kind=record.kind, id=record.id)
         except Conflict:
             log.warning("outcome not written", kind=record.kind, id=record.id)
-        raise Refused(Status.IN_PROGRESS)
+        raise Refused(Status.IN_PROGRESS, _UNANSWERED)
 
     def resume(self, orders: Orders[W], record: W) -> bool:
         """Finish what a request has left, unless somebody else does; whether that was possible. Raises: StoreError."""

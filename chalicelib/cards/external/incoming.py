@@ -43,7 +43,7 @@ class Incoming:
             payment = replace(payment, state=REJECTED, reason=refusal.message)
             as_read.append(party.account.unchanged())
             return Change([payment.making(moment.write_id), *as_read], payment, party.account)
-        movement = Movement("external payment in", moment.at, moment.write_id, epm_transaction_id=payment.id)
+        movement = Movement("payment in", moment.at, moment.write_id, epm_transaction_id=payment.id)
         payment = replace(payment, transaction_id=self.booking.enter(movement, party.account, payment))
         counted = tally.operations(moment.write_id)
         operations = [payment.making(moment.write_id), *as_read, *movement.operations(), *counted]

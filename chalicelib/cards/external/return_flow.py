@@ -79,7 +79,7 @@ class ReturnFlow:
             return _at_home(call, self.booking, payment, (original, party), sender)
         waiting = asking(payment.id, call.action.name, call.claim, call.now)
         payment = replace(payment, held=charge.total if charge.debit else 0, **waiting)
-        movement = Movement("external payment held", call.at, call.write_id, epm_transaction_id=payment.id)
+        movement = Movement("return held", call.at, call.write_id, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
         operations = [
             payment.making(call.write_id),
@@ -139,7 +139,7 @@ def _at_home(call: Call, booking: Booking, payment: ExternalPayment, receiver: S
     (came, payee), (sent, payer) = receiver, sender
     if payer.account.status == CLOSED:
         raise refused_by_provider("the account that has paid is closed")
-    movement = Movement("external payment returned at home", call.at, call.write_id, epm_transaction_id=payment.id)
+    movement = Movement("payment returned at home", call.at, call.write_id, epm_transaction_id=payment.id)
     payment = replace(payment, transaction_id=booking.enter(movement, payee.account, payment), state=SETTLED)
     back = booking.enter(movement, payer.account, sent, back=True)
     operations = [

@@ -21,7 +21,7 @@ from chalicelib.cards.protocol.payment_simulator_messages import (
     SimulateMandate,
     SimulateOutboundResult,
 )
-from chalicelib.cards.protocol.payment_states import PENDING, RETURNED
+from chalicelib.cards.protocol.payment_states import PENDING, REJECTED, RETURNED
 from chalicelib.cards.protocol.schemes import SCHEMES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
@@ -60,7 +60,7 @@ class PaymentSimulatorFlow:
         )
         change = self.incoming.receive(payment, address, party, _moment(call))
         told = {"epm_transaction_id": payment.id, "transaction_id": change.payment.transaction_id}
-        return Outcome(present(told) | _state(change), change.operations)
+        return Outcome(present(told | _reason(change)) | _state(change), change.operations)
 
     def simulate_mandate(self, call: Call) -> Outcome:
         request: SimulateMandate = call.request
@@ -86,7 +86,7 @@ class PaymentSimulatorFlow:
         else:
             change = self._announced(call)
         told = {"epm_transaction_id": change.payment.id, "cut_off": change.payment.cut_off}
-        return Outcome(told | _state(change), change.operations)
+        return Outcome(present(told | _reason(change)) | _state(change), change.operations)
 
     def simulate_outbound_result(self, call: Call) -> Outcome:
         request: SimulateOutboundResult = call.request
@@ -138,6 +138,12 @@ def _party(call: Call, about: ExternalAddress | ExternalPayment) -> Party:
 
 def _moment(call: Call) -> Moment:
     return Moment(call.at, call.write_id)
+
+
+def _reason(change: Change) -> dict[str, Any]:
+    """Why a payment came to nothing."""
+    payment = change.payment
+    return {"reason": payment.reason if payment.state == REJECTED else None}
 
 
 def _state(change: Change) -> dict[str, Any]:

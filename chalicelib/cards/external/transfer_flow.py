@@ -75,7 +75,7 @@ class TransferFlow:
             return replace(outcome, operations=[*outcome.operations, address.unchanged()])
         waiting = asking(payment.id, call.action.name, call.claim, call.now)
         payment = replace(payment, held=charge.total, **waiting)
-        movement = Movement("external payment held", call.at, call.write_id, epm_transaction_id=payment.id)
+        movement = Movement("payment out held", call.at, call.write_id, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
         operations = [
             payment.making(call.write_id),
@@ -139,7 +139,7 @@ class TransferFlow:
         """The money arrives in the same transaction: both accounts move, and nobody else is asked. Raises: Refused."""
         address, payee = own.address, own.party
         if payee.account.owner == payer.account.owner:
-            raise refused_field("destination_account_name", "value", "names the account that pays")
+            raise refused_field(_named(call.request), "value", "leads to the account that pays")
         if address.currency != paid.instructed_currency:
             raise refused_by_provider("the destination takes another currency")
         number = self.booking.sequences.next("external_payment")
@@ -160,7 +160,7 @@ class TransferFlow:
             came = credited(came, address, payee, call.now, tally)
         except Refused:
             raise refused_by_provider("the destination does not take this payment") from None
-        movement = Movement("external payment at home", call.at, call.write_id, epm_transaction_id=paid.id)
+        movement = Movement("payment at home", call.at, call.write_id, epm_transaction_id=paid.id)
         paid = replace(paid, counterpart=number, other_side=Place.of(came).plain)
         paid = replace(paid, state=SETTLED, transaction_id=self.booking.enter(movement, payer.account, paid))
         came = replace(came, transaction_id=self.booking.enter(movement, payee.account, came))
@@ -188,6 +188,11 @@ def _schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Se
     if chosen(address.method, wished, request.amount) is None:
         raise refused_field("amount", "value", "is higher than the schemes allow")
     return wished
+
+
+def _named(request: TransferToExternalPayment) -> str:
+    """The field that the destination is found by."""
+    return "destination_account_number" if request.destination_iban is None else "destination_iban"
 
 
 def _require_one_account(request: TransferToExternalPayment) -> None:

@@ -56,11 +56,12 @@ class SimulateOutboundResult(Request):
 
 
 class InboundPayment(Answer):
-    """What came of it; ``transaction_id`` is left out when it was bounced."""
+    """What came of it; when it was bounced, ``reason`` in the place of ``transaction_id``."""
 
     epm_transaction_id: Id
     transaction_id: Id | None = None
     state: PaymentState
+    reason: ANS[1, 255] | None = None
     available_balance: int
     settled_balance: int
 
@@ -72,11 +73,12 @@ class NewMandate(Answer):
 
 
 class Collection(Answer):
-    """The direct debit; ``cut_off`` in Unix seconds."""
+    """The direct debit; ``cut_off`` in Unix seconds, ``reason`` when it was rejected."""
 
     epm_transaction_id: Id
     state: PaymentState
     cut_off: N[1, 11]
+    reason: ANS[1, 255] | None = None
     available_balance: int
     settled_balance: int
 

@@ -143,6 +143,8 @@ PAYMENTS: Mapping[str, tuple[str, Any]] = {
     "SimulateDirectDebit.epm_mandate_id": ("The mandate by which a creditor announces a collection", MANDATE_ID),
     "SimulateDirectDebit.epm_transaction_id": ("A direct debit that was announced: its cut-off passes now", None),
     "result": ("What the provider reports", "settled"),
+    "InboundPayment.reason": ("Why it was bounced", None),
+    "Collection.reason": ("Why it is not paid", None),
     "SimulateOutboundResult.reason": ("Why; kept with the payment", None),
     "InboundPayment.transaction_id": ("The account's transaction; left out when it was bounced", TRANSACTION_ID),
     "InboundPayment.state": ("The payment's state: S, or J when it was bounced", "S"),

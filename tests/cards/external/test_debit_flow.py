@@ -50,7 +50,8 @@ def test_nothing_is_collected_by_a_cancelled_mandate(stage: Scene) -> None:
     address, mandate, number = announced(stage)
     stage.data(CANCEL, epm_mandate_id=mandate, reason=1)
 
-    assert stage.debit(mandate, 100)["state"] == "J"
+    refused = stage.debit(mandate, 100)
+    assert (refused["state"], refused["reason"]) == ("J", "the mandate is cancelled")
     assert (passed(stage, number)["state"], stage.balances(address["account_id"])[0]) == ("J", 10_000)
 
 

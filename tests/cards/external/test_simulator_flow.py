@@ -54,7 +54,7 @@ def test_what_nobody_takes_is_bounced_and_nothing_moves(stage: Scene, account: s
 
     told = stage.data(IN, **members(target, 2500))
 
-    assert (told["state"], "transaction_id" in told) == (final, final == "S")
+    assert (told["state"], "transaction_id" in told, "reason" in told) == (final, final == "S", final == "J")
     assert len(movements(stage, target["account_id"])) == (1 if final == "S" else 0)
     assert stage.balances(target["account_id"])[0] == told["available_balance"] == (2500 if final == "S" else 0)
     if final == "J":

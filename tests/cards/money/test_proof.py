@@ -103,15 +103,15 @@ class Lived:
 @pytest.fixture
 def lived() -> Lived:
     books, stands = Books(), account()
-    came = books.movement("external payment in", epm_transaction_id=1)
+    came = books.movement("payment in", epm_transaction_id=1)
     came.book(stands, 100_000, EXTERNAL)
     came.show(stands, transaction(101, 100_000))
     (stands,) = books.write(came, stands)
     for payment, amount in ((PAYMENT, 2_500), (6, 4_000), (7, 300)):
-        held = books.movement("external payment held", epm_transaction_id=payment)
+        held = books.movement("payment out held", epm_transaction_id=payment)
         held.hold(stands, amount)
         (stands,) = books.write(held, stands)
-    paid = books.movement("external payment settled", epm_transaction_id=6)
+    paid = books.movement("payment out settled", epm_transaction_id=6)
     paid.hold(stands, -4_000)
     paid.book(stands, -4_000, EXTERNAL)
     paid.book(stands, -150, FEES)
@@ -226,7 +226,7 @@ def test_a_break_is_told_with_account_row_cause_and_time(lived: Lived) -> None:
     with pytest.raises(Broken) as broken:
         folded(lived.books)
 
-    place = "account 17, row 2 (external payment held, 2026-03-02T12:00:00.001+00:00)"
+    place = "account 17, row 2 (payment out held, 2026-03-02T12:00:00.001+00:00)"
     assert str(broken.value) == f"{place}: held {NOTED} 25.00 GBP"
 
 
@@ -269,7 +269,7 @@ def test_transactions_come_to_what_a_charge_books_and_what_its_reversal_does(deb
     books, stands = Books(), account()
 
     for of, kind, numbers in ((charge, EXTERNAL_OUT, [2]), (charge.reversal, EXTERNAL_RETURN, [])):
-        movement = books.movement("external payment settled", epm_transaction_id=1)
+        movement = books.movement("payment out settled", epm_transaction_id=1)
         of.book(movement, stands, EXTERNAL)
         main = Transaction(id=10 + kind, transaction_type=kind, trans_link="E1", **of.shown)
         of.show(movement, stands, main, numbers)
@@ -317,7 +317,7 @@ def test_a_payment_that_no_row_holds_for_holds_nothing(payment: Item, is_wrong: 
 def at_home() -> Books:
     """Account 17 pays account 18 25.00 EUR for 21.50 GBP, and 1.00 GBP for it."""
     books, payer, payee = Books(), account(), account(18, EUR)
-    movement = books.movement("external payment at home", epm_transaction_id=3)
+    movement = books.movement("payment at home", epm_transaction_id=3)
     movement.book(payer, -2_150, CONVERSION)
     movement.exchange(EUR, 2_500, EXTERNAL)
     movement.book(payer, -100, FEES)
@@ -372,7 +372,7 @@ def test_a_movement_of_one_account_waits_for_no_other(lived: Lived) -> None:
 
 def test_an_account_that_gets_nothing_of_a_movement_after_fees_waits_for_the_other_one() -> None:
     books, payer, payee = Books(), account(), account(18)
-    movement = books.movement("external payment at home", epm_transaction_id=3)
+    movement = books.movement("payment at home", epm_transaction_id=3)
     movement.book(payer, -10, EXTERNAL)
     movement.book(payee, 10, EXTERNAL)
     movement.book(payee, -10, FEES)
