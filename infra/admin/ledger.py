@@ -105,7 +105,9 @@ def _key(account: str) -> Key:
 
 
 def _unknown(key: Key) -> Refused:
-    return Refused(f"there is no {spoken(key[1]['owner'])}")
+    owner = key[1]["owner"]
+    books = " that has books: it gets them with its first address" if owner.startswith(SpecialAccount.kind) else ""
+    return Refused(f"there is no {spoken(owner)}{books}")
 
 
 def _whole(proven: Proven) -> Report:

@@ -23,6 +23,7 @@ from tests.world import World
 ABROAD = {"destination_iban": "DE89370400440532013000", "destination_account_name": "Al"}
 TURNS = 3
 AT_HOME = "payment at home"
+WITHOUT_BOOKS = "that has books: it gets them with its first address"
 MANAGERS_AND_OWN = "its programme manager and its own id: MANAGER.ID"
 
 
@@ -144,7 +145,7 @@ def test_one_account_is_proved_alone(money: Money) -> None:
     ("arguments", "sentence"),
     [
         (("verify", "--account", "999"), "there is no account 999"),
-        (("verify", "--special", "1.999"), "there is no special account 1.999"),
+        (("verify", "--special", "1.999"), f"there is no special account 1.999 {WITHOUT_BOOKS}"),
         (("verify", "--special", "17"), f"a special account is named by {MANAGERS_AND_OWN}"),
         (("verify", "--special", "1.x"), "'1.x' is no account: give an id, or MANAGER.ID for a special account"),
         (("verify", "--account", "1", "--special", "1.802"), "give an account or a special account, not both"),
