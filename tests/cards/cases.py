@@ -221,7 +221,7 @@ CARD_CASES = [
     Case("createAccount for a holder", lambda scene: of_new_account(holder_id=scene.holder())),
     Case("createAccount on a card", of_holders_card),
     Case("changeAccountStatus", of_account(account_status="S", reason_code=2, note="asked for")),
-    Case("changeAccountStatus of nobody", lambda scene: {"account_id": 9, "account_status": "S"}, writes=False),
+    Case("changeAccountStatus of nobody", lambda scene: {"account_id": 999_999, "account_status": "S"}, writes=False),
     Case("changeAccountProgramId", of_account(account_program_id=502)),
     Case("getAccounts", of_account(), writes=False),
     Case("getAccounts of a card", of_card(), looks=(LOOK, LOOK), writes=False),

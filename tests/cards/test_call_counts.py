@@ -15,7 +15,6 @@ from tests.cards.cases import (
     ANNOUNCED,
     BY_NUMBER,
     CASES,
-    EVERY_ACTION,
     LOOK,
     WRITE,
     Case,
@@ -46,32 +45,6 @@ address, that to its account.
 @pytest.fixture
 def scene(world: World) -> Scene:
     return warmed(Scene(world))
-
-
-def test_no_action_is_forgotten() -> None:
-    assert {case.action.name for case in CASES} == EVERY_ACTION.keys()
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_an_action_takes_so_many_round_trips(scene: Scene, case: Case) -> None:
-    members = case.members(scene)
-    with counted(scene.world) as calls:
-        case.do(scene, **members)
-
-    assert calls == case.calls
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_with_a_reference_it_takes_no_further_one_for_the_claim_of_a_write(scene: Scene, case: Case) -> None:
-    members = case.members(scene) | {"request_reference_id": scene.reference()}
-    seen, answers = [], []
-    for _ in range(2):
-        with counted(scene.world) as calls:
-            answers.append(case.do(scene, **members))
-        seen.append(calls)
-
-    assert seen == [case.calls_with_reference, case.calls_of_repeat]
-    assert [answer.duplicated for answer in answers] == [0, 1]
 
 
 def test_reads_take_at_most_2_and_writes_at_most_3_but_for_what_is_stated() -> None:

@@ -1,0 +1,59 @@
+"""How often each action of the card API and of the simulator goes to DynamoDB, in a process that runs for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cards.cases import CASES, EVERY_ACTION, Case, warmed
+from tests.cards.scenes import EVERYDAY, Scene
+from tests.openbanking.test_call_counts import counted
+from tests.world import World
+
+ENOUGH = 30
+"""More identifiers than any case takes."""
+
+
+@pytest.fixture(scope="module")
+def running(shared_world: World) -> Iterator[Scene]:
+    world = shared_world.again()
+    with world.installed():
+        yield warmed(Scene(world))
+
+
+@pytest.fixture
+def scene(running: Scene) -> Scene:
+    """The process before another case: what it keeps was read a moment ago, and it has identifiers left."""
+    running.data("getDesign", program_id=EVERYDAY)
+    sequences = running.hub.card_room.api.flows["fees"].sequences  # type: ignore[attr-defined]
+    for name, left in sequences._left.items():
+        if len(left) < ENOUGH:
+            sequences._fill_up(name)
+    return running
+
+
+def test_no_action_is_forgotten() -> None:
+    assert {case.action.name for case in CASES} == EVERY_ACTION.keys()
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_an_action_takes_so_many_round_trips(scene: Scene, case: Case) -> None:
+    members = case.members(scene)
+    with counted(scene.world) as calls:
+        case.do(scene, **members)
+
+    assert calls == case.calls
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_with_a_reference_it_takes_no_further_one_for_the_claim_of_a_write(scene: Scene, case: Case) -> None:
+    members = case.members(scene) | {"request_reference_id": scene.reference()}
+    seen, answers = [], []
+    for _ in range(2):
+        with counted(scene.world) as calls:
+            answers.append(case.do(scene, **members))
+        seen.append(calls)
+
+    assert seen == [case.calls_with_reference, case.calls_of_repeat]
+    assert [answer.duplicated for answer in answers] == [0, 1]
