@@ -12,6 +12,8 @@ from chalicelib.cards.external.provider import NoProvider, Order, ProviderSilent
 from tests.cards.ledgers import entries, movements, payment, prove, state
 from tests.cards.scenes import GBP, UK, Scene
 
+pytestmark = pytest.mark.faults
+
 BEFORE, AFTER = "before", "after"
 """When something happens: before the provider has an order, or when it has answered."""
 
