@@ -15,6 +15,8 @@ from tests.cards.scenes import Scene
 from tests.cards.test_actions import call, check
 from tests.cards.test_idempotency import is_repeat, request
 
+pytestmark = pytest.mark.faults
+
 ASKING = (
     "assignExternalPaymentAddress",
     "assignExternalPaymentAddressForSpecialAccount",

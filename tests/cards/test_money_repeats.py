@@ -15,6 +15,8 @@ from tests.cards.test_actions import call
 from tests.cards.test_idempotency import is_repeat
 from tests.cards.whole_requests import EVERY_ACTION, Cast
 
+pytestmark = pytest.mark.faults
+
 Spoil = Callable[[Scene, Cast], object]
 
 

@@ -10,6 +10,8 @@ from tests.cards.ledgers import prove, state
 from tests.cards.scenes import DAY, Scene
 from tests.conftest import Lines
 
+pytestmark = pytest.mark.faults
+
 
 def silent(scene: Scene, count: int) -> list[int]:
     """Payments that the provider took in silence."""
