@@ -44,6 +44,11 @@ class Place:
         """Those of an address, or of a payment that came or went by one."""
         return cls(about.manager_id, about.account_type, about.account_id, about.holder_id, about.card_id)
 
+    @classmethod
+    def led_to(cls, number: Item) -> Place:
+        """Those of the address that the item of a number leads to."""
+        return cls(**{each.name: number[each.name] for each in fields(cls) if each.name in number})
+
     @property
     def plain(self) -> dict[str, Any]:
         """The same as an item keeps it."""

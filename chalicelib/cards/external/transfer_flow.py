@@ -91,13 +91,7 @@ class TransferFlow:
         """Who pays, and who is paid if that is an address of this service."""
         place, own_keys, home = Place.of(address), [], None
         if number is not None:
-            home = Place(
-                number["manager_id"],
-                number["account_type"],
-                number["account_id"],
-                number.get("holder_id"),
-                number.get("card_id"),
-            )
+            home = Place.led_to(number)
             own_keys = [ExternalAddress.key(number["address_id"]), *home.keys]
         items = call.items([*place.keys, *own_keys])
         party = place.party(call.catalogue, items[: len(place.keys)])
