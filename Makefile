@@ -36,10 +36,10 @@ tour: environment ## Play a TPP and a PSU at both demonstration banks, and show 
 test: environment ## Run every test but the slow proofs, offline
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages"
 
-test-faults: environment ## Play every fault at every call of storage and queue, and kill workers in small
+test-faults: environment ## Play every fault at every call of storage and queue, kill workers in small, call 50 times at once
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m faults
 
-test-pages: environment ## Look at every page in Chromium: accessible, in light and dark, on a small screen, without a jolt
+test-pages: environment ## Go every way through the pages in Chromium: accessible, in light and dark, on a small screen
 	@exec $(PYTHON) -m pytest tests/browser
 
 test-dynamodb: environment ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)

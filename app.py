@@ -12,7 +12,7 @@ from chalicelib.delivery.jobs import job_routes  # noqa: E402
 from chalicelib.openbanking.bank_api import bank_routes  # noqa: E402
 from chalicelib.openbanking.oauth_api import oauth_routes  # noqa: E402
 from chalicelib.openbanking.tpp_api import tpp_routes  # noqa: E402
-from chalicelib.website.routes import website_routes  # noqa: E402
+from chalicelib.website.routes import sandbox_routes, website_routes  # noqa: E402
 
 app = Application(app_name="causeway", configure_logs=False)
 
@@ -24,6 +24,7 @@ if hub().settings.is_sandbox:
 
     app.register_blueprint(demo_bank_routes)
     app.register_blueprint(simulator_routes)
+    app.register_blueprint(sandbox_routes)
 
 gc.freeze()
 gc.set_threshold(50_000, 20, 20)  # requests leave few cycles, and a bulk order makes thousands of objects

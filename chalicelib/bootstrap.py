@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chalicelib.delivery.bodies import Bodies
 from chalicelib.delivery.journal import Journal
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.outcomes import Sender
+from chalicelib.delivery.outcomes import Arrived, Parcel, Sender
 from chalicelib.delivery.schedule import Kind
 from chalicelib.delivery.sweeper import Sweeper
 from chalicelib.delivery.worker import Worker
@@ -57,6 +57,8 @@ if TYPE_CHECKING:  # the card room is loaded when it is first asked for: no othe
     from chalicelib.cards.card_keys import CardKeys
     from chalicelib.cards.credentials import Credentials
     from chalicelib.cards.dispatch import Dispatch
+    from chalicelib.cards.event_secrets import EventSecrets
+    from chalicelib.cards.events import CardEventSender
     from chalicelib.cards.external.provider import Provider
     from chalicelib.cards.programmes import Programmes
     from chalicelib.cards.room import CardRoom
@@ -263,6 +265,18 @@ class Hub:
         return Credentials(self.store, self.clock)
 
     @cached_property
+    def card_event_secrets(self) -> EventSecrets:
+        from chalicelib.cards.event_secrets import EventSecrets
+
+        return EventSecrets(self.store, self.vault, self.clock)
+
+    @cached_property
+    def card_event_sender(self) -> CardEventSender:
+        from chalicelib.cards.events import CardEventSender
+
+        return CardEventSender(self.store, self.clock, self.card_event_secrets, self.outbound)
+
+    @cached_property
     def card_keys(self) -> CardKeys:
         from chalicelib.cards.card_keys import CardKeys
 
@@ -285,6 +299,7 @@ class Hub:
 
     @cached_property
     def card_room(self) -> CardRoom:
+        from chalicelib.cards.events import CardEvents
         from chalicelib.cards.room import CardRoom
 
         return CardRoom(
@@ -295,6 +310,7 @@ class Hub:
             self.programmes,
             self.card_data,
             self.payment_provider,
+            CardEvents(self.clock, self.programmes, self.outbox),
         )
 
     @property
@@ -314,11 +330,16 @@ class Hub:
         senders: dict[Kind, Sender] = {
             "revoke_token": Sender(notices.revoke_token),
             "event": Sender(events.send),
+            "card_event": Sender(self._send_card_event),
             "relay": Sender(questions.send, questions.given_up),
             "payment": Sender(orders.send, orders.given_up),
         }
         dead = aws.Queue(f"{self.settings.prefix}-deliveries-dead")
         return Worker(self.store, self.clock, self.bodies, self.outbox, dead, senders)
+
+    def _send_card_event(self, parcel: Parcel) -> Arrived:
+        """As ``CardEventSender``, which is loaded with the first one: other deliveries do not wait for it."""
+        return self.card_event_sender.send(parcel)
 
 
 _hub: Hub | None = None

@@ -14,14 +14,18 @@ from chalicelib.cards.protocol import (
     card_blocks,
     card_fields,
     holder_messages,
+    network_states,
     payment_states,
     schemes,
     states,
     values,
 )
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
+from chalicelib.cards.protocol.action import Action
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.events import EVENTS
 from chalicelib.cards.protocol.fields import ENTRIES
 from chalicelib.cards.protocol.message import ENVELOPE, Request
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.status_codes import Status, refused_field
 from infra.openapi.cards.tables import LISTS
 from tests.documents import DOCUMENTS, blocks, rows, section, tables
@@ -55,14 +59,31 @@ def table(heading: str, first: str) -> dict[str, list[str]]:
 
 
 def test_every_action_is_documented_and_no_other() -> None:
-    found = re.findall("^### `([A-Za-z0-9]+)`$", PAGE, re.MULTILINE)
-    groups = ("Accounts", "Cards", "Holders", "External payments", "Fees", "Limits", "Simulator")
+    found = re.findall("^### `([A-Za-z0-9]+)`$", section(PAGE, "## Actions"), re.MULTILINE)
+    groups = ("Accounts", "Cards", "Holders", "External payments", "Fees", "Limits", "Reports", "Simulator")
     listed = [row for group in groups for row in table("## Actions", group).items()]
 
     assert sorted(found) == sorted(EVERY)
     assert {re.sub(r"\[(.+)\]\(.*", r"\1", name): cells for name, cells in listed} == {
         name: [action.summary, action.effect] for name, action in EVERY.items()
     }
+
+
+def test_every_event_is_documented_with_its_members_and_no_other() -> None:
+    text = section(PAGE, "## Event types")
+    listed = [row for row in rows(text) if row[0].startswith("[")]
+
+    assert [[re.sub(r"\[(.+)\]\(.*", r"\1", name), said] for name, said in listed] == [
+        [name, row.meaning] for name, row in EVENTS.items()
+    ]
+    assert re.findall("^### `(.+)`$", text, re.MULTILINE) == list(EVENTS)
+    for name, row in EVENTS.items():
+        assert fields(section(PAGE, f"### `{name}`"), "Member of data").keys() == row.data.model_fields.keys()
+    told = {cells[0] for cells in rows(section(PAGE, "## Events"))} - {"Event", "All"}
+    assert {each for each in told if set(each) != {"-"}} <= EVENTS.keys()
+    for block in blocks(section(PAGE, "## Events"), "json"):
+        event = json.loads(block)
+        EVENTS[event["type"]].data.read(event["data"])
 
 
 def test_every_field_of_the_envelope_is_documented_and_no_other() -> None:
@@ -119,9 +140,10 @@ def test_the_blocks_are_those_of_the_tables() -> None:
 
 def test_no_word_in_code_is_made_up() -> None:
     models = [model for action in EVERY.values() for model in (action.request, action.answer) if model]
-    known = {name for model in models for name in model.model_fields} | ENVELOPE | EVERY.keys()
+    models += [row.data for row in EVENTS.values()]
+    known = {name for model in models for name in model.model_fields} | ENVELOPE | EVERY.keys() | EVENTS.keys()
     known |= {"status", "duplicated", "data", "status_code", "message", "year", "month"}
-    known |= {"item_count", "total_items_count"}
+    known |= {"item_count", "total_items_count", "has_more_records", *values.RISK_ACTIONS, *values.SECURITY_CHECKS}
     prose = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
     words = set(re.findall(r"`((?:[a-z]+_[a-z0-9_]+|(?:[a-z0-9]+[A-Z])[A-Za-z0-9]+))(?: [01])?`", prose))
 
@@ -138,7 +160,7 @@ def test_the_status_codes_are_complete() -> None:
 
 
 def test_every_value_list_is_documented_and_no_other() -> None:
-    modules = (values, states, payment_states, schemes)
+    modules = (values, states, payment_states, network_states, schemes)
     every = {name: found for module in modules for name, found in vars(module).items() if name[0] != "_"}
     lists = [
         found for found in every.values() if isinstance(found, dict) and isinstance(next(iter(found.values())), str)
@@ -161,6 +183,7 @@ def test_every_value_list_is_documented_and_no_other() -> None:
         ("### Card", states.CARD_RULES),
         ("### External payment address", payment_states.ADDRESS_RULES),
         ("### Mandate", payment_states.MANDATE_RULES),
+        ("### Authorization", network_states.AUTHORIZATION_RULES),
     ],
 )
 def test_what_is_possible_in_which_state_is_that_of_the_table(heading: str, rules: Any) -> None:

@@ -15,12 +15,14 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib import bootstrap
+from chalicelib.cards.event_secrets import secrets_key
+from chalicelib.cards.programmes import head_key
 from chalicelib.delivery.deliveries import RECORD, Delivery, record_key
 from chalicelib.foundation import exchange, jsontext, signatures
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.outbound import NotReached, Outbound, Reply
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import StoreUnavailable
+from chalicelib.foundation.store import Delete, StoreUnavailable
 from chalicelib.openbanking.bank_record import Bank, NewBank
 from chalicelib.openbanking.clients import Client
 from infra.programme import file, loading
@@ -38,6 +40,7 @@ GROWING = (
     "cards",
     "ledger",
     "external-payments",
+    "card-activity",
 )
 """The tables that grow with every test."""
 
@@ -192,7 +195,7 @@ class World:
         return world
 
     def forget_journeys(self) -> None:
-        """Empty the tables that grow with every test, for the emulator copies whole tables for every transaction.
+        """Empty the tables that grow with every test: what an index holds is looked for among all of a table's items.
 
         And the queues: a retry of one test must not become visible in another.
         """
@@ -381,6 +384,20 @@ class World:
         self.client = made.client
         assert made.events_secret is not None, "it had no Events URL before"
         return made.events_secret
+
+    @contextlib.contextmanager
+    def manager_wants_events(self, manager_id: int = 1) -> Iterator[str]:
+        """Gives a programme manager an Events URL, that of ``receiver``, and its first secret, for a while."""
+        table, key = head_key(manager_id)
+        self.hub.store.update(table, key, set={"events_url": self.receiver.url})
+        self.hub.programmes._cache.pop(manager_id, None)
+        secret, made = self.hub.card_event_secrets.first(manager_id)
+        self.hub.store.transact([made])
+        try:
+            yield secret
+        finally:
+            self.hub.store.update(table, key, remove=["events_url"])
+            self.hub.store.transact([Delete(*secrets_key(manager_id))])
 
     def recorded(self, kind: str = "") -> list[Delivery]:
         """Every delivery as it stands, or those of a kind, oldest first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from boto3.dynamodb.conditions import Attr
 
@@ -73,10 +73,10 @@ class LedgerAccount(Record):
             updated_at=max(recorded // 1000, self.updated_at),
         )
 
-    def moving(self, moved: Self, write_id: str) -> Update:
-        """The write that has it stand as ``moved``; it fails if somebody else was first."""
+    def moving(self, moved: Self, write_id: str, **members: Any) -> Update:
+        """The write that has it stand as ``moved``, with other members; it fails if somebody else was first."""
         names = ("settled", "held", "reserved", "movements", "last_at", "updated_at")
-        return self.changing(write_id, **{name: getattr(moved, name) for name in names})
+        return self.changing(write_id, **members, **{name: getattr(moved, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.credentials import Credential
+from chalicelib.cards.events import CardEvent
 from chalicelib.cards.idempotency import Claim, References
 from chalicelib.cards.programmes import EntryId
-from chalicelib.cards.protocol.actions import Action
+from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import Key, Record
 from chalicelib.cards.turns import Turn
+from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.parallel import pieces, together
 from chalicelib.foundation.store import Item, Operation, Store
 
 R = TypeVar("R", bound=Record)
+MOST_TOGETHER = 100
+"""So many items the storage reads together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +32,7 @@ class Outcome:
 
     ``beside`` are members of the envelope that stand beside the data. With ``asks`` the answer is not known yet: when
     the operations are written, it asks a provider, writes what came of it, and tells the answer; it may be called once.
+    ``events`` are what programme managers are told of it, once, when it is written.
     """
 
     data: Any = ()
@@ -33,6 +40,7 @@ class Outcome:
     uses: Sequence[EntryId] = ()
     beside: Mapping[str, Any] = field(default_factory=dict)
     asks: Callable[[], str] | None = None
+    events: Sequence[CardEvent] = ()
 
 
 class RefusedWith(Refused):
@@ -50,7 +58,7 @@ class Call:
     Attributes:
         request: its fields, checked.
         level: records above it do not exist for the caller.
-        at: the time in Unix milliseconds.
+        at: the time of the last reading in Unix milliseconds: whoever waited in line has read later than it came.
         turn: the request's place among others of this process that change the same items.
         claim: with a ``request_reference_id``, where repeats find the answer.
         write_id: names this attempt in the records that it writes.
@@ -64,11 +72,15 @@ class Call:
     credential: Credential
     catalogue: Catalogue
     level: int
-    at: int
+    clock: Clock
     turn: Turn
     claim: Claim | None = None
     write_id: str = field(default_factory=new_id)
     has_looked: bool = False
+    at: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.at = milliseconds(self.clock)
 
     @property
     def now(self) -> int:
@@ -83,13 +95,21 @@ class Call:
         """Items, strongly consistent. The first time the claim is read along. Raises: Repeated, Refused."""
         if self.action.effect == "write":
             self.turn.approach(keys)
-        if self.has_looked or self.claim is None:
-            return self.store.batch_get(keys)
-        self.has_looked = True
-        own = self.references.keys(self.claim)
-        found = self.store.batch_get([*own, *keys])
-        self.references.look(self.claim, found[: len(own)], self.now)
+        claim = None if self.has_looked else self.claim
+        own = self.references.keys(claim) if claim else []
+        found = self._read([*own, *keys])
+        self.at = milliseconds(self.clock)
+        if claim is not None:
+            self.has_looked = True
+            self.references.look(claim, found[: len(own)], self.now)
         return found[len(own) :]
+
+    def _read(self, keys: Sequence[Key]) -> list[Item | None]:
+        """In one round trip: more than are read together are read at the same time."""
+        if len(keys) <= MOST_TOGETHER:
+            return self.store.batch_get(keys)
+        parts = together([partial(self.store.batch_get, piece) for piece in pieces(keys, MOST_TOGETHER)])
+        return [item for part in parts for item in part]
 
     def find(self, kind: type[R], number: int) -> R:
         """A record that the caller may see. Raises: Repeated, Refused."""

@@ -15,6 +15,7 @@ from chalicelib.cards.protocol.states import ACTIVE, CARD_MOVES, PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import present
 from chalicelib.cards.shown import card_shown
+from chalicelib.cards.telling import card_activated, card_status_changed
 
 ACTIVATION = "activation"
 """Wrong card data at activateCard, as a card counts them."""
@@ -30,20 +31,23 @@ class CardFlow:
         request: ActivateCard = call.request
         card = self._changeable(call)
         if not _is_checked(request):
-            return _changed(call, card, stored_status=ACTIVE)
+            return _activated(call, card)
         if card.is_guessed_at(ACTIVATION, call.now):
             raise Refused(Status.TOO_MANY_ATTEMPTS, "wrong card data were given too often today (UTC)")
         if self._fits(card, request):
-            return _changed(call, card, stored_status=ACTIVE)
+            return _activated(call, card)
         counted = card.changing(call.write_id, wrong=card.one_more_wrong(ACTIVATION, call.now))
         raise RefusedWith(Status.CARD_DATA_DIFFERS, [counted])
 
     def change_card_status(self, call: Call) -> Outcome:
         request: ChangeCardStatus = call.request
         card = self._changeable(call)
-        if request.status not in CARD_MOVES[card.status(call.now)]:
+        before = card.status(call.now)
+        if request.status not in CARD_MOVES[before]:
             raise Refused(Status.WRONG_STATE)
-        return _changed(call, card, stored_status=request.status, reason_code=request.reason_code, note=request.note)
+        members = {"stored_status": request.status, "reason_code": request.reason_code, "note": request.note}
+        events = card_status_changed(card, before, request.status, request.reason_code)
+        return Outcome(operations=[card.changing(call.write_id, **members)], events=events)
 
     def get_card_status(self, call: Call) -> Outcome:
         card = call.find(Card, call.request.card_id)
@@ -130,6 +134,11 @@ class CardFlow:
 
 def _is_checked(request: ActivateCard) -> bool:
     return request.members().keys() - {"card_id", "access_level"} != set()
+
+
+def _activated(call: Call, card: Card) -> Outcome:
+    change = card.changing(call.write_id, stored_status=ACTIVE)
+    return Outcome(operations=[change], events=[card_activated(card)])
 
 
 def _changed(call: Call, card: Card, **members: Any) -> Outcome:

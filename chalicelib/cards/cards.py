@@ -130,13 +130,17 @@ def number_key(lookup: str) -> Key:
     return TABLE, {"owner": f"pan#{lookup}", "part": "pan"}
 
 
-def taking_number(lookup: str, card_id: int, write_id: str) -> Put:
+def taking_number(lookup: str, card: Card, write_id: str) -> Put:
     """The write that gives a number to a card; it fails when another card has it, or ever had."""
-    members = {"card_id": card_id, "written_by": write_id}
-    return Put(TABLE, {**number_key(lookup)[1], **members}, absent("owner"))
+    return Put(TABLE, {**number_key(lookup)[1], **_led_to(card), "written_by": write_id}, absent("owner"))
 
 
-def retiring_number(lookup: str, card_id: int, status: str, write_id: str) -> Put:
+def retiring_number(lookup: str, card: Card, status: str, write_id: str) -> Put:
     """The write that notes which state a card had when it got another number."""
-    members = {"card_id": card_id, "retired": status, "written_by": write_id}
-    return Put(TABLE, {**number_key(lookup)[1], **members}, Attr("card_id").eq(card_id))
+    item = {**number_key(lookup)[1], **_led_to(card), "retired": status, "written_by": write_id}
+    return Put(TABLE, item, Attr("card_id").eq(card.id))
+
+
+def _led_to(card: Card) -> dict[str, Any]:
+    """What a number leads to: the card, and what is read together with it; accounts may have been added since."""
+    return {"card_id": card.id, "holder_id": card.holder_id, "account_ids": card.account_ids}

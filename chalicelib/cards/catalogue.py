@@ -15,8 +15,12 @@ from typing import Any
 from chalicelib.cards.protocol.values import ANY_DEBIT, ANY_REGION, ANY_TYPE
 
 HIGHEST_MCC = 9999
-MOST_FEE_CODES = 15
-"""So many different codes a fee group has: as many fees a movement may bear, and all are written in one transaction."""
+MOST_FEE_CODES = 8
+"""So many different codes of a fee group one type of transactions falls under: as many fees a movement may bear.
+
+All are written in one transaction with what they are charged for, each with its rows in four lists; a payment between
+two accounts of this service has them on both sides.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +35,6 @@ class Product:
 @dataclass(frozen=True, slots=True)
 class Design:
     """How a card looks."""
-
-    id: int
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A group of usage rules or of risk rules."""
 
     id: int
     name: str
@@ -128,6 +124,67 @@ class LimitGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class MccRange:
+    """Merchant category codes, both ends included."""
+
+    mcc_low: int
+    mcc_high: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageGroup:
+    """Where and how cards may be used; the channels are those of ``network.usage``.
+
+    Without ``countries`` they may be used in every country that is not one of ``blocked_countries``.
+    ``authenticated_online`` says whether e-commerce needs an authentication of the holder.
+    """
+
+    id: int
+    name: str
+    blocked_channels: tuple[str, ...] = ()
+    blocked_mccs: tuple[MccRange, ...] = ()
+    countries: tuple[int, ...] = ()
+    blocked_countries: tuple[int, ...] = ()
+    authenticated_online: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RiskRule:
+    """Attempts to be wary of, and what is done about them: ``actions`` are some of ``RISK_ACTIONS``, at least one.
+
+    ``amount`` is the lowest that is meant, in ``amount_currency``. With ``count`` the rule fires when there were so
+    many such attempts before within the ``duration``. 0 stands for any country, region and type of region.
+    ``updated_at``: when an operator last changed it, in Unix seconds.
+    """
+
+    id: int
+    name: str
+    _: KW_ONLY
+    transaction_type: int = ANY_TYPE
+    entry_mode: int = ANY_TYPE
+    mcc_low: int = 0
+    mcc_high: int = HIGHEST_MCC
+    country: int = 0
+    region: int = 0
+    region_type: int = ANY_REGION
+    amount: int | None = None
+    amount_currency: int | None = None
+    count: int | None = None
+    duration: int | None = None
+    actions: tuple[str, ...]
+    updated_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RiskGroup:
+    """A group of risk rules, all of which are looked at."""
+
+    id: int
+    name: str
+    rules: tuple[RiskRule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ShippingMethod:
     """A way that plastic cards travel."""
 
@@ -212,11 +269,12 @@ Entry = (
     | Region
     | FeeGroup
     | LimitGroup
-    | Group
+    | UsageGroup
+    | RiskGroup
     | ShippingMethod
     | SpecialAccountEntry
 )
-GroupEntry = FeeEntry | LimitEntry
+GroupEntry = FeeEntry | LimitEntry | RiskRule
 
 KINDS: Mapping[str, type[Entry]] = {
     "product": Product,
@@ -224,15 +282,23 @@ KINDS: Mapping[str, type[Entry]] = {
     "region": Region,
     "fee_group": FeeGroup,
     "limit_group": LimitGroup,
-    "usage_group": Group,
-    "risk_group": Group,
+    "usage_group": UsageGroup,
+    "risk_group": RiskGroup,
     "shipping_method": ShippingMethod,
     "special_account": SpecialAccountEntry,
     "account_programme": AccountProgramme,
     "card_programme": CardProgramme,
 }
 """The kinds of entries; those that name others come after them."""
-_ENTRIES: Mapping[type[Any], type[GroupEntry]] = {FeeGroup: FeeEntry, LimitGroup: LimitEntry}
+ENTRIES_OF: Mapping[type[Entry], str] = {FeeGroup: "entries", LimitGroup: "entries", RiskGroup: "rules"}
+"""The groups, and the member that holds their entries."""
+_PARTS: Mapping[tuple[type[Any], str], type[GroupEntry | MccRange]] = {
+    (FeeGroup, "entries"): FeeEntry,
+    (LimitGroup, "entries"): LimitEntry,
+    (RiskGroup, "rules"): RiskRule,
+    (UsageGroup, "blocked_mccs"): MccRange,
+}
+"""The members that are lists of parts with members of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +317,7 @@ class Catalogue:
     """One programme manager's set-up; the entries of each kind by their ids, in ascending order.
 
     ``rates`` are exchange rates, by the currency that is converted and the one that it is converted into. Outside
-    production every BIN begins with one of ``test_bins``.
+    production every BIN begins with one of ``test_bins``. Without ``events_url`` no events are sent.
     """
 
     manager_id: int
@@ -259,13 +325,14 @@ class Catalogue:
     currencies: tuple[int, ...] = ()
     test_bins: tuple[str, ...] = ()
     rates: Mapping[tuple[int, int], Rate] = field(default_factory=dict)
+    events_url: str | None = None
     products: Mapping[int, Product] = field(default_factory=dict)
     designs: Mapping[int, Design] = field(default_factory=dict)
     regions: Mapping[int, Region] = field(default_factory=dict)
     fee_groups: Mapping[int, FeeGroup] = field(default_factory=dict)
     limit_groups: Mapping[int, LimitGroup] = field(default_factory=dict)
-    usage_groups: Mapping[int, Group] = field(default_factory=dict)
-    risk_groups: Mapping[int, Group] = field(default_factory=dict)
+    usage_groups: Mapping[int, UsageGroup] = field(default_factory=dict)
+    risk_groups: Mapping[int, RiskGroup] = field(default_factory=dict)
     shipping_methods: Mapping[int, ShippingMethod] = field(default_factory=dict)
     special_accounts: Mapping[int, SpecialAccountEntry] = field(default_factory=dict)
     account_programmes: Mapping[int, AccountProgramme] = field(default_factory=dict)
@@ -290,7 +357,7 @@ class Catalogue:
         return frozenset(region.id for region in self.regions.values() if country in region.countries)
 
 
-def members(entry: Entry | GroupEntry) -> dict[str, Any]:
+def members(entry: Entry | GroupEntry | MccRange) -> dict[str, Any]:
     """An entry as plain data, decimal numbers as text; what it does not have is left out."""
     values = {each.name: _plain(getattr(entry, each.name)) for each in fields(entry)}
     return {name: value for name, value in values.items() if value is not None}
@@ -307,7 +374,7 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, Decimal):
         return str(value)
-    return members(value) if isinstance(value, GroupEntry) else value
+    return members(value) if isinstance(value, GroupEntry | MccRange) else value
 
 
 def _made(made: type[Any], plain: Mapping[str, Any]) -> Any:
@@ -319,6 +386,6 @@ def _made(made: type[Any], plain: Mapping[str, Any]) -> Any:
 def _read(made: type[Any], name: str, value: Any) -> Any:
     if name == "percent" and value is not None:
         return Decimal(value)
-    if name == "entries":
-        return tuple(_made(_ENTRIES[made], each) for each in value)
+    if part := _PARTS.get((made, name)):
+        return tuple(_made(part, each) for each in value)
     return tuple(value) if isinstance(value, list) else value

@@ -17,16 +17,18 @@ from typing import Any
 from chalicelib.cards import disclosure, envelope
 from chalicelib.cards.call import Call, Outcome, RefusedWith
 from chalicelib.cards.credentials import Credential, Credentials
+from chalicelib.cards.events import CardEvents
 from chalicelib.cards.idempotency import Claim, References, Repeated, Unanswered
 from chalicelib.cards.programmes import EntryGone, Programmes
-from chalicelib.cards.protocol.actions import Action, Flow
+from chalicelib.cards.protocol.action import Action, Flow
 from chalicelib.cards.protocol.card_fields import ANSWERED
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.turns import Turn, Turns
+from chalicelib.delivery.outbox import Recorded
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
 
@@ -42,6 +44,14 @@ _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 
 
 @dataclass(frozen=True, slots=True)
+class _Decided:
+    """What was written: the answer, or what finds it out, and the events that go with it."""
+
+    answer: str | Callable[[], str]
+    told: Recorded = field(default_factory=Recorded)
+
+
+@dataclass(frozen=True, slots=True)
 class Dispatch:
     """Carries requests out; ``flows`` are the objects that the table of actions names.
 
@@ -53,6 +63,7 @@ class Dispatch:
     credentials: Credentials
     programmes: Programmes
     references: References
+    events: CardEvents
     flows: Mapping[Flow, object]
     actions: Mapping[str, Action]
     elsewhere: Mapping[str, str]
@@ -61,21 +72,20 @@ class Dispatch:
 
     def answer(self, body: bytes) -> str:
         """The envelope that answers a request body, as JSON."""
-        try:
-            return self._answered(body)
-        except Refused as refusal:
-            return envelope.error(refusal)
-        except StoreError:
-            log.exception("storage did not answer")
-        except Exception:
-            log.exception("failed")
-        return envelope.error(Refused(Status.INTERNAL))
+
+        def asked() -> str:
+            members = _parsed(body)
+            return self._answered(self._credential(members), members)
+
+        return _enveloped(asked)
+
+    def carry(self, credential: Credential, members: Mapping[str, Any]) -> str:
+        """The same for a request of this service's own, by a credential that nobody has to prove (see ``desk``)."""
+        return _enveloped(lambda: self._answered(credential, members))
 
     # -- inside
 
-    def _answered(self, body: bytes) -> str:
-        members = _parsed(body)
-        credential = self._credential(members)
+    def _answered(self, credential: Credential, members: Mapping[str, Any]) -> str:
         action = self._action(members)
         reference = _reference(members)
         _permit(credential, action, members)
@@ -115,15 +125,16 @@ class Dispatch:
         """Decide and write, anew while others are in the way. Raises: Refused, Repeated, StoreError."""
         turn = Turn(self._turns, self.clock, PATIENCE_SECONDS)
         try:
-            answer = self._decided(credential, action, request, claim, turn)
+            decided = self._decided(credential, action, request, claim, turn)
         finally:
             turn.leave()
-        return answer if isinstance(answer, str) else answer()
+        self.events.dispatch(decided.told)
+        return decided.answer if isinstance(decided.answer, str) else decided.answer()
 
     def _decided(
         self, credential: Credential, action: Action, request: Request, claim: Claim | None, turn: Turn
-    ) -> str | Callable[[], str]:
-        """The answer that was written, or what finds it out. Raises: Refused, Repeated, StoreError."""
+    ) -> _Decided:
+        """What was written. Raises: Refused, Repeated, StoreError."""
         started = self.clock.time()
         for attempt in count():
             call = self._call(credential, action, request, claim, turn)
@@ -153,13 +164,13 @@ class Dispatch:
             credential=credential,
             catalogue=self.programmes.catalogue(credential.manager_id),
             level=level,
-            at=milliseconds(self.clock),
+            clock=self.clock,
             turn=turn,
             claim=claim,
         )
 
-    def _attempt(self, call: Call) -> str | Callable[[], str]:
-        """One attempt: the answer, or what finds it out now that everything is written.
+    def _attempt(self, call: Call) -> _Decided:
+        """One attempt, after which everything is written.
 
         Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first; Unanswered.
         """
@@ -167,23 +178,25 @@ class Dispatch:
             outcome: Outcome = self._method(call.action)(call)
         except Refused as refusal:
             answer = envelope.error(refusal)
-            operations = refusal.operations if isinstance(refusal, RefusedWith) else ()
+            counted = refusal.operations if isinstance(refusal, RefusedWith) else ()
             if refusal.status.is_kept:
-                self._write(call, operations, answer, None)
+                self._write(call, counted, answer, None)
             elif call.claim is not None and not call.has_looked:
                 self._look_again(call.claim, call.now)  # a repeat comes before what is wrong with it now
-            return answer
+            return _Decided(answer)
         self.programmes.mark_used(call.catalogue, outcome.uses)
+        told = self.events.record(call.manager_id, outcome.events)
+        operations = [*outcome.operations, *told.operations]
         if outcome.asks is not None:
-            self._write(call, outcome.operations, None, None)
-            return outcome.asks
+            self._write(call, operations, None, None)
+            return _Decided(outcome.asks, told)
         answer = envelope.success(call.action, outcome.data, outcome.beside)
         kept, whole = answer, None
         if call.action.seals and call.claim is not None:
             kept, whole = envelope.success(call.action, envelope.without_card_data(outcome.data), {}), answer
-        self._write(call, outcome.operations, kept, whole)
+        self._write(call, operations, kept, whole)
         _audit(call.credential, call.request, outcome.data)
-        return answer
+        return _Decided(answer, told)
 
     def _write(self, call: Call, operations: Sequence[Operation], answer: str | None, whole: str | None) -> None:
         """Write what was decided, together with the claim, which waits for an answer where there is none yet.
@@ -233,6 +246,19 @@ class Dispatch:
         if method is None:
             method = self._methods[action.name] = getattr(self.flows[action.flow], action.method)
         return method
+
+
+def _enveloped(asked: Callable[[], str]) -> str:
+    """What was asked for, or the error that came of it."""
+    try:
+        return asked()
+    except Refused as refusal:
+        return envelope.error(refusal)
+    except StoreError:
+        log.exception("storage did not answer")
+    except Exception:
+        log.exception("failed")
+    return envelope.error(Refused(Status.INTERNAL))
 
 
 def _parsed(body: bytes) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from chalicelib.cards import groups, pins
+from chalicelib.cards import card_lists, groups, pins
 from chalicelib.cards.accounts import Account
 from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.card_bodies import Clear, card_members, created, delivery, may_convert, sending
@@ -24,6 +24,7 @@ from chalicelib.cards.protocol.states import NEW
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.record import either
 from chalicelib.cards.sequences import Sequences
+from chalicelib.cards.telling import card_created
 from chalicelib.foundation.store import Operation
 
 
@@ -48,12 +49,14 @@ class Issuing:
             *(account.making(call.write_id) for account in opened),
             *(account.staying_live() for account in assigned),
             card.making(call.write_id),
-            taking_number(self.secrets.data.lookup(clear.pan), card.id, call.write_id),
+            card_lists.listing(card, call.write_id),
+            taking_number(self.secrets.data.lookup(clear.pan), card, call.write_id),
             *sent,
         ]
         uses = [*card.uses, *shipping, *(use for each in opened[:1] for use in each.uses)]
         uses += holder.uses if found is None else []
-        return Outcome(created(call, self.secrets, card, clear), operations, uses)
+        answer = created(call, self.secrets, card, clear)
+        return Outcome(answer, operations, uses, events=[card_created(card)])
 
     # -- inside
 

@@ -23,7 +23,7 @@ from chalicelib.foundation.store import ConditionFailed, Item, Store, StoreUnava
 TABLE = "programmes"
 CACHED_SECONDS = 60
 HEAD = "manager"
-"""The part that says what belongs to a programme manager as a whole: name, currencies, test BINs, rates."""
+"""The part that says what belongs to a programme manager as a whole: name, currencies, test BINs, rates, Events URL."""
 
 EntryId = tuple[str, int]
 """An entry by its kind, named as in ``KINDS``, and its id."""
@@ -134,12 +134,13 @@ def entry_key(manager_id: int, kind: str, number: int) -> tuple[str, Item]:
 
 
 def head_members(catalogue: Catalogue) -> dict[str, Any]:
-    """What the head item says beside its key and revision."""
+    """What the head item says beside its key and revision; what is ``None`` has no member there."""
     return {
         "name": catalogue.name,
         "currencies": list(catalogue.currencies),
         "test_bins": list(catalogue.test_bins),
         "rates": {f"{source}/{target}": _kept(rate) for (source, target), rate in catalogue.rates.items()},
+        "events_url": catalogue.events_url,
     }
 
 
@@ -163,6 +164,7 @@ def _set_up(manager_id: int, rows: Iterable[Item]) -> SetUp:
         tuple(head.get("currencies", ())),
         tuple(head.get("test_bins", ())),
         _rates(head.get("rates", {})),
+        head.get("events_url"),
         **entries,
     )
     return SetUp(catalogue, head.get("revision", 0), frozenset(used), credentials)

@@ -22,6 +22,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, refused_fiel
 from chalicelib.cards.protocol.values import LONGEST_VALIDITY, NO, YES
 from chalicelib.cards.record import either
 from chalicelib.cards.sequences import Sequences
+from chalicelib.cards.telling import card_created
 from chalicelib.foundation.store import Operation
 
 
@@ -53,10 +54,11 @@ class Reissuing:
         operations: list[Operation] = [card.changing(call.write_id, **members), *sent]
         if pan != old_number:
             lookup, status = self.secrets.data.lookup, card.status(call.now)
-            operations.append(retiring_number(lookup(old_number), card.id, status, call.write_id))
-            operations.append(taking_number(lookup(pan), card.id, call.write_id))
+            operations.append(retiring_number(lookup(old_number), card, status, call.write_id))
+            operations.append(taking_number(lookup(pan), reissued, call.write_id))
         clear = Clear(pan, None if virtual else pin, self.secrets.password(card))
-        return Outcome(created(call, self.secrets, reissued, clear), operations, [*reissued.uses, *shipping])
+        answer, uses = created(call, self.secrets, reissued, clear), [*reissued.uses, *shipping]
+        return Outcome(answer, operations, uses, events=[card_created(reissued, reissued=True)])
 
     # -- inside
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from chalicelib.cards.account_flow import AccountFlow
 from chalicelib.cards.acs_flow import AcsFlow
-from chalicelib.cards.authorizing import Authorizer
 from chalicelib.cards.card_data import CardData
 from chalicelib.cards.card_data_flow import CardDataFlow
 from chalicelib.cards.card_flow import CardFlow
 from chalicelib.cards.card_secrets import CardSecrets
 from chalicelib.cards.credentials import Credentials
+from chalicelib.cards.desk import Desk
+from chalicelib.cards.desk_flow import DeskFlow
 from chalicelib.cards.dispatch import Dispatch
+from chalicelib.cards.events import CardEvents
 from chalicelib.cards.external.address_flow import AddressFlow
 from chalicelib.cards.external.address_orders import AddressOrders
 from chalicelib.cards.external.booking import Booking
@@ -29,9 +31,20 @@ from chalicelib.cards.idempotency import References
 from chalicelib.cards.issuing import Issuing
 from chalicelib.cards.money.fee_flow import FeeFlow
 from chalicelib.cards.money.limit_flow import LimitFlow
+from chalicelib.cards.network.authorization_flow import AuthorizationFlow
+from chalicelib.cards.network.authorizer import Authorizer
+from chalicelib.cards.network.clearing_flow import ClearingFlow
+from chalicelib.cards.network.dispute_flow import DisputeFlow
+from chalicelib.cards.network.holds import Holds
+from chalicelib.cards.network.proving import Proof
+from chalicelib.cards.network.releasing import ReleaseFlow, Releasing
 from chalicelib.cards.programmes import Programmes
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Flow
+from chalicelib.cards.protocol.action import Flow
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.desk_messages import DESK_ACTIONS
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.reissuing import Reissuing
+from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.sequences import Sequences
 from chalicelib.cards.simulator_flow import SimulatorFlow
 from chalicelib.foundation.clock import Clock
@@ -40,7 +53,10 @@ from chalicelib.foundation.vault import Vault
 
 
 class CardRoom:
-    """``api`` answers ``POST /api``, ``simulator`` answers ``POST /simulator``, ``overdue`` is for the schedule."""
+    """``api`` answers ``POST /api``, ``simulator`` ``POST /simulator``; the schedule asks ``overdue`` and ``holds``.
+
+    ``desk`` is where the web interface asks.
+    """
 
     def __init__(
         self,
@@ -51,26 +67,34 @@ class CardRoom:
         programmes: Programmes,
         card_data: CardData,
         provider: Provider,
+        events: CardEvents,
     ) -> None:
         references = References(vault, card_data)
         sequences = Sequences(store)
-        finishing = Finishing(store, clock, references)
+        finishing = Finishing(store, clock, references, events)
         booking = Booking(sequences)
+        releasing = Releasing(sequences)
         payments = PaymentOrders(store, programmes, provider, booking)
         addresses, debits = AddressOrders(store, provider), Debits(booking)
         flows = _flows(sequences, card_data) | {
             "addresses": AddressFlow(sequences, finishing, addresses),
+            "clearings": ClearingFlow(sequences),
+            "disputes": DisputeFlow(sequences),
+            "releases": ReleaseFlow(releasing),
             "debits": DebitFlow(),
             "fees": FeeFlow(sequences),
             "limits": LimitFlow(),
             "outside": PaymentSimulatorFlow(sequences, booking, Incoming(booking), debits),
+            "reports": ReportFlow(sequences),
             "returns": ReturnFlow(programmes, booking, finishing, payments),
             "transfers": TransferFlow(programmes, booking, finishing, payments),
         }
-        self.overdue = Overdue(store, clock, programmes, finishing, payments, addresses, debits)
-        parts = (store, clock, credentials, programmes, references, flows)
+        self.overdue = Overdue(store, clock, programmes, finishing, payments, addresses, debits, events)
+        self.holds = Holds(store, clock, programmes, releasing, events)
+        parts = (store, clock, credentials, programmes, references, events, flows)
         self.api = Dispatch(*parts, ACTIONS, dict.fromkeys(SIMULATED, "this action is one of POST /simulator"))
         self.simulator = Dispatch(*parts, SIMULATED, dict.fromkeys(ACTIONS, "this action is one of POST /api"))
+        self.desk = Desk(Dispatch(*parts, DESK_ACTIONS, {}), self.api, self.simulator)
 
 
 def _flows(sequences: Sequences, card_data: CardData) -> dict[Flow, object]:
@@ -79,10 +103,12 @@ def _flows(sequences: Sequences, card_data: CardData) -> dict[Flow, object]:
     return {
         "accounts": AccountFlow(sequences),
         "acs": AcsFlow(sequences, card_data),
+        "authorizations": AuthorizationFlow(sequences, card_data, Authorizer(Proof(secrets))),
         "card_data": CardDataFlow(secrets),
         "cards": CardFlow(secrets),
+        "desk": DeskFlow(secrets),
         "holders": HolderFlow(sequences),
         "issuing": Issuing(sequences, secrets),
         "reissuing": Reissuing(sequences, secrets),
-        "simulator": SimulatorFlow(sequences, card_data, Authorizer(secrets)),
+        "simulator": SimulatorFlow(sequences, card_data),
     }

@@ -29,6 +29,8 @@ Name = Literal[
     "external_payment",
     "mandate",
     "transaction",
+    "dispute",
+    "addendum",
 ]
 
 

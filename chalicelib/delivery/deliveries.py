@@ -34,6 +34,7 @@ DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
 FAILED = ShardedIndex(TABLE, "failed", "failed_shard", "failed_at")
 OF_BANK = ShardedIndex(TABLE, "bank", "bank_shard", "created_at")
 OF_CLIENT = ShardedIndex(TABLE, "client", "client_shard", "created_at")
+OF_MANAGER = ShardedIndex(TABLE, "manager", "manager_shard", "created_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,9 @@ class Delivery:
     Attributes:
         kind: what sends it.
         topic: what it is about: an event's type, or the path of a webhook or call.
-        receiver: to whom it goes: ``bank#<BIC>`` or ``client#<Client ID>``.
-        bic: the bank that it concerns, ``client_id`` the client, ``consent_id`` the consent, if any.
+        receiver: to whom it goes: ``bank#<BIC>``, ``client#<Client ID>`` or ``manager#<programme manager's id>``.
+        bic: the bank that it concerns, ``client_id`` the client, ``consent_id`` the consent, ``manager_id`` the
+            programme manager, if any.
         request_id: what the receiver knows it by, the same at every attempt.
         cause_id: the request that caused it, if one did.
         attempts: how many have begun.
@@ -62,9 +64,10 @@ class Delivery:
     kind: Kind
     topic: str
     receiver: str
-    bic: str
-    client_id: str
+    bic: str | None
+    client_id: str | None
     consent_id: str | None
+    manager_id: int | None
     request_id: str
     cause_id: str | None
     state: State
@@ -98,6 +101,24 @@ class Delivery:
         return self.last.get("milliseconds")
 
     @property
+    def concerned_bank(self) -> str:
+        """The BIC, where a bank is concerned: of a call to it, always."""
+        assert self.bic is not None, "it concerns a bank"
+        return self.bic
+
+    @property
+    def concerned_client(self) -> str:
+        """The Client ID, where a client is concerned: of a client's event or call, always."""
+        assert self.client_id is not None, "it concerns a client"
+        return self.client_id
+
+    @property
+    def concerned_manager(self) -> int:
+        """The programme manager's id, where one is concerned: of a card event, always."""
+        assert self.manager_id is not None, "it concerns a programme manager"
+        return self.manager_id
+
+    @property
     def lane(self) -> str:
         """What it shares the slots of its receiver with (see ``slots``)."""
         return f"{self.receiver}#{PLANS[self.kind].lane}"
@@ -121,8 +142,8 @@ def creation(delivery: Delivery) -> Put:
     members = {name: getattr(delivery, name) for name in Delivery.__dataclass_fields__}
     item = {name: value for name, value in members.items() if value is not None} | {"history": []}
     item |= DUE.entry(delivery.delivery_id)
-    item |= OF_BANK.entry(delivery.delivery_id, delivery.bic)
-    item |= OF_CLIENT.entry(delivery.delivery_id, delivery.client_id)
+    for index, owner in ((OF_BANK, delivery.bic), (OF_CLIENT, delivery.client_id), (OF_MANAGER, delivery.manager_id)):
+        item |= {} if owner is None else index.entry(delivery.delivery_id, str(owner))
     return Put(TABLE, {**item, "part": RECORD}, absent("delivery_id"))
 
 

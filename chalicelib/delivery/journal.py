@@ -17,6 +17,7 @@ from chalicelib.delivery.deliveries import (
     FAILED,
     OF_BANK,
     OF_CLIENT,
+    OF_MANAGER,
     Delivery,
     State,
     putting_off,
@@ -63,20 +64,35 @@ class TooWide(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Concerned:
+    """A bank, a client, a programme manager, whose deliveries are looked for; ``None`` is any."""
+
+    bic: str | None = None
+    client_id: str | None = None
+    manager_id: int | None = None
+
+    def includes(self, delivery: Delivery) -> bool:
+        names = ("bic", "client_id", "manager_id")
+        return all(getattr(self, name) in (None, getattr(delivery, name)) for name in names)
+
+
+ANYBODY = Concerned()
+
+
+@dataclass(frozen=True, slots=True)
 class _Search:
     """Where deliveries are looked for, and which of those that are found there count; ``None`` is any."""
 
     index: ShardedIndex
     owner: str
-    bic: str | None
-    client_id: str | None
+    concerned: Concerned
     state: State | None
     newest_first: bool = True
     kinds: Collection[Kind] = tuple(PLANS)
 
     def wants(self, delivery: Delivery) -> bool:
-        pairs = ((self.bic, delivery.bic), (self.client_id, delivery.client_id), (self.state, delivery.state))
-        return delivery.kind in self.kinds and all(wanted is None or wanted == found for wanted, found in pairs)
+        is_wanted = delivery.kind in self.kinds and self.state in (None, delivery.state)
+        return is_wanted and self.concerned.includes(delivery)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +120,22 @@ class Journal:
 
     def list(
         self,
-        bic: str | None = None,
-        client_id: str | None = None,
+        concerned: Concerned = ANYBODY,
+        *,
         state: State | None = None,
         since: int = 0,
         limit: int = LATEST,
     ) -> Sequence[Delivery]:
-        """The latest deliveries of a bank or of a client; with neither, what has failed, and then what is due.
+        """The latest deliveries of a bank, client or programme manager; of anybody, what has failed and what is due.
 
         ``since``, in Unix seconds, and the order bear on one time. For what has ``failed`` it is that of the failure,
-        the latest first; for what is ``due`` that of the next attempt, the next one first; for all deliveries of a bank
-        or client that of their recording, the latest first.
+        the latest first; for what is ``due`` that of the next attempt, the next one first; for all deliveries of
+        somebody that of their recording, the latest first.
 
         Raises:
-            TooWide: for what was delivered, of neither a bank nor a client.
+            TooWide: for what was delivered, of anybody.
         """
-        searches = _searches(bic, client_id, state)
+        searches = _searches(concerned, state)
         return [*islice(chain.from_iterable(self._found(search, since) for search in searches), limit)]
 
     def of_client(
@@ -134,7 +150,7 @@ class Journal:
 
         Only the index of the client's own deliveries is read: the others, though shorter, have those of all clients.
         """
-        search = _Search(OF_CLIENT, client_id, None, client_id, state, kinds=kinds)
+        search = _Search(OF_CLIENT, client_id, Concerned(client_id=client_id), state, kinds=kinds)
         first, end = (page - 1) * PAGE, page * PAGE + 1
         size = min(end + _BATCH, LOOKED_THROUGH)
         while True:
@@ -171,13 +187,13 @@ class Journal:
             raise NotResendable("it has changed at this moment: look at it again") from None
         self._outbox.queue([delivery_id])
 
-    def resend_failed(self, since: int, bic: str | None = None, client_id: str | None = None) -> int:
+    def resend_failed(self, since: int, concerned: Concerned = ANYBODY) -> int:
         """Send all notifications once more that have failed since a time, in Unix seconds; answers how many.
 
         Questions and payments are passed over, and so is what somebody else changes at the same time. Those that the
         queue has no room for are left to the sweeper.
         """
-        search, now = _Search(FAILED, "", bic, client_id, "failed"), self._clock.time()
+        search, now = _Search(FAILED, "", concerned, "failed"), self._clock.time()
         ids = [row["delivery_id"] for row in FAILED.rows(self._store, since=since, until=now)]
         count = 0
         for piece in pieces(ids, _BATCH * WIDTH):
@@ -240,16 +256,18 @@ class Journal:
         return [delivery.delivery_id for delivery in deliveries]
 
 
-def _searches(bic: str | None, client_id: str | None, state: State | None) -> Sequence[_Search]:
+def _searches(concerned: Concerned, state: State | None) -> Sequence[_Search]:
     """The indexes that lead to deliveries: what is due or has failed is rare, so a state goes before an owner."""
     if state == "due":
-        return [_Search(DUE, "", bic, client_id, state, newest_first=False)]
+        return [_Search(DUE, "", concerned, state, newest_first=False)]
     if state == "failed":
-        return [_Search(FAILED, "", bic, client_id, state)]
-    if client_id is not None:
-        return [_Search(OF_CLIENT, client_id, bic, client_id, state)]
-    if bic is not None:
-        return [_Search(OF_BANK, bic, bic, client_id, state)]
+        return [_Search(FAILED, "", concerned, state)]
+    if concerned.client_id is not None:
+        return [_Search(OF_CLIENT, concerned.client_id, concerned, state)]
+    if concerned.manager_id is not None:
+        return [_Search(OF_MANAGER, str(concerned.manager_id), concerned, state)]
+    if concerned.bic is not None:
+        return [_Search(OF_BANK, concerned.bic, concerned, state)]
     if state is None:
-        return [*_searches(None, None, "failed"), *_searches(None, None, "due")]
-    raise TooWide("what was delivered is found for a bank or for a client only")
+        return [*_searches(concerned, "failed"), *_searches(concerned, "due")]
+    raise TooWide("what was delivered is found for a bank, a client or a programme manager only")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["revoke_token", "event", "relay", "payment"]
+Kind = Literal["revoke_token", "event", "card_event", "relay", "payment"]
 
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 JITTER = 0.2
@@ -46,6 +46,7 @@ _NOTIFICATION = Plan(
 PLANS: Mapping[Kind, Plan] = {
     "revoke_token": _NOTIFICATION,
     "event": _NOTIFICATION,
+    "card_event": _NOTIFICATION,
     "relay": Plan(
         lane="questions",
         waits=(5, 10, 20, 40, 60, 60, 60),

@@ -51,3 +51,11 @@ def country_numbers() -> dict[int, str]:
     import pycountry
 
     return {int(country.numeric): country.alpha_2 for country in pycountry.countries}
+
+
+@cache
+def country_letters() -> dict[int, str]:
+    """The numeric codes of ISO 3166-1 with their alpha-3 ones."""
+    import pycountry
+
+    return {int(country.numeric): country.alpha_3 for country in pycountry.countries}

@@ -221,7 +221,7 @@ class Store:
         *,
         index: str | None = None,
         sort_prefix: tuple[str, str] | None = None,
-        between: tuple[str, int, int] | None = None,
+        between: tuple[str, int, int] | tuple[str, str, str] | None = None,
         after: Item | None = None,
         limit: int | None = None,
         newest_first: bool = False,

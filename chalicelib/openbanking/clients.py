@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from chalicelib.foundation import event_signing
+from chalicelib.foundation import event_secrets, event_signing
 from chalicelib.foundation.addresses import InvalidAddress, check_address
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.event_secrets import EventSecret
 from chalicelib.foundation.identifiers import digest, matches, new_secret, new_uuid
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import ATTEMPTS, ConditionFailed, Conflict, Item, Store, Update, absent
@@ -36,14 +37,6 @@ class UnknownClient(LookupError):
 
 class ClientExists(Exception):
     """A client of that id is registered already."""
-
-
-@dataclass(frozen=True, slots=True)
-class EventSecret:
-    """A secret that a client's events are signed with, ``sealed``; ``valid_until`` is ``None`` for the newest."""
-
-    sealed: bytes = field(repr=False)
-    valid_until: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +69,7 @@ class Client:
             events_url=item.get("events_url"),
             secret_digest=item.get("secret_digest"),
             created_at=item["created_at"],
-            event_secrets=_event_secrets(item),
+            event_secrets=event_secrets.of_items(item.get("event_secrets", ())),
         )
 
     def accepts_secret(self, secret: str | None) -> bool:
@@ -245,10 +238,9 @@ class Clients:
         def changed(client: Client) -> Registered:
             if client.events_url is None:
                 raise InvalidClient("events_url", "the client has no Events URL")
-            until = self._clock.time() + overlap
-            kept = [replace(newest, valid_until=until) for newest in client.event_secrets[-1:] if overlap]
             plain, entry = self._new_events_secret(client_id)
-            return Registered(replace(client, event_secrets=(*kept, entry)), events_secret=plain)
+            secrets = event_secrets.renewed(client.event_secrets, entry, self._clock.time(), overlap)
+            return Registered(replace(client, event_secrets=secrets), events_secret=plain)
 
         return self._change_events(client_id, changed)
 
@@ -257,9 +249,8 @@ class Clients:
 
         Raises: Unsealable.
         """
-        now = self._clock.time()
-        valid = [entry for entry in client.event_secrets if entry.valid_until is None or now < entry.valid_until]
-        return [self._vault.unseal(entry.sealed, _context(client.client_id)) for entry in reversed(valid)]
+        secrets, context = client.event_secrets, _context(client.client_id)
+        return event_secrets.in_use(self._vault, secrets, context, self._clock.time())
 
     def _made_before(self, client: Client, owner: str, itself: Identity) -> Registered:
         """What an earlier request made of it, with those of the secrets that are in use. Raises: ClientExists."""
@@ -275,7 +266,7 @@ class Clients:
         return plain, self._sealed(client_id, plain)
 
     def _sealed(self, client_id: str, plain: str) -> EventSecret:
-        return EventSecret(self._vault.seal(plain, _context(client_id)), None)
+        return event_secrets.sealed(self._vault, plain, _context(client_id))
 
     def _change_events(self, client_id: str, changed: Callable[[Client], Registered]) -> Registered:
         """Write where events go and what signs them, as ``changed`` makes it of the client that was read.
@@ -326,14 +317,9 @@ def _item(client: Client) -> Item:
     return {name: value for name, value in (members | _events(client)).items() if value is not None}
 
 
-def _event_secrets(item: Item) -> tuple[EventSecret, ...]:
-    return tuple(EventSecret(**entry) for entry in item["event_secrets"]) if "event_secrets" in item else ()
-
-
 def _events(client: Client) -> Item:
     """The attributes that say where events go and what signs them; ``None`` for one that is absent."""
-    entries = [{"sealed": entry.sealed, "valid_until": entry.valid_until} for entry in client.event_secrets]
-    return {"events_url": client.events_url, "event_secrets": entries or None}
+    return {"events_url": client.events_url, "event_secrets": event_secrets.as_items(client.event_secrets) or None}
 
 
 def _events_update(before: Client, after: Client) -> Update:

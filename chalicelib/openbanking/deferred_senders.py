@@ -72,7 +72,7 @@ class QuestionSender:
         """Raises: Refusal."""
         travelling = {"request_id": delivery.request_id, "psu_address": asked["psu_address"]}
         of_payment = delivery.topic == STATUS_PATH
-        keys = [payment_key(delivery.bic, asked["payment_id"])] if of_payment else []
+        keys = [payment_key(delivery.concerned_bank, asked["payment_id"])] if of_payment else []
         client, consent, found = _parties(self.store, self.clock, delivery, keys, or_spent=of_payment)
         if not client.active:
             raise unknown_client()
@@ -144,7 +144,7 @@ class OrderSender:
     def _order(self, delivery: Delivery, members: dict[str, Any]) -> Order:
         """The order as it was accepted. Raises: Undeliverable, when it may not be sent any more."""
         client, caller = self._caller(delivery, members)
-        bank, call, attempt = self.banks.find(delivery.bic), _PAYMENTS[delivery.topic], members["attempt"]
+        bank, call, attempt = self.banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic], members["attempt"]
         if bank is None:
             refusal = _failed(NOT_SENT, "the bank is not reachable any more")
             raise self._over(delivery, refusal, self._giving_back(caller, attempt))
@@ -189,7 +189,7 @@ def _parties(
         Refusal.
     """
     consents = [consent_key(delivery.consent_id)] if delivery.consent_id else []
-    found = store.batch_get([client_key(delivery.client_id), *consents, *keys])
+    found = store.batch_get([client_key(delivery.concerned_client), *consents, *keys])
     if found[0] is None:
         raise unknown_client()
     client, rest = Client.from_item(found[0]), found[1:]

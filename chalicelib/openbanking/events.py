@@ -10,16 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chalicelib.delivery import events
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
-from chalicelib.foundation import event_signing, jsontext
-from chalicelib.foundation.clock import Clock, timestamp
-from chalicelib.foundation.outbound import Outbound, OutboundError
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.outbound import Outbound
 from chalicelib.foundation.store import Store
 from chalicelib.openbanking.clients import Client, Clients, UnknownClient, client_key
 from chalicelib.openbanking.protocol.event_types import EventType
-
-_GONE = 410
 
 
 class NoEventsUrl(Exception):
@@ -35,7 +33,7 @@ class Events:
     outbox: Outbox
 
     def about(
-        self, client: Client | None, event: EventType, bic: str, consent_id: str | None, data: Mapping[str, Any]
+        self, client: Client | None, event: EventType, bic: str | None, consent_id: str | None, data: Mapping[str, Any]
     ) -> Recorded:
         """The delivery of an event, for the transaction of what it tells; none for a client that wants no events.
 
@@ -43,12 +41,6 @@ class Events:
         """
         if client is None or client.events_url is None:
             return Recorded()
-        told = {"consent_id": consent_id, "bic": bic, **data}
-        body = {
-            "type": event,
-            "timestamp": timestamp(self.clock.time()),
-            "data": {name: value for name, value in told.items() if value is not None and value != ""},
-        }
         return self.outbox.record(
             "event",
             event,
@@ -56,7 +48,7 @@ class Events:
             bic=bic,
             client_id=client.client_id,
             consent_id=consent_id,
-            body=jsontext.dumps(body),
+            body=events.body(event, self.clock.time(), {"consent_id": consent_id, "bic": bic, **data}),
         )
 
     def client(self, client_id: str) -> Client | None:
@@ -66,7 +58,7 @@ class Events:
 
     def test(self, client: Client) -> str:
         """Send a client a test event; answers the delivery's id. Raises: NoEventsUrl."""
-        recorded = self.about(client, "test", "", None, {"message": "This is a test."})
+        recorded = self.about(client, "test", None, None, {"message": "This is a test."})
         if not recorded.delivery_ids:
             raise NoEventsUrl(f"the client {client.client_id} has no Events URL")
         self.store.transact(recorded.operations)
@@ -83,31 +75,16 @@ class EventSender:
     outbound: Outbound
 
     def send(self, parcel: Parcel) -> Arrived:
-        """Post an event to its client's Events URL; only a status from 200 to 299 counts as arrived.
+        """Post an event to its client's Events URL.
 
         Raises:
             Undeliverable.
         """
-        client = self._client(parcel.delivery.client_id)
-        body, now = parcel.body.encode(), self.clock.time()
+        client = self._client(parcel.delivery.concerned_client)
         secrets = self.clients.events_secrets(client)
         if not secrets:
             raise Undeliverable("the client has no events secret")
-        headers = event_signing.headers(secrets, parcel.delivery.delivery_id, now, body)
-        try:
-            reply = self.outbound.post(
-                client.events_url or "", body, {"Content-Type": "application/json", **headers}, repeat=True
-            )
-        except OutboundError as error:
-            raise Undeliverable(str(error)) from None
-        if not 200 <= reply.status < 300:
-            raise Undeliverable(
-                f"the receiver answered with status {reply.status}",
-                final=reply.status == _GONE,
-                status=reply.status,
-                retry_after=reply.retry_after(now),
-            )
-        return Arrived(reply.status)
+        return events.post(self.outbound, client.events_url or "", secrets, parcel, self.clock.time())
 
     def _client(self, client_id: str) -> Client:
         try:

@@ -44,7 +44,7 @@ class Notices:
         """
         delivery = parcel.delivery
         item = self.store.get(*consent_key(delivery.consent_id or ""))
-        bank = self.banks.find(delivery.bic, active=False)
+        bank = self.banks.find(delivery.concerned_bank, active=False)
         if item is None or bank is None:
             raise Undeliverable("the consent or its bank is gone", final=True)
         if not bank.active:

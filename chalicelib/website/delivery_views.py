@@ -84,7 +84,7 @@ def _own(visit: Visit) -> tuple[Delivery, Client]:
     delivery = hub().journal.show(visit.incoming.uri["delivery_id"])
     if delivery.kind not in CLIENT_KINDS:
         raise UnknownDelivery(delivery.delivery_id)
-    return delivery, hub().clients.get(delivery.client_id, visit.user)
+    return delivery, hub().clients.get(delivery.concerned_client, visit.user)
 
 
 def _shown(

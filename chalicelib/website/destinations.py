@@ -18,10 +18,15 @@ PLACES: Mapping[str, Sequence[str]] = {
     "/authorize/callback": ("GET", "POST"),
     "/payments/callback": ("GET",),
     "/specifications/{screen}": ("GET",),
+    "/cards": ("GET",),
+    "/cards/activity": ("GET",),
+    "/cards/{card_id}": ("GET",),
     "/deliveries": ("GET",),
     "/deliveries/{delivery_id}": ("GET", "POST"),
 }
 """Every page with its methods; what stands there is loaded when somebody first goes there (see ``site``)."""
+SIMULATOR = "/cards/{card_id}/simulator"
+"""Where the forms of the simulator are sent, in sandboxes: elsewhere nothing is there."""
 
 _PAGES = tuple(re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9-]+", re.escape(place))) for place in PLACES)
 _QUERY = re.compile(r"[\x21-\x7e]*")

@@ -12,6 +12,7 @@ _MENU = (
     ("/authorize", "Authorize"),
     (f"/specifications/{SCREENS[0].name}", "API"),
     ("/deliveries", "Deliveries"),
+    ("/cards", "Cards"),
 )
 
 

@@ -10,7 +10,7 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.web import JSON, Incoming, Routes, View, json_answer, text_answer
 from chalicelib.website.descriptions import DOCUMENTS, description
-from chalicelib.website.destinations import PLACES
+from chalicelib.website.destinations import PLACES, SIMULATOR
 
 
 def _failed(incoming: Incoming, error: Exception) -> Response:
@@ -32,6 +32,10 @@ website_routes = Routes(__name__, _failed)
 
 for _place, _methods in PLACES.items():
     website_routes.serve(_place, _methods, _page(_place))
+
+sandbox_routes = Routes(f"{__name__}.sandbox", _failed)
+"""What there is in sandboxes only."""
+sandbox_routes.serve(SIMULATOR, ["POST"], _page(SIMULATOR))
 
 
 def _unknown(incoming: Incoming) -> Response:

@@ -14,11 +14,13 @@ from chalicelib.website import (
     account_views,
     authorize_views,
     callback_views,
+    card_views,
     client_views,
     delivery_views,
     home_views,
     specification_views,
 )
+from chalicelib.website.destinations import SIMULATOR
 from chalicelib.website.pages import Visit, go, link, message
 
 View = Callable[[Visit], Response]
@@ -47,6 +49,10 @@ FOR_USERS: Mapping[tuple[str, str], View] = {
     ("GET", "/authorize"): authorize_views.choose,
     ("POST", "/authorize"): authorize_views.run,
     ("POST", "/authorize/callback"): callback_views.go_on,
+    ("GET", "/cards"): card_views.listed,
+    ("GET", "/cards/activity"): card_views.activity,
+    ("GET", "/cards/{card_id}"): card_views.single,
+    ("POST", SIMULATOR): card_views.simulate,
     ("GET", "/deliveries"): delivery_views.listed,
     ("GET", "/deliveries/{delivery_id}"): delivery_views.single,
     ("POST", "/deliveries/{delivery_id}"): delivery_views.resend,

@@ -6,7 +6,9 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from boto3.dynamodb.conditions import Attr
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.store import ConditionFailed, Item, Store, absent
@@ -37,12 +39,20 @@ class UserExists(Exception):
     """Somebody registered with this email before."""
 
 
+class UnknownUser(LookupError):
+    """Nobody is registered with this email; the message is a sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class User:
-    """A registered user; ``email`` is in lower case and is the login name."""
+    """A registered user; ``email`` is in lower case and is the login name.
+
+    ``manager_id`` is the programme manager whose cards the user sees and uses, if the operator has linked one.
+    """
 
     email: str
     created_at: int
+    manager_id: int | None = None
 
 
 class Users:
@@ -79,6 +89,14 @@ class Users:
         item = self._store.get(TABLE, {"email": normalise(email)})
         return _user(item) if item else None
 
+    def link(self, email: str, manager_id: int) -> User:
+        """Have a user see the cards of a programme manager, and of no other. Raises: InvalidUser, UnknownUser."""
+        return self._change(email, set={"manager_id": manager_id})
+
+    def unlink(self, email: str) -> User:
+        """Have a user see no cards any more. Raises: InvalidUser, UnknownUser."""
+        return self._change(email, remove=["manager_id"])
+
     def authenticate(self, email: str, password: str) -> User | None:
         """The user of an email and a password; ``None``, after as long a time, when there is none or it is another."""
         try:
@@ -88,6 +106,13 @@ class Users:
         known = item["password_hash"] if item else _nobodys_hash()
         is_right = _verifies(known, password)
         return _user(item) if item and is_right else None
+
+    def _change(self, email: str, **change: Any) -> User:
+        key = {"email": normalise(email)}
+        try:
+            return _user(self._store.update(TABLE, key, condition=Attr("email").exists(), **change))
+        except ConditionFailed:
+            raise UnknownUser(f"no user has the email {key['email']}: register one with `users add`") from None
 
 
 def normalise(email: str) -> str:
@@ -99,7 +124,7 @@ def normalise(email: str) -> str:
 
 
 def _user(item: Item) -> User:
-    return User(email=item["email"], created_at=item["created_at"])
+    return User(email=item["email"], created_at=item["created_at"], manager_id=item.get("manager_id"))
 
 
 def _check_password(name: str, password: str) -> None:

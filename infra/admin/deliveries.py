@@ -1,4 +1,4 @@
-"""Commands for deliveries: what banks and clients are told, and sending it once more."""
+"""Commands for deliveries: what banks, clients and programme managers are told, and sending it once more."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from chalicelib.bootstrap import Hub
 from chalicelib.delivery.deliveries import Delivery, State
-from chalicelib.delivery.journal import LATEST
+from chalicelib.delivery.journal import LATEST, Concerned
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.openbanking.bank_record import valid_bic
@@ -28,6 +28,12 @@ OfBank = Annotated[
 OfClient = Annotated[
     str | None, typer.Option("--client", metavar="CLIENT-ID", help="Only what concerns one client.", show_default=False)
 ]
+OfManager = Annotated[
+    int | None,
+    typer.Option(
+        "--manager", metavar="MANAGER-ID", help="Only what concerns one programme manager.", show_default=False
+    ),
+]
 
 
 @group.command("list")
@@ -35,6 +41,7 @@ OfClient = Annotated[
 def list_deliveries(
     bank: OfBank = None,
     client: OfClient = None,
+    manager: OfManager = None,
     state: Annotated[
         State | None, typer.Option(help="Only what is due, was delivered, or has failed.", show_default=False)
     ] = None,
@@ -42,7 +49,7 @@ def list_deliveries(
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many at most.")] = LATEST,
     as_json: AsJson = False,
 ) -> Report:
-    """List deliveries of a bank or a client; with neither, what has failed, and then what is due.
+    """List deliveries of a bank, a client or a programme manager; of anybody, what has failed, and then what is due.
 
     What has failed is listed by the time of the failure, the latest first; with --state due by that of the next
     attempt, the next one first; otherwise by that of the recording, the latest first. --since means the same time.
@@ -51,10 +58,11 @@ def list_deliveries(
     Examples:
       python -m infra.admin deliveries list --state failed --since 2h
       python -m infra.admin deliveries list --bank DEMOGB21 --limit 20 --json
+      python -m infra.admin deliveries list --manager 1
     """
     hub = connection.connect()
     after = times.moment(since, hub.clock.time()) if since else 0
-    found = hub.journal.list(_bic(hub, bank), _client_id(hub, client), state, after, limit)
+    found = hub.journal.list(_concerned(hub, bank, client, manager), state=state, since=after, limit=limit)
     rows = [members(delivery, hub.clock.time()) for delivery in found]
     return Report({"deliveries": rows}, table(rows, _COLUMNS) if rows else "There are no such deliveries.")
 
@@ -99,6 +107,7 @@ def resend_failed(
     since: Annotated[str, typer.Option(metavar="TIME", help=times.HELP)],
     bank: OfBank = None,
     client: OfClient = None,
+    manager: OfManager = None,
     as_json: AsJson = False,
 ) -> Report:
     """Send all events and notices once more that have failed since a time.
@@ -112,7 +121,7 @@ def resend_failed(
     """
     hub = connection.connect()
     after = times.moment(since, hub.clock.time())
-    count = hub.journal.resend_failed(after, _bic(hub, bank), _client_id(hub, client))
+    count = hub.journal.resend_failed(after, _concerned(hub, bank, client, manager))
     said = "1 delivery is" if count == 1 else f"{count} deliveries are"
     return Report({"resent": count, "since": timestamp(after)}, f"{said} sent again.")
 
@@ -125,9 +134,10 @@ def members(delivery: Delivery, now: int) -> dict[str, Any]:
         "kind": delivery.kind,
         "topic": delivery.topic,
         "receiver": delivery.receiver,
-        "bic": delivery.bic or None,
+        "bic": delivery.bic,
         "client_id": delivery.client_id,
         "consent_id": delivery.consent_id,
+        "manager_id": delivery.manager_id,
         "request_id": delivery.cause_id,
         "sent_as": delivery.request_id,
         "state": delivery.state,
@@ -161,13 +171,18 @@ def _time(seconds: int | None) -> str | None:
     return None if seconds is None else timestamp(seconds)
 
 
+def _concerned(hub: Hub, bank: str | None, client: str | None, manager: int | None) -> Concerned:
+    """Whose deliveries are meant. Raises: Refused, InvalidBank."""
+    return Concerned(_bic(hub, bank), _client_id(hub, client), _manager_id(hub, manager))
+
+
 def _bic(hub: Hub, text: str | None) -> str | None:
     """The BIC as the bank is registered, in whatever spelling it was given. Raises: Refused, InvalidBank."""
     if text is None:
         return None
     bic = valid_bic(text.upper())
     bank = hub.banks.find(bic, active=False)
-    if bank is None and not hub.journal.list(bic=bic, limit=1):  # deliveries may outlive their bank
+    if bank is None and not hub.journal.list(Concerned(bic=bic), limit=1):  # deliveries may outlive their bank
         raise Refused(f"no bank has the BIC {bic}: `banks list` shows them")
     return bank.bic if bank else bic
 
@@ -176,6 +191,14 @@ def _client_id(hub: Hub, text: str | None) -> str | None:
     """Raises: Refused."""
     if text is None:
         return None
-    if not is_uuid(text) or (hub.events.client(text) is None and not hub.journal.list(client_id=text, limit=1)):
+    told = Concerned(client_id=text)
+    if not is_uuid(text) or (hub.events.client(text) is None and not hub.journal.list(told, limit=1)):
         raise Refused(f"no client has the id {text}: `clients list` shows them")
     return text
+
+
+def _manager_id(hub: Hub, number: int | None) -> int | None:
+    """Raises: Refused."""
+    if number is not None and not hub.programmes.set_up(number).revision:
+        raise Refused(f"no programme manager has the id {number}: `programme show` lists them")
+    return number

@@ -10,13 +10,15 @@ import typer
 
 from chalicelib.cards.accounts import Account
 from chalicelib.cards.external.special_accounts import SpecialAccount, special_account_key
+from chalicelib.cards.money.claims import about
 from chalicelib.cards.money.ledger import BALANCES, Entry, entries_of
 from chalicelib.cards.money.proof import Broken, Fold, moment, money, number_of, spoken
 from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item
 from infra.admin import connection, proving
+from infra.admin.ledger_reading import as_moved, latest_first
 from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
-from infra.admin.proving import Proven, as_moved
+from infra.admin.proving import Proven
 
 group = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="The ledger of the card API: prove that it holds, read its rows."
@@ -25,7 +27,7 @@ group = typer.Typer(
 _LONGEST_LIST = 10_000
 _LATEST = 20
 _COUNTED = ("accounts", "special_accounts", "rows", "transactions")
-_COLUMNS = ("row", "at", "cause", "payment", "entries", *BALANCES)
+_COLUMNS = ("row", "at", "cause", "about", "entries", *BALANCES)
 
 
 @group.command("verify")
@@ -43,7 +45,8 @@ def verify(
 
     For each account: its rows have no gap, are in the order of time, and their entries sum to zero in each currency;
     the balances after each row, and the account's own, are the sums; its transactions are those of its rows, and each
-    is found by its id; what it holds is what its pending payments hold; and a movement of two accounts is the same in
+    is found by its id and in the lists of its card; what it holds is what its pending payments and its authorizations
+    hold, which expire in time; what it reserves is what is disputed; and a movement of two accounts is the same in
     both. The first thing that does not fit is said, and the exit code is 1. The service may run meanwhile.
 
     \b
@@ -92,7 +95,7 @@ def show(
     item = store.get(*key)
     if item is None:
         raise _unknown(key)
-    return _shown(item, list(islice(proving.latest_first(store, item["owner"]), limit)))
+    return _shown(item, list(islice(latest_first(store, item["owner"]), limit)))
 
 
 def _key(account: str) -> Key:
@@ -166,6 +169,8 @@ def _row(row: Item) -> dict[str, Any]:
         "at": moment(row["at"]),
         "cause": row["cause"],
         "payment": row.get("epm_transaction_id"),
+        "authorization": row.get("authorization_id"),
+        "disputed_transaction": row.get("transaction_id"),
         "entries": [
             {"book": entry.book, "currency": entry.currency, "amount": entry.amount} for entry in _entries(row)
         ],
@@ -178,7 +183,7 @@ def _readable(owner: str, currency: int, row: Item) -> dict[str, Any]:
         f"{entry.book.removeprefix(f'{owner}:')} {money(entry.amount, entry.currency)}" for entry in _entries(row)
     ]
     balances = {str(name): money(row[name], currency) for name in BALANCES}
-    return _row(row) | {"entries": "; ".join(entries)} | balances
+    return _row(row) | {"about": about(row), "entries": "; ".join(entries)} | balances
 
 
 def _entries(row: Item) -> list[Entry]:

@@ -12,6 +12,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.cards.credentials import CredentialChanged, NoOldKey, UnknownCredential
+from chalicelib.cards.event_secrets import NoEventSecret
 from chalicelib.delivery.journal import NotResendable, TooWide, UnknownDelivery
 from chalicelib.foundation.secret_keys import NoKeys, SecretChanged
 from chalicelib.foundation.settings import InvalidSetting
@@ -21,7 +22,7 @@ from chalicelib.foundation.vault import Unsealable
 from chalicelib.openbanking.bank_record import InvalidBank
 from chalicelib.openbanking.banks import BankExists, UnknownBank
 from chalicelib.openbanking.clients import InvalidClient, UnknownClient
-from chalicelib.website.users import InvalidUser, UserExists
+from chalicelib.website.users import InvalidUser, UnknownUser, UserExists
 from infra.admin.connection import NoStack
 from infra.programme.file import InvalidProgramme
 from infra.programme.loading import InUse, LoadedMeanwhile, TooMuch
@@ -107,12 +108,14 @@ _SPOKEN = (
     UnknownClient,
     InvalidUser,
     UserExists,
+    UnknownUser,
     UnknownDelivery,
     NotResendable,
     TooWide,
     UnknownCredential,
     CredentialChanged,
     NoOldKey,
+    NoEventSecret,
     InvalidProgramme,
     InUse,
     TooMuch,

@@ -8,19 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards.catalogue import KINDS, members
+from chalicelib.cards.catalogue import ENTRIES_OF, KINDS, members
 from chalicelib.cards.credentials import Secret
 from chalicelib.cards.programmes import HEAD, TABLE, SetUp, head_members
 from chalicelib.foundation.clock import timestamp
-from infra.admin import connection
-from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
+from infra.admin import connection, times
+from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
 from infra.programme import file, loading
 from infra.programme.loading import Change, Plan
 
 group = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Programme managers of the card API: load their set-ups from a file, show them, rotate their keys.",
+    help="Programme managers of the card API: load their set-ups from a file, show them, rotate keys and secrets.",
 )
 
 ManagerArgument = Annotated[int, typer.Argument(metavar="MANAGER-ID", help="The programme manager's id.")]
@@ -39,8 +39,9 @@ def load(
     """Have the stage hold what a file says of programme managers, and print what was added, changed and removed.
 
     Loading a file twice changes nothing. What is in use cannot be removed: then nothing of that programme manager
-    changes. A credential that the file does not name any more ends; the parts of a new one are printed, once. A
-    programme manager that the file does not name stays as it is.
+    changes. A credential that the file does not name any more ends; the parts of a new one are printed, once, and so is
+    the secret that events are signed with, when there is an Events URL for the first time. A programme manager that the
+    file does not name stays as it is.
 
     \b
     Examples:
@@ -63,7 +64,7 @@ def load(
             loading.carry_out(hub, plan)
             done.append(plan)
     except Exception as error:
-        if not any(plan.secrets for plan in done):
+        if not any(plan.secrets or plan.events_secret for plan in done):
             raise
         return _done(done, f"the rest of the file was not loaded: {error}")  # what was made is never shown again
     return _done(done)
@@ -79,7 +80,7 @@ def show(
 ) -> Report:
     """List the programme managers, or show what one is set up with, what of it is in use, and its credentials.
 
-    With --json it shows every member, the entries of fee and limit groups among them.
+    With --json it shows every member, the entries of fee, limit and risk groups among them.
 
     \b
     Examples:
@@ -111,6 +112,35 @@ def rotate_key(manager_id: ManagerArgument, name: NameArgument, as_json: AsJson 
     parts = _parts(secret)
     text = f"A new key of {name} is live, and so is the one before it:\n\n{_listed(parts)}\n\n{_ONCE}"
     return Report({"credential": name, **parts}, text)
+
+
+@group.command("rotate-events-secret")
+@reporting
+def rotate_events_secret(
+    manager_id: ManagerArgument,
+    overlap: Annotated[
+        int, times.overlap("How long events are signed with the old secret as well; 0 ends it at once.")
+    ] = times.OVERLAP,
+    as_json: AsJson = False,
+) -> Report:
+    """Make a new secret for a programme manager's events and print it, once.
+
+    Until the overlap is over every event carries two signatures, so that either secret verifies it. At most two are in
+    use: another rotation within the overlap ends the oldest. Without an overlap the old secret is not used any more:
+    that is for one in wrong hands, and nobody can verify events until they have the new one.
+
+    \b
+    Examples:
+      python -m infra.admin programme rotate-events-secret 1
+      python -m infra.admin programme rotate-events-secret 1 --overlap 0
+    """
+    made = connection.connect().card_event_secrets.rotate(manager_id, overlap)
+    ends = None if made.old_until is None else timestamp(made.old_until)
+    text = (
+        f"The new secret of the events of programme manager {manager_id}: {made.secret}\n{ONCE}\n"
+        f"It signs from now on, {f'and the one before it until {ends}' if ends else 'alone'}."
+    )
+    return Report({"id": manager_id, "events_secret": made.secret, "old_until": ends}, text)
 
 
 @group.command("drop-key")
@@ -148,6 +178,7 @@ def _document(plans: list[Plan], *, done: bool) -> dict[str, Any]:
             "name": plan.catalogue.name,
             "changes": [_change(change) for change in plan.changes],
             "credentials": {name: _parts(secret) for name, secret in plan.secrets.items()} if done else {},
+            "events_secret": plan.events_secret if done else None,
         }
         for plan in plans
     ]
@@ -180,9 +211,11 @@ def _said(value: Any) -> str:
 
 
 def _secrets(plan: Plan) -> str:
-    """The parts of new credentials, nothing where there are none."""
+    """The parts of new credentials and the secret of events, nothing where nothing was made."""
     made = [f"Credential {name}:\n{_listed(_parts(secret))}" for name, secret in plan.secrets.items()]
-    return "\n\n" + "\n\n".join([*made, _ONCE]) if made else ""
+    parts = [*made, _ONCE] if made else []
+    parts += [f"The secret of its events: {plan.events_secret}\n{ONCE}"] if plan.events_secret else []
+    return "".join(f"\n\n{part}" for part in parts)
 
 
 def _parts(secret: Secret) -> dict[str, str]:
@@ -230,8 +263,8 @@ def _described(data: dict[str, Any]) -> str:
     parts = [listing(manager | {"rates": rates})]
     for kind, rows in entries.items():
         if rows:
-            counted = [{**row, "entries": len(row["entries"])} if "entries" in row else row for row in rows]
-            columns = ("id", "name", "entries", "in_use") if "entries" in rows[0] else ("id", "name", "in_use")
-            parts.append(f"{kind.replace('_', ' ').capitalize()}s\n{table(counted, columns)}")
+            inner = [ENTRIES_OF[KINDS[kind]]] if KINDS[kind] in ENTRIES_OF else []
+            counted = [row | {name: len(row[name]) for name in inner} for row in rows]
+            parts.append(f"{kind.replace('_', ' ').capitalize()}s\n{table(counted, ('id', 'name', *inner, 'in_use'))}")
     parts += [f"Credential\n{listing(each)}" for each in data["credentials"]]
     return "\n\n".join(parts)

@@ -42,6 +42,7 @@ def sow(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
         for bank in install(hub)
     ]
     programme, other = _programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
+    hub.users.link(user["email"], programme["manager_id"])
     return {"user": user, "client": client, "banks": banks, "programme": programme, "other_programme": other}
 
 

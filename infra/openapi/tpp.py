@@ -18,7 +18,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     TokenRequest,
 )
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall, Webhook
-from infra.openapi import events, texts
+from infra.openapi import events, texts, webhooks
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning
 from infra.openapi.responses import Responses
@@ -90,7 +90,7 @@ _PARAMETERS: Mapping[str, Json] = {
         {"anyOf": [{"const": "respond-async"}, {"type": "string"}]},
         "respond-async",
     ),
-    **events.parameters(),
+    **webhooks.parameters(),
 }
 _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
     AuthorizeRequest: {

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from infra.openapi.cards import examples
 from infra.openapi.cards.schemas import name_of
 from infra.postman.item import Json, Request
@@ -91,6 +92,39 @@ _MONEY = (
     Step("getFeesGroups"),
     Step("getLimitsGroups"),
 )
+_TRANS_LINK = {"trans_link": _var("trans_link")}
+_TRANSACTION = {"transaction_id": _var("transaction_id")}
+_LINKED = {"trans_link": "data.trans_link"}
+_ALWAYS = {"date_from": 0, "date_to": 99999999999}
+_PART = {"amount": 500}
+
+_NETWORK = (
+    Step(
+        "assignExternalPaymentAddress",
+        _ACCOUNT,
+        kept={"epm_address_id": "data[0].id"},
+        name="assignExternalPaymentAddress: of the card's account",
+    ),
+    Step("simulateInboundPayment", _ADDRESS, name="simulateInboundPayment: to the card's account"),
+    Step("simulateAuthorization", _CARD, kept=_LINKED, name="simulateAuthorization: a purchase"),
+    Step("simulateIncrement", _TRANS_LINK),
+    Step("simulateReversal", _TRANS_LINK | _PART),
+    Step("simulateClearing", _TRANS_LINK, kept={"transaction_id": "data.transaction_id"}),
+    Step("simulateRefund", _TRANS_LINK),
+    Step("simulateDispute", _TRANSACTION | _PART),
+    Step("simulateDispute", _TRANSACTION | {"step": "won"}, name="simulateDispute: the holder has won"),
+    Step("simulateAuthorization", _CARD, kept=_LINKED, name="simulateAuthorization: what nobody collects"),
+    Step("simulateExpiry", _TRANS_LINK),
+    Step("simulateAdvice", _CARD),
+    Step("simulateAddendum", _TRANSACTION),
+    Step("getCardsActivity", _CARD | _ALWAYS),
+    Step("getFinancialAuthorizes", _CARD | _ALWAYS),
+    Step("getTransactions", _CARD | _ALWAYS),
+    Step(
+        "getFinancialDetailAddendums",
+        _TRANSACTION | {f"date_imported_{name.removeprefix('date_')}": value for name, value in _ALWAYS.items()},
+    ),
+)
 STEPS = (
     Step("createHolder", kept={"holder_id": "id"}),
     Step("updateHolder", _HOLDER),
@@ -105,7 +139,12 @@ STEPS = (
     Step("changeAccountProgramId", _ACCOUNT),
     Step("changeAccountStatus", _ACCOUNT),
     Step("getDesign"),
-    Step("createCard", _HOLDER, _OF_NEW_HOLDER, {"card_id": "data.card_id", **_NEW_CARD, **_EXPIRY}),
+    Step(
+        "createCard",
+        _HOLDER,
+        _OF_NEW_HOLDER,
+        {"card_id": "data.card_id", "account_id": "data.account_id", **_NEW_CARD, **_EXPIRY},
+    ),
     Step("activateCard", _CARD | _CHECKED),
     Step("getCardDetails", _CARD),
     Step("getCardNumber", _CARD),
@@ -124,6 +163,7 @@ STEPS = (
     Step("simulateAuthorization", _CARD | _WRONG_PIN, name="simulateAuthorization: another one"),
     Step("simulateAuthorization", _CARD | _WRONG_PIN, name="simulateAuthorization: the third, which blocks the PIN"),
     Step("unblockPin", _CARD),
+    *_NETWORK,
     Step(
         "simulateAuthentication",
         _CARD,

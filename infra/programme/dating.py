@@ -1,33 +1,32 @@
-"""Since when the entries of fee and limit groups are as they are; a load keeps the times of those that stay."""
+"""Since when the entries of fee, limit and risk groups are as they are; a load keeps the times of those that stay."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from chalicelib.cards.catalogue import Catalogue, FeeEntry, FeeGroup, GroupEntry, LimitGroup, members
+from chalicelib.cards.catalogue import ENTRIES_OF, KINDS, Catalogue, Entry, FeeEntry, GroupEntry, members
 
-SomeGroup = TypeVar("SomeGroup", FeeGroup, LimitGroup)
 SomeEntry = TypeVar("SomeEntry", bound=GroupEntry)
 
 
 def dated(found: Catalogue, wanted: Catalogue, now: int) -> Catalogue:
-    """What a file wants, with the times at which its fees and limits last changed; ``now`` in Unix seconds."""
-    return replace(
-        wanted,
-        fee_groups={number: _dated(found.fee_groups.get(number), g, now) for number, g in wanted.fee_groups.items()},
-        limit_groups={
-            number: _dated(found.limit_groups.get(number), g, now) for number, g in wanted.limit_groups.items()
-        },
-    )
+    """What a file wants, with the times at which the entries of its groups last changed; ``now`` in Unix seconds."""
+    changed: dict[str, Any] = {}
+    for kind, made in KINDS.items():
+        if member := ENTRIES_OF.get(made):
+            there = found.of(kind)
+            groups = wanted.of(kind).items()
+            changed[f"{kind}s"] = {number: _dated(member, there.get(number), group, now) for number, group in groups}
+    return replace(wanted, **changed)
 
 
 def by_name(entries: Iterable[SomeEntry]) -> dict[str, SomeEntry]:
     """Entries by what they are recognised by in the next file, in their order.
 
-    That is a limit's id, and a fee's code; the second fee of a code is ``CODE#2``.
+    That is the id of a limit or a rule, and a fee's code; the second fee of a code is ``CODE#2``.
     """
     named: dict[str, SomeEntry] = {}
     seen: Counter[str] = Counter()
@@ -38,10 +37,11 @@ def by_name(entries: Iterable[SomeEntry]) -> dict[str, SomeEntry]:
     return named
 
 
-def _dated(before: SomeGroup | None, group: SomeGroup, now: int) -> SomeGroup:
-    there = by_name(before.entries) if before else {}
-    entries = (_entry(there.get(name), entry, now) for name, entry in by_name(group.entries).items())
-    return replace(group, entries=tuple(entries))
+def _dated(member: str, before: Entry | None, group: Entry, now: int) -> Entry:
+    there = by_name(getattr(before, member, ()))
+    entries = tuple(_entry(there.get(name), entry, now) for name, entry in by_name(getattr(group, member)).items())
+    changed: dict[str, Any] = {member: entries}
+    return replace(group, **changed)
 
 
 def _entry(before: SomeEntry | None, entry: SomeEntry, now: int) -> SomeEntry:

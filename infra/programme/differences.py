@@ -1,8 +1,8 @@
 """What differs between a set-up as it is kept and as a file says it, as an operator reads it.
 
 Differences are members by their names, each as it is and as it is to be; ``None`` is what is not there. An entry of a
-group is a member of its own (``entries.CODE`` or ``entries.ID``), and so is an exchange rate (``rates.978/826``), so
-that the rest of them is not told again.
+group is a member of its own (``entries.CODE``, ``entries.ID`` or ``rules.ID``), and so is an exchange rate
+(``rates.978/826``), so that the rest of them is not told again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from chalicelib.cards.catalogue import Entry, FeeGroup, GroupEntry, LimitGroup, members
+from chalicelib.cards.catalogue import ENTRIES_OF, Entry, GroupEntry, members
 from infra.programme.dating import by_name
 
 Differences = dict[str, tuple[Any, Any]]
@@ -31,15 +31,16 @@ def of_heads(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differences
 
 def of_entries(before: Entry, after: Entry) -> Differences:
     """Those of an entry; of a group, the entries too, and their order when it is another."""
-    if not isinstance(before, FeeGroup | LimitGroup) or not isinstance(after, FeeGroup | LimitGroup):
+    member = ENTRIES_OF.get(type(before))
+    if member is None:
         return of_members(members(before), members(after))
-    here, there = by_name(before.entries), by_name(after.entries)
+    here, there = by_name(getattr(before, member)), by_name(getattr(after, member))
     found = of_members(
-        _flat(members(before), "entries", {name: _told(entry) for name, entry in here.items()}),
-        _flat(members(after), "entries", {name: _told(entry) for name, entry in there.items()}),
+        _flat(members(before), member, {name: _told(entry) for name, entry in here.items()}),
+        _flat(members(after), member, {name: _told(entry) for name, entry in there.items()}),
     )
     was, becomes = [name for name in here if name in there], [name for name in there if name in here]
-    return found if was == becomes else found | {"entries": (was, becomes)}
+    return found if was == becomes else found | {member: (was, becomes)}
 
 
 def _flat(plain: Mapping[str, Any], member: str, inner: Mapping[str, Any]) -> dict[str, Any]:

@@ -91,6 +91,7 @@ def _catalogue(manager: ManagerPart) -> Catalogue:
         tuple(manager.currencies),
         tuple(manager.test_bins),
         {(each.of, each.to): Rate(Decimal(each.rate), Decimal(each.markup_percent)) for each in manager.exchange_rates},
+        manager.events_url,
         **made,
     )
 

@@ -14,18 +14,24 @@ from chalicelib.cards.protocol.values import (
     LIMIT_OF_ACCOUNT,
     LIMIT_OF_CARD,
     LIMIT_OF_HOLDER,
+    TRANSACTION_TYPES,
     TYPES_OF_CLASS,
 )
+from chalicelib.foundation.addresses import InvalidAddress, check_address
 from chalicelib.foundation.settings import Stage
 from infra.programme.models import (
     ALL,
     CardProgrammePart,
     CredentialPart,
     FeeEntryPart,
+    FeeGroupPart,
     LimitEntryPart,
     ManagerPart,
+    MccRangePart,
     NamedPart,
+    RiskRulePart,
     SpecialAccountPart,
+    UsageGroupPart,
 )
 
 Fault = tuple[str, str]
@@ -75,6 +81,7 @@ def _wrong_manager(manager: ManagerPart, stage: Stage) -> Iterator[Fault]:
     for position, programme in enumerate(manager.card_programmes):
         yield from _within(f"card_programmes.{position}", _wrong_programme(manager, programme, stage))
     yield from _wrong_rates(manager)
+    yield from _wrong_events_url(manager, stage)
     names = [each.name for each in manager.credentials]
     for position, credential in enumerate(manager.credentials):
         place = f"credentials.{position}"
@@ -115,10 +122,19 @@ def _wrong_currency(manager: ManagerPart, member: str, number: int) -> Iterator[
         yield member, f"names {number}, which is not a currency of the programme manager"
 
 
+def _most_codes(group: FeeGroupPart) -> int:
+    """The largest number of codes that a transaction of one type may fall under."""
+    of_types = (
+        [fee.code for fee in group.entries if fee.transaction_type in (ANY_TYPE, each)] for each in TRANSACTION_TYPES
+    )
+    return max(len(set(codes)) for codes in of_types)
+
+
 def _wrong_group_entries(manager: ManagerPart) -> Iterator[Fault]:
     for position, fees in enumerate(manager.fee_groups):
-        if len({fee.code for fee in fees.entries}) > MOST_FEE_CODES:
-            yield f"fee_groups.{position}.entries", f"must not have more than {MOST_FEE_CODES} different codes"
+        if _most_codes(fees) > MOST_FEE_CODES:
+            problem = f"must not have more than {MOST_FEE_CODES} different codes for one type of transactions"
+            yield f"fee_groups.{position}.entries", problem
         for number, fee in enumerate(fees.entries):
             yield from _within(f"fee_groups.{position}.entries.{number}", _wrong_fee(manager, fee))
     for position, limits in enumerate(manager.limit_groups):
@@ -126,6 +142,13 @@ def _wrong_group_entries(manager: ManagerPart) -> Iterator[Fault]:
         yield from _repeated(place, limits.entries)
         for number, limit in enumerate(limits.entries):
             yield from _within(f"{place}.{number}", _wrong_limit(manager, limit))
+    for position, usage in enumerate(manager.usage_groups):
+        yield from _within(f"usage_groups.{position}", _wrong_usage(usage))
+    for position, risks in enumerate(manager.risk_groups):
+        place = f"risk_groups.{position}.rules"
+        yield from _repeated(place, risks.rules)
+        for number, rule in enumerate(risks.rules):
+            yield from _within(f"{place}.{number}", _wrong_rule(manager, rule))
 
 
 def _wrong_fee(manager: ManagerPart, fee: FeeEntryPart) -> Iterator[Fault]:
@@ -153,12 +176,35 @@ def _wrong_limit(manager: ManagerPart, limit: LimitEntryPart) -> Iterator[Fault]
         yield "transaction_type", f"is none that the class {limit.transaction_class} counts ({said})"
 
 
+def _wrong_usage(usage: UsageGroupPart) -> Iterator[Fault]:
+    for position, blocked in enumerate(usage.blocked_mccs):
+        yield from _within(f"blocked_mccs.{position}", _wrong_range(blocked))
+    if usage.countries and usage.blocked_countries:
+        yield "blocked_countries", "must be empty when countries is not"
+
+
+def _wrong_rule(manager: ManagerPart, rule: RiskRulePart) -> Iterator[Fault]:
+    if rule.amount_currency is not None:
+        yield from _wrong_currency(manager, "currency", rule.amount_currency)
+    yield from _wrong_region(manager, "region", rule.region)
+    yield from _wrong_range(rule)
+    yield from _unpaired(amount=rule.amount, currency=rule.amount_currency)
+    yield from _unpaired(count=rule.count, duration=rule.duration)
+
+
+def _unpaired(**pair: int | None) -> Iterator[Fault]:
+    """Of two members that need each other, the one that is missing."""
+    there = [name for name, value in pair.items() if value is not None]
+    if len(there) == 1:
+        yield from ((name, f"must be there when {there[0]} is") for name in pair if name not in there)
+
+
 def _wrong_region(manager: ManagerPart, member: str, number: int | None) -> Iterator[Fault]:
     if number and number not in (region.id for region in manager.regions):
         yield member, f"names the region {number}, which is not in the file"
 
 
-def _wrong_range(entry: FeeEntryPart | LimitEntryPart) -> Iterator[Fault]:
+def _wrong_range(entry: FeeEntryPart | LimitEntryPart | MccRangePart | RiskRulePart) -> Iterator[Fault]:
     if entry.mcc_low > entry.mcc_high:
         yield "mcc_low", "must not be more than mcc_high"
 
@@ -194,6 +240,14 @@ def _wrong_rates(manager: ManagerPart) -> Iterator[Fault]:
         seen.add(pair)
 
 
+def _wrong_events_url(manager: ManagerPart, stage: Stage) -> Iterator[Fault]:
+    if manager.events_url is not None:
+        try:
+            check_address(manager.events_url, local=stage == "local")
+        except InvalidAddress as error:
+            yield "events_url", str(error)
+
+
 def _wrong_credential(credential: CredentialPart) -> Iterator[Fault]:
     modes = credential.modes.model_dump()
     for name, mode in modes.items():
@@ -217,6 +271,7 @@ def _spoken(kind: str) -> str:
 
 
 def _actions() -> set[str]:
-    from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED
+    from chalicelib.cards.protocol.actions import ACTIONS
+    from chalicelib.cards.protocol.simulator_actions import SIMULATED
 
     return {*ACTIONS, *SIMULATED}

@@ -18,6 +18,7 @@ from chalicelib.cards import credentials
 from chalicelib.cards.catalogue import KINDS, Catalogue, Entry, members
 from chalicelib.cards.credentials import Credential, Rights, Secret, new_secret
 from chalicelib.cards.programmes import SetUp, entry_key, head_key, head_members
+from chalicelib.cards.record import present
 from chalicelib.foundation import signatures
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.store import ConditionFailed, Delete, Item, Operation, Put, Update, absent
@@ -27,7 +28,7 @@ from infra.programme.file import Wanted
 
 TOGETHER = 99
 """A transaction holds a hundred operations, and the head is one of them."""
-MANAGER, CREDENTIAL = "programme_manager", "credential"
+MANAGER, CREDENTIAL, EVENTS_SECRET = "programme_manager", "credential", "events_secret"
 
 _THERE, _UNUSED = Attr("owner").exists(), Attr("used").not_exists()
 _STAYS = {"limit_group": "limit_type", "special_account": "currency"}
@@ -79,13 +80,15 @@ class Change:
 class Plan:
     """What is to be done to one programme manager, as it was found.
 
-    ``secrets`` are those of its new credentials, by their names; ``changes`` are in the order of reading.
+    ``secrets`` are those of its new credentials, by their names; ``changes`` are in the order of reading. With its
+    first Events URL it gets an ``events_secret``, which its events are signed with.
     """
 
     found: SetUp
     catalogue: Catalogue
     changes: Sequence[Change]
     secrets: Mapping[str, Secret] = field(repr=False)
+    events_secret: str | None = field(default=None, repr=False)
 
     @property
     def refused(self) -> list[Change]:
@@ -156,7 +159,11 @@ def _planned(hub: Hub, wanted: Wanted) -> Plan:
         *_of_entries(found.catalogue, catalogue),
         *_of_credentials(found, held, wanted, secrets, now),
     ]
-    return Plan(found, catalogue, changes, secrets)
+    if catalogue.events_url is None or hub.card_event_secrets.has_any(catalogue.manager_id):
+        return Plan(found, catalogue, changes, secrets)
+    events_secret, put = hub.card_event_secrets.first(catalogue.manager_id)
+    changes.append(Change("add", EVENTS_SECRET, catalogue.manager_id, catalogue.name, (put,)))
+    return Plan(found, catalogue, changes, secrets, events_secret)
 
 
 def _of_head(found: SetUp, wanted: Catalogue) -> Iterator[Change]:
@@ -229,7 +236,8 @@ def _transact(
     """One transaction, which takes the head from a revision to the next. Raises: InUse, LoadedMeanwhile, StoreError."""
     table, key = head_key(plan.catalogue.manager_id)
     as_found = Attr("revision").eq(revision) if revision else absent("owner")
-    raised = Update(table, key, {**head, "revision": revision + 1}, condition=as_found)
+    gone = [name for name, value in head.items() if value is None]
+    raised = Update(table, key, {**present(head), "revision": revision + 1}, gone, condition=as_found)
     try:
         hub.store.transact([raised, *(operation for operation, _ in writes)])
     except ConditionFailed as failure:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from chalicelib.cards.catalogue import HIGHEST_MCC
+from chalicelib.cards.network.usage import CHANNELS
 from chalicelib.cards.protocol.values import (
     ANY_DEBIT,
     ANY_REGION,
@@ -16,7 +17,9 @@ from chalicelib.cards.protocol.values import (
     DURATIONS,
     ENTRY_MODES,
     LIMIT_CLASSES,
+    PER_TRANSACTION,
     REGION_TYPES,
+    RISK_ACTIONS,
     TRANSACTION_TYPES,
 )
 from chalicelib.foundation.registries import country_numbers, minor_units
@@ -52,14 +55,14 @@ def _country_or_any(number: int) -> int:
     return number and _country(number)
 
 
-def _one_of(values: Iterable[int]) -> AfterValidator:
+def _one_of(values: Iterable[int | str]) -> AfterValidator:
     known = (*values,)
     *others, last = map(str, known)
 
-    def check(number: int) -> int:
-        if number not in known:
+    def check(value: int | str) -> int | str:
+        if value not in known:
             raise ValueError(f"must be one of {', '.join(others)} and {last}")
-        return number
+        return value
 
     return AfterValidator(check)
 
@@ -98,6 +101,7 @@ FeeCode = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9]{1,8}$")]
 TransactionType = Annotated[int, _one_of([*TRANSACTION_TYPES, ANY_TYPE])]
 EntryMode = Annotated[int, _one_of([*ENTRY_MODES, ANY_TYPE])]
 MaybeCountry = Annotated[int, AfterValidator(_country_or_any)]
+MaybeCountries = Annotated[list[Country], AfterValidator(_different)]
 MaybeRegion = Annotated[int, Field(ge=0, le=999_999_999)]
 Currencies = Annotated[list[Currency], Field(min_length=1), AfterValidator(_different)]
 MaybeIds = Annotated[list[Id], AfterValidator(_different)]
@@ -176,6 +180,42 @@ class LimitGroupPart(NamedPart):
     entries: Annotated[list[LimitEntryPart], Field(max_length=ENTRIES)] = []
 
 
+class MccRangePart(Part):
+    mcc_low: Mcc
+    mcc_high: Mcc
+
+
+class UsageGroupPart(NamedPart):
+    """Where and how cards may be used."""
+
+    blocked_channels: Annotated[list[Annotated[str, _one_of(CHANNELS)]], AfterValidator(_different)] = []
+    blocked_mccs: Annotated[list[MccRangePart], Field(max_length=ENTRIES), AfterValidator(_different)] = []
+    countries: MaybeCountries = []
+    blocked_countries: MaybeCountries = []
+    authenticated_online: bool = False
+
+
+class RiskRulePart(NamedPart):
+    """A rule. In the file ``currency`` is that of its amount."""
+
+    transaction_type: TransactionType = ANY_TYPE
+    entry_mode: EntryMode = ANY_TYPE
+    mcc_low: Mcc = 0
+    mcc_high: Mcc = HIGHEST_MCC
+    country: MaybeCountry = 0
+    region: MaybeRegion = 0
+    region_type: Annotated[int, _one_of(REGION_TYPES)] = ANY_REGION
+    amount: Minor | None = None
+    amount_currency: Currency | None = Field(None, alias="currency")
+    count: Annotated[int, Field(ge=1, le=999_999_999)] | None = None
+    duration: Annotated[int, _one_of(each for each in DURATIONS if each != PER_TRANSACTION)] | None = None
+    actions: Annotated[list[Annotated[str, _one_of(RISK_ACTIONS)]], Field(min_length=1), AfterValidator(_different)]
+
+
+class RiskGroupPart(NamedPart):
+    rules: Annotated[list[RiskRulePart], Field(max_length=ENTRIES)] = []
+
+
 class SpecialAccountPart(NamedPart):
     currency: Currency
     country: Country
@@ -200,7 +240,7 @@ class CardProgrammePart(NamedPart):
     virtual: bool
     physical: bool
     currencies: Currencies
-    countries: Annotated[list[Country], AfterValidator(_different)] = []
+    countries: MaybeCountries = []
     service_code: Annotated[str, StringConstraints(pattern="^[0-9]{3}$")]
     validity_months: Months
     max_validity_months: Months
@@ -260,13 +300,14 @@ class ManagerPart(NamedPart):
     currencies: Currencies
     test_bins: Annotated[list[Bin], AfterValidator(_different)] = []
     exchange_rates: list[ExchangeRatePart] = []
+    events_url: str | None = None
     products: list[ProductPart] = []
     designs: list[NamedPart] = []
     regions: list[RegionPart] = []
     fee_groups: list[FeeGroupPart] = []
     limit_groups: list[LimitGroupPart] = []
-    usage_groups: list[NamedPart] = []
-    risk_groups: list[NamedPart] = []
+    usage_groups: list[UsageGroupPart] = []
+    risk_groups: list[RiskGroupPart] = []
     shipping_methods: list[NamedPart] = []
     special_accounts: list[SpecialAccountPart] = []
     account_programmes: list[AccountProgrammePart] = []

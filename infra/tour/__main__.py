@@ -17,6 +17,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import StoreError
 from chalicelib.openbanking.clients import Client, Clients
 from infra.tour.browser import Stuck
+from infra.tour.card_events import CardEventsTour
 from infra.tour.cards import CardTour
 from infra.tour.guide import Guide
 from infra.tour.journey import Tour
@@ -35,6 +36,8 @@ def run(stack: Mapping[str, Any], hub: Hub) -> None:
     programme = stack["programme"]
     catalogue = hub.programmes.catalogue(programme["manager_id"])
     CardTour(stack["base_url"], programme["credentials"]["full"], catalogue, guide).play()
+    count = CardEventsTour(stack["base_url"], hub, guide).play(catalogue)
+    print(f"\n{guide.colour('green', f'Card events done. {count} events arrived, and each was verified.')}")
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from chalicelib.cards.protocol.values import LIMIT_OF_HOLDER
 from infra.tour.card_calls import CardCalls
 from infra.tour.guide import Guide
 from infra.tour.money import MoneyTour
+from infra.tour.network import NetworkTour
 from infra.tour.patience import TourFailed
 
 _FIRST_PIN, _OWN_PIN = "2580", "7391"
@@ -56,6 +57,7 @@ class CardTour:
         self._online(card["card_id"])
         MoneyTour(self._calls, guide).play(accounts[_EURO])
         self._end(card["card_id"])
+        NetworkTour(self._calls, guide, self._card(holder_id) | {"card_currency_ison": [_EURO]}).play()
         print(f"\n{guide.colour('green', 'The card API is done.')}")
 
     # -- chapters

@@ -46,7 +46,7 @@ class Guide:
             print(_indented(body))
 
     def event(self, name: str, message_id: str, data: Any) -> None:
-        """An event that came, and whose signature is the client's."""
+        """An event that came, and whose signature is right."""
         verified = f"{self.colour('green', 'verified')} {self.colour('dim', f'webhook-id {message_id}')}"
         print(f"  {self.colour('magenta', 'EVENT')} {self.colour('blue', name)}  {verified}")
         print(_indented(data))
@@ -55,6 +55,15 @@ class Guide:
         """What the operator does, as the command line has it, and what that makes."""
         print(f"  {self.colour('magenta', 'OPERATOR')} {text}")
         print(_indented(made))
+
+    def line(self, what: str, said: str, after: str, *, good: bool) -> None:
+        """One thing that happened, what was said to it, and how things stand afterwards."""
+        mark = self.colour("green", "✓") if good else self.colour("red", "✗")
+        print(f"  {mark} {what} {self.colour('green' if good else 'red', f'{said:<42}')} {self.colour('dim', after)}")
+
+    def told(self, text: str) -> None:
+        """A line of a list."""
+        print(f"    {text}")
 
     def seen(self, text: str) -> None:
         """What stands on the page that the PSU looks at."""

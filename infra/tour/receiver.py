@@ -1,4 +1,4 @@
-"""A receiver of events as a TPP would write one: it verifies each with the library of Standard Webhooks."""
+"""A receiver of events as one would write it: it verifies each with the library of Standard Webhooks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Receiver:
     """Takes what is posted to ``url``.
 
     Attributes:
-        secret: the client's events secret (``whsec_…``), which is known once the client has this receiver's ``url``.
+        secret: what events are signed with (``whsec_…``), which is known once somebody has this receiver's ``url``.
         count: how many events came, not counting repeats.
     """
 
@@ -63,7 +63,7 @@ class Receiver:
         """Wait for an event of a type, with these members in its data; others stay for later.
 
         Raises:
-            TourFailed: it did not come, or one came that was not signed with the client's secret.
+            TourFailed: it did not come, or one came that was not signed with the receiver's secret.
         """
         deadline = time.monotonic() + patience.SECONDS
         while True:
@@ -76,7 +76,7 @@ class Receiver:
             except Empty:
                 raise TourFailed(f"no event {type_} came within {patience.SECONDS:.0f} seconds") from None
             if arrived is None:
-                raise TourFailed("an event came that is not signed with the client's secret")
+                raise TourFailed("an event came that is not signed with the receiver's secret")
             self._waiting.append(arrived)
 
 

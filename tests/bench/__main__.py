@@ -6,19 +6,25 @@ import contextlib
 import itertools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import requests
 
+from chalicelib.bootstrap import Hub
 from chalicelib.openbanking.protocol.scopes import Version
 from infra.local.background import started
 from infra.local.dynamodb_local import EngineFailed
 from infra.tour.browser import Browser, approve
-from tests.bench import bulk, cards, transfers
+from tests.bench import against_bare, bulk, cards, reports
+from tests.bench.against_bare import Make, bare
+from tests.bench.authorizations import Authorizations
 from tests.bench.bare import Bare
+from tests.bench.bare_authorization import BareAuthorization
+from tests.bench.bare_transfer import BareTransfer
 from tests.bench.measures import cold, percentiles, warm
 from tests.bench.relayed import Relayed
 from tests.bench.scene import scene
+from tests.bench.transfers import Transfers
 
 VERSIONS: tuple[Version, ...] = (1, 2)
 
@@ -38,11 +44,9 @@ def _silent() -> Iterator[None]:
 
 
 def _against_the_bare_script() -> None:
-    with scene():
-        bare, ours = Bare(), Relayed()
-        with _silent():
-            per_request = warm(bare, ours)
-            from_nothing = cold()
+    with scene(), _silent():
+        per_request = warm(Bare(), Relayed())
+        from_nothing = cold()
     print(f"GET /tpp/accounts, processor time against the bare script   {per_request}   (goal: 1.30)")
     print(f"cold first answer, processor time against the bare script   {from_nothing}   (goal: 1.60)")
 
@@ -50,7 +54,7 @@ def _against_the_bare_script() -> None:
 def _bulk() -> None:
     for version in VERSIONS:
         what = f"bulk order of 1000 payments, version {version}, read and validated"
-        print(f"{what}      {bulk.ratio(version):.1f} times json.loads   (goal: 8)")
+        print(f"{what}      {bulk.ratio(version):.1f} times json.loads   (goal: {bulk.GOAL})")
 
 
 def _cards() -> None:
@@ -62,18 +66,32 @@ def _cards() -> None:
             print(f"{action:12} {what:40} {measured:5.1f} times json.loads + json.dumps{aim}")
 
 
-def _transfers() -> None:
+def _on_dynamodb_local() -> None:
     try:
-        with transfers.engine() as (ours, bare):
-            with _silent():
-                addresses = [ours.address() for _ in range(transfers.MANY_ACCOUNTS)]
-            for accounts, clients in itertools.product((1, transfers.MANY_ACCOUNTS), transfers.CLIENTS):
-                with _silent():
-                    measured = transfers.speed(ours, bare, addresses[:accounts], clients)
-                what = f"transfers by {clients:2} clients from {accounts:2} accounts"
-                print(f"{what}   {measured}   (goal: {transfers.GOAL})")
+        with against_bare.engine() as (hub, credentials):
+            paying, spending = Transfers(hub, credentials), Authorizations(hub, credentials)
+            _by_clients("transfers", "accounts", paying, paying.address, bare(BareTransfer, hub))
+            _by_clients("authorizations", "cards", spending, spending.card, bare(BareAuthorization, hub))
+            _reports(hub, credentials)
     except EngineFailed as error:
-        print(f"transfers are not measured: {error}")
+        print(f"transfers, authorizations and reports are not measured: {error}")
+
+
+def _by_clients(what: str, of: str, ours: Make, place: Callable[[], int], script: Make) -> None:
+    with _silent():
+        places = [place() for _ in range(against_bare.MANY)]
+    for count, clients in itertools.product((1, against_bare.MANY), against_bare.CLIENTS):
+        with _silent():
+            measured = against_bare.speed(ours, script, places[:count], clients)
+        print(f"{what} by {clients:2} clients from {count:2} {of}   {measured}   (goal: {against_bare.GOAL})")
+
+
+def _reports(hub: Hub, credentials: Mapping[str, str]) -> None:
+    with _silent():
+        pages = reports.compared(reports.Reports(hub, credentials))
+    for name, each in pages.items():
+        for rows, page in zip(reports.SIZES, each, strict=True):
+            print(f"{name:29} a page of {reports.PAGE} from {rows:6} rows   {page}")
 
 
 def _latency() -> None:
@@ -104,5 +122,5 @@ if __name__ == "__main__":
     _against_the_bare_script()
     _bulk()
     _cards()
-    _transfers()
+    _on_dynamodb_local()
     _latency()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from typing import Any
 
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
+from tests.bench.measures import processor_time, times_as_much
 
 ITEMS = 1000
+GOAL = 8
 _CALLBACK = "http://127.0.0.1:8000/payments/callback"
 _NAMES = ("Ada Lovelace", "Grace Hopper", "Émilie du Châtelet", "Søren Kierkegaard", "Nguyễn Thị Minh")
 _BBANS = ("DE", "10099900{:010d}"), ("GB", "DEMO040004{:08d}"), ("NL", "ABNA{:010d}"), ("AT", "19043{:011d}")
@@ -59,8 +59,8 @@ def iban(country: str, bban: str) -> str:
     return f"{country}{98 - int(digits) % 97:02d}{bban}"
 
 
-def ratio(version: Version, rounds: int = 20) -> float:
-    """Reading and validating the order against ``json.loads`` of the same bytes, each at its best of ``rounds``."""
+def ratio(version: Version) -> float:
+    """Reading and validating the order against ``json.loads`` of the same bytes."""
     import app  # noqa: F401 - the function's own settings of the garbage collector
 
     body = order(version)
@@ -73,12 +73,4 @@ def ratio(version: Version, rounds: int = 20) -> float:
     def read() -> None:
         json.loads(body)
 
-    pairs = [(_time(validate), _time(read, 3)) for _ in range(rounds)]
-    return min(ours for ours, _ in pairs) / min(bare for _, bare in pairs)
-
-
-def _time(call: Callable[[], None], times: int = 1) -> float:
-    started = time.process_time()
-    for _ in range(times):
-        call()
-    return (time.process_time() - started) / times
+    return times_as_much(lambda: (processor_time(read, 3), processor_time(validate, 1)), GOAL, rounds=20)

@@ -7,8 +7,7 @@ hashes, verification values) belongs to neither; what is measured without it has
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -26,6 +25,7 @@ from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import Item, Operation, Page, Put, Store, Update
 from infra.programme import file, loading
+from tests.bench.measures import processor_time, times_as_much
 from tests.cards.scenes import DELIVERY, EUR, EVERYDAY, GBP, GERMANY, HOLDER_BLOCK, USD
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.world import START
@@ -133,8 +133,8 @@ SHARES = {
 }
 
 
-def ratio(action: str, share: Share = SHARES[COUNTED], rounds: int = 80) -> float:
-    """A request against ``json.loads`` of its body and ``json.dumps`` of its answer, each at its best of ``rounds``."""
+def ratio(action: str, share: Share = SHARES[COUNTED]) -> float:
+    """A request against ``json.loads`` of its body and ``json.dumps`` of its answer."""
     import app  # noqa: F401 - the function's own settings of the garbage collector
 
     hub, body = _asked(action, share)
@@ -144,18 +144,13 @@ def ratio(action: str, share: Share = SHARES[COUNTED], rounds: int = 80) -> floa
         json.loads(body)
         json.dumps(answer)
 
+    def measure() -> tuple[float, float]:
+        return processor_time(bare, 80), processor_time(lambda: hub.card_api.answer(body), 20)
+
     if not share.decides:
         _decided_before(hub.card_api, action, body)
     with nullcontext() if share.audits else patch.object(log, "audit", _silence):
-        pairs = [(_time(lambda: hub.card_api.answer(body), 20), _time(bare, 80)) for _ in range(rounds)]
-    return min(ours for ours, _ in pairs) / min(bare for _, bare in pairs)
-
-
-def _time(call: Callable[[], object], times: int) -> float:
-    started = time.process_time()
-    for _ in range(times):
-        call()
-    return (time.process_time() - started) / times
+        return times_as_much(measure, GOALS[action], rounds=40)
 
 
 def _asked(action: str, share: Share) -> tuple[Hub, bytes]:

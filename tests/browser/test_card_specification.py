@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page
 
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from tests.browser import checks
 from tests.browser.test_specifications import KEPT, executed, opened, screen
 from tests.browser.visitor import Visitor
+
+pytestmark = pytest.mark.pages
 
 LABELS = {"access_key": "Access key", "access_api_id": "API id", "access_api_key": "API key"}
 
@@ -56,7 +59,6 @@ def test_actions_are_tried_without_typing_with_the_credential_in_every_body(visi
         assert body["status"] == ("success" if action in ACTIONS else "error")  # there is no such card yet
 
 
-@pytest.mark.pages
 def test_what_answers_name_is_filled_into_other_examples_and_each_request_is_one_of_its_own(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "cards")
@@ -75,7 +77,6 @@ def test_what_answers_name_is_filled_into_other_examples_and_each_request_is_one
     assert (shown["status"], shown["data"]["id"]) == ("success", again["id"])
 
 
-@pytest.mark.pages
 def test_money_comes_in_and_goes_out_without_typing_an_id(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "cards")
@@ -90,7 +91,6 @@ def test_money_comes_in_and_goes_out_without_typing_an_id(visitor: Visitor) -> N
     assert executed(page, "transferToExternalPayment")[1]["status"] == "success"
 
 
-@pytest.mark.pages
 def test_an_actions_examples_are_there_to_choose_from(visitor: Visitor) -> None:
     screen(visitor, "cards")
     lock(visitor)
@@ -103,7 +103,6 @@ def test_an_actions_examples_are_there_to_choose_from(visitor: Visitor) -> None:
     assert "delivery_city" not in asked(card)
 
 
-@pytest.mark.pages
 def test_without_a_credential_nothing_is_sent_and_it_is_said(visitor: Visitor) -> None:
     sent: list[str] = []
     visitor.page.on("request", lambda request: sent.append(request.url))
@@ -115,7 +114,6 @@ def test_without_a_credential_nothing_is_sent_and_it_is_said(visitor: Visitor) -
     assert not [url for url in sent if url.endswith("/api")]
 
 
-@pytest.mark.pages
 def test_a_credential_that_will_be_refused_is_told_at_once(visitor: Visitor) -> None:
     screen(visitor, "cards")
     enter(visitor, {**credential(visitor), "access_api_key": "0" * 64})
@@ -123,7 +121,6 @@ def test_a_credential_that_will_be_refused_is_told_at_once(visitor: Visitor) -> 
     visitor.page.get_by_text("will be refused. The service says: “the credentials are wrong”").wait_for()
 
 
-@pytest.mark.pages
 def test_a_credential_holds_across_reloads_apart_from_that_of_tpps_until_logout(visitor: Visitor) -> None:
     page, parts = visitor.page, credential(visitor)
     screen(visitor, "cards")
@@ -140,7 +137,6 @@ def test_a_credential_holds_across_reloads_apart_from_that_of_tpps_until_logout(
     assert page.evaluate(KEPT) == 0
 
 
-@pytest.mark.pages
 def test_a_tried_action_is_accessible_and_fits_a_small_screen(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "cards")

@@ -1,4 +1,4 @@
-"""A TPP developer who opens the web interface, reads nothing first, and gets everything done."""
+"""What a TPP developer does at the web interface, once registered."""
 
 from __future__ import annotations
 
@@ -13,35 +13,9 @@ from chalicelib.bootstrap import Hub
 from tests.browser import user
 from tests.browser.conftest import Visitors
 from tests.browser.visitor import Visitor
-from tests.e2e.parties import Tpp
 from tests.foundation.servers import Connection, serving
 
-
-@pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
-def test_from_registering_to_tokens_that_work(visitors: Visitors, version: int, javascript: bool) -> None:
-    visitor = visitors(javascript=javascript, width=390 if version == 2 else 1280)
-    user.register(visitor)
-    visitor.follow("Create a client")
-    visitor.fill("Title", "First try")
-    visitor.press("Create")
-    client_id = visitor.page.locator("#client-id").inner_text()
-    user.authorize(visitor, version)
-
-    heading = visitor.page.get_by_role("heading", level=1)
-    assert heading.inner_text() == "You have tokens"
-    assert "authorization_code" not in visitor.page.url
-    bearer = visitor.page.locator("#access-token").inner_text()
-    asker = Tpp(visitor.stack["base_url"], client_id, visitor.tpp.callback)
-    assert asker.call("GET", "/tpp/accounts", bearer=bearer).status_code == 200
-    visitor.page.reload()
-    assert heading.inner_text() == "You have tokens"
-    visitor.press("Refresh the tokens")
-    refreshed = visitor.page.locator("#access-token").inner_text()
-    assert refreshed != bearer
-    assert asker.call("GET", "/tpp/accounts", bearer=refreshed).status_code == 200
-    visitor.press("End the consent")
-    assert asker.call("GET", "/tpp/accounts", bearer=refreshed).status_code == 401
+pytestmark = pytest.mark.pages
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -12,6 +12,8 @@ from playwright.sync_api import Locator, Page
 from tests.browser import checks, psu, user
 from tests.browser.visitor import Visitor
 
+pytestmark = pytest.mark.pages
+
 KEPT = "() => sessionStorage.length"
 
 
@@ -156,7 +158,6 @@ def test_signing_out_forgets_what_was_locked(visitor: Visitor) -> None:
     assert visitor.page.evaluate(KEPT) == 0
 
 
-@pytest.mark.pages
 def test_a_tried_payment_is_accessible_fits_a_small_screen_and_leaves_a_new_idempotency_key(visitor: Visitor) -> None:
     page = visitor.page
     screen(visitor, "payments")

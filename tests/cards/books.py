@@ -50,6 +50,10 @@ class Books:
         """The rows whose part has this name."""
         return [row for row in self._rows if _name(row["part"]) == part]
 
+    def by_id(self, kind: str) -> Mapping[int, Item]:
+        """The records of a kind."""
+        return {row["id"]: row for row in self.of(kind) if row["part"] == kind}
+
     def shape(self) -> list[str]:
         """What stands there, without what differs between two runs; in an order of its own."""
         rows = [row for row in self._rows if row["part"] != "sequences"]
@@ -57,14 +61,14 @@ class Books:
 
     def records(self) -> frozenset[tuple[str, int]]:
         """Kind and id of every holder, account and card."""
-        return frozenset((kind, row["id"]) for kind in ("holder", "account", "card") for row in self.of(kind))
+        return frozenset((kind, number) for kind in ("holder", "account", "card") for number in self.by_id(kind))
 
     def check(self, before: Container[tuple[str, int]] = ()) -> None:
         """Whether all of it belongs together: every record whole, every reference kept from both ends.
 
         What the records of ``before`` use need not be marked so.
         """
-        holders, accounts, cards = (_by_id(self.of(kind)) for kind in ("holder", "account", "card"))
+        holders, accounts, cards = (self.by_id(kind) for kind in ("holder", "account", "card"))
         for account in accounts.values():
             assert account["id"] in holders[account["holder_id"]]["account_ids"], "every account is its holder's"
         for holder in holders.values():
@@ -76,6 +80,7 @@ class Books:
             assert card["holder_id"] in holders
             assert card["pin_tries"] <= card["pin_tries_limit"]
         self._check_numbers(cards)
+        self._check_lists(cards)
         self._check_orders(cards)
         self._check_rules()
         records = [*holders.values(), *accounts.values(), *cards.values()]
@@ -93,6 +98,11 @@ class Books:
         live = {owner: row["card_id"] for owner, row in entries.items() if "retired" not in row}
         assert live == {f"pan#{self._hub.card_data.lookup(self.number(card))}": card["id"] for card in cards.values()}
         assert {row["card_id"] for row in entries.values()} <= cards.keys()
+
+    def _check_lists(self, cards: Mapping[int, Item]) -> None:
+        """Every card is once in its programme manager's list, and nothing else is."""
+        listed = [(row["owner"].split("#")[1], row["card_id"]) for row in self.of("card") if row["part"] != "card"]
+        assert sorted(listed) == sorted((str(card["manager_id"]), number) for number, card in cards.items())
 
     def _check_orders(self, cards: Mapping[int, Item]) -> None:
         """Every physical card's body was ordered; every order is a card's."""
@@ -139,10 +149,6 @@ def _of(holders: Collection[int], rows: list[Item]) -> Iterator[Item]:
 
 def _name(part: str) -> str:
     return part.partition("#")[0]
-
-
-def _by_id(rows: list[Item]) -> dict[int, Item]:
-    return {row["id"]: row for row in rows}
 
 
 def _uses(record: Item) -> Iterator[tuple[str, int]]:

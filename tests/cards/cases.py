@@ -1,13 +1,14 @@
-"""Ways to call every action of the card API and of the simulator, and which calls of DynamoDB each of them makes."""
+"""Ways to call every action of the card API and of the simulator."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
+from chalicelib.cards.protocol.actions import ACTIONS
+from tests.cards.case import LOOK, PROVIDER, WRITE, Case, Members, of_card
 from tests.cards.ledgers import payment
+from tests.cards.network_cases import NETWORK_CASES
+from tests.cards.report_cases import REPORT_CASES
 from tests.cards.scenes import (
     EUR,
     EVERYDAY,
@@ -21,62 +22,10 @@ from tests.cards.scenes import (
     PIN,
     SPECIAL_GBP,
     UK,
-    Envelope,
     Scene,
 )
 
-LOOK, WRITE, CLAIM = "BatchGetItem", "TransactWriteItems", "PutItem"
-PROVIDER = "PutItem"
-"""What the sandbox's provider writes down of an order; any other provider is called in its place."""
-EVERY_ACTION = ACTIONS | SIMULATED
-BY_NUMBER = "simulateAuthorization with a number"
 ANNOUNCED = "simulateDirectDebit"
-
-Members = Callable[[Scene], dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One way to call an action, and what it takes: ``looks``, and whether anything is written.
-
-    ``asked`` are the calls that follow when that is written: those of the provider, and what comes of its answer.
-    """
-
-    name: str
-    members: Members
-    looks: tuple[str, ...] = (LOOK,)
-    writes: bool = True
-    asked: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def action(self) -> Action:
-        return EVERY_ACTION[self.name.partition(" ")[0]]
-
-    def do(self, scene: Scene, **members: Any) -> Envelope:
-        call = scene.sim if self.action.name in SIMULATED else scene.do
-        return call(self.action.name, **members)
-
-    @property
-    def calls(self) -> list[str]:
-        """What it takes without a reference."""
-        return [*self.looks, *([WRITE] if self.writes else []), *self.asked]
-
-    @property
-    def calls_with_reference(self) -> list[str]:
-        return [*self.looks, WRITE if self.writes else CLAIM, *self.asked]
-
-    @property
-    def calls_of_repeat(self) -> list[str]:
-        """The claim is read with the first look; what needs none finds it in the way, and then reads it."""
-        found = [LOOK] if self.looks else [*self.calls_with_reference, LOOK]
-        return [*found, *self.looks] if self.action.effect == "reveal" else found
-
-
-def of_card(state: str = "N", /, **members: Any) -> Members:
-    return lambda scene: {"card_id": scene.card_in(state).card_id, **members}
 
 
 def of_account(**members: Any) -> Members:
@@ -133,14 +82,6 @@ def of_purchase(rule: bool) -> Members:
         if rule:
             scene.data("createCardAcsMerchantWhitelistRule", card_id=card, rule_name="Groceries", mcc="5411")
         return {"card_id": card, "amount": 1999, "currency_ison": EUR, "mcc": "5411"}
-
-    return made
-
-
-def of_verification(by: str, **members: Any) -> Members:
-    def made(scene: Scene) -> dict[str, Any]:
-        card = scene.card_in("A", card_virtual=0, card_pin=PIN)
-        return {by: getattr(card, by), "transaction_type": 39, "amount": 0, "currency_ison": EUR, **members}
 
     return made
 
@@ -265,10 +206,6 @@ CARD_CASES = [
     # the simulator
     Case("simulateAuthentication", of_purchase(rule=False), looks=(LOOK, "Query")),
     Case("simulateAuthentication by rule", of_purchase(rule=True), looks=(LOOK, "Query"), writes=False),
-    Case("simulateAuthorization", of_verification("card_id"), looks=(LOOK, LOOK), writes=False),
-    Case("simulateAuthorization with the PIN", of_verification("card_id", pin=PIN), looks=(LOOK, LOOK)),
-    Case("simulateAuthorization with a wrong PIN", of_verification("card_id", pin="0000"), looks=(LOOK, LOOK)),
-    Case(BY_NUMBER, of_verification("pan", pin="0000"), looks=(LOOK, LOOK, LOOK)),
 ]
 TWO = (LOOK, LOOK)
 OPENED, TAKEN, SENT_BACK = (LOOK, WRITE), (PROVIDER, WRITE), (PROVIDER, LOOK, WRITE)
@@ -333,7 +270,7 @@ MONEY_CASES = [
     Case("simulateDirectDebit at its cut-off", of_debit(), looks=TWO),
     Case("simulateOutboundResult", of_result, looks=TWO),
 ]
-CASES = CARD_CASES + MONEY_CASES
+CASES = CARD_CASES + MONEY_CASES + NETWORK_CASES + REPORT_CASES
 
 
 def warmed(scene: Scene) -> Scene:
@@ -342,6 +279,7 @@ def warmed(scene: Scene) -> Scene:
     scene.card()
     address = scene.funded(500)
     scene.mandate(address)
+    scene.purchase(scene.card_in("A").card_id, 1)
     hub = scene.hub
     catalogue = hub.programmes.catalogue(MANAGER)
     hub.programmes._used |= {(MANAGER, (kind, each.id)) for kind, each in catalogue.entries()}

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 from unittest.mock import patch
 
+from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.store import Store
-from tests.cards.scenes import Scene
+from tests.cards.scenes import Envelope, Scene
 from tests.conftest import DYNAMODB_ENDPOINT
 
 T = TypeVar("T")
 
 MANY = 50
 PROCESSES = 5
+CLIENTS = 64 if DYNAMODB_ENDPOINT else 16
+"""So many move money at the same time."""
+UNDECIDED = (Status.CONFLICT, Status.IN_PROGRESS)
 
 
 def processes(scene: Scene) -> list[Scene]:
@@ -40,6 +47,21 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
 
     with _turns(), ThreadPoolExecutor(len(calls)) as pool:
         return list(pool.map(made, calls))
+
+
+def decided(call: Callable[[], Envelope]) -> Envelope:
+    """The answer, once others are not in the way any more."""
+    answers = (call() for _ in itertools.count())
+    return next(answer for answer in answers if answer.status_code not in UNDECIDED)
+
+
+def race(calls: Sequence[Callable[[], Envelope]]) -> list[Envelope]:
+    """What was decided upon calls that begin at the same time."""
+    return at_once([partial(decided, call) for call in calls])
+
+
+def codes(answers: Sequence[Envelope]) -> Counter[int | None]:
+    return Counter(answer.status_code for answer in answers)
 
 
 @contextlib.contextmanager

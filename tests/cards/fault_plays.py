@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.delivery.deliveries import CLAIMED_SECONDS
+from chalicelib.foundation.store import StoreError
 from tests.cards.books import Books
-from tests.cards.cases import Case, all_in_use, warmed
+from tests.cards.case import Case
+from tests.cards.cases import all_in_use, warmed
 from tests.cards.scenes import Envelope, Scene
 from tests.openbanking.call_sites import CARDS, Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, table_of
@@ -20,6 +24,8 @@ from tests.world import World
 MANNERS = WITHOUT, WITH_REFERENCE, REPEATED = ("without a reference", "with a reference", "repeated")
 MONEY = tuple(f"{CARDS}.{room}" for room in ("external", "money"))
 """Where money is moved."""
+NETWORK = tuple(f"{CARDS}.{room}" for room in ("network", "reports", "timelines", "due", "latest", "desk_flow"))
+"""Where cards are used, and where that is reported and shown."""
 _AS_OFTEN = 2
 """So often a read is hit at the same place by the same fault."""
 _PARTS_OF_A_PROCESS = ("card_api", "card_simulator", "card_room", "credentials", "programmes")
@@ -70,13 +76,13 @@ class Play:
         if manner == REPEATED:
             self._do()
         self._beginning = Snapshot(self._world, self.tables)
-        self._before = Books(self._world).shape()
+        self._before = self._shape()
         self._known = Books(self._world).records() if cold else frozenset()
         self._begin()
         self.untouched = Fault(self._world)
         with self.untouched:
             self._right = self._do()
-        self._after = Books(self._world).shape()
+        self._after = self._shape()
 
     def with_fault(self, fault: Fault) -> None:
         """Play it once, and hold what came of it against the play without a fault."""
@@ -87,13 +93,20 @@ class Play:
             self._repeated(answer)
         elif failed(answer):
             assert fault.lasting, "what fails once is repaired"
-            assert Books(self._world).shape() in (self._before, self._after), "all of it or nothing"
+            assert self._shape() in (self._before, self._after), "all of it or nothing"
             return
         else:
             self._is_right(answer)
-        books = Books(self._world)
-        assert books.shape() == self._after
-        books.check(self._known)
+        assert self._shape() == self._after
+        self._check()
+
+    def _shape(self) -> list[str]:
+        """What stands there, without what differs between two runs."""
+        return Books(self._world).shape()
+
+    def _check(self) -> None:
+        """Whether all of it belongs together."""
+        Books(self._world).check(self._known)
 
     def _begin(self) -> None:
         self._beginning.restore()
@@ -118,10 +131,40 @@ class Play:
         assert _form(answer.data) == _form(self._right.data)
 
 
+class EventPlay:
+    """An activation that is told and repeated, and its event, which a worker sends until it has arrived."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene, self._world = scene, scene.world
+        card = warmed(scene).card()
+        self._members = {"card_id": card.card_id, "request_reference_id": scene.reference()}
+        self._beginning = Snapshot(self._world, ("cards", "idempotency", "deliveries"))
+        self._known = {each.delivery_id for each in self._world.recorded("card_event")}
+        self.untouched = Fault(self._world)
+        self.with_fault(self.untouched)
+
+    def with_fault(self, fault: Fault) -> None:
+        """Play it once: there is one event, and it arrives."""
+        self._beginning.restore()
+        self._world.queued()
+        with fault, contextlib.suppress(StoreError):
+            self._scene.do("activateCard", **self._members)
+            for delivery_id in self._world.queued():
+                self._world.hub.worker.attempt(delivery_id)
+        assert self._scene.do("activateCard", **self._members).status == "success"
+        (event,) = (each for each in self._world.recorded("card_event") if each.delivery_id not in self._known)
+        for _ in range(2):
+            self._world.clock.advance(CLAIMED_SECONDS)
+            self._world.hub.worker.attempt(event.delivery_id)
+        assert self._world.delivery(event.delivery_id).state == "delivered"
+        assert {sent.headers["webhook-id"] for sent in self._world.receiver.received} == {event.delivery_id}
+
+
 def nothing_in_use(world: World) -> None:
     """No entry of the set-up was ever used, whatever stands there."""
-    for row in table_of(world, "programmes").all_items():
-        row.attrs.pop("used", None)
+    for partition in table_of(world, "programmes").items.values():
+        for place, row in partition.items():
+            partition[place] = {name: value for name, value in row.items() if name != "used"}
 
 
 def failed(answer: Envelope) -> bool:

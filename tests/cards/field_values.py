@@ -24,7 +24,8 @@ NO_NUMBER: Refused = [
 ]
 NO_LIST: Refused = [([], TYPE), ([1], TYPE)]
 
-TRANSACTION_TYPES = (0, 1, 2, 9, 10, 11, 12, 19, 20, 21, 22, 23, 26, 28, 30, 39, 60, 61, 62, 63, 70)
+TRANSACTION_TYPES = (0, 1, 2, 9, 10, 11, 12, 19, 20, 21, 22, 23, 26, 28, 30, 39)
+"""What a card is used for."""
 ENTRY_MODES = (0, 1, 2, 5, 7, 10, 80, 81, 90, 91)
 RESPONSE_CODES = ("00", "10", "14", "41", "43", "46", "51", "54", "55", "57", "59", "61", "62", "65", "75", "78", "91")
 RESPONSE_CODES += ("96", "1A", "N7")
@@ -32,6 +33,7 @@ ARUDD_REASONS = ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "A", "B")
 SEPA_REASONS = ("AC01", "AC04", "AC06", "AM04", "AM05", "MD06", "MD07", "MS02", "MS03")
 SCHEMES = ("FPS", "BACS", "CHAPS", "SCTINST", "SCT")
 RESULTS = ("settled", "rejected", "returned")
+STEPS = ("opened", "won", "lost")
 
 
 def refused(member: Member) -> Refused:
@@ -184,6 +186,21 @@ _PAGES = [
     (_page_of("07", 3), (7, 3)),
 ]
 
+
+def _no_item_count(member: Member, _: str) -> Refused:
+    return [*NO_NUMBER, *NO_LIST, (0, VALUE), (101, VALUE), ("101", VALUE), (10**10, VALUE), (10**11, LENGTH)]
+
+
+# -- objects
+
+_NO_OBJECT: Refused = [
+    *((value, TYPE) for value in (True, 7, "nights", [], [{"nights": 2}], Number("1.5"))),
+    *((value, LENGTH) for value in ({}, {"a": "x" * 1993}, {"a": "\u00e9" * 997}, {str(n): n for n in range(500)})),
+]
+_OBJECTS = [
+    (value, value) for value in ({"nights": 2}, {"a": "x" * 1992}, {"": None}, {"a": [{"b": Number("1.50")}, False]})
+]
+
 # -- lists
 
 
@@ -306,7 +323,7 @@ _REFUSED: Mapping[str, Any] = {
     "FLAG": lambda member, _: _none_of(member, "0,1"),
     "OF": _none_of,
     "REASON": _none_of_these(0, 999, "21"),
-    "TRANSACTION_TYPE": _none_of_these(3, "99"),
+    "TRANSACTION_TYPE": _none_of_these(3, 60, 70, "99"),
     "ENTRY_MODE": _none_of_these(3, "99"),
     "RESPONSE_CODE": lambda member, _: [*NO_TEXT, ("0", LENGTH), ("000", LENGTH), ("Z9", VALUE), ("0-", VALUE)],
     "DATE": lambda member, _: _NO_DATE,
@@ -322,8 +339,11 @@ _REFUSED: Mapping[str, Any] = {
     "DEBIT_REASON": _no_word,
     "SCHEME": _no_word,
     "RESULT": _no_word,
+    "STEP": _no_word,
     "IBAN": _no_iban,
     "PAGINATOR": lambda member, _: _NO_PAGE,
+    "ITEM_COUNT": _no_item_count,
+    "OBJECT": lambda member, _: _NO_OBJECT,
     "EXT-LIST": _no_list_of,
     "PAIRS": _PAIRS[0],
     "MCCS": _MCCS[0],
@@ -359,8 +379,11 @@ _TAKEN: Mapping[str, Any] = {
     "DEBIT_REASON": _words(*ARUDD_REASONS, *SEPA_REASONS),
     "SCHEME": _words(*SCHEMES),
     "RESULT": _words(*RESULTS),
+    "STEP": _words(*STEPS),
     "IBAN": _ibans,
     "PAGINATOR": lambda member, _: _PAGES,
+    "ITEM_COUNT": lambda member, _: [(1, 1), ("1", 1), (100, 100), ("00000000100", 100)],
+    "OBJECT": lambda member, _: _OBJECTS,
     "EXT-LIST": _lists_of,
     "PAIRS": _PAIRS[1],
     "MCCS": _MCCS[1],

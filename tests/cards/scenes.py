@@ -238,6 +238,12 @@ class Scene:
             self.data("changeCardStatus", card_id=card.card_id, status=status)
         return card
 
+    def spendable(self, amount: int, **members: Any) -> MadeCard:
+        """An active card whose first account, which is in euros unless ``members`` say otherwise, has so much."""
+        card = self.card_in("A", **members)
+        self.give(card.account_id, amount)
+        return card
+
     def account_in(self, status: str, **members: Any) -> int:
         """An account in a status."""
         account = self.account(**members)
@@ -254,6 +260,15 @@ class Scene:
         """What the network is answered; ``members`` name the card by ``card_id`` or ``pan``."""
         least = {"transaction_type": 39, "amount": 0, "currency_ison": EUR}
         return self.data("simulateAuthorization", **least | members)
+
+    def purchase(self, card_id: int, amount: int, **members: Any) -> Any:
+        """What the network is answered to a purchase; in euros unless ``members`` say otherwise."""
+        return self.authorization(card_id=card_id, transaction_type=0, amount=amount, **members)
+
+    def clearing(self, asked: Mapping[str, Any], amount: int, **members: Any) -> Any:
+        """What came of a collection in euros that belongs to an authorization, which was answered ``asked``."""
+        least = {"trans_link": asked["trans_link"], "amount": amount, "currency_ison": EUR}
+        return self.data("simulateClearing", **least | members)
 
     def block_pin(self, card_id: int, wrong: str = "0000") -> None:
         """Three wrong PINs at an active card with a PIN."""
@@ -317,6 +332,12 @@ class Scene:
         if not passed:
             return announced
         return self.data("simulateDirectDebit", epm_transaction_id=announced["epm_transaction_id"])
+
+    def give(self, account_id: int, amount: int) -> None:
+        """Pay so much into an account, in its own currency."""
+        [record] = self.data("getAccounts", account_id=account_id)
+        method = METHODS[record["currency_ison"]]
+        assert self.inbound(self.address(account_id, method), amount)["state"] == "S"
 
     def balances(self, account_id: int) -> tuple[int, int, int]:
         """An account's available, settled and reserved balance."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from tests.cards.members import Member, Table
 from tests.cards.money_specification import MONEY_TABLES
+from tests.cards.network_specification import NETWORK_TABLES
+from tests.cards.report_specification import REPORT_TABLES
 
 __all__ = ["TABLES", "Member", "Table"]
 
@@ -100,13 +102,6 @@ TRACK_NAMES = """
     track_data_last_name O ANS 1-26
 """
 LEVEL = "access_level O LEVEL"
-MERCHANT = """
-    mcc O DIGITS 4-4
-    merchant_name O ANS 1-100
-    merchant_id O ANS 1-15
-    merchant_country_ison O COUNTRY
-    terminal_id O ANS 1-16
-"""
 
 # -- answers
 
@@ -176,20 +171,6 @@ MADE_CARD = """
     cvc2 O DIGITS
     expiration O OBJ
     acs_password M AN
-"""
-AUTHORIZATION = """
-    authorize_id M N
-    trans_link M ANS
-    response_code M AN
-    auth_code C AN
-    approved_amount M N
-    holder_amount M N
-    holder_currency_ison M N
-    fee_amount M N
-    risk_actions M LIST
-    security_checks M LIST
-    available_balance M N
-    settled_balance M N
 """
 
 TABLES = {
@@ -319,30 +300,8 @@ TABLES = {
     "getHolderAccounts": Table(f"holder_id M ID 1-20 \n {LEVEL}", HOLDER_ACCOUNT),
     "createHolder": Table(f"holder_type O OF:0,1 \n ip_address O ANS 7-15 \n {_DETAILS} {LEVEL}"),
     "updateHolder": Table(f"holder_id M ID 1-20 \n {_DETAILS} {LEVEL}"),
-    "simulateAuthentication": Table(
-        f"{CARD} \n amount M N 1-15 \n currency_ison M CURRENCY \n acquirer_bin O DIGITS 4-11 \n {MERCHANT} {LEVEL}",
-        "outcome M AN \n auth_request_id C N \n validation_value C AN \n expires_at C N",
-    ),
-    "simulateAuthorization": Table(
-        f"""
-        card_id C ID 1-20
-        pan C DIGITS 16-19
-        transaction_type M TRANSACTION_TYPE
-        amount M N 1-15
-        currency_ison M CURRENCY
-        entry_mode_type O ENTRY_MODE
-        cashback_amount O N 1-15
-        pin O DIGITS 4-4
-        cvc2 O DIGITS 3-3
-        expiry_year O N 4-4
-        expiry_month O MONTH
-        eci_indicator O OF:0,1,2,5,6,7
-        partial_approval O FLAG
-        force_response_code O RESPONSE_CODE
-        {MERCHANT} {LEVEL}
-        """,
-        AUTHORIZATION,
-    ),
     **MONEY_TABLES,
+    **NETWORK_TABLES,
+    **REPORT_TABLES,
 }
 """By action."""

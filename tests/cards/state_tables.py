@@ -37,7 +37,7 @@ CARD = table(
 """By action, then by the card's state."""
 
 READS = ("getAccounts", "getCvc2", "getCardDetails", "getCardNumber", "getPin", "getCardStatus", "getCardAcsPassword")
-READS += ("getHolder", "getCardFees")
+READS += ("getHolder", "getCardFees", "getCardsActivity", "getFinancialAuthorizes", "getTransactions")
 """What may be asked of a card in every state."""
 
 MENTIONING = ("assignExternalPaymentAddress", "assignExternalPaymentAddressForSpecialAccount", "createCustomFee")
@@ -68,6 +68,7 @@ ACCOUNT = table(
     assignAccountToFeeRuleGroup    ok   ok   ok 4003
     createCard                     ok 4003   ok 4003
     getAccounts                    ok   ok   ok   ok
+    getTransactions                ok   ok   ok   ok
     """
 )
 """By action, then by the account's state."""

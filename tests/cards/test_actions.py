@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.protocol.actions import SIMULATED
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.foundation.jsontext import Number
 from tests.cards import whole_requests
 from tests.cards.members import Member
@@ -17,6 +17,7 @@ from tests.cards.specification import TABLES
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Cast, Members
 
 EVERY = pytest.mark.parametrize("action", BY_ACTION)
+FRACTIONS = ("PERCENT", "RATE")
 TEXTS = ("A", "AN", "ANS", "AS", "DATE", "DIGITS")
 NULL = {("getAccounts", "limit_group_id"), ("getHolderAccounts", "limit_group_id")}
 """What is null when there is none; whatever else has no value is left out."""
@@ -37,8 +38,10 @@ def rows(action: str, answer: Envelope) -> list[Mapping[str, Any]]:
     shape, paged, data = EVERY_ACTION[action].shape, EVERY_ACTION[action].paged, answer.data
     assert answer.status == "success", answer.raw
     beside = ({"id"} if shape == "id" else set()) | ({"paginator"} if paged else set())
+    beside |= {"has_more_records"} if EVERY_ACTION[action].continued else set()
     assert set(answer.members) == {"status", "duplicated", "data"} | beside
     assert not paged or answer.members["paginator"] == {"total_items_count": len(data)}
+    assert answer.members.get("has_more_records", "N") == "N"
     assert answer.duplicated == 0
     if shape in ("empty", "id"):
         assert data == []
@@ -78,7 +81,7 @@ def check_bank_accounts(row: Mapping[str, Any]) -> None:
 def _types(member: Member) -> tuple[type, ...]:
     if member.type in TEXTS:
         return (str,)
-    return {"LIST": (list,), "OBJ": (dict,), "PERCENT": (int, Number)}.get(member.type, (int,))
+    return {"LIST": (list,), "OBJ": (dict,)}.get(member.type, (int, Number) if member.type in FRACTIONS else (int,))
 
 
 @EVERY
@@ -134,6 +137,8 @@ def test_the_same_request_without_a_reference_is_carried_out_each_time(stage: Sc
         "inboundReturn": 4004,
         "directDebitReturn": 4004,
         "directCreditReturn": 4004,
+        "simulateExpiry": 4008,
+        "simulateDispute": 4008,
     }
 
     first, second = (call(stage, action, members) for _ in range(2))

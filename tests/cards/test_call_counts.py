@@ -11,35 +11,25 @@ import pytest
 
 from chalicelib.cards import programmes
 from chalicelib.cards.external.sandbox_provider import SandboxProvider
-from tests.cards.cases import (
-    ANNOUNCED,
-    BY_NUMBER,
-    CASES,
-    LOOK,
-    WRITE,
-    Case,
-    of_new_card,
-    of_transfer,
-    warmed,
-)
+from tests.cards.case import LOOK, QUERY, SHARDS, WRITE, Case
+from tests.cards.cases import ANNOUNCED, CASES, of_new_card, of_transfer, warmed
+from tests.cards.report_cases import REPORT_CASES
 from tests.cards.scenes import DELIVERY, EUR, GBP, HOLDER_BLOCK, USD, Scene
 from tests.openbanking.test_call_counts import counted
 from tests.world import World
 
 MOST = {"read": 2, "reveal": 2, "write": 3}
+REPORTS = tuple(str(case) for case in REPORT_CASES if not case.writes)
 LEADING_ON = (
+    *REPORTS,
     "getAccounts of a card",
     "getHolder of a card",
     "getHolderAccounts",
     "getAccountExternalPaymentAddresses",
 )
-"""With a reference these reads take 3: a record, those that it leads to, and the claim, which has the answer."""
-LONGER = (BY_NUMBER, ANNOUNCED)
-"""What takes more than 3.
-
-Programme managers do not call them: a number leads to its card, that to the card's accounts; a mandate leads to its
-address, that to its account.
-"""
+"""With a reference these reads take 3: a record, what it leads to, and the claim, which has the answer."""
+LONGER = (ANNOUNCED,)
+"""What takes more than 3; programme managers do not call it: a mandate leads to its address, that to its account."""
 
 
 @pytest.fixture
@@ -48,10 +38,11 @@ def scene(world: World) -> Scene:
 
 
 def test_reads_take_at_most_2_and_writes_at_most_3_but_for_what_is_stated() -> None:
-    """What asks a provider has done so much before it does."""
+    """What asks a provider has done so much before it does; what is asked at the same time counts once."""
 
     def over(case: Case, calls: list[str]) -> bool:
-        return len(calls) - len(case.asked) > MOST[case.action.effect]
+        together = len(SHARDS) - 1 if (*SHARDS,) == (*(each for each in calls if each == QUERY),) else 0
+        return len(calls) - together - len(case.asked) > MOST[case.action.effect]
 
     assert {str(case) for case in CASES if over(case, case.calls)} == {*LONGER}
     assert {str(case) for case in CASES if over(case, case.calls_with_reference)} == {*LONGER, *LEADING_ON}
@@ -101,22 +92,26 @@ def _place(operation: Any) -> str:
     return str(name).partition("#")[0]
 
 
-def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_6_operations(scene: Scene) -> None:
+LISTED = "Put card"
+"""The row of the list of all cards; its part begins as the card's own."""
+
+
+def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_operations(scene: Scene) -> None:
     members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK)
     with counted(scene.world) as calls, transactions(scene.world) as made:
         scene.data("createCard", **members)
 
     assert calls == [WRITE]
-    assert made == [["Put holder", *["Put account"] * 3, "Put card", "Put pan"]]
+    assert made == [["Put holder", *["Put account"] * 3, "Put card", LISTED, "Put pan"]]
 
 
-def test_with_a_reference_and_an_order_these_are_9(scene: Scene) -> None:
+def test_with_a_reference_and_an_order_these_are_10(scene: Scene) -> None:
     members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK, **DELIVERY)
     with counted(scene.world) as calls, transactions(scene.world) as made:
         scene.data("createCard", **members | {"card_virtual": 0, "request_reference_id": scene.reference()})
 
     assert calls == [WRITE]
-    made_things = ["Put holder", *["Put account"] * 3, "Put card", "Put pan", "Put order"]
+    made_things = ["Put holder", *["Put account"] * 3, "Put card", LISTED, "Put pan", "Put order"]
     assert made == [["Put card-api", "Put card-api", *made_things]]
 
 

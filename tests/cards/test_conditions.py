@@ -59,6 +59,7 @@ def test_every_conditional_field_has_its_condition(action: str) -> None:
     named = set()
     for condition in EVERY_ACTION[action].request.conditions:
         named |= set(condition.fields) if not isinstance(condition, Excludes) else {condition.field, condition.other}
+        named |= {when.field for when in condition.when} if isinstance(condition, Needs) else set()
 
     assert conditional(action) - CHECKED_LATER.get(action, set()) <= named
 

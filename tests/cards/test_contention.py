@@ -70,7 +70,7 @@ def test_50_identical_cards_are_one_and_everybody_gets_its_answer(scenes: list[S
     assert [each["id"] for each in scene.data("getHolderAccounts", holder_id=made["holder_id"])] == [made["account_id"]]
     books = Books(scene.world, {made["holder_id"]})
     books.check()
-    assert [card["id"] for card in books.of("card")] == [made["card_id"]]
+    assert [*books.by_id("card")] == [made["card_id"]]
 
 
 def test_of_two_bodies_with_one_reference_one_is_carried_out(scenes: list[Scene]) -> None:

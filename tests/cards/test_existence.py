@@ -15,6 +15,7 @@ from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Cast, Members
 
 RECORDS = {"account_id": 3001, "card_id": 3002, "cards": 3002, "holder_id": 3003, "account_owner_id": 3003}
 RECORDS |= {"auth_request_id": 3014, "record_id": 3002, "epm_address_id": 3010, "transaction_id": 3012}
+RECORDS |= {"trans_link": 3012, "last_id": 3012}
 RECORDS |= dict.fromkeys(("epm_transaction_id", "returned_epm_transaction_id", "epm_mandate_id"), 3011)
 ENTRIES = {
     "program_id": 3004,
@@ -48,7 +49,7 @@ NAMED = [
     (action, name)
     for action in BY_ACTION
     for name, member in TABLES[action].request.items()
-    if member.type.endswith("ID") and name not in COMPARED
+    if (member.type.endswith("ID") or name == "trans_link") and name not in COMPARED
 ]
 OF_RECORDS = [(action, name) for action, name in NAMED if name in RECORDS]
 OF_ENTRIES = [(action, name) for action, name in NAMED if name in ENTRIES]
@@ -77,13 +78,14 @@ def test_every_member_that_names_something_is_looked_for() -> None:
 def test_what_does_not_exist_is_told_by_its_kind(stage: Scene, standing: Cast, action: str, name: str) -> None:
     request = request_with(standing, action, name)
 
-    longest = TABLES[action].request[name].longest
-    unknown = [number for number in UNKNOWN if len(str(number)) <= longest]
+    member = TABLES[action].request[name]
+    zeros = member.shortest if member.type == "DIGITS" else 0
+    unknown = [str(number).zfill(zeros) for number in UNKNOWN if len(str(number)) <= member.longest]
 
     found = {number: call(stage, action, request | {name: number}) for number in unknown}
 
     assert {answer.status_code for answer in found.values()} == {(RECORDS | ENTRIES)[name]}
-    assert not any(str(number) in answer.message for number, answer in found.items() if number)
+    assert not any(number in answer.message for number, answer in found.items() if int(number))
 
 
 @pytest.mark.parametrize(("action", "name"), OF_ENTRIES, ids=ids(OF_ENTRIES))
@@ -110,7 +112,7 @@ def test_a_limit_group_of_another_type_does_not_exist(stage: Scene, action: str,
 
 
 @pytest.fixture(scope="module")
-def foreign(stage: Scene) -> Mapping[str, int]:
+def foreign(stage: Scene) -> Mapping[str, Any]:
     """Records of the other programme manager, by the members that would name them."""
     other = stage.of_caller("other")
     holder = other.holder(**PERSON | {"holder_limit_group_id": 1221})
@@ -123,12 +125,13 @@ def foreign(stage: Scene) -> Mapping[str, int]:
     of_address = {"epm_address_id": address["id"], "epm_mandate_id": other.mandate(address)}
     payments = dict.fromkeys(("epm_transaction_id", "returned_epm_transaction_id"), came["epm_transaction_id"])
     named = {"holder_id": holder, "account_owner_id": holder, "auth_request_id": asked, **of_card}
-    return named | of_address | payments | {"transaction_id": came["transaction_id"]}
+    named |= {"trans_link": other.purchase(card.card_id, 100)["trans_link"]}
+    return named | of_address | payments | dict.fromkeys(("transaction_id", "last_id"), came["transaction_id"])
 
 
 @pytest.mark.parametrize(("action", "name"), OF_RECORDS, ids=ids(OF_RECORDS))
 def test_another_programme_managers_records_do_not_exist(
-    stage: Scene, standing: Cast, foreign: Mapping[str, int], action: str, name: str
+    stage: Scene, standing: Cast, foreign: Mapping[str, Any], action: str, name: str
 ) -> None:
     answer = call(stage, action, request_with(standing, action, name) | {name: foreign[name]})
 
@@ -148,6 +151,7 @@ HIDDEN = {
     "epm_mandate_id": {"account_level": 500},
     "epm_transaction_id": {"account_level": 500},
     "returned_epm_transaction_id": {"account_level": 500},
+    "trans_link": {"card_level": 500},
 }
 """What hides a record: what came by an account is hidden with it."""
 WITH_LEVEL = [(action, name) for action, name in OF_RECORDS if name in HIDDEN]
@@ -254,7 +258,7 @@ def test_a_transaction_has_the_level_of_its_account(stage: Scene, below: Scene, 
 
 
 @pytest.mark.parametrize("action", ["getLimits", "getLimitsStatus"])
-def test_whose_limits_they_are_says_the_type(stage: Scene, foreign: Mapping[str, int], action: str) -> None:
+def test_whose_limits_they_are_says_the_type(stage: Scene, foreign: Mapping[str, Any], action: str) -> None:
     page = {"paginator": {"item_count": 1, "offset": 0}}
     theirs = {1: (3002, "card_id"), 2: (3001, "account_id"), 3: (3003, "holder_id")}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -14,36 +13,19 @@ import pytest
 from chalicelib.cards.external.provider import Order, Receipt
 from chalicelib.cards.protocol.status_codes import Status
 from infra.admin.proving import prove
-from tests.cards.contest import at_once, processes
+from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
 from tests.cards.money_books import MoneyBooks
 from tests.cards.scenes import BRITAIN, EUR, GBP, Envelope, Scene
 from tests.conftest import DYNAMODB_ENDPOINT
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 
-CLIENTS = 64 if DYNAMODB_ENDPOINT else 16
-UNDECIDED = (Status.CONFLICT, Status.IN_PROGRESS)
 _WAIT_FOR_THE_SCHEDULE = 61
 
 
 @pytest.fixture
 def scenes(scene: Scene) -> list[Scene]:
     return processes(scene)
-
-
-def decided(call: Callable[[], Envelope]) -> Envelope:
-    """The answer, once others are not in the way any more."""
-    answers = (call() for _ in itertools.count())
-    return next(answer for answer in answers if answer.status_code not in UNDECIDED)
-
-
-def race(calls: Sequence[Callable[[], Envelope]]) -> list[Envelope]:
-    """What was decided upon calls that begin at the same time."""
-    return at_once([partial(decided, call) for call in calls])
-
-
-def codes(answers: Sequence[Envelope]) -> Counter[int | None]:
-    return Counter(answer.status_code for answer in answers)
 
 
 def paying(

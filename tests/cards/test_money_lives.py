@@ -48,6 +48,8 @@ from tests.world import World
 OK = None
 AMOUNTS = st.sampled_from([1, 99, 333, 12_345, 100_001, 250_000, 290_000, 300_001])
 NAMES = st.sampled_from(["Alice", "Alice", "Alice", "REFUSE", "SILENT", "LOST"])
+KEPT = 30 * DAY
+"""So long an answer can be asked for again."""
 PLACES = st.integers(0, len(ACCOUNTS) - 1)
 _numbers = itertools.count()
 
@@ -61,7 +63,7 @@ class MoneyLife(RuleBasedStateMachine):
         self.scene = scene.apart()
         self.accounts: list[Account] = []
         self.payments: list[Payment] = []
-        self.sent: list[tuple[str, dict[str, Any], str]] = []
+        self.sent: list[tuple[str, dict[str, Any], str, int]] = []
         self.limits = Limits()
 
     @initialize()
@@ -101,7 +103,7 @@ class MoneyLife(RuleBasedStateMachine):
         assert answer.status_code == expected, f"{action} {members}: {answer.raw}"
         assert answer.duplicated == 0
         if expected is OK or 3000 <= expected < 8000:
-            self.sent.append((action, members, answer.raw))
+            self.sent.append((action, members, answer.raw, self.now))
         return answer
 
     # -- what happens
@@ -305,6 +307,7 @@ class MoneyLife(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([1, ASKING, ASKING, DAY, 8 * DAY]))
     def time_passes_and_the_schedule_runs(self, seconds: int) -> None:
         self.scene.clock.advance(seconds)
+        self.sent = [each for each in self.sent if self.now - each[3] < KEPT]
         moved = self.scene.hub.card_room.overdue.finish()
         due = [payment for payment in self.payments if payment.awaits is not None and payment.awaits <= self.now]
         debits = [payment for payment in self.of(DEBIT) if payment.state == "P" and payment.cut_off <= self.now]
@@ -321,7 +324,7 @@ class MoneyLife(RuleBasedStateMachine):
     @precondition(lambda self: self.sent)
     @rule(data=st.data())
     def ask_for_an_answer_again(self, data: Any) -> None:
-        action, members, raw = data.draw(st.sampled_from(self.sent))
+        action, members, raw, _ = data.draw(st.sampled_from(self.sent))
         call = self.scene.sim if action.startswith("simulate") else self.scene.do
         assert call(action, **members).raw == raw.replace('"duplicated":0', '"duplicated":1', 1)
 

@@ -18,7 +18,8 @@ from chalicelib.cards.external.sandbox_provider import SandboxProvider
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.store import StoreError
 from tests.cards.books import Books
-from tests.cards.cases import MONEY_CASES, Case, warmed
+from tests.cards.case import Case
+from tests.cards.cases import MONEY_CASES, warmed
 from tests.cards.fault_plays import (
     MANNERS,
     MONEY,

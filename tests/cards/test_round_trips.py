@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cards.cases import CASES, EVERY_ACTION, Case, warmed
+from tests.cards.case import EVERY_ACTION, Case
+from tests.cards.cases import CASES, warmed
 from tests.cards.scenes import EVERYDAY, Scene
 from tests.openbanking.test_call_counts import counted
 from tests.world import World

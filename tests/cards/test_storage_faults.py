@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cards.cases import CARD_CASES, Case
-from tests.cards.fault_plays import MANNERS, MONEY, Play, Targets
+from tests.cards.case import Case
+from tests.cards.cases import CARD_CASES
+from tests.cards.fault_plays import MANNERS, MONEY, NETWORK, WITHOUT, EventPlay, Play, Targets
 from tests.cards.scenes import Scene
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.test_structure import within
@@ -47,10 +48,21 @@ def test_nor_does_it_in_a_process_that_has_just_started(scene: Scene, case: Case
     TARGETS.play(f"cold {case} {manner}", Play(scene, case, manner, cold=True), scene.world)
 
 
+def test_nor_does_it_where_more_is_read_than_goes_together(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chalicelib.cards.call.MOST_TOGETHER", 1)
+    (case,) = (case for case in CARD_CASES if case.name == "createCard on an account")
+    TARGETS.play("read in pieces", Play(scene, case, WITHOUT), scene.world)
+
+
+def test_an_event_is_written_once_with_its_cause_and_arrives_whatever_storage_does(scene: Scene) -> None:
+    with scene.world.manager_wants_events():
+        TARGETS.play("event", EventPlay(scene), scene.world)
+
+
 def test_every_call_of_the_storage_by_the_card_api_was_hit_by_every_fault() -> None:
-    """Where money is moved, ``test_payment_faults`` hits them."""
-    if len(TARGETS.plays) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)):
+    """Where money is moved, ``test_payment_faults`` hits them, where cards are used, ``test_network_faults``."""
+    if len(TARGETS.plays) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 2:
         pytest.skip("not every scene was played in this run")
 
-    missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if not within(site.module, *MONEY))
+    missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if not within(site.module, *MONEY, *NETWORK))
     assert missed == [], "\n".join(missed)

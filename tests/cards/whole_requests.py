@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
+from chalicelib.cards.protocol.action import Action
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.status_codes import Refused
-from tests.cards import money_requests
+from tests.cards import money_requests, network_requests, report_requests
 from tests.cards.money_requests import WHY
 from tests.cards.scenes import BRITAIN, DELIVERY, EUR, EVERYDAY, EVERYDAY_ACCOUNT, GBP, GERMANY, PIN, USD, Scene
 
@@ -28,7 +30,8 @@ class Cast:
     """What a request names: a holder, an account of its, a card on that account, and what is known of the card.
 
     ``address_id`` is the account's in the UK; what follows came and went by it. ``own_iban`` leads to somebody else's
-    account here, and ``other_card_id`` has the fees of another group.
+    account here, and ``other_card_id`` has the fees of another group. ``trans_link`` is an authorization of the card.
+    ``authorize_id``, ``addendum_id`` and ``earlier_transaction_id`` are the rows that a page of a report follows.
     """
 
     holder_id: int = 1001
@@ -48,6 +51,10 @@ class Cast:
     transaction_id: int = 1010
     own_iban: str = "GB29NWBK60161331926819"
     other_card_id: int = 1011
+    trans_link: str = "900000001012"
+    authorize_id: int = 1013
+    addendum_id: int = 1014
+    earlier_transaction_id: int = 1015
 
 
 NOBODY = Cast()
@@ -135,13 +142,6 @@ _NEW_CARD = {
     **_NAMES,
     **_GROUPS,
 }
-_MERCHANT = {
-    "mcc": "0742",
-    "merchant_name": "Corner Shop",
-    "merchant_id": "SHOP0001",
-    "merchant_country_ison": BRITAIN,
-    "terminal_id": "T0000001",
-}
 _NEW_ACCOUNT = {
     "currency_ison": GBP,
     "account_status": "R",
@@ -184,25 +184,6 @@ def _activated(cast: Cast) -> list[Members]:
         "card_expiration_month": f"{cast.month:02}",
     }
     return _of_card(**known)(cast)
-
-
-def _authorized(cast: Cast) -> list[Members]:
-    purchase = {
-        "transaction_type": 39,
-        "amount": 0,
-        "currency_ison": EUR,
-        "entry_mode_type": 5,
-        "cashback_amount": 0,
-        "pin": PIN,
-        "cvc2": cast.cvc2,
-        "expiry_year": cast.year,
-        "expiry_month": cast.month,
-        "eci_indicator": 5,
-        "partial_approval": 1,
-        "force_response_code": "00",
-        **_MERCHANT,
-    }
-    return [*_of_card(**purchase)(cast), {"pan": cast.pan, "access_level": 900, **purchase}]
 
 
 def _confirmed(cast: Cast) -> list[Members]:
@@ -270,13 +251,13 @@ _WHOLE: Mapping[str, Callable[[Cast], list[Members]]] = {
             "access_level": 900,
         }
     ],
-    "simulateAuthentication": _of_card(amount=1999, currency_ison=EUR, acquirer_bin="400012", **_MERCHANT),
-    "simulateAuthorization": _authorized,
     **dict.fromkeys(
         ("getCvc2", "getCardDetails", "getCardNumber", "getPin", "getCardStatus", "unblockPin", "getCardAcsPassword"),
         _of_card(),
     ),
     **money_requests.WHOLE,
+    **network_requests.WHOLE,
+    **report_requests.WHOLE,
 }
 
 
@@ -336,4 +317,5 @@ def cast(
     if action == "authenticationConfirm":
         asked = scene.authentication(card.card_id)
         made = replace(made, auth_request_id=asked["auth_request_id"], validation_value=asked["validation_value"])
-    return money_requests.provided(scene, action, made)
+    made = network_requests.provided(scene, action, money_requests.provided(scene, action, made))
+    return report_requests.provided(scene, action, made)

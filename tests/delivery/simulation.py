@@ -75,7 +75,7 @@ class Simulation:
     def record(self, count: int) -> None:
         """Record ``count`` deliveries to every receiver, one to each in turn, and queue them."""
         for name in list(self._seconds) * count:
-            made = self._outbox.record("event", "", receiver=name, bic="", client_id="", consent_id=None)
+            made = self._outbox.record("event", "", receiver=name)
             self._store.transact(made.operations)
             self._outbox.queue(made.delivery_ids)
 

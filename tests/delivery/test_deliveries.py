@@ -13,10 +13,12 @@ from chalicelib.delivery.deliveries import (
     HISTORY,
     OF_BANK,
     OF_CLIENT,
+    OF_MANAGER,
     Delivery,
     claiming,
     ending,
     putting_off,
+    record_key,
     retrying,
     reviving,
 )
@@ -61,6 +63,17 @@ def test_a_new_delivery_is_due_at_once_and_found_by_time_bank_and_client(world: 
     assert recorded in found(world, OF_BANK, "ALPHGB21")
     assert recorded in found(world, OF_CLIENT, world.client.client_id)
     assert recorded not in found(world, FAILED)
+
+
+def test_a_delivery_is_found_by_those_that_it_concerns_only(world: World) -> None:
+    members = {"bic": None, "client_id": None, "consent_id": None}
+    recorded = record(world, "card_event", receiver="manager#1", manager_id=1, **members)
+    item = world.hub.store.get(*record_key(recorded))
+
+    assert recorded in found(world, OF_MANAGER, "1")
+    assert item is not None
+    assert item.keys() & {OF_BANK.partition, OF_CLIENT.partition, *members} == set()
+    assert world.delivery(recorded).lane == "manager#1#notices"
 
 
 @pytest.mark.parametrize("second", WRITES)

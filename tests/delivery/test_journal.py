@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.delivery import journal as module
 from chalicelib.delivery.deliveries import Delivery, State
-from chalicelib.delivery.journal import ClientPage, Journal, NotResendable, TooWide, UnknownDelivery
+from chalicelib.delivery.journal import ClientPage, Concerned, Journal, NotResendable, TooWide, UnknownDelivery
 from chalicelib.delivery.outcomes import Answer
 from chalicelib.delivery.schedule import DAY, Kind
 from chalicelib.foundation.sharded import SHARDS
@@ -59,7 +59,7 @@ def test_without_a_bank_or_a_client_it_shows_what_has_failed_and_what_comes_next
     assert ids(journal.list()) == [failed, due, later]
     assert ids(journal.list(state="due", limit=1)) == [due]
     assert ids(journal.list(state="failed")) == [failed]
-    with pytest.raises(TooWide, match="for a bank or for a client only"):
+    with pytest.raises(TooWide, match="for a bank, a client or a programme manager only"):
         journal.list(state="delivered")
 
 
@@ -71,13 +71,27 @@ def test_a_bank_or_a_client_has_all_its_deliveries_newest_first(world: World, jo
     world.clock.advance(1)
     third = record(world, bic=MINE, client_id="another")
 
-    assert ids(journal.list(bic=MINE)) == [third, first]
-    assert ids(journal.list(client_id=mine)) == [second, first]
-    assert ids(journal.list(client_id=mine, bic=MINE)) == [first]
-    assert ids(journal.list(client_id=mine, state="delivered")) == [first]
-    assert ids(journal.list(client_id=mine, state="failed")) == [second]
-    assert ids(journal.list(client_id=mine, state="due")) == []
-    assert ids(journal.list(client_id="another", bic=OTHER)) == []
+    assert ids(journal.list(Concerned(MINE))) == [third, first]
+    assert ids(journal.list(Concerned(client_id=mine))) == [second, first]
+    assert ids(journal.list(Concerned(MINE, mine))) == [first]
+    assert ids(journal.list(Concerned(client_id=mine), state="delivered")) == [first]
+    assert ids(journal.list(Concerned(client_id=mine), state="failed")) == [second]
+    assert ids(journal.list(Concerned(client_id=mine), state="due")) == []
+    assert ids(journal.list(Concerned(OTHER, "another"))) == []
+
+
+def test_a_programme_manager_has_its_own(world: World, journal: Journal) -> None:
+    of_manager = {"receiver": "manager#1", "bic": None, "client_id": None, "manager_id": 1}
+    ended(world, "failed")
+    first = ended(world, "failed", kind="card_event", **of_manager)
+    world.clock.advance(1)
+    second = record(world, "card_event", **of_manager)
+
+    assert ids(journal.list(Concerned(manager_id=1))) == [second, first]
+    assert ids(journal.list(Concerned(manager_id=1), state="failed")) == [first]
+    assert ids(journal.list(Concerned(manager_id=2))) == []
+    assert ids(journal.list(Concerned(MINE, manager_id=1))) == []
+    assert journal.resend_failed(0, Concerned(manager_id=1)) == 1
 
 
 def test_the_time_that_counts_is_that_of_the_failure(world: World, journal: Journal) -> None:
@@ -88,7 +102,7 @@ def test_the_time_that_counts_is_that_of_the_failure(world: World, journal: Jour
 
     assert ids(journal.list(state="failed", since=failed_at)) == [delivery_id]
     assert ids(journal.list(state="failed", since=failed_at + 1)) == []
-    assert ids(journal.list(client_id=world.client.client_id, since=failed_at)) == []
+    assert ids(journal.list(Concerned(client_id=world.client.client_id), since=failed_at)) == []
 
 
 @pytest.mark.dynamodb
@@ -103,11 +117,11 @@ def test_a_long_list_is_read_page_by_page_and_nothing_is_left_out_or_twice(
         world.clock.advance(0 if at_once else 1)
 
     mine = world.client.client_id
-    found = ids(journal.list(client_id=mine))
+    found = ids(journal.list(Concerned(client_id=mine)))
     assert sorted(found) == sorted(made)
     if not at_once:
         assert found == made[::-1]
-        assert ids(journal.list(client_id=mine, limit=4)) == made[:-5:-1]
+        assert ids(journal.list(Concerned(client_id=mine), limit=4)) == made[:-5:-1]
 
 
 # -- what a client's owner sees
@@ -210,7 +224,7 @@ def test_a_notification_is_sent_again_with_all_its_attempts(
     assert (again.state, again.attempts, again.due_at, again.give_up_at) == ("due", 0, now, now + 30 * DAY)
     assert len(again.history) == 1
     assert world.queued() == [delivery_id]
-    assert ids(journal.list(client_id=world.client.client_id, state="due")) == [delivery_id]
+    assert ids(journal.list(Concerned(client_id=world.client.client_id), state="due")) == [delivery_id]
 
 
 def test_what_waits_for_its_next_attempt_is_sent_now(world: World, journal: Journal) -> None:
@@ -265,8 +279,8 @@ def test_all_that_failed_since_a_time_is_sent_again(world: World, journal: Journ
     others = ended(world, "failed", client_id="another", bic=OTHER)
     ended(world, "delivered")
 
-    assert journal.resend_failed(since, bic=MINE, client_id="another") == 0
-    assert journal.resend_failed(since, client_id=world.client.client_id) == 2
+    assert journal.resend_failed(since, Concerned(MINE, "another")) == 0
+    assert journal.resend_failed(since, Concerned(client_id=world.client.client_id)) == 2
     assert sorted(world.queued()) == sorted(mine)
     assert journal.resend_failed(since) == 1
     assert world.queued() == [others]

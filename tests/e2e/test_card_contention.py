@@ -13,7 +13,7 @@ from tests.cards.cases import of_new_card
 from tests.cards.scenes import DELIVERY, EUR, HOLDER_BLOCK, PIN
 from tests.e2e.parties import at_once
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 
 MANY = 50
 

@@ -14,6 +14,7 @@ import pytest
 import requests
 
 from chalicelib import bootstrap
+from chalicelib.cards.protocol.values import RESPONSE_CODES
 from chalicelib.openbanking.authorizations import Authorization, authorization_key, identify
 from infra import template
 from infra.tour.__main__ import run
@@ -50,6 +51,13 @@ def test_the_tour_passes_both_banks_and_the_card_api(
         "frictionless",
     ):
         assert told in shown
+    for code in ("51", "54", "55", "57", "59", "61", "62", "78", "N7"):
+        assert re.search(rf"^  ✗ .* {code} {RESPONSE_CODES[code]} ", shown, re.MULTILINE)
+    assert re.search("with the tip +92.00 EUR booked, 80.00 EUR released ", shown)
+    assert "= 1,448.51 EUR booked, - 300.00 EUR held = 1,148.51 EUR available" in shown
+    for told in ("card.created", "card.activated", "external_payment", "card.authorization", "card.clearing"):
+        assert f"EVENT {told}  verified webhook-id " in shown
+    assert "Card events done. 7 events arrived, and each was verified." in shown
     for step in ("Is there enough", "A single payment", "A bulk payment", "A direct payment", "ends the consent"):
         assert shown.count(f"● {step}") + shown.count(f"● The TPP {step}") == 2
     assert shown.count('"payment_status": 4,') == 6  # bank one: each of three payments, and its history

@@ -17,7 +17,7 @@ from chalicelib.openbanking.payments import payment_key
 from tests.e2e.own_bank import Initiated, PayingBank
 from tests.e2e.parties import Tpp, at_once
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 
 SCOPES = {1: ["payment.init"], 2: ["payments.single"]}
 MANY = 50

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import requests
 
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from infra.local import stackfile

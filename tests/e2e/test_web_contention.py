@@ -14,7 +14,7 @@ from chalicelib.website.attempts import LIMITS
 from infra.tour.browser import Browser, approve
 from tests.e2e.parties import at_once
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 
 _TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 

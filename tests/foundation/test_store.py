@@ -644,6 +644,20 @@ def test_a_query_finds_what_is_between_two_numbers_with_both_ends(store: Store) 
     assert found(4, 9) == []
 
 
+def test_a_query_finds_what_is_between_two_texts_with_both_ends(store: Store) -> None:
+    owner = new_id()
+    for part in ("a#1", "a#2", "a#2~", "a#3", "b#1"):
+        store.put("ledger", {"owner": owner, "part": part})
+
+    def found(first: str, last: str, **options: Any) -> list[str]:
+        page = store.query("ledger", ("owner", owner), between=("part", first, last), **options)
+        return [item["part"] for item in page.items]
+
+    assert found("a#2", "a#3") == ["a#2", "a#2~", "a#3"]
+    assert found("a#", "a#~", limit=2) == ["a#1", "a#2"]
+    assert found("a#4", "a#~") == []
+
+
 def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:
     class Pages:
         """Two items a page."""

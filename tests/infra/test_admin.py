@@ -68,7 +68,7 @@ GROUPS = {
     "keys": ("init", "rotate-signing", "rotate-data", "rotate-card", "show"),
     "ledger": ("verify", "show"),
     "programme": ("load", "show", "rotate-key", "drop-key"),
-    "users": ("add",),
+    "users": ("add", "link", "unlink"),
 }
 COMMANDS = [(group, command) for group, commands in GROUPS.items() for command in commands]
 
@@ -607,6 +607,20 @@ def test_a_user_that_breaks_a_rule_is_refused(owner: str) -> None:
     )
     result = run("users", "add", owner, "--json")
     assert json.loads(result.stdout)["error"].startswith("with --json the password is taken from standard input")
+
+
+def test_a_user_is_linked_to_a_programme_manager_and_unlinked(world: World, owner: str) -> None:
+    assert done("users", "link", owner.upper(), "--manager", "1") == {"user": {"email": owner, "manager_id": 1}}
+    spoken = run("users", "link", owner, "--manager", "2")
+    assert spoken.stdout == f"{owner} sees the cards of Other Programme (2).\n"
+    assert world.hub.users.find(owner) == world.hub.users.link(owner, 2)
+    assert done("users", "unlink", owner) == {"user": {"email": owner, "manager_id": None}}
+
+    assert refused("users", "link", owner, "--manager", "77").startswith("there is no programme manager 77")
+    assert refused("users", "link", "nobody@example.com", "--manager", "1") == (
+        "no user has the email nobody@example.com: register one with `users add`"
+    )
+    assert refused("users", "unlink", "nobody").startswith("email must be an email address")
 
 
 def test_a_client_is_registered_for_a_user(world: World, owner: str) -> None:

@@ -39,6 +39,13 @@ def recorded(world: World, bic: str = ALPHA) -> str:
     return made.delivery_ids[0]
 
 
+def recorded_for_manager(world: World) -> str:
+    """A card event that is due now; its id."""
+    made = world.hub.outbox.record("card_event", "card.created", receiver="manager#1", manager_id=1, body=SECRET)
+    world.hub.store.transact(made.operations)
+    return made.delivery_ids[0]
+
+
 def failed(world: World, monkeypatch: pytest.MonkeyPatch, bic: str = ALPHA, said: str = "gone") -> str:
     """An event that its receiver has refused for good; its id."""
 
@@ -77,6 +84,24 @@ def test_deliveries_are_listed_by_bank_client_state_and_time(world: World, monke
     assert listed("--state", "failed", "--since", timestamp(world.clock.time() - 3600)) == [lost]
     assert run("deliveries", "list", "--state", "delivered", "--bank", BETA).stdout == "There are no such deliveries.\n"
     assert lost in run("deliveries", "list").stdout
+
+
+def test_a_programme_managers_deliveries_are_found_shown_and_sent_again(world: World) -> None:
+    recorded(world)
+    delivery_id = recorded_for_manager(world)
+    world.hub.worker.attempt(delivery_id)  # its set-up has no Events URL
+
+    (row,) = done("deliveries", "list", "--manager", "1")["deliveries"]
+    shown = done("deliveries", "show", delivery_id)["delivery"]
+
+    assert row == shown
+    assert (shown["kind"], shown["topic"], shown["state"]) == ("card_event", "card.created", "failed")
+    assert (shown["manager_id"], shown["receiver"], shown["bic"], shown["client_id"]) == (1, "manager#1", None, None)
+    assert SECRET not in str(shown)
+    assert done("deliveries", "list", "--manager", "2")["deliveries"] == []
+    assert done("deliveries", "resend-failed", "--since", "1h", "--manager", "2")["resent"] == 0
+    assert done("deliveries", "resend-failed", "--since", "1h", "--manager", "1")["resent"] == 1
+    assert done("deliveries", "resend", delivery_id)["delivery"]["state"] == "due"
 
 
 def test_a_delivery_is_shown_with_its_attempts_and_without_what_it_carries(
@@ -156,7 +181,11 @@ def test_everything_that_failed_since_a_time_is_sent_again(world: World, monkeyp
     [
         (("list", "--bank", "nonsense!"), "bic"),
         (("list", "--client", "nobody"), "no client has the id nobody: `clients list` shows them"),
-        (("list", "--state", "delivered"), "what was delivered is found for a bank or for a client only"),
+        (("list", "--manager", "77"), "no programme manager has the id 77: `programme show` lists them"),
+        (
+            ("list", "--state", "delivered"),
+            "what was delivered is found for a bank, a client or a programme manager only",
+        ),
         (("list", "--since", "yesterday"), "'yesterday' is no time: give a timestamp like"),
         (("resend-failed", "--since", "2999-01-01"), "2999-01-01 lies in the future"),
         (("show", "nothing"), "no delivery has the id nothing"),

@@ -14,7 +14,7 @@ import pytest
 
 from chalicelib.cards.external.payments import ExternalPayment
 from chalicelib.foundation.store import Item, Store
-from infra.admin import connection, proving
+from infra.admin import claimed, connection, ledger_reading, proving, strays
 from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, Scene
 from tests.infra.test_admin import done, refused, run
@@ -117,8 +117,11 @@ def test_an_empty_ledger_holds() -> None:
 def test_pages_waves_and_batches_change_nothing(money: Money, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = done("ledger", "verify")
 
-    for name in ("PAGE", "AT_ONCE", "_READ_TOGETHER"):
-        monkeypatch.setattr(proving, name, 1)
+    for module, name in (
+        *((proving, "AT_ONCE"), (ledger_reading, "PAGE"), (ledger_reading, "READ_TOGETHER")),
+        *((claimed, "READ_TOGETHER"), (strays, "READ_TOGETHER")),
+    ):
+        monkeypatch.setattr(module, name, 1)
 
     assert done("ledger", "verify") == whole
 
@@ -388,9 +391,9 @@ def test_rows_are_shown_to_people_with_the_accounts_own_books_first(money: Money
 
     head, _, columns, row = text.splitlines()
     assert head == "Special account 1.802: settled 5.00 EUR, held 0.00 EUR, reserved 0.00 EUR; rows 1"
-    assert columns.split() == ["row", "at", "cause", "payment", "entries", "settled", "held", "reserved"]
+    assert columns.split() == ["row", "at", "cause", "about", "entries", "settled", "held", "reserved"]
     assert re.match(
-        rf"1 +2026-03-02T09:00:00.000\+00:00 +{AT_HOME} +[0-9]+ +settled 5.00 EUR; account#1:settled -", row
+        rf"1 +2026-03-02T09:00:00.000\+00:00 +{AT_HOME} +payment [0-9]+ +settled 5.00 EUR; account#1:settled -", row
     )
 
 

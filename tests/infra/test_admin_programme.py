@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from infra.admin import connection
+from chalicelib.cards.event_secrets import secrets_key
+from chalicelib.foundation.clock import timestamp
+from infra.admin import connection, times
 from infra.programme import file, loading
 from infra.programme.loading import LoadedMeanwhile
 from tests.cards.setups import Content, credential, fee, loaded, manager, written
@@ -52,7 +54,9 @@ def test_a_load_says_what_it_did_and_shows_the_parts_of_new_credentials_once(wor
     assert world.hub.credentials.check(*(parts[part] for part in PARTS)) is not None
     again = done("programme", "load", str(path))
     assert again == {
-        "managers": [{"id": new["id"], "name": "Small Programme", "changes": [], "credentials": {}}],
+        "managers": [
+            {"id": new["id"], "name": "Small Programme", "changes": [], "credentials": {}, "events_secret": None}
+        ],
         "changed": False,
     }
     assert run("programme", "load", str(path)).stdout == (
@@ -226,6 +230,9 @@ def test_one_is_shown_with_what_is_in_use_and_without_any_digest(world: World, p
     assert re.search(r"^Card programmes\nid +name +in use\n101 +Everyday Card", text, re.MULTILINE)
     assert re.search(r"^rates +978/826 base 0\.8612, markup_percent 0\n +826/978", text, re.MULTILINE)
     assert re.search(r"^Fee groups\nid +name +entries +in use\n301 +Standard Fees +7 ", text, re.MULTILINE)
+    assert re.search(r"^Risk groups\nid +name +rules +in use\n401 +Standard Risk +3 ", text, re.MULTILINE)
+    assert re.search(r"^Usage groups\nid +name +in use\n601 +Everything ", text, re.MULTILINE)
+    assert re.search(r"^events url +", text, re.MULTILINE)
     fees = {each["id"]: each["entries"] for each in shown["manager"]["fee_groups"]}
     assert fees[301][0]["code"] == "ATM"
     assert fees[302] == []
@@ -238,6 +245,59 @@ def test_an_unknown_programme_manager_or_credential_is_refused() -> None:
     assert refused("programme", "show", "8999").startswith("there is no programme manager 8999")
     for command in ("rotate-key", "drop-key"):
         assert refused("programme", command, "1", "nobody") == "programme manager 1 has no credential nobody"
+
+
+EVENTS_URL = "https://manager.example.com/events"
+
+
+def signing(world: World, manager_id: int) -> list[str]:
+    """The secrets that a programme manager's events are signed with."""
+    return world.hub.card_event_secrets.opened(manager_id, world.hub.store.get(*secrets_key(manager_id)))
+
+
+def test_the_secret_of_events_is_made_and_shown_with_the_first_events_url_only(world: World, path: Path) -> None:
+    new = manager()
+    assert load(path, new)["managers"][0]["events_secret"] is None
+    path.write_text(written(new | {"events_url": EVENTS_URL}))
+
+    assert done("programme", "load", str(path), "--dry-run")["managers"][0]["events_secret"] is None
+    assert signing(world, new["id"]) == []
+    told = run("programme", "load", str(path)).stdout
+
+    (shown,) = re.findall(r"^The secret of its events: (whsec_\S+)\nIt is shown this once only", told, re.MULTILINE)
+    assert signing(world, new["id"]) == [shown]
+    assert f"  + events secret {new['id']} (Small Programme)\n" in told
+    load(path, new)
+    assert load(path, new | {"events_url": EVENTS_URL})["managers"][0]["events_secret"] is None
+    assert signing(world, new["id"]) == [shown]
+    assert shown.removeprefix("whsec_") not in str(rows(world)) + run("programme", "show", str(new["id"])).stdout
+
+
+def test_with_a_new_programme_manager_the_secret_stands_beside_the_parts_of_its_credentials(path: Path) -> None:
+    new = manager(events_url=EVENTS_URL)
+    path.write_text(written(new))
+
+    told = run("programme", "load", str(path)).stdout
+
+    assert told.index("access_api_key") < told.index("These parts are shown") < told.index("The secret of its events")
+
+
+def test_the_secret_of_events_is_rotated_with_an_overlap_or_at_once(world: World, path: Path) -> None:
+    new = manager(events_url=EVENTS_URL)
+    first = load(path, new)["managers"][0]["events_secret"]
+
+    told = done("programme", "rotate-events-secret", str(new["id"]))
+    assert signing(world, new["id"]) == [told["events_secret"], first]
+    assert told["old_until"] == timestamp(world.clock.time() + times.OVERLAP)
+
+    spoken = run("programme", "rotate-events-secret", str(new["id"]), "--overlap", "0").stdout
+    (alone,) = signing(world, new["id"])
+    assert f"manager {new['id']}: {alone}\n" in spoken
+    assert spoken.endswith("It signs from now on, alone.\n")
+
+
+def test_who_never_had_an_events_url_has_no_secret_to_rotate() -> None:
+    assert refused("programme", "rotate-events-secret", "2").startswith("programme manager 2 has no Events URL")
 
 
 def test_a_key_is_rotated_and_the_older_dropped(world: World, path: Path) -> None:

@@ -11,6 +11,7 @@ from botocore.client import BaseClient
 from chalicelib.cards.external.provider import ProviderSilent
 from chalicelib.cards.external.sandbox_provider import SandboxProvider
 from chalicelib.cards.programmes import entry_key
+from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
 from chalicelib.foundation.outbound import Reply
@@ -122,6 +123,12 @@ def test_the_worker_uses_what_it_may_and_may_what_it_uses(
 
     assert {each.state for each in world.recorded("relay") + world.recorded("revoke_token")} == {"delivered"}
     assert {each.state for each in world.recorded("payment")} == {"delivered", "failed"}
+    with world.manager_wants_events():
+        Scene(world).card()
+        (card_event,) = (each.delivery_id for each in world.recorded("card_event"))
+        taken_up |= working(lambda: world.hub.worker.attempt(card_event))
+
+    assert world.delivery(card_event).state == "delivered"
     by_lambda = {(f"sqs:{action}", "arn:aws:sqs:*:*:causeway-local-deliveries") for action in TAKING}
     assert all(taken_up == policy(stage, "-deliver") - by_lambda for stage in STAGES)
 
@@ -169,7 +176,7 @@ def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
     assert all(taken_up <= policy(stage, "") for stage in STAGES)
 
 
-CARD_TABLES = ("cards", "external-payments", "ledger", "programmes")
+CARD_TABLES = ("card-activity", "cards", "external-payments", "ledger", "programmes")
 
 
 def cards_at_work(world: World) -> None:
@@ -202,6 +209,41 @@ def money_at_work(world: World, scene: Scene) -> None:
     scene.data("changeExternalPaymentAddressStatus", epm_address_id=other["id"], status="S")
 
 
+def network_at_work(scene: Scene) -> int:
+    """What takes all rights that the network's messages do; answers the card."""
+    card = scene.spendable(90_000).card_id
+    asked = scene.purchase(card, 2_500)
+    for amount in (500, 900_000):
+        scene.data("simulateIncrement", trans_link=asked["trans_link"], amount=amount)
+    scene.data("simulateReversal", trans_link=asked["trans_link"], amount=1_000)
+    bought = scene.clearing(asked, 1_500)["transaction_id"]
+    scene.clearing(asked, 300)
+    scene.data("simulateRefund", trans_link=asked["trans_link"], amount=200, currency_ison=EUR)
+    scene.data("simulateClearing", card_id=card, amount=700, currency_ison=EUR)
+    scene.data("simulateRefund", card_id=card, amount=100, currency_ison=EUR)
+    for step in ("opened", "lost"):
+        scene.data("simulateDispute", transaction_id=bought, step=step)
+    scene.data("simulateExpiry", trans_link=scene.purchase(card, 400)["trans_link"])
+    scene.purchase(card, 900_000)
+    use = {"card_id": card, "amount": 900, "currency_ison": EUR, "transaction_type": 0}
+    scene.data("simulateAdvice", **use, response_code="00")
+    scene.data("simulateAddendum", transaction_id=bought, addendum_type="lodging", data={"nights": 2})
+    return card
+
+
+def reports_at_work(scene: Scene, card: int) -> None:
+    """What takes all rights that looking at the network's messages does, as a program and at the web interface."""
+    page = {"item_count": 1, "date_from": 0, "date_to": 1}
+    scene.data("getCardsActivity", **page)
+    for action in ("getCardsActivity", "getFinancialAuthorizes", "getTransactions"):
+        scene.data(action, **page, card_id=card)
+    scene.data("getFinancialDetailAddendums", item_count=1, date_imported_from=0, date_imported_to=1)
+    desk = scene.hub.card_room.desk
+    desk.see(MANAGER, "listCards", item_count=1)
+    desk.see(MANAGER, "listActivity", item_count=1)
+    desk.see(MANAGER, "showCard", card_id=card, item_count=1, balance_count=1)
+
+
 def opened(scene: Scene, action: str, **account: int) -> Any:
     """A new address in SEPA."""
     (address,) = scene.data(action, **account, epm_method_id=2, currency_ison=EUR)
@@ -229,8 +271,11 @@ def test_the_card_api_uses_what_it_may_of_its_tables_and_may_what_it_uses(
     def work() -> None:
         cards_at_work(world)
         money_at_work(world, Scene(world, world.another_process()))
+        scene = Scene(world, world.another_process())
+        reports_at_work(scene, network_at_work(scene))
 
-    taken_up = working(work)
+    with world.manager_wants_events():
+        taken_up = working(work)
 
     for table in CARD_TABLES:
         resource = f"arn:aws:dynamodb:*:*:table/causeway-local-{table}"
@@ -241,7 +286,7 @@ def test_the_card_api_uses_what_it_may_of_its_tables_and_may_what_it_uses(
     assert all(taken_up <= policy(stage, "") for stage in STAGES)
 
 
-def test_what_finishes_payments_uses_what_it_may_and_may_what_it_uses(
+def test_what_finishes_payments_and_releases_holds_uses_what_it_may_and_may_what_it_uses(
     world: World, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the sandbox's provider: one that keeps no books in our tables needs no more."""
@@ -259,9 +304,29 @@ def test_what_finishes_payments_uses_what_it_may_and_may_what_it_uses(
         "transferToExternalPayment", **paying(address, name="Silent"), request_reference_id=scene.reference()
     )
     lost = scene.do("transferToExternalPayment", **paying(address, name="Lost"))
-    world.clock.advance(25 * 3600)
+    scene.purchase(scene.spendable(2_500).card_id, 2_500)
+    world.clock.advance(HOLD_SECONDS)
 
-    finished = working(world.another_process().card_room.overdue.finish)
+    def finish() -> None:
+        room = world.another_process().card_room
+        assert (room.overdue.finish(), room.holds.expire()) == (5, 1)
+
+    with world.manager_wants_events():
+        finished = working(finish)
 
     assert [each.status_code for each in (waiting, accepted, lost)] == [8001] * 3
     assert all(finished == policy(stage, "-finish") for stage in STAGES)
+
+
+def test_what_the_pages_on_cards_take_is_granted(world: World, working: Callable[[Callable[[], object]], Used]) -> None:
+    card = Scene(world).spendable(10_00)
+    desk = world.another_process().card_room.desk
+
+    def work() -> None:
+        desk.see(MANAGER, "listCards", item_count=20)
+        desk.see(MANAGER, "listActivity", item_count=25)
+        desk.see(MANAGER, "showCard", card_id=card.card_id, item_count=10, balance_count=60)
+
+    taken_up = working(work)
+
+    assert all(taken_up <= policy(stage, "") for stage in STAGES)

@@ -17,7 +17,7 @@ STAGES = ("dev", "prod")
 POLICIES = sorted(FOLDER.glob("policy-*.json"))
 OF_DEMO_BANKS = {"settle"}
 """The functions that are registered together with the demonstration banks, and so never in production."""
-OF_OPERATOR = {"failed", "bank"}
+OF_OPERATOR = {"failed", "bank", "manager"}
 """The indexes of the deliveries that nobody but the operator's command line looks through."""
 TAKING = {"ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
 """What Lambda itself does with the consumer's rights."""

@@ -1,4 +1,4 @@
-"""What a load tells of fees, limits and rates: which entries differ, and since when the others are as they are."""
+"""What a load tells of entries of groups and of rates: which differ, and since when the others are as they are."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 from tests.cards.setups import Content, fee, limit, loaded, manager
 from tests.infra.test_programme_loading import changes, kept, use, with_entries
+from tests.infra.test_programme_rules import rule
 from tests.world import World
 
 
@@ -63,6 +64,38 @@ def test_a_group_says_which_of_its_entries_change(world: World, small: Content) 
     }
     assert changes(world, wanted) == []
     assert world.hub.programmes.set_up(small["id"]).used == {("fee_group", 1), ("limit_group", 1)}
+
+
+def test_a_rule_has_the_time_of_its_last_change_and_is_a_difference_of_its_own(world: World, small: Content) -> None:
+    def with_rules(*rules: Content) -> Content:
+        return small | {"risk_groups": [{"id": 1, "name": "Risk", "rules": [*rules]}]}
+
+    loaded(world.hub, with_rules(rule(1), rule(2), rule(3)))
+    use(world, small, ("risk_group", 1))
+    world.clock.advance(50)
+    wanted = with_rules(rule(2), rule(1, count=5, duration=7), rule(4))
+
+    (change,) = loaded(world.hub, wanted)[0].changes
+
+    assert change.differences == {
+        "rules.1": (rule(1), rule(1) | {"count": 5, "duration": 7}),
+        "rules.3": (rule(3), None),
+        "rules.4": (None, rule(4)),
+        "rules": (["1", "2"], ["2", "1"]),
+    }
+    found, now = world.hub.programmes.set_up(small["id"]).catalogue, world.clock.time()
+    assert [(each.id, each.updated_at - now) for each in found.risk_groups[1].rules] == [(2, -50), (1, 0), (4, 0)]
+    assert changes(world, wanted) == []
+
+
+def test_a_usage_group_tells_the_members_that_change(world: World, small: Content) -> None:
+    blocked = {"blocked_channels": ["cash"], "blocked_mccs": [{"mcc_low": 7995, "mcc_high": 7995}]}
+    wanted = small | {"usage_groups": [{"id": 1, "name": "Usage", **blocked}]}
+
+    (change,) = loaded(world.hub, wanted)[0].changes
+
+    assert change.differences == {name: ([], said) for name, said in blocked.items()}
+    assert changes(world, wanted) == []
 
 
 def test_another_order_of_entries_is_a_difference(world: World, small: Content) -> None:

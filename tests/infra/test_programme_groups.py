@@ -97,7 +97,16 @@ def test_the_demonstration_shows_limits_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", [models.FeeEntryPart, models.LimitEntryPart, models.ExchangeRatePart, models.RegionPart]
+    "part",
+    [
+        models.FeeEntryPart,
+        models.LimitEntryPart,
+        models.UsageGroupPart,
+        models.MccRangePart,
+        models.RiskRulePart,
+        models.ExchangeRatePart,
+        models.RegionPart,
+    ],
 )
 def test_every_member_of_the_file_is_documented(part: type[models.Part]) -> None:
     names = {member.alias or name for name, member in part.model_fields.items()}
@@ -186,12 +195,12 @@ def test_a_fee_may_not_say(members: Content, said: str) -> None:
     assert faults(**with_fees(fee("FIRST"), fee() | members)) == (f"fee_groups.0.entries.1.{said}",)
 
 
-def test_a_fee_group_has_so_many_codes_as_one_transaction_can_charge() -> None:
-    most = [fee(f"CODE{number}") for number in range(15)]
+def test_a_fee_group_has_so_many_codes_for_a_type_as_one_transaction_can_charge() -> None:
+    most = [fee(f"CODE{number}") for number in range(7)] + [fee("CODE7", transaction_type=1)]
 
-    assert made(**with_fees(*most, fee("CODE0", percent="1")))
-    assert faults(**with_fees(*most, fee("CODE15"))) == (
-        "fee_groups.0.entries must not have more than 15 different codes",
+    assert made(**with_fees(*most, fee("CODE0", percent="1"), fee("CODE8", transaction_type=0)))
+    assert faults(**with_fees(*most, fee("CODE8", transaction_type=1))) == (
+        "fee_groups.0.entries must not have more than 8 different codes for one type of transactions",
     )
 
 

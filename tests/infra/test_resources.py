@@ -47,7 +47,7 @@ def client(service: str) -> Any:
 
 def test_everything_that_the_service_needs_is_there(laid: None) -> None:
     tables = client("dynamodb").list_tables()["TableNames"]
-    assert len(tables) == 15
+    assert len(tables) == 16
     expiry = client("dynamodb").describe_time_to_live(TableName="causeway-local-consents")["TimeToLiveDescription"]
     assert expiry == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires_at"}
 
@@ -67,7 +67,7 @@ def test_tables_are_left_out_where_dynamodb_is_apart(emulators: list[str], monke
     for _ in range(2):
         resources.lay(emulated=True, dynamodb_apart=True)
 
-    assert len(client("dynamodb").list_tables()["TableNames"]) == 15
+    assert len(client("dynamodb").list_tables()["TableNames"]) == 16
     monkeypatch.delenv("AWS_ENDPOINT_URL_DYNAMODB")
     assert client("dynamodb").list_tables()["TableNames"] == []
 

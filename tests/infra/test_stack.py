@@ -124,6 +124,7 @@ def stacks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, tuple
 
 
 @pytest.mark.e2e
+@pytest.mark.faults
 @pytest.mark.parametrize("number", SIGNALS)
 def test_no_signal_leaves_children_behind(
     stacks: dict[int, tuple[subprocess.Popen[str], Path]], number: signal.Signals

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.external import overdue, waiting
-from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT
+from chalicelib.cards import jobs
+from chalicelib.cards.external import waiting
+from chalicelib.cards.network import authorizations
+from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER
 from chalicelib.foundation.outbound import TOTAL_SECONDS
 from chalicelib.foundation.sharded import ShardedIndex
 from chalicelib.openbanking import consent_expiry
@@ -105,6 +107,7 @@ def test_removing_a_type_removes_the_outputs_that_name_it(small: dict[str, Any])
 TABLES = [
     "authorizations",
     "banks",
+    "card-activity",
     "cards",
     "clients",
     "consents",
@@ -175,7 +178,7 @@ def test_a_claim_and_a_run_end_in_their_functions_time() -> None:
     assert TOTAL_SECONDS < functions["deliver"]["lambda_timeout"] <= CLAIMED_SECONDS / 2
     assert consent_expiry._RUN_SECONDS < functions["expire"]["lambda_timeout"] < 5 * 60
     assert functions["sweep"]["lambda_timeout"] < 60
-    assert overdue.RUN_SECONDS < functions["finish"]["lambda_timeout"] < 60
+    assert jobs.RUN_SECONDS < functions["finish"]["lambda_timeout"] < 60
 
 
 def test_a_payment_is_finished_by_somebody_else_when_no_function_that_asks_for_it_can_run_any_more() -> None:
@@ -187,7 +190,7 @@ def test_a_payment_is_finished_by_somebody_else_when_no_function_that_asks_for_i
 
 @pytest.mark.parametrize(
     "index",
-    [DUE, FAILED, OF_BANK, OF_CLIENT, NOTIFY, waiting.DUE],
+    [DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER, NOTIFY, waiting.DUE, authorizations.DUE],
     ids=lambda index: f"{index.table} {index.name}",
 )
 def test_an_index_by_time_is_made_as_it_is_read(index: ShardedIndex) -> None:

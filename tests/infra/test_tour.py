@@ -54,7 +54,7 @@ def test_a_repeat_is_accepted_and_taken_once(receiver: Receiver) -> None:
 def test_an_event_with_a_wrong_signature_is_refused_and_ends_the_tour(receiver: Receiver) -> None:
     assert send(receiver, "test", "m1", event_signing.new_secret()) == 400
 
-    with pytest.raises(TourFailed, match="not signed with the client's secret"):
+    with pytest.raises(TourFailed, match="not signed with the receiver's secret"):
         receiver.expect("test")
     assert receiver.count == 0
 

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
+from chalicelib.cards.protocol.action import Action
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.events import EVENTS
 from chalicelib.cards.protocol.message import ENVELOPE, Request
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.foundation import jsontext
+from chalicelib.foundation import event_signing, jsontext
 from infra.openapi.__main__ import PLACE
 from infra.openapi.cards import examples
 from infra.openapi.cards.meanings import MEANINGS, meaning
@@ -101,6 +104,7 @@ def test_an_actions_answer_is_found_by_its_name_and_has_the_members_of_its_model
     data = found["properties"]["data"]
     entry = data.get("items", data)
     beside = ({"id"} if action.shape == "id" else set()) | ({"paginator"} if action.paged else set())
+    beside |= {"has_more_records"} if action.continued else set()
 
     assert {"$ref": f"#/components/schemas/{name_of(action, 'Response')}"} in content(
         operation(action)["responses"]["200"]
@@ -111,6 +115,23 @@ def test_an_actions_answer_is_found_by_its_name_and_has_the_members_of_its_model
         assert model["properties"].keys() == action.answer.model_fields.keys()
 
 
+def test_every_event_is_described_with_the_members_of_its_model_and_an_example_that_has_its_form() -> None:
+    described = {name: methods["post"] for name, methods in document()["webhooks"].items()}
+    signed = event_signing.headers([event_signing.new_secret()], "event", 0, b"{}")
+
+    assert list(described) == list(EVENTS)
+    for name, row in EVENTS.items():
+        found = content(described[name]["requestBody"])
+        model = document()["components"]["schemas"][row.data.__name__]
+        event = found["examples"]["usual"]["value"]
+        names = [each["$ref"].rpartition("/")[2] for each in described[name]["parameters"]]
+        assert model["properties"].keys() == row.data.model_fields.keys()
+        assert problems(found["schema"], event) == []
+        assert event["type"] == name
+        row.data.read(event["data"])
+        assert [document()["components"]["parameters"][each]["name"] for each in names] == list(signed)
+
+
 def test_an_error_has_every_status_code_and_no_other() -> None:
     assert document()["components"]["schemas"]["ErrorResponse"]["properties"]["status_code"]["enum"] == list(Status)
 
@@ -118,8 +139,10 @@ def test_an_error_has_every_status_code_and_no_other() -> None:
 def test_nothing_is_explained_that_does_not_exist() -> None:
     models = {
         base
-        for action in EVERY.values()
-        for model in (action.request, action.answer)
+        for model in (
+            *(model for action in EVERY.values() for model in (action.request, action.answer)),
+            *(row.data for row in EVENTS.values()),
+        )
         if model
         for inner in nested(model).values()
         for base in inner.__mro__

@@ -12,6 +12,7 @@ from chalicelib.foundation import signatures
 from chalicelib.foundation.jsontext import Number
 from chalicelib.foundation.outbound import Reply
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS, STATUS_PATH, WEBHOOKS
+from tests.many import cases
 from tests.openbanking.broken_rules import longest, meaning, refused_values
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, spelled, value_of, with_value, without
 from tests.openbanking.specification import TABLES, Member
@@ -191,11 +192,10 @@ def test_a_bad_header_is_refused(stage: Stage, row: Row, headers: dict[str, str]
 # -- every member of every request
 
 
-def broken() -> Iterator[Any]:
-    for row in ROWS:
-        for member in row.table.request:
-            for label, value in refused_values(member, in_query=row.in_query).items():
-                yield pytest.param(row, member, value, id=f"{row}-{member.path}-{label}")
+def broken(row: Row) -> Iterator[tuple[Member, str, Any]]:
+    for member in row.table.request:
+        for label, value in refused_values(member, in_query=row.in_query).items():
+            yield member, label, value
 
 
 def assert_refused(stage: Stage, row: Row, answer: Any, member: str, code: str) -> None:
@@ -208,12 +208,14 @@ def assert_refused(stage: Stage, row: Row, answer: Any, member: str, code: str) 
     assert stage.received(row) == []
 
 
-@pytest.mark.parametrize(("row", "member", "value"), list(broken()))
-def test_a_member_that_breaks_its_rule_is_refused(stage: Stage, row: Row, member: Member, value: Any) -> None:
-    answer = stage.ask(row, with_value(row.request, member, value))
-
-    code = "INVALID_DATE_FORMAT" if meaning(member) == "day" else "INVALID_MODEL_TYPE"
-    assert_refused(stage, row, answer, member.shown, code)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.table.request], ids=str)
+def test_a_member_that_breaks_its_rule_is_refused(stage: Stage, row: Row) -> None:
+    with cases() as case:
+        for member, label, value in broken(row):
+            with case(f"{member.path}-{label}"):
+                answer = stage.ask(row, with_value(row.request, member, value))
+                code = "INVALID_DATE_FORMAT" if meaning(member) == "day" else "INVALID_MODEL_TYPE"
+                assert_refused(stage, row, answer, member.shown, code)
 
 
 def members(*meanings: str, mandatory: bool | None = None) -> Iterable[Any]:

@@ -19,7 +19,7 @@ def records(outbox: Outbox, count: int, due: int, now: int) -> Iterator[Item]:
 
     Of those, eight in ten are delivered, one has failed, and one waits for its next attempt.
     """
-    recorded = outbox.record("event", "consent.revoked", receiver="", bic="", client_id="", consent_id="a-consent")
+    recorded = outbox.record("event", "consent.revoked", receiver="", consent_id="a-consent")
     new = recorded.operations[0].item
     due_now, *others = (pack(item) for item in (new, _waiting(new, now), _failed(new, now), _delivered(new, now)))
     others += [others[-1]] * 7

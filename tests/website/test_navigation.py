@@ -16,6 +16,8 @@ from chalicelib.website.navigation import entries
         ("/authorize/callback", ["Authorize"]),
         ("/specifications/payments", ["API"]),
         ("/deliveries/some-id", ["Deliveries"]),
+        ("/cards/{card_id}", ["Cards"]),
+        ("/specifications/cards", ["API"]),
         ("/payments/callback", []),
         ("", []),
     ],

@@ -86,7 +86,7 @@ def test_every_operation_stands_on_exactly_one_screen(world: World) -> None:
 
 
 def test_the_cards_screen_lists_every_action_with_its_summary_in_groups(world: World) -> None:
-    groups = ["Accounts", "Cards", "Holders", "External payments", "Fees", "Limits", "Simulator"]
+    groups = ["Accounts", "Cards", "Holders", "External payments", "Fees", "Limits", "Reports", "Simulator"]
     text = shown(world, "cards").text
     found = re.findall(
         r'summary-path">(\w+)</span>\s*<span class="opblock-summary-description">(.+?)</span>', text, re.DOTALL

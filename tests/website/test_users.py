@@ -6,7 +6,7 @@ import argon2
 import pytest
 
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.website.users import InvalidUser, UserExists, normalise
+from chalicelib.website.users import InvalidUser, UnknownUser, UserExists, normalise
 from tests.world import World
 
 PASSWORD = "correct horse battery"
@@ -112,3 +112,22 @@ def test_the_terms_must_be_accepted(world: World, email: str) -> None:
 @pytest.mark.parametrize("name", ["ada@example.com", "ada.l+hub@mail.example.co.uk", "ädä@exämple.com"])
 def test_addresses_are_normalised(name: str) -> None:
     assert normalise(f" {name.upper()}\t") == name
+
+
+def test_a_user_is_linked_to_one_programme_manager_until_that_ends(world: World, email: str) -> None:
+    users = world.hub.users
+    made = users.register(email, PASSWORD, terms_accepted=True)
+    linked = [users.link(email.upper(), manager).manager_id for manager in (1, 2)]
+
+    assert (made.manager_id, linked) == (None, [1, 2])
+    assert users.authenticate(email, PASSWORD) == users.find(email)
+    assert users.find(email) == users.link(email, 2)
+    assert users.unlink(email) == users.unlink(email) == made
+    assert users.find(email) == made
+
+
+def test_nobody_is_linked_who_is_not_registered(world: World, email: str) -> None:
+    for change in (lambda: world.hub.users.link(email, 1), lambda: world.hub.users.unlink(email)):
+        with pytest.raises(UnknownUser, match=f"no user has the email {email}"):
+            change()
+    assert world.hub.users.find(email) is None

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from chalicelib.cards.external.addresses import ExternalAddress, number_keys, taking_numbers
-from chalicelib.cards.external.parties import Place
+from chalicelib.cards.external.finishing import Finished
+from chalicelib.cards.external.places import Place
 from chalicelib.cards.external.provider import LONGEST_WORDS, Opened, Opening, Provider, ProviderRefused
 from chalicelib.cards.external.shown import address_shown, refused_by_provider
-from chalicelib.cards.external.waiting import ANSWERED, Moment
+from chalicelib.cards.external.waiting import ANSWERED
+from chalicelib.cards.moment import Moment
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_REFUSED
-from chalicelib.foundation.store import Operation, Store
+from chalicelib.foundation.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class AddressOrders:
 
     def outcome(
         self, address: ExternalAddress, reply: Opened | ProviderRefused, moment: Moment, /
-    ) -> tuple[Sequence[Operation], ExternalAddress]:
+    ) -> Finished[ExternalAddress]:
         if isinstance(reply, ProviderRefused):
             return self._refused(address, str(reply)[:LONGEST_WORDS], moment)
         numbers = {name: getattr(reply, name) for name in ("account_number", "sort_code", "iban", "bic", "country")}
@@ -41,23 +42,21 @@ class AddressOrders:
         after = address.changed(**members)
         if any(item and item["address_id"] != address.id for item in self.store.batch_get(number_keys(after))):
             return self._refused(address, "the provider gave a number that leads elsewhere", moment)
-        return [address.changing(moment.write_id, **members), *taking_numbers(after, moment.write_id)], after
+        return Finished([address.changing(moment.write_id, **members), *taking_numbers(after, moment.write_id)], after)
 
     def told(self, address: ExternalAddress, /) -> Any:
         if address.assignment_state == ASSIGNMENT_REFUSED:
             raise refused_by_provider(address.note)
         return [address_shown(address)]
 
-    def _refused(
-        self, address: ExternalAddress, reason: str, moment: Moment
-    ) -> tuple[Sequence[Operation], ExternalAddress]:
+    def _refused(self, address: ExternalAddress, reason: str, moment: Moment) -> Finished[ExternalAddress]:
         """The address is none of the account's any more."""
         place = Place.of(address)
         account = place.account(self.store.get(*place.account_key))
         members = {"assignment_state": ASSIGNMENT_REFUSED, "note": reason, **ANSWERED}
         left = (account.address_ids or frozenset()) - {address.id}
         gone = account.changing(moment.write_id, address_ids=left or None)
-        return [address.changing(moment.write_id, **members), gone], address.changed(**members)
+        return Finished([address.changing(moment.write_id, **members), gone], address.changed(**members))
 
 
 def _after(address: ExternalAddress, members: dict[str, Any]) -> ExternalAddress:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.accounts import LedgerAccount
-from chalicelib.cards.external.parties import Party
 from chalicelib.cards.external.payments import ExternalPayment
-from chalicelib.cards.external.waiting import NOT_DUE, Moment
+from chalicelib.cards.external.waiting import NOT_DUE
+from chalicelib.cards.moment import Moment
 from chalicelib.cards.money.charging import Charge
+from chalicelib.cards.money.counters import Tally
 from chalicelib.cards.money.ledger import EXTERNAL, Movement
+from chalicelib.cards.money.party import Party
 from chalicelib.cards.money.transactions import Transaction
 from chalicelib.cards.protocol.payment_states import REJECTED, RESULT_RULES, RESULTS, RETURNED, SETTLED, PaymentKind
 from chalicelib.cards.protocol.status_codes import Refused, Status
@@ -66,9 +68,11 @@ class Booking:
         charge.show(movement, account, main, fees)
         return number
 
-    def settle(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
+    def settle(
+        self, payment: ExternalPayment, party: Party, moment: Moment, tally: Tally | None = None, **members: Any
+    ) -> Change:
         """A pending payment is paid: what was held of the account is released, and what it comes to is booked."""
-        movement = _movement("settled", payment, moment)
+        movement = _movement("settled", payment, party, moment, tally)
         movement.hold(party.account, -payment.held)
         number = self.enter(movement, party.account, payment)
         members = {"state": SETTLED, "held": 0, "transaction_id": number, **_unwatched(payment), **members}
@@ -77,14 +81,14 @@ class Booking:
     def reject(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
         """A pending payment comes to nothing: what was held is released, and what was counted is given back."""
         members = {"state": REJECTED, "held": 0, "counted": None, **_unwatched(payment), **members}
-        given_back = party.release(payment.counted, moment.write_id)
+        tally = Tally()
+        party.release(payment.counted, tally)
         if not payment.held:
             change = payment.changing(moment.write_id, **members)
-            return Change([change, *given_back], payment.changed(**members), party.account)
-        movement = _movement("rejected", payment, moment)
+            return Change([change, *tally.operations(moment.write_id)], payment.changed(**members), party.account)
+        movement = _movement("rejected", payment, party, moment, tally)
         movement.hold(party.account, -payment.held)
-        changed = _changed(payment, party.account, movement, moment, members)
-        return replace(changed, operations=[*changed.operations, *given_back])
+        return _changed(payment, party.account, movement, moment, members)
 
     def report(self, payment: ExternalPayment, party: Party, result: str, reason: str | None, moment: Moment) -> Change:
         """The provider says what became of a payment out, which it may do more than once. Raises: Refused."""
@@ -105,7 +109,7 @@ class Booking:
 
     def send_back(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
         """A settled payment that went out comes back: what was taken for it is given, fees apart."""
-        movement = _movement("returned", payment, moment)
+        movement = _movement("returned", payment, party, moment)
         members = {"return_transaction_id": self.enter(movement, party.account, payment, back=True), **members}
         return _changed(payment, party.account, movement, moment, {"state": RETURNED, **members})
 
@@ -115,9 +119,13 @@ def _unwatched(payment: ExternalPayment) -> Item:
     return {} if payment.asks else NOT_DUE
 
 
-def _movement(what: str, payment: ExternalPayment, moment: Moment) -> Movement:
+def _movement(
+    what: str, payment: ExternalPayment, party: Party, moment: Moment, tally: Tally | None = None
+) -> Movement:
     cause = f"{CALLED[payment.payment]} {what}"
-    return Movement(cause, moment.at, moment.write_id, epm_transaction_id=payment.id)
+    movement = Movement(cause, moment.at, moment.write_id, tally, epm_transaction_id=payment.id)
+    movement.list_by_card(*party.listed)
+    return movement
 
 
 def _changed(

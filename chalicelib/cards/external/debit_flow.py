@@ -5,6 +5,7 @@ from __future__ import annotations
 from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.external.mandates import Mandate
 from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.telling import mandate_told
 from chalicelib.cards.protocol.payment_messages import CancelExternalPaymentMandate, ChangeDDExternalPaymentStatus
 from chalicelib.cards.protocol.payment_states import CANCELLED
 from chalicelib.cards.protocol.status_codes import Refused, Status
@@ -18,7 +19,9 @@ class DebitFlow:
         request: CancelExternalPaymentMandate = call.request
         mandate = call.find(Mandate, request.epm_mandate_id)
         mandate.require(call.action.name)
-        return Outcome(operations=[mandate.changing(call.write_id, state=CANCELLED, reason=request.reason)])
+        members = {"state": CANCELLED, "reason": request.reason}
+        events = [mandate_told(mandate.changed(**members))]
+        return Outcome(operations=[mandate.changing(call.write_id, **members)], events=events)
 
     def change_dd_external_payment_status(self, call: Call) -> Outcome:
         request: ChangeDDExternalPaymentStatus = call.request

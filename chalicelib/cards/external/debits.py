@@ -9,9 +9,12 @@ from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.external.addresses import ExternalAddress
 from chalicelib.cards.external.booking import Booking, Change, amounts
 from chalicelib.cards.external.mandates import Mandate
-from chalicelib.cards.external.parties import Party, Place, Tally
 from chalicelib.cards.external.payments import ExternalPayment
-from chalicelib.cards.external.waiting import Moment, due
+from chalicelib.cards.external.places import Place
+from chalicelib.cards.external.waiting import due
+from chalicelib.cards.moment import Moment
+from chalicelib.cards.money.counters import Tally
+from chalicelib.cards.money.party import Party
 from chalicelib.cards.protocol.payment_states import REJECTED
 from chalicelib.cards.protocol.states import PAYING_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused
@@ -65,8 +68,7 @@ class Debits:
         usage = party.count(facts, payment.instructed_amount, moment.at // 1000, tally)
         party.require_funds(charge.total)
         members = amounts(charge) | {"counted": usage or None}
-        change = self.booking.settle(replace(payment, **members), party, moment, **members)
-        return replace(change, operations=[*change.operations, *tally.operations(moment.write_id)])
+        return self.booking.settle(replace(payment, **members), party, moment, tally, **members)
 
 
 def _obstacle(payment: ExternalPayment, mandate: Mandate, address: ExternalAddress, party: Party) -> str | None:

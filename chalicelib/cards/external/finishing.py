@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from chalicelib.cards import envelope
+from chalicelib.cards.events import CardEvent, CardEvents
 from chalicelib.cards.external.provider import ProviderSilent
-from chalicelib.cards.external.waiting import ASKING_SECONDS, Moment, Waiting, due
+from chalicelib.cards.external.waiting import ASKING_SECONDS, Waiting, due
 from chalicelib.cards.idempotency import Claim, References, Repeated, Unanswered
+from chalicelib.cards.moment import Moment
 from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation import log
@@ -34,6 +36,15 @@ _UNANSWERED = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Finished(Generic[W]):
+    """What follows from a reply: writes, the record as it stands after them, and what is told of it."""
+
+    operations: Sequence[Operation]
+    record: W
+    events: Sequence[CardEvent] = ()
+
+
 class Orders(Protocol[W]):
     """What the records of one kind ask the provider for, and what follows from its reply."""
 
@@ -43,8 +54,8 @@ class Orders(Protocol[W]):
     def ask_again(self, record: W, /) -> Any:
         """The same where the first reply was lost, or the first call was never made. Raises: ProviderSilent."""
 
-    def outcome(self, record: W, reply: Any, moment: Moment, /) -> tuple[Sequence[Operation], W]:
-        """The writes that follow, and the record as it stands after them. Raises: StoreError."""
+    def outcome(self, record: W, reply: Any, moment: Moment, /) -> Finished[W]:
+        """What follows from the reply. Raises: StoreError."""
 
     def told(self, record: W, /) -> Any:
         """The data of the answer, once the outcome is written. Raises: Refused."""
@@ -57,6 +68,7 @@ class Finishing:
     store: Store
     clock: Clock
     references: References
+    events: CardEvents
 
     def answer(self, orders: Orders[W], record: W) -> str:
         """The answer to the request that has just written ``record``. Raises: Refused, StoreError.
@@ -95,11 +107,13 @@ class Finishing:
         waiting = claim
         for attempt in count():
             moment = Moment(milliseconds(self.clock), new_id())
-            operations, after = orders.outcome(record, reply, moment)
-            answer = _answer(orders, action, after)
+            finished = orders.outcome(record, reply, moment)
+            answer = _answer(orders, action, finished.record)
             answering = [self.references.answering(claim, answer, moment.at // 1000)] if claim else []
+            told = self.events.record(record.manager_id, finished.events)
             try:
-                self.store.transact([*answering, *operations])
+                self.store.transact([*answering, *finished.operations, *told.operations])
+                self.events.dispatch(told)
                 return answer
             except (ConditionFailed, Conflict) as failure:
                 if claim and isinstance(failure, ConditionFailed) and 0 in failure.failed:

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 
 from chalicelib.cards.external.addresses import ExternalAddress
 from chalicelib.cards.external.booking import Booking, Change, amounts
-from chalicelib.cards.external.parties import Party, Tally
 from chalicelib.cards.external.payments import ExternalPayment
-from chalicelib.cards.external.waiting import Moment
+from chalicelib.cards.moment import Moment
+from chalicelib.cards.money.counters import Tally
 from chalicelib.cards.money.ledger import Movement
+from chalicelib.cards.money.party import Party
 from chalicelib.cards.protocol.payment_states import REJECTED, SETTLED
-from chalicelib.cards.protocol.status_codes import Refused
+from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
+from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import EXTERNAL_IN
 from chalicelib.foundation.store import Operation
 
@@ -20,7 +22,10 @@ def credited(
     payment: ExternalPayment, address: ExternalAddress, party: Party, now: int, tally: Tally
 ) -> ExternalPayment:
     """A payment with what it comes to on the account, counted in its limits. Raises: Refused, when it is not taken."""
-    party.require_credit(address)
+    if not address.is_live:
+        raise Refused(Status.WRONG_STATE, "the address is not active")
+    if party.account.status not in CREDITED_ACCOUNT:
+        raise Refused(Status.ACCOUNT_STATUS)
     facts = party.facts(EXTERNAL_IN, payment.instructed_currency, payment.country)
     charge = party.charge(facts, payment.instructed_amount, debit=False)
     usage = party.count(facts, payment.instructed_amount, now, tally)
@@ -43,8 +48,8 @@ class Incoming:
             payment = replace(payment, state=REJECTED, reason=refusal.message)
             as_read.append(party.account.unchanged())
             return Change([payment.making(moment.write_id), *as_read], payment, party.account)
-        movement = Movement("payment in", moment.at, moment.write_id, epm_transaction_id=payment.id)
+        movement = Movement("payment in", moment.at, moment.write_id, tally, epm_transaction_id=payment.id)
+        movement.list_by_card(*party.listed)
         payment = replace(payment, transaction_id=self.booking.enter(movement, party.account, payment))
-        counted = tally.operations(moment.write_id)
-        operations = [payment.making(moment.write_id), *as_read, *movement.operations(), *counted]
+        operations = [payment.making(moment.write_id), *as_read, *movement.operations()]
         return Change(operations, payment, movement.after(party.account))

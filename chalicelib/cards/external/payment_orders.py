@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.external.booking import Booking
-from chalicelib.cards.external.parties import Party, Place
+from chalicelib.cards.external.finishing import Finished
 from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.places import Place
 from chalicelib.cards.external.provider import LONGEST_WORDS, BankAccount, Order, Provider, Receipt
 from chalicelib.cards.external.shown import payment_shown, refused_by_provider
-from chalicelib.cards.external.waiting import ANSWERED, Moment
+from chalicelib.cards.external.telling import change_told
+from chalicelib.cards.external.waiting import ANSWERED
+from chalicelib.cards.moment import Moment
+from chalicelib.cards.money.party import Party
 from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED
-from chalicelib.foundation.store import Operation, Store
+from chalicelib.foundation.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +39,12 @@ class PaymentOrders:
             return known or Receipt(accepted=False)
         return self.ask(payment)
 
-    def outcome(
-        self, payment: ExternalPayment, receipt: Receipt, moment: Moment, /
-    ) -> tuple[Sequence[Operation], ExternalPayment]:
+    def outcome(self, payment: ExternalPayment, receipt: Receipt, moment: Moment, /) -> Finished[ExternalPayment]:
         known: dict[str, Any] = {"provider_reference": receipt.reference, "scheme": receipt.scheme or payment.scheme}
         was_reported = not payment.is_pending  # settled or rejected, before the answer came
         if was_reported or (payment.payment == "out" and receipt.accepted):
             members = known | ANSWERED
-            return [payment.changing(moment.write_id, **members)], payment.changed(**members)
+            return Finished([payment.changing(moment.write_id, **members)], payment.changed(**members))
         party, original = self._concerned(payment)
         if receipt.accepted:
             change = self.booking.settle(payment, party, moment, **known, **ANSWERED)
@@ -52,8 +53,12 @@ class PaymentOrders:
             reason = receipt.reason and receipt.reason[:LONGEST_WORDS]
             change = self.booking.reject(payment, party, moment, reason=reason, **ANSWERED)
             of_original = {"returned_by": None}
-        with_original = [original.changing(moment.write_id, **of_original)] if original else []
-        return [*change.operations, *with_original], change.payment
+        events = change_told(payment, change.payment)
+        if original is None:
+            return Finished(change.operations, change.payment, events)
+        events += change_told(original, original.changed(**of_original))
+        with_original = [*change.operations, original.changing(moment.write_id, **of_original)]
+        return Finished(with_original, change.payment, events)
 
     def told(self, payment: ExternalPayment, /) -> Any:
         if payment.state == REJECTED:

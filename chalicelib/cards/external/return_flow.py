@@ -8,13 +8,15 @@ from functools import partial
 from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.external.booking import Booking, amounts
 from chalicelib.cards.external.finishing import Finishing
-from chalicelib.cards.external.parties import Party, Place
 from chalicelib.cards.external.payment_orders import PaymentOrders
 from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.places import Place
 from chalicelib.cards.external.shown import payment_shown, refused_by_provider
+from chalicelib.cards.external.telling import payment_told
 from chalicelib.cards.external.waiting import asking
 from chalicelib.cards.money.charging import Charge
 from chalicelib.cards.money.ledger import Movement
+from chalicelib.cards.money.party import Party
 from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import DirectCreditReturn, DirectDebitReturn, InboundReturn
 from chalicelib.cards.protocol.payment_states import PENDING, RETURNED, SETTLED
@@ -86,7 +88,8 @@ class ReturnFlow:
             original.changing(call.write_id, returned_by=payment.id),
             *(movement.operations() if payment.held else []),
         ]
-        return Outcome(operations=operations, asks=partial(self.finishing.answer, self.orders, payment))
+        asks = partial(self.finishing.answer, self.orders, payment)
+        return Outcome(operations=operations, asks=asks, events=[payment_told(payment)])
 
     def _parties(self, call: Call, original: ExternalPayment) -> tuple[Party, Side | None]:
         """Who gives a payment back; and the payment's other side, if that is here."""
@@ -140,15 +143,19 @@ def _at_home(call: Call, booking: Booking, payment: ExternalPayment, receiver: S
     if payer.account.status == CLOSED:
         raise refused_by_provider("the account that has paid is closed")
     movement = Movement("payment returned at home", call.at, call.write_id, epm_transaction_id=payment.id)
+    movement.list_by_card(*payee.listed, *payer.listed)
     payment = replace(payment, transaction_id=booking.enter(movement, payee.account, payment), state=SETTLED)
     back = booking.enter(movement, payer.account, sent, back=True)
+    of_came = {"state": RETURNED, "returned_by": payment.id}
+    of_sent = {"state": RETURNED, "return_transaction_id": back}
     operations = [
         payment.making(call.write_id),
-        came.changing(call.write_id, state=RETURNED, returned_by=payment.id),
-        sent.changing(call.write_id, state=RETURNED, return_transaction_id=back),
+        came.changing(call.write_id, **of_came),
+        sent.changing(call.write_id, **of_sent),
         *movement.operations(),
     ]
-    return Outcome(payment_shown(payment) if call.action.answer else (), operations)
+    events = [payment_told(each) for each in (payment, came.changed(**of_came), sent.changed(**of_sent))]
+    return Outcome(payment_shown(payment) if call.action.answer else (), operations, events=events)
 
 
 def _digits(reason: int | None) -> str | None:

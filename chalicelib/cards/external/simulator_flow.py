@@ -11,10 +11,12 @@ from chalicelib.cards.external.booking import Booking, Change
 from chalicelib.cards.external.debits import Debits
 from chalicelib.cards.external.incoming import Incoming
 from chalicelib.cards.external.mandates import Mandate
-from chalicelib.cards.external.parties import Party, Place
 from chalicelib.cards.external.payments import ExternalPayment, by_address, instructed
+from chalicelib.cards.external.places import Place
 from chalicelib.cards.external.shown import bank_account
-from chalicelib.cards.external.waiting import Moment
+from chalicelib.cards.external.telling import change_told, mandate_told, payment_told
+from chalicelib.cards.moment import Moment
+from chalicelib.cards.money.party import Party
 from chalicelib.cards.protocol.payment_simulator_messages import (
     SimulateDirectDebit,
     SimulateInboundPayment,
@@ -27,6 +29,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, refused_fiel
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
 from chalicelib.cards.record import present
 from chalicelib.cards.sequences import Sequences
+from chalicelib.foundation.store import Operation
 
 _FIRST_REFERENCE = 8_000_000_000
 """From here on the provider numbers what comes to it from other banks."""
@@ -60,7 +63,8 @@ class PaymentSimulatorFlow:
         )
         change = self.incoming.receive(payment, address, party, _moment(call))
         told = {"epm_transaction_id": payment.id, "transaction_id": change.payment.transaction_id}
-        return Outcome(present(told | _reason(change)) | _state(change), change.operations)
+        events = [payment_told(change.payment)]
+        return Outcome(present(told | _reason(change)) | _state(change), change.operations, events=events)
 
     def simulate_mandate(self, call: Call) -> Outcome:
         request: SimulateMandate = call.request
@@ -75,7 +79,8 @@ class PaymentSimulatorFlow:
             reference=request.reference,
             created_at=call.now,
         )
-        return Outcome({"epm_mandate_id": mandate.id}, [mandate.making(call.write_id), address.unchanged()])
+        made: list[Operation] = [mandate.making(call.write_id), address.unchanged()]
+        return Outcome({"epm_mandate_id": mandate.id}, made, events=[mandate_told(mandate)])
 
     def simulate_direct_debit(self, call: Call) -> Outcome:
         request: SimulateDirectDebit = call.request
@@ -86,7 +91,8 @@ class PaymentSimulatorFlow:
         else:
             change = self._announced(call)
         told = {"epm_transaction_id": change.payment.id, "cut_off": change.payment.cut_off}
-        return Outcome(present(told | _reason(change)) | _state(change), change.operations)
+        events = [payment_told(change.payment)]
+        return Outcome(present(told | _reason(change)) | _state(change), change.operations, events=events)
 
     def simulate_outbound_result(self, call: Call) -> Outcome:
         request: SimulateOutboundResult = call.request
@@ -95,7 +101,8 @@ class PaymentSimulatorFlow:
         change = self.booking.report(payment, party, request.result, request.reason, _moment(call))
         after = change.payment
         number = after.return_transaction_id if after.state == RETURNED else after.transaction_id
-        return Outcome(present({"transaction_id": number}) | _state(change), change.operations)
+        told = present({"transaction_id": number}) | _state(change)
+        return Outcome(told, change.operations, events=change_told(payment, after))
 
     # -- inside
 

@@ -13,12 +13,15 @@ from chalicelib.cards.external.booking import Booking, amounts
 from chalicelib.cards.external.finishing import Finishing
 from chalicelib.cards.external.incoming import credited
 from chalicelib.cards.external.modulus import fits
-from chalicelib.cards.external.parties import Party, Place, Tally
 from chalicelib.cards.external.payment_orders import PaymentOrders
 from chalicelib.cards.external.payments import ExternalPayment, by_address, instructed
+from chalicelib.cards.external.places import Place
 from chalicelib.cards.external.shown import bank_account, payment_shown, refused_by_provider
+from chalicelib.cards.external.telling import payment_told
 from chalicelib.cards.external.waiting import asking
+from chalicelib.cards.money.counters import Tally
 from chalicelib.cards.money.ledger import Movement
+from chalicelib.cards.money.party import Party
 from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import TransferToExternalPayment
 from chalicelib.cards.protocol.payment_states import PENDING, SETTLED
@@ -75,15 +78,11 @@ class TransferFlow:
             return replace(outcome, operations=[*outcome.operations, address.unchanged()])
         waiting = asking(payment.id, call.action.name, call.claim, call.now)
         payment = replace(payment, held=charge.total, **waiting)
-        movement = Movement("payment out held", call.at, call.write_id, epm_transaction_id=payment.id)
+        movement = Movement("payment out held", call.at, call.write_id, tally, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
-        operations = [
-            payment.making(call.write_id),
-            address.unchanged(),
-            *movement.operations(),
-            *tally.operations(call.write_id),
-        ]
-        return Outcome(operations=operations, asks=partial(self.finishing.answer, self.orders, payment))
+        operations = [payment.making(call.write_id), address.unchanged(), *movement.operations()]
+        asks = partial(self.finishing.answer, self.orders, payment)
+        return Outcome(operations=operations, asks=asks, events=[payment_told(payment)])
 
     # -- inside
 
@@ -154,13 +153,14 @@ class TransferFlow:
             came = credited(came, address, payee, call.now, tally)
         except Refused:
             raise refused_by_provider("the destination does not take this payment") from None
-        movement = Movement("payment at home", call.at, call.write_id, epm_transaction_id=paid.id)
+        movement = Movement("payment at home", call.at, call.write_id, tally, epm_transaction_id=paid.id)
+        movement.list_by_card(*payer.listed, *payee.listed)
         paid = replace(paid, counterpart=number, other_side=Place.of(came).plain)
         paid = replace(paid, state=SETTLED, transaction_id=self.booking.enter(movement, payer.account, paid))
         came = replace(came, transaction_id=self.booking.enter(movement, payee.account, came))
         made: list[Operation] = [paid.making(call.write_id), came.making(call.write_id), address.unchanged()]
-        operations = [*made, *movement.operations(), *tally.operations(call.write_id)]
-        return Outcome(payment_shown(paid), operations)
+        operations = [*made, *movement.operations()]
+        return Outcome(payment_shown(paid), operations, events=[payment_told(paid), payment_told(came)])
 
 
 def _schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:

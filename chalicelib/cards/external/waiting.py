@@ -21,14 +21,6 @@ ANSWERED: Item = NOT_DUE | {"asks": None, "claim": None}
 """The members that end its wait for an answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """When something is written (Unix milliseconds), and by which attempt."""
-
-    at: int
-    write_id: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class Waiting(Record):
     """A record that may wait.

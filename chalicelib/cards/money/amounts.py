@@ -54,6 +54,13 @@ def percentage(amount: int, percent: Decimal) -> int:
     return rounded(_EXACT.scaleb(_EXACT.multiply(amount, percent), -2))
 
 
+def portion(whole: int, part: int, of: int) -> int:
+    """The share of ``whole`` that ``part`` is ``of``, rounded half up; all of it for all."""
+    if part >= of:
+        return whole
+    return (2 * whole * part + of) // (2 * of)
+
+
 def converted(amount: int, rate: Decimal, of: int, to: int) -> int:
     """An amount of the currency ``of`` in the currency ``to``; ``rate`` is what one whole unit is worth in whole units.
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from chalicelib.cards.accounts import LedgerAccount
 from chalicelib.cards.catalogue import Catalogue
-from chalicelib.cards.money.amounts import Conversion, NoRate, conversion
+from chalicelib.cards.money.amounts import Conversion, NoRate, conversion, portion
 from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.fees import Fee, fees_of
 from chalicelib.cards.money.ledger import CONVERSION, FEES, Movement
-from chalicelib.cards.money.transactions import Transaction
+from chalicelib.cards.money.transactions import FEE_COLLECTION, Transaction
 from chalicelib.cards.protocol.values import FEE
 
 
@@ -56,6 +56,21 @@ class Charge:
     def total(self) -> int:
         """What the account pays, or gets."""
         return self.conversion.base_amount + (self.cost if self._adds_cost else -self.cost)
+
+    def part(self, amount: int) -> Charge:
+        """What ``amount`` of it comes to, at the same rates and with its share of the fees."""
+        whole = self.conversion
+        base, holder = (portion(each, amount, whole.amount) for each in (whole.base_amount, whole.holder_amount))
+        part = replace(whole, amount=amount, base_amount=base, holder_amount=holder, fee=abs(holder - base))
+        shares = [replace(fee, amount=portion(fee.amount, amount, whole.amount)) for fee in self.fees]
+        return replace(self, conversion=part, fees=[fee for fee in shares if fee.amount])
+
+    def beyond(self, before: Charge) -> Charge:
+        """What it comes to on top of ``before``, a part of it: the rest of the amount, and what the fees are more."""
+        paid = {fee.code: fee.amount for fee in before.fees}
+        fees = [replace(fee, amount=fee.amount - paid.get(fee.code, 0)) for fee in self.fees]
+        rest = self.part(self.conversion.amount - before.conversion.amount)
+        return replace(rest, fees=[fee for fee in fees if fee.amount > 0])
 
     @property
     def reversal(self) -> Charge:
@@ -119,16 +134,25 @@ class Charge:
         }
 
 
-def charge(catalogue: Catalogue, account: LedgerAccount, facts: Facts, amount: int, *, debit: bool) -> Charge:
+def charge(
+    catalogue: Catalogue,
+    account: LedgerAccount,
+    facts: Facts,
+    amount: int,
+    *,
+    debit: bool,
+    fee_group_id: int | None = None,
+) -> Charge:
     """What ``amount`` of ``facts.currency`` comes to on an account. Raises: NoRate.
 
-    What an account gets bears fees up to its amount only.
+    Fees are those of the account's group, unless another one is named. What an account gets bears fees up to its amount
+    only.
     """
     converted = conversion(catalogue, amount, facts.currency, account.currency, debit=debit)
     if converted is None:
         raise NoRate(facts.currency, account.currency)
     programme = catalogue.account_programmes.get(account.program_id or 0)
-    group = catalogue.fee_groups.get(account.fee_group_id or 0)
+    group = catalogue.fee_groups.get(fee_group_id or account.fee_group_id or 0)
     fees = fees_of(catalogue, group, facts, amount, facts.currency, account.currency)
     if not debit:
         fees = _at_most(fees, converted.holder_amount)
@@ -141,6 +165,7 @@ def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transac
         id=number,
         transaction_type=FEE,
         direction="debit",
+        mti=FEE_COLLECTION,
         trans_link=main.trans_link,
         amount=fee.amount,
         currency=account.currency,
@@ -152,6 +177,7 @@ def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transac
         description=fee.title,
         epm_transaction_id=main.epm_transaction_id,
         epm_mandate_id=main.epm_mandate_id,
+        authorization_id=main.authorization_id,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a movement of money is, as the entries of fee and limit groups look at it, and which of them it falls under.
+"""What a movement of money is, as the entries of groups look at it, and which of them it falls under.
 
 Ranges include both their ends. What a movement does not have, no entry that asks for it matches.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chalicelib.cards.catalogue import HIGHEST_MCC, Catalogue, FeeEntry, LimitEntry
+from chalicelib.cards.catalogue import HIGHEST_MCC, Catalogue, FeeEntry, LimitEntry, MccRange, RiskRule
 from chalicelib.cards.protocol.values import (
     ANY_DEBIT,
     ANY_REGION,
@@ -63,12 +63,30 @@ def is_counted(catalogue: Catalogue, entry: LimitEntry, facts: Facts) -> bool:
     )
 
 
-def in_country(entry: FeeEntry, country: int | None) -> bool:
-    """Whether the price of an entry is one for a country."""
+def is_meant(catalogue: Catalogue, rule: RiskRule, facts: Facts) -> bool:
+    """Whether a movement is one that a risk rule is about, whatever its amount."""
+    return (
+        _has_its_type(rule, facts)
+        and _is_how(rule, facts)
+        and in_country(rule, facts.country)
+        and _in_region(catalogue, rule.region, facts.country)
+        and _has_its_region_type(catalogue, rule, facts)
+    )
+
+
+def in_country(entry: FeeEntry | RiskRule, country: int | None) -> bool:
+    """Whether an entry is for a country."""
     return not entry.country or entry.country == country
 
 
-def _has_its_type(entry: FeeEntry | LimitEntry, facts: Facts) -> bool:
+def in_category(entry: FeeEntry | LimitEntry | RiskRule | MccRange, mcc: int | None) -> bool:
+    """Whether a merchant category is one of an entry's."""
+    if mcc is None:
+        return (entry.mcc_low, entry.mcc_high) == (0, HIGHEST_MCC)
+    return entry.mcc_low <= mcc <= entry.mcc_high
+
+
+def _has_its_type(entry: FeeEntry | LimitEntry | RiskRule, facts: Facts) -> bool:
     return entry.transaction_type in (ANY_TYPE, facts.transaction_type)
 
 
@@ -80,20 +98,16 @@ def _has_its_class(entry: LimitEntry, facts: Facts) -> bool:
     return is_asked_for and facts.transaction_type != EXTERNAL_RETURN
 
 
-def _is_how(entry: FeeEntry | LimitEntry, facts: Facts) -> bool:
+def _is_how(entry: FeeEntry | LimitEntry | RiskRule, facts: Facts) -> bool:
     """Whether entry mode and merchant category are among those of an entry."""
-    if entry.entry_mode not in (ANY_TYPE, facts.entry_mode):
-        return False
-    if facts.mcc is None:
-        return (entry.mcc_low, entry.mcc_high) == (0, HIGHEST_MCC)
-    return entry.mcc_low <= facts.mcc <= entry.mcc_high
+    return entry.entry_mode in (ANY_TYPE, facts.entry_mode) and in_category(entry, facts.mcc)
 
 
 def _in_region(catalogue: Catalogue, region: int | None, country: int | None) -> bool:
     return not region or (country is not None and region in catalogue.regions_of(country))
 
 
-def _has_its_region_type(catalogue: Catalogue, entry: LimitEntry, facts: Facts) -> bool:
+def _has_its_region_type(catalogue: Catalogue, entry: LimitEntry | RiskRule, facts: Facts) -> bool:
     """Each pair of countries has one type; without both there is none."""
     if entry.region_type == ANY_REGION:
         return True

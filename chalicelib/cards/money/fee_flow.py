@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from chalicelib.cards import groups
@@ -10,11 +11,13 @@ from chalicelib.cards.accounts import Account
 from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.cards import Card
 from chalicelib.cards.catalogue import FeeEntry
+from chalicelib.cards.money import counters
 from chalicelib.cards.money.amounts import NoRate, at_base_rate
+from chalicelib.cards.money.counters import Counters
 from chalicelib.cards.money.fees import entry_of, price_of
 from chalicelib.cards.money.ledger import CONVERSION, FEES, Movement
 from chalicelib.cards.money.paging import page
-from chalicelib.cards.money.transactions import Transaction, transaction_key
+from chalicelib.cards.money.transactions import FEE_COLLECTION, Transaction, transaction_key
 from chalicelib.cards.protocol.money_messages import CreateCustomFee, GetCardFees
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import FEE
@@ -25,11 +28,12 @@ from chalicelib.foundation.store import Item
 
 @dataclass(frozen=True, slots=True)
 class _Price:
-    """What a custom fee comes to: ``amount`` in a currency, and ``holder_amount`` in the account's."""
+    """What a custom fee comes to: ``amount`` in a currency, and ``holder_amount`` in the account's, at ``rate``."""
 
     amount: int
     currency: int
     holder_amount: int
+    rate: Decimal = Decimal(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class FeeFlow:
 
     def create_custom_fee(self, call: Call) -> Outcome:
         request: CreateCustomFee = call.request
-        card, account, linked = self._concerned(call)
+        card, account, linked, listed = self._concerned(call)
         group = call.catalogue.fee_groups.get(request.fee_group_id)
         if group is None:
             raise Refused(Status.NO_FEE_GROUP)
@@ -55,6 +59,7 @@ class FeeFlow:
         if account.available < price.holder_amount:
             raise Refused(Status.NO_FUNDS)
         movement = Movement("custom fee", call.at, call.write_id)
+        movement.list_by_card(*listed)
         if price.currency == account.currency:
             movement.book(account, -price.holder_amount, FEES)
         else:
@@ -85,8 +90,11 @@ class FeeFlow:
 
     # -- inside
 
-    def _concerned(self, call: Call) -> tuple[Card | None, Account, Item | None]:
-        """The card if one is named, the account that pays, and the transaction that the fee is for. Raises: Refused."""
+    def _concerned(self, call: Call) -> tuple[Card | None, Account, Item | None, list[Counters]]:
+        """The card if one is named, the account that pays, the transaction that the fee is for, the card's counters.
+
+        Raises: Refused.
+        """
         request: CreateCustomFee = call.request
         keys = {
             "card": Card.key(request.card_id or 0),
@@ -94,6 +102,8 @@ class FeeFlow:
             "transaction": transaction_key(request.transaction_id or 0),
         }
         named = {name: key for name, key in keys.items() if getattr(request, f"{name}_id") is not None}
+        if "card" in named:
+            named["counters"] = counters.key("card", request.card_id or 0)
         found = dict(zip(named, call.items([*named.values()]), strict=True))
         account = call.seen(Account, found["account"]) if "account" in found else None
         card = call.seen(Card, found["card"]) if "card" in found else None
@@ -106,7 +116,8 @@ class FeeFlow:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         if linked is not None and linked["account"] != account.owner:
             raise Refused(Status.NO_TRANSACTION, "there is no such transaction of this account")
-        return card, account, linked
+        listed = [Counters.from_item("card", card.id, found["counters"])] if card is not None else []
+        return card, account, linked, listed
 
     def _of_card(self, call: Call, card: Card | None, linked: Item | None) -> Account:
         """The account of a card that the transaction is on, or that has the wished currency. Raises: Refused."""
@@ -129,7 +140,9 @@ def _price(call: Call, entry: FeeEntry, account: Account, linked: Item | None) -
         if request.amount is not None:
             assert request.currency_ison is not None, "an amount has a currency"
             worth = at_base_rate(call.catalogue, request.amount, request.currency_ison, account.currency)
-            return _Price(request.amount, request.currency_ison, _positive(worth))
+            rate = call.catalogue.rate(request.currency_ison, account.currency)
+            assert rate is not None, "it was converted"
+            return _Price(request.amount, request.currency_ison, _positive(worth), rate.base)
         of = (linked["holder_amount"], account.currency) if linked is not None else None
         fee = price_of(call.catalogue, entry, account.currency, of)
     except NoRate:
@@ -154,10 +167,13 @@ def _transaction(
         id=number,
         transaction_type=FEE,
         direction="debit",
+        mti=FEE_COLLECTION,
         trans_link=str(linked["trans_link"]) if linked else f"F{number:011}",
         amount=price.amount,
         currency=price.currency,
         holder_amount=price.holder_amount,
+        base_rate=price.rate,
+        holder_rate=price.rate,
         parent_id=request.transaction_id,
         card_id=card.id if card else None,
         country=request.country_ison,

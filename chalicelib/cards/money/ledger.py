@@ -1,9 +1,9 @@
 """The ledger: every movement of money is one set of entries that sum to zero in each currency.
 
 A movement is written in the transaction of what causes it: the balances that it changes, a row for each account with
-the whole set and the balances afterwards, and the transactions that it shows as. The balances of an account are the
-sum of its rows, always. The other sides of its entries are books without balances of their own, so that no two accounts
-ever write the same item.
+the whole set and the balances afterwards, the transactions that it shows as, and what it counts in limits. The balances
+of an account are the sum of its rows, always. The other sides of its entries are books without balances of their own,
+so that no two accounts ever write the same item.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from chalicelib.cards.accounts import LedgerAccount
+from chalicelib.cards.money.counters import Counters, Tally
 from chalicelib.cards.money.transactions import TABLE, Transaction, recording
 from chalicelib.foundation.store import Item, Operation, Put, absent
 
 Balance = Literal["settled", "held", "reserved"]
 BALANCES: tuple[Balance, ...] = get_args(Balance)
+MOVEMENT = "movement"
+"""What the parts of an account's rows begin with; they go on in the order of time."""
 
-EXTERNAL, FEES, CONVERSION = "external", "fees", "conversion"
-"""The other side of payments, of fees and of exchanges."""
+EXTERNAL, NETWORK, FEES, CONVERSION = "external", "network", "fees", "conversion"
+"""The other side of payments, of what cards are used for, of fees and of exchanges."""
 OTHER_SIDE: dict[Balance, str] = {"held": "pending", "reserved": "disputed"}
 """The books that what is held, and what is reserved, stand against."""
 
@@ -49,13 +52,17 @@ class Movement:
         cause: what it is, in words for the operator.
         at: when it is recorded, in Unix milliseconds; later, where an account's last one was later.
         write_id: names the attempt that writes it.
+        tally: what is counted and listed with it; written with it.
         about: what its rows say besides, for example the payment that it belongs to.
     """
 
-    def __init__(self, cause: str, at: int, write_id: str, **about: Any) -> None:
+    def __init__(self, cause: str, at: int, write_id: str, tally: Tally | None = None, **about: Any) -> None:
         self._head: Item = {"movement": write_id, "cause": cause, **about}
         self._at = at
         self._write_id = write_id
+        self._tally = tally or Tally()
+        self._cards: dict[str, Counters] = {}
+        self._members: dict[str, dict[str, Any]] = {}
         self._accounts: dict[str, LedgerAccount] = {}
         self._entries: dict[tuple[str, int], int] = {}
         self._transactions: list[tuple[LedgerAccount, Transaction]] = []
@@ -81,6 +88,25 @@ class Movement:
         self._add(CONVERSION, currency, -amount)
         self._add(against, currency, amount)
 
+    def change(self, account: LedgerAccount, **members: Any) -> None:
+        """Have the write of an account that it moves set other members, too."""
+        self._members.setdefault(account.owner, {}).update(members)
+
+    def list_by_card(self, *cards: Counters) -> None:
+        """Have what it shows of these cards be in their lists, too, after everything that is there already."""
+        for kept in cards:
+            self._cards[kept.owner] = kept
+            self._at = max(self._at, self._tally.now(kept).last_at + 1)
+
+    @property
+    def at(self) -> int:
+        """When it is recorded, in Unix milliseconds, as far as no account's last movement is later."""
+        return self._at
+
+    def list_also(self, kept: Counters, at: int) -> None:
+        """Have a card's order go on from something else that is listed under it with this movement."""
+        self._tally.listed(kept, at)
+
     def show(self, account: LedgerAccount, transaction: Transaction) -> None:
         """Have the account's list of transactions say so."""
         self._accounts[account.owner] = account
@@ -99,17 +125,26 @@ class Movement:
         written: list[Operation] = []
         for account in self._accounts.values():
             after = self.after(account)
-            written += [account.moving(after, self._write_id), Put(TABLE, self._row(after, entries), absent("owner"))]
+            moving = account.moving(after, self._write_id, **self._members.get(account.owner, {}))
+            written += [moving, Put(TABLE, self._row(after, entries), absent("owner"))]
         for account, transaction in self._transactions:
-            written += recording(transaction, account, self.after(account).last_at, self._write_id)
-        return written
+            at = self.after(account).last_at
+            written += recording(transaction, account, at, self._write_id, by_card=self._listed(transaction, at))
+        return [*written, *self._tally.operations(self._write_id)]
 
     # -- inside
+
+    def _listed(self, transaction: Transaction, at: int) -> bool:
+        """Whether a transaction is in the lists of a card; the card's order goes on from it."""
+        if transaction.card_id is None:
+            return False
+        self._tally.listed(self._cards[f"card#{transaction.card_id}"], at)
+        return True
 
     def _row(self, after: LedgerAccount, entries: Sequence[Entry]) -> Item:
         return {
             "owner": after.owner,
-            "part": f"movement#{after.movements:012}",
+            "part": f"{MOVEMENT}#{after.movements:012}",
             **self._head,
             "at": after.last_at,
             "entries": [[entry.book, entry.currency, entry.amount] for entry in entries],

@@ -80,7 +80,10 @@ class Window:
 
 
 Windows = Mapping[str, Window]
-"""The windows of a card, an account or a holder, by the ids of group and entry: ``3.1``."""
+"""The windows of a card, an account or a holder, by the ids of group and entry: ``3.1``, or ``risk.7.1`` for a rule."""
+
+OF_RISK = "risk."
+"""What the keys of risk rules' windows begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,25 +142,30 @@ def counting(
     now: int,
     *,
     forced: bool = False,
+    further: int | None = None,
 ) -> tuple[Windows, list[Counted]]:
     """Count a movement of ``amount`` in ``currency``: the windows afterwards, and what was counted in them.
 
-    A ``forced`` movement is counted without being refused, and its amount only where there is a rate. Windows that are
-    over are left out.
+    A ``forced`` movement is counted without being refused, and its amount only where there is a rate. One that comes on
+    top of a ``further`` amount, which was counted before, is part of the same transaction: only its own amount counts,
+    and what bounds single transactions bounds both together. Windows that are over are left out.
 
     Raises: LimitExceeded, NoRate.
     """
-    changed = dict(_lasting(catalogue, windows, now))
+    changed = dict(lasting(catalogue, windows, now))
     counted: list[Counted] = []
     for key, entry in _entries(group):
         if not is_counted(catalogue, entry, facts):
             continue
-        found = _present(entry, changed.get(key), now)
-        worth = _worth(catalogue, entry, amount, currency, forced)
-        share = Counted(key, found.start, worth, 1, None if entry.country_count is None else facts.country)
+        found = begun(entry.duration, changed.get(key), now)
+        is_single = entry.duration == values.PER_TRANSACTION
+        worth = _worth(catalogue, entry, amount + (further or 0) if is_single else amount, currency, forced)
+        is_new = further is None
+        country = None if entry.country_count is None or not is_new else facts.country
+        share = Counted(key, found.start, worth, int(is_new), country)
         if not forced:
             _require(entry, found, share)
-        if entry.duration != values.PER_TRANSACTION:
+        if not is_single:
             changed[key] = found.plus(share)
             counted.append(share)
     return changed, counted
@@ -175,7 +183,29 @@ def released(windows: Windows, counted: Iterable[Counted]) -> Windows:
 
 def status(group: LimitGroup | None, windows: Windows, now: int) -> list[Left]:
     """What the entries of a group have left, in their order."""
-    return [_left(entry, _present(entry, windows.get(key), now)) for key, entry in _entries(group)]
+    return [_left(entry, begun(entry.duration, windows.get(key), now)) for key, entry in _entries(group)]
+
+
+def lasting(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[tuple[str, Window]]:
+    """The windows that are not over, those of risk rules among them.
+
+    Those of entries that are not known stay for a year: this process may not have heard of a new entry yet.
+    """
+    durations: dict[str, int] = {}
+    for name in {key.rpartition(".")[0] for key in windows}:
+        durations |= _durations(catalogue, name)
+    for key, found in windows.items():
+        if found.start >= window(durations.get(key, values.PER_YEAR), now)[0]:
+            yield key, found
+
+
+def begun(duration: int, found: Window | None, now: int) -> Window:
+    """The window to count in. One that began later than the clock's stays: the clock that began it is ahead."""
+    start, _ = window(duration, now)
+    if found is None or found.start < start or duration == values.PER_TRANSACTION:
+        return Window(start)
+    is_of_duration = window(duration, found.start)[0] == found.start  # an operator may have changed it since
+    return found if is_of_duration else Window(start)
 
 
 def _first(year: int, month: int) -> int:
@@ -187,25 +217,13 @@ def _entries(group: LimitGroup | None) -> list[tuple[str, LimitEntry]]:
     return [(f"{group.id}.{entry.id}", entry) for entry in group.entries] if group else []
 
 
-def _lasting(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[tuple[str, Window]]:
-    """The windows that are not over.
-
-    Those of entries that are not known stay for a year: this process may not have heard of a new entry yet.
-    """
-    groups = {int(key.partition(".")[0]) for key in windows}
-    durations = {key: entry.duration for group in groups for key, entry in _entries(catalogue.limit_groups.get(group))}
-    for key, found in windows.items():
-        if found.start >= window(durations.get(key, values.PER_YEAR), now)[0]:
-            yield key, found
-
-
-def _present(entry: LimitEntry, found: Window | None, now: int) -> Window:
-    """The window to count in. One that began later than the clock's stays: the clock that began it is ahead."""
-    start, _ = window(entry.duration, now)
-    if found is None or found.start < start or entry.duration == values.PER_TRANSACTION:
-        return Window(start)
-    is_of_duration = window(entry.duration, found.start)[0] == found.start  # an operator may have changed it since
-    return found if is_of_duration else Window(start)
+def _durations(catalogue: Catalogue, name: str) -> dict[str, int]:
+    """The durations of a group's entries, by the keys of their windows; ``name`` is what these have in common."""
+    if name.startswith(OF_RISK):
+        risk_group = catalogue.risk_groups.get(int(name.removeprefix(OF_RISK)))
+        rules = risk_group.rules if risk_group else ()
+        return {f"{name}.{rule.id}": rule.duration for rule in rules if rule.duration is not None}
+    return {key: entry.duration for key, entry in _entries(catalogue.limit_groups.get(int(name)))}
 
 
 def _worth(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, forced: bool) -> int:

@@ -7,30 +7,39 @@ were recorded with it. What does not fit is a ``Broken``.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from chalicelib.cards.money.claims import VERBS, Claim, claim_of
 from chalicelib.cards.money.ledger import (
     BALANCES,
     CONVERSION,
     EXTERNAL,
     FEES,
+    NETWORK,
     OTHER_SIDE,
     Balance,
     Entry,
     entries_of,
     unbalanced,
 )
+from chalicelib.cards.money.transactions import timeline
 from chalicelib.cards.protocol.values import EXTERNAL_RETURN
+from chalicelib.cards.record import Key
 from chalicelib.foundation import registries
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.store import Item
 
-COMMON = (EXTERNAL, FEES, CONVERSION, *OTHER_SIDE.values())
+COMMON = (EXTERNAL, NETWORK, FEES, CONVERSION, *OTHER_SIDE.values())
 """The books that belong to no account."""
 _MEMBERS = {"movement", "cause", "at", "entries", "written_by", *BALANCES}
+_AT_ITS_ID = (
+    *("at", "holder_amount", "transaction_type", "mti"),
+    *("account_id", "card_id", "authorization_id", "trans_link", "written_by"),
+)
+"""What a transaction's item says, too, to which its id leads."""
 Books = dict[tuple[str, int], int]
 """What stands in books, by their names and currencies."""
 
@@ -57,7 +66,7 @@ class Fold:
 
     Attributes:
         balances: the sums of its own books.
-        held: what is held by payment, without those that hold nothing any more.
+        claims: what is held and reserved, and for what, without what claims nothing any more.
         books: what went to the common books; of a movement of several accounts only one of them counts it.
         rows, transactions: how many there were; ``last_at`` is the last row's time in Unix milliseconds.
     """
@@ -66,7 +75,7 @@ class Fold:
         self.owner = owner
         self.currency = currency
         self.balances: dict[Balance, int] = dict.fromkeys(BALANCES, 0)
-        self.held: dict[int, int] = {}
+        self.claims: dict[Claim, int] = {}
         self.books: Books = {}
         self.rows = 0
         self.transactions = 0
@@ -90,7 +99,8 @@ class Fold:
             self.balances[name] += changes[name]
             if row[name] != self.balances[name]:
                 self._fail(row, f"{name} after it", row[name], "the rows come to", self.balances[name])
-        self._hold(row, changes["held"])
+        for balance in VERBS:
+            self._claim(row, balance, changes[balance])
         self._agree(row, changes["settled"], shown)
         self._count(entries)
         self.rows, self.last_at = number, row["at"]
@@ -124,17 +134,17 @@ class Fold:
             changes[name] += entry.amount  # type: ignore[index]
         return changes
 
-    def _hold(self, row: Item, change: int) -> None:
+    def _claim(self, row: Item, balance: Balance, change: int) -> None:
         if not change:
             return
-        payment = row.get("epm_transaction_id")
-        if payment is None:
-            raise Broken(self.owner, f"it holds {money(change, self.currency)} for nothing", row)
-        left = self.held.pop(payment, 0) + change
+        claim = claim_of(row, balance)
+        if claim is None:
+            raise Broken(self.owner, f"it {VERBS[balance]} {money(change, self.currency)} for nothing", row)
+        left = self.claims.pop(claim, 0) + change
         if left < 0:
-            raise Broken(self.owner, f"it releases {money(-left, self.currency)} more than payment {payment} held", row)
+            raise Broken(self.owner, f"it releases {money(-left, self.currency)} more than {claim} {balance}", row)
         if left:
-            self.held[payment] = left
+            self.claims[claim] = left
 
     def _agree(self, row: Item, change: int, shown: Sequence[Item]) -> None:
         """Hold a row against its transactions: together they show what it books."""
@@ -185,9 +195,26 @@ def check_pointer(transaction: Item, pointer: Item | None) -> None:
     owner, number = transaction["owner"], transaction["id"]
     if pointer is None:
         raise Broken(owner, f"the id {number} of its transaction of {moment(transaction['at'])} leads nowhere")
-    said = (pointer["account"], pointer["part_of_account"], pointer["holder_amount"], pointer["transaction_type"])
-    if said != (owner, transaction["part"], transaction["holder_amount"], transaction["transaction_type"]):
+    leads_elsewhere = (pointer["account"], pointer["part_of_account"]) != (owner, transaction["part"])
+    if leads_elsewhere or any(pointer.get(name) != transaction.get(name) for name in _AT_ITS_ID):
         raise Broken(owner, f"the id {number} of its transaction of {moment(transaction['at'])} leads to another one")
+
+
+def copies_of(transaction: Item) -> list[Key]:
+    """Where a transaction stands besides: in the lists of its card."""
+    card, owner = transaction.get("card_id"), transaction["owner"]
+    lists = [] if card is None else [timeline(None, card), timeline(owner, card)]
+    return [each.key(transaction["at"], transaction["id"]) for each in lists]
+
+
+def check_copy(transaction: Item, copy: Item | None) -> None:
+    """Hold a transaction against its copy in a list of its card. Raises: Broken."""
+    said = f"its transaction {transaction['id']} of {moment(transaction['at'])}"
+    if copy is None:
+        raise Broken(transaction["owner"], f"{said} is not in both lists of card {transaction['card_id']}")
+    place = {"owner": copy["owner"], "part": copy["part"]}
+    if copy != transaction | place:
+        raise Broken(transaction["owner"], f"{said} is another one in the lists of card {transaction['card_id']}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,15 +273,6 @@ class Shared:
 def owners_of(entries: Iterable[Entry]) -> set[str]:
     """The accounts in whose books something is entered."""
     return {entry.book.rpartition(":")[0] for entry in entries} - {""}
-
-
-def wrongly_held(held: Mapping[int, int], payments: Mapping[int, Item | None]) -> Collection[int]:
-    """Payments that do not hold what the rows of their account hold for them."""
-    return [
-        number
-        for number, payment in payments.items()
-        if payment is None or payment.get("held", 0) != held.get(number, 0)
-    ]
 
 
 def number_of(row: Item) -> int:

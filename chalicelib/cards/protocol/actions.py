@@ -1,13 +1,6 @@
-"""The table of actions: one row is one action of the interface, and everything else is derived from it.
-
-A row's ``flow`` and name say who carries it out: ``createCard`` of the flow ``cards`` is its method ``create_card``.
-"""
+"""The table of actions: one row is one action of ``POST /api``, and everything else is derived from it."""
 
 from __future__ import annotations
-
-import re
-from dataclasses import dataclass
-from typing import Any, Literal
 
 from chalicelib.cards.protocol import account_messages as accounts
 from chalicelib.cards.protocol import card_messages as cards
@@ -15,89 +8,8 @@ from chalicelib.cards.protocol import card_records as records
 from chalicelib.cards.protocol import holder_messages as holders
 from chalicelib.cards.protocol import money_messages as money
 from chalicelib.cards.protocol import payment_messages as payments
-from chalicelib.cards.protocol import payment_simulator_messages as outside
-from chalicelib.cards.protocol import simulator_messages as simulator
-from chalicelib.cards.protocol.card_fields import CardField
-from chalicelib.cards.protocol.message import Answer, Request
-
-Effect = Literal["read", "write", "reveal"]
-Shape = Literal["object", "list", "empty", "empty object", "id"]
-Flow = Literal[
-    "accounts",
-    "acs",
-    "addresses",
-    "card_data",
-    "cards",
-    "debits",
-    "fees",
-    "holders",
-    "issuing",
-    "limits",
-    "outside",
-    "reissuing",
-    "returns",
-    "simulator",
-    "transfers",
-]
-
-
-_WORD_END = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One action.
-
-    Attributes:
-        name: as the body's ``action`` names it.
-        flow: who carries it out.
-        effect: a read changes nothing; a reveal is a read of one card datum, which a repeat runs again.
-        request: the model of its fields.
-        answer: the model of ``data``, or of an entry of it; ``None`` when it is empty.
-        shape: ``data`` is an object, a list, ``[]``, ``{}``, or ``[]`` with the ``id`` beside it.
-        summary: what it does, in a line.
-        field: the one card datum that a reveal shows.
-        seals: whether the answer holds card data, which repeats are told for a day only.
-        creates: whether ``access_level`` is that of the record which the action makes.
-    """
-
-    name: str
-    flow: Flow
-    effect: Effect
-    request: type[Request]
-    answer: type[Answer] | None
-    shape: Shape
-    summary: str
-    field: CardField | None = None
-    seals: bool = False
-    creates: bool = False
-
-    @property
-    def empty(self) -> list[Any] | dict[str, Any]:
-        """What ``data`` is when there is none."""
-        return {} if self.shape in ("object", "empty object") else []
-
-    @property
-    def paged(self) -> bool:
-        """Whether a ``paginator`` stands beside the data, as it does in the request."""
-        return "paginator" in self.request.model_fields
-
-    @property
-    def method(self) -> str:
-        return _WORD_END.sub("_", self.name).lower()
-
-
-def _read(name: str, flow: Flow, request: type[Request], answer: type[Answer], shape: Shape, summary: str) -> Action:
-    return Action(name, flow, "read", request, answer, shape, summary)
-
-
-def _reveal(name: str, field: CardField, answer: type[Answer], summary: str) -> Action:
-    return Action(name, "card_data", "reveal", cards.OfCard, answer, "object", summary, field)
-
-
-def _write(name: str, flow: Flow, request: type[Request], summary: str, shape: Shape = "empty") -> Action:
-    return Action(name, flow, "write", request, None, shape, summary)
-
+from chalicelib.cards.protocol import report_messages as reports
+from chalicelib.cards.protocol.action import Action, read, reveal, write
 
 _ROWS = (
     # Accounts
@@ -111,44 +23,42 @@ _ROWS = (
         "Open an account for a new or an existing holder",
         creates=True,
     ),
-    _write("changeAccountStatus", "accounts", accounts.ChangeAccountStatus, "Change an account's status"),
-    _write("changeAccountProgramId", "accounts", accounts.ChangeAccountProgramId, "Move an account to a programme"),
-    _read(
+    write("changeAccountStatus", "accounts", accounts.ChangeAccountStatus, "Change an account's status"),
+    write("changeAccountProgramId", "accounts", accounts.ChangeAccountProgramId, "Move an account to a programme"),
+    read(
         "getAccounts", "accounts", accounts.GetAccounts, accounts.AccountRecord, "list", "Show an account, or a card's"
     ),
-    _write(
+    write(
         "assignAccountToRiskRuleGroup",
         "accounts",
         accounts.AssignAccountToRiskRuleGroup,
         "Give an account another risk rule group",
     ),
-    _write(
+    write(
         "assignAccountToLimitRuleGroup",
         "accounts",
         accounts.AssignAccountToLimitRuleGroup,
         "Give an account another limit group",
     ),
-    _write(
+    write(
         "assignAccountToFeeRuleGroup",
         "accounts",
         accounts.AssignAccountToFeeRuleGroup,
         "Give an account another fee group",
     ),
     # Cards
-    _write("activateCard", "cards", cards.ActivateCard, "Activate a card"),
-    _write("assignCardToFeesGroup", "cards", cards.AssignCardToFeesGroup, "Give a card another fee group"),
-    _write("assignCardToLimitsGroup", "cards", cards.AssignCardToLimitsGroup, "Give a card another limit group"),
-    _write("assignCardToUsageGroup", "cards", cards.AssignCardToUsageGroup, "Give a card another usage group"),
-    _write(
-        "assignCardToRiskRuleGroup", "cards", cards.AssignCardToRiskRuleGroup, "Give a card another risk rule group"
-    ),
-    _write(
+    write("activateCard", "cards", cards.ActivateCard, "Activate a card"),
+    write("assignCardToFeesGroup", "cards", cards.AssignCardToFeesGroup, "Give a card another fee group"),
+    write("assignCardToLimitsGroup", "cards", cards.AssignCardToLimitsGroup, "Give a card another limit group"),
+    write("assignCardToUsageGroup", "cards", cards.AssignCardToUsageGroup, "Give a card another usage group"),
+    write("assignCardToRiskRuleGroup", "cards", cards.AssignCardToRiskRuleGroup, "Give a card another risk rule group"),
+    write(
         "changeCardSchemeAccountUpdatesStatus",
         "cards",
         cards.ChangeCardSchemeAccountUpdatesStatus,
         "Have a card take part in the scheme's account updates, or not",
     ),
-    _write("changeCardStatus", "cards", cards.ChangeCardStatus, "Change a card's status"),
+    write("changeCardStatus", "cards", cards.ChangeCardStatus, "Change a card's status"),
     Action(
         "createCard",
         "issuing",
@@ -160,11 +70,11 @@ _ROWS = (
         seals=True,
         creates=True,
     ),
-    _reveal("getCvc2", "cvc2", records.Cvc2, "Reveal a card's CVC2"),
-    _read("getCardDetails", "cards", cards.OfCard, records.CardDetails, "object", "Show a card"),
-    _reveal("getCardNumber", "pan", records.CardNumber, "Reveal a card's number"),
-    _reveal("getPin", "pin", records.Pin, "Reveal a card's PIN"),
-    _read("getCardStatus", "cards", cards.OfCard, records.CardStatusAnswer, "object", "Show a card's status"),
+    reveal("getCvc2", "cvc2", records.Cvc2, "Reveal a card's CVC2"),
+    read("getCardDetails", "cards", cards.OfCard, records.CardDetails, "object", "Show a card"),
+    reveal("getCardNumber", "pan", records.CardNumber, "Reveal a card's number"),
+    reveal("getPin", "pin", records.Pin, "Reveal a card's PIN"),
+    read("getCardStatus", "cards", cards.OfCard, records.CardStatusAnswer, "object", "Show a card's status"),
     Action(
         "reissueCard",
         "reissuing",
@@ -175,11 +85,11 @@ _ROWS = (
         "Issue a card anew, with its number and PIN or new ones",
         seals=True,
     ),
-    _write("setPin", "cards", cards.SetPin, "Set a card's PIN"),
-    _write("unblockPin", "cards", cards.OfCard, "Unblock a card's PIN"),
-    _read("getDesign", "cards", cards.GetDesign, records.Design, "list", "List a programme's card designs"),
-    _reveal("getCardAcsPassword", "acs_password", records.AcsPassword, "Reveal a card's password of 3-D Secure"),
-    _write("changeCardAcsPassword", "cards", cards.ChangeCardAcsPassword, "Change a card's password of 3-D Secure"),
+    write("setPin", "cards", cards.SetPin, "Set a card's PIN"),
+    write("unblockPin", "cards", cards.OfCard, "Unblock a card's PIN"),
+    read("getDesign", "cards", cards.GetDesign, records.Design, "list", "List a programme's card designs"),
+    reveal("getCardAcsPassword", "acs_password", records.AcsPassword, "Reveal a card's password of 3-D Secure"),
+    write("changeCardAcsPassword", "cards", cards.ChangeCardAcsPassword, "Change a card's password of 3-D Secure"),
     Action(
         "createCardAcsMerchantWhitelistRule",
         "acs",
@@ -189,12 +99,12 @@ _ROWS = (
         "object",
         "Tell where 3-D Secure asks the cardholder nothing",
     ),
-    _write(
+    write(
         "authenticationConfirm", "acs", cards.AuthenticationConfirm, "Answer a request of 3-D Secure", "empty object"
     ),
     # Holders
-    _read("getHolder", "holders", holders.GetHolder, holders.HolderRecord, "object", "Show a holder"),
-    _read(
+    read("getHolder", "holders", holders.GetHolder, holders.HolderRecord, "object", "Show a holder"),
+    read(
         "getHolderAccounts",
         "holders",
         holders.GetHolderAccounts,
@@ -203,7 +113,7 @@ _ROWS = (
         "List a holder's accounts",
     ),
     Action("createHolder", "holders", "write", holders.CreateHolder, None, "id", "Register a holder", creates=True),
-    _write("updateHolder", "holders", holders.UpdateHolder, "Change what is known of a holder", "id"),
+    write("updateHolder", "holders", holders.UpdateHolder, "Change what is known of a holder", "id"),
     # External payments
     Action(
         "assignExternalPaymentAddress",
@@ -225,16 +135,16 @@ _ROWS = (
         "Open bank-account details that lead to a special account",
         creates=True,
     ),
-    _write(
+    write(
         "cancelExternalPaymentMandate", "debits", payments.CancelExternalPaymentMandate, "Cancel a direct debit mandate"
     ),
-    _write(
+    write(
         "changeDDExternalPaymentStatus",
         "debits",
         payments.ChangeDDExternalPaymentStatus,
         "Say whether a direct debit is to be paid",
     ),
-    _read(
+    read(
         "getExternalPaymentAddress",
         "addresses",
         payments.GetExternalPaymentAddress,
@@ -242,7 +152,7 @@ _ROWS = (
         "object",
         "Show an external payment address",
     ),
-    _read(
+    read(
         "getAccountExternalPaymentAddresses",
         "addresses",
         payments.GetAccountExternalPaymentAddresses,
@@ -250,7 +160,7 @@ _ROWS = (
         "list",
         "List an account's external payment addresses",
     ),
-    _write(
+    write(
         "changeExternalPaymentAddressStatus",
         "addresses",
         payments.ChangeExternalPaymentAddressStatus,
@@ -274,8 +184,8 @@ _ROWS = (
         "object",
         "Send back a payment that came in",
     ),
-    _write("directDebitReturn", "returns", payments.DirectDebitReturn, "Take back a direct debit that was paid"),
-    _write("directCreditReturn", "returns", payments.DirectCreditReturn, "Send back a direct credit that came in"),
+    write("directDebitReturn", "returns", payments.DirectDebitReturn, "Take back a direct debit that was paid"),
+    write("directCreditReturn", "returns", payments.DirectCreditReturn, "Send back a direct credit that came in"),
     # Fees and limits
     Action(
         "createCustomFee",
@@ -286,11 +196,9 @@ _ROWS = (
         "object",
         "Take a fee from an account",
     ),
-    _read(
-        "getCardFees", "fees", money.GetCardFees, money.FeeEntryRecord, "list", "List the fees of a card's fee group"
-    ),
-    _read("getFeesGroups", "fees", money.GetFeesGroups, money.NamedGroup, "list", "List fee groups"),
-    _read(
+    read("getCardFees", "fees", money.GetCardFees, money.FeeEntryRecord, "list", "List the fees of a card's fee group"),
+    read("getFeesGroups", "fees", money.GetFeesGroups, money.NamedGroup, "list", "List fee groups"),
+    read(
         "getLimits",
         "limits",
         money.GetLimits,
@@ -298,8 +206,8 @@ _ROWS = (
         "list",
         "List the limits of a card, account or holder",
     ),
-    _read("getLimitsGroups", "limits", money.GetLimitsGroups, money.NamedGroup, "list", "List limit groups"),
-    _read(
+    read("getLimitsGroups", "limits", money.GetLimitsGroups, money.NamedGroup, "list", "List limit groups"),
+    read(
         "getLimitsStatus",
         "limits",
         money.GetLimitsStatus,
@@ -307,66 +215,40 @@ _ROWS = (
         "list",
         "Show what is left of the limits of a card, account or holder",
     ),
-)
-
-_SIMULATED = (
-    Action(
-        "simulateAuthentication",
-        "simulator",
-        "write",
-        simulator.SimulateAuthentication,
-        simulator.Authentication,
-        "object",
-        "Have an online shop ask for 3-D Secure",
+    # Reports
+    read(
+        "getCardsActivity",
+        "reports",
+        reports.GetCardsActivity,
+        reports.CardActivityRecord,
+        "list",
+        "List what the network asked about a card, or about all cards",
     ),
-    Action(
-        "simulateAuthorization",
-        "simulator",
-        "write",
-        simulator.SimulateAuthorization,
-        simulator.Authorization,
-        "object",
-        "Have the network ask whether a card may be used",
+    read(
+        "getFinancialAuthorizes",
+        "reports",
+        reports.GetFinancialAuthorizes,
+        reports.FinancialAuthorizeRecord,
+        "list",
+        "List the authorizations of a card",
     ),
-    Action(
-        "simulateInboundPayment",
-        "outside",
-        "write",
-        outside.SimulateInboundPayment,
-        outside.InboundPayment,
-        "object",
-        "Have another bank pay to an address",
+    read(
+        "getTransactions",
+        "reports",
+        reports.GetTransactions,
+        reports.TransactionRecord,
+        "list",
+        "List the transactions of a card or an account",
     ),
-    Action(
-        "simulateMandate",
-        "outside",
-        "write",
-        outside.SimulateMandate,
-        outside.NewMandate,
-        "object",
-        "Have a creditor get a direct debit mandate",
-    ),
-    Action(
-        "simulateDirectDebit",
-        "outside",
-        "write",
-        outside.SimulateDirectDebit,
-        outside.Collection,
-        "object",
-        "Have a creditor collect, or the cut-off of a collection pass",
-    ),
-    Action(
-        "simulateOutboundResult",
-        "outside",
-        "write",
-        outside.SimulateOutboundResult,
-        outside.OutboundResult,
-        "object",
-        "Have the provider report what became of a payment out",
+    read(
+        "getFinancialDetailAddendums",
+        "reports",
+        reports.GetFinancialDetailAddendums,
+        reports.AddendumRecord,
+        "list",
+        "List what the network has told of transactions afterwards",
     ),
 )
 
 ACTIONS = {row.name: row for row in _ROWS}
 """``POST /api``."""
-SIMULATED = {row.name: row for row in _SIMULATED}
-"""``POST /simulator``, outside prod."""

@@ -2,8 +2,9 @@
 
 ``N[1, 20]`` is a number of 1 to 20 digits, ``N[4]`` of exactly four; ``Digits[3]`` the same where leading zeros count.
 ``AN[1, 10]`` is ASCII letters and digits, ``ANS[1, 100]`` printable text, ``AS[1, 50]`` letters with the spaces and
-marks of names. ``Id``, ``Flag``, ``Level``, ``CurrencyIson``, ``CountryIson``, ``Day``, ``Phone``, ``Iban`` and
-``Paginator`` say what they hold, ``ExtList`` is a list value, ``choice`` and ``letter`` make types of value lists.
+marks of names. ``Id``, ``Flag``, ``Level``, ``CurrencyIson``, ``CountryIson``, ``Day``, ``Phone``, ``Iban``,
+``Paginator``, ``ItemCount`` and ``SmallObject`` say what they hold, ``ExtList`` is a list value, ``choice`` and
+``letter`` make types of value lists.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from unicodedata import category
 
 from pydantic.fields import FieldInfo
 
-from chalicelib.cards.protocol.list_rules import ListRule
+from chalicelib.cards.protocol.list_rules import ListRule, ObjectRule
 from chalicelib.cards.protocol.rules import (
     CodeRule,
     CodeWordRule,
@@ -36,6 +37,8 @@ ENTRIES = 10
 """So many currencies, accounts or cards may be named in one call."""
 PAGE = 100
 """So many entries a page has at most."""
+OBJECT_BYTES = 2000
+"""So large an object of whatever members may be: a page of them is kept for repeats in one item."""
 
 Bounds = int | tuple[int, int]
 
@@ -170,6 +173,8 @@ if TYPE_CHECKING:
     Phone = str
     Iban = str
     Paginator = tuple[int, int]
+    ItemCount = int
+    SmallObject = dict[str, Any]
 else:
     Id = N[1, 20]
     Flag = choice(FLAG)
@@ -180,3 +185,5 @@ else:
     Phone = Annotated[str, DigitsRule(6, 15, "447700900123")]
     Iban = Annotated[str, IbanRule()]
     Paginator = Annotated[Any, PaginatorRule(PAGE, 11)]
+    ItemCount = Annotated[int, RangeRule(1, PAGE, 11)]
+    SmallObject = Annotated[Any, ObjectRule(OBJECT_BYTES)]

@@ -1,4 +1,4 @@
-"""The rules of fields that hold several values: how each form of a list is read, and what JSON Schema says of it."""
+"""The rules of fields that hold several values: how each form of them is read, and what JSON Schema says of it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, cast
 from pydantic_core import PydanticCustomError
 
 from chalicelib.cards.protocol.rules import Json, ValueRule, check_length
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.problems import Kind, fault
 
 
@@ -110,4 +111,26 @@ class TextsRule(ValueRule):
             "items": {"type": "string", "minLength": 1, "maxLength": self.longest},
             "description": f"Texts of at most {self.longest} characters in all",
             "examples": [["Corner Shop", "Riverside Books"]],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRule(ValueRule):
+    """A JSON object of whatever members, of so many bytes as compact JSON in UTF-8."""
+
+    longest: int
+
+    def check(self, value: Any) -> dict[str, Any]:
+        if type(value) is not dict:
+            fault("type", "must be an object")
+        if not value or len(jsontext.dumps(value).encode()) > self.longest:
+            fault("length", f"must have at least one member, and at most {self.longest} bytes as JSON")
+        return cast(dict[str, Any], value)
+
+    def described(self) -> Json:
+        return {
+            "type": "object",
+            "minProperties": 1,
+            "description": f"An object of at most {self.longest} bytes as JSON",
+            "examples": [{"invoice_number": "2041"}],
         }

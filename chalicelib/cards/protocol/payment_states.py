@@ -28,6 +28,12 @@ RESULT_RULES: Mapping[str, Mapping[str, Status | None]] = {
 RESULT_MEANINGS = {result: PAYMENT_STATES[state] for result, state in RESULTS.items()}
 
 PaymentKind = Literal["out", "in", "debit", "return"]
+PAYMENT_KINDS: Mapping[PaymentKind, str] = {
+    "in": "payment in",
+    "out": "payment out",
+    "debit": "direct debit",
+    "return": "return",
+}
 
 ADDRESS_RULES: Mapping[str, Rule] = {
     "changeExternalPaymentAddressStatus": {"A": None, "S": None, "B": Status.FINAL},

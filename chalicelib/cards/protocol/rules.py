@@ -120,14 +120,19 @@ class DigitsRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class RangeRule(ValueRule):
-    """A whole number between two values."""
+    """A whole number between two values, of so many digits; else of no more than the higher value has."""
 
     lowest: int
     highest: int
+    digits: int = 0
+
+    @property
+    def longest(self) -> int:
+        return self.digits or len(str(self.highest))
 
     def check(self, value: Any) -> int:
         text = digits_of(value)
-        check_length(text, 1, len(str(self.highest)), "digits")
+        check_length(text, 1, self.longest, "digits")
         if not self.lowest <= int(text) <= self.highest:
             fault("value", f"must be from {self.lowest} to {self.highest}")
         return int(text)
@@ -137,7 +142,7 @@ class RangeRule(ValueRule):
             "type": ["integer", "string"],
             "minimum": self.lowest,
             "maximum": self.highest,
-            "pattern": f"^[0-9]{{1,{len(str(self.highest))}}}$",
+            "pattern": f"^[0-9]{{1,{self.longest}}}$",
             "description": f"A whole number from {self.lowest} to {self.highest}",
             "examples": [min(100, self.highest)],
         }

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N, Range
-from chalicelib.cards.protocol.kinds import EciIndicator, EntryModeType, ResponseCode, TransactionType
-from chalicelib.cards.protocol.message import Answer, Excludes, NeedsOne, Request
+from chalicelib.cards.protocol.kinds import CardTransactionType, DisputeStep, EciIndicator, EntryModeType, ResponseCode
+from chalicelib.cards.protocol.message import Answer, Excludes, Members, NeedsOne, Request
+from chalicelib.cards.protocol.payment_messages import some_amount
+from chalicelib.cards.protocol.values import MOST_AMOUNT
+from chalicelib.foundation.problems import Problem
 
 
 class AtMerchant(Request):
@@ -28,14 +32,22 @@ class SimulateAuthentication(AtMerchant):
     acquirer_bin: Digits[4, 11] | None = None
 
 
-class SimulateAuthorization(AtMerchant):
-    """simulateAuthorization: the network asks whether the card may be used."""
+def together_in_the_field(members: Members) -> Iterator[Problem]:
+    """Amount and cashback are one amount for the network."""
+    amount, cashback = members.get("amount"), members.get("cashback_amount")
+    if isinstance(amount, int) and isinstance(cashback, int) and amount + cashback > MOST_AMOUNT:
+        yield Problem("cashback_amount", "length", "must have at most 15 digits together with amount")
+
+
+class _CardUse(AtMerchant):
+    """What the network tells of the use of a card; amounts in minor units of ``currency_ison``."""
 
     conditions: ClassVar = (NeedsOne(("card_id", "pan")), Excludes("pan", "card_id"))
+    further: ClassVar = (together_in_the_field,)
 
     card_id: Id | None = None
     pan: Digits[16, 19] | None = None
-    transaction_type: TransactionType
+    transaction_type: CardTransactionType
     amount: N[1, 15]
     currency_ison: CurrencyIson
     entry_mode_type: EntryModeType | None = None
@@ -46,7 +58,69 @@ class SimulateAuthorization(AtMerchant):
     expiry_month: Range[1, 12] | None = None
     eci_indicator: EciIndicator | None = None
     partial_approval: Flag | None = None
+
+
+class SimulateAuthorization(_CardUse):
+    """simulateAuthorization: the network asks whether the card may be used."""
+
     force_response_code: ResponseCode | None = None
+
+
+class SimulateAdvice(_CardUse):
+    """simulateAdvice: the network tells what it has decided in the issuer's place; it is never declined."""
+
+    response_code: ResponseCode
+
+
+class SimulateIncrement(Request):
+    """simulateIncrement: the shop asks for more on top of what was approved."""
+
+    further: ClassVar = (some_amount,)
+
+    trans_link: Digits[12]
+    amount: N[1, 15]
+
+
+class SimulateReversal(Request):
+    """simulateReversal: the shop gives up what was approved, or ``amount`` of it."""
+
+    further: ClassVar = (some_amount,)
+
+    trans_link: Digits[12]
+    amount: N[1, 15] | None = None
+
+
+class SimulateExpiry(Request):
+    """simulateExpiry: the time of what was approved is over."""
+
+    trans_link: Digits[12]
+
+
+class SimulateClearing(AtMerchant):
+    """simulateClearing: the shop collects, with an authorization or without one."""
+
+    conditions: ClassVar = (NeedsOne(("trans_link", "card_id")), Excludes("card_id", "trans_link"))
+    further: ClassVar = (some_amount,)
+
+    trans_link: Digits[12] | None = None
+    card_id: Id | None = None
+    amount: N[1, 15]
+    currency_ison: CurrencyIson
+    final: Flag | None = None
+
+
+class SimulateRefund(SimulateClearing):
+    """simulateRefund: the shop gives money back."""
+
+
+class SimulateDispute(Request):
+    """simulateDispute: the holder disputes a transaction, and wins or loses."""
+
+    further: ClassVar = (some_amount,)
+
+    transaction_id: N[1, 11]
+    step: DisputeStep
+    amount: N[1, 15] | None = None
 
 
 class Authentication(Answer):
@@ -71,5 +145,34 @@ class Authorization(Answer):
     fee_amount: int
     risk_actions: list[Any]
     security_checks: list[Any]
+    available_balance: int
+    settled_balance: int
+
+
+class Released(Answer):
+    """What was held, and is not any more."""
+
+    authorize_id: Id
+    released_amount: int
+    available_balance: int
+    settled_balance: int
+
+
+class Cleared(Answer):
+    """The transaction, and what was released of the authorization that it belongs to."""
+
+    transaction_id: Id
+    trans_link: ANS[1, 36]
+    holder_amount: int
+    released_amount: int
+    available_balance: int
+    settled_balance: int
+
+
+class Disputed(Answer):
+    """The dispute, and the account's balances with it."""
+
+    dispute_id: Id
+    reserved_balance: int
     available_balance: int
     settled_balance: int

@@ -71,6 +71,7 @@ REASONS = {
     20: "resolved",
 }
 """``reason_code`` of a status: this project's list, one for each usual cause."""
+OF_RISK_RULE = 11
 
 TRANSACTION_TYPES = {
     0: "purchase",
@@ -96,6 +97,9 @@ TRANSACTION_TYPES = {
     70: "fee",
 }
 """The first two digits of the processing code; from 60 on this project's own."""
+CARD_TRANSACTION_TYPES = {number: meaning for number, meaning in TRANSACTION_TYPES.items() if number < 60}
+"""Those that a card is used for."""
+PURCHASE, CREDIT_ADJUSTMENT, DEBIT_ADJUSTMENT, REFUND = 0, 2, 19, 20
 EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT, EXTERNAL_RETURN, FEE = 60, 61, 62, 63, 70
 CREDIT_TYPES = frozenset((2, 20, 21, 22, 26, EXTERNAL_IN))
 """Those that bring the holder money; a returned payment (63) goes either way, and no limit counts it."""
@@ -147,6 +151,21 @@ RESPONSE_CODES = {
     "N7": "wrong CVC2",
 }
 """ISO 8583, as the network is answered."""
+
+APPROVED, APPROVED_IN_PART = "00", "10"
+APPROVALS = (APPROVED, APPROVED_IN_PART)
+
+AUTHORIZATION, ADVICE, INCREMENT, REVERSAL, EXPIRY = 1, 2, 3, 4, 5
+AUTHORIZE_TYPES = {
+    AUTHORIZATION: "authorization",
+    ADVICE: "advice: what the network has decided in the issuer's place",
+    INCREMENT: "increment of an authorization",
+    REVERSAL: "reversal of an authorization, or of a part of it",
+    EXPIRY: "the hold of an authorization is over",
+}
+"""``authorize_type``: this project's list."""
+HOLD_SECONDS = 7 * 24 * 3600
+"""So long what was authorized, or incremented, is held for its clearing."""
 
 ECI_INDICATORS = {
     0: "not authenticated (Mastercard)",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action
-from infra.openapi import texts
-from infra.openapi.cards import examples, tables
+from chalicelib.cards.protocol.action import Action
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
+from infra.openapi import texts, webhooks
+from infra.openapi.cards import events, examples, tables
 from infra.openapi.cards.schemas import ERROR, Json, Schemas, name_of, reference
 from infra.openapi.document import ANY_REQUEST_ID, body, document, json_content
 from infra.openapi.responses import HEADERS
@@ -47,10 +49,11 @@ def build() -> Json:
         "Causeway: card API",
         "\n".join([_INTRODUCTION, "\n\n".join(_tables())]),
         summary="What a programme manager calls: holders, accounts, cards, external payments, fees and limits.",
-        tags=_TAGS,
+        tags=(*_TAGS, events.TAG),
         paths=paths,
+        webhooks=events.webhooks(schemas),
         components={
-            "parameters": {"RequestIdIfAny": ANY_REQUEST_ID},
+            "parameters": {"RequestIdIfAny": ANY_REQUEST_ID, **webhooks.parameters()},
             "headers": {"X-Request-Id": HEADERS["X-Request-Id"]},
             "schemas": schemas.components(),
         },
@@ -113,6 +116,8 @@ def _tables() -> list[str]:
         "External payment addresses": tables.address_rules(),
         "Mandates": tables.mandate_rules(),
         "External payments": tables.payment_rules(),
+        "Authorizations": tables.authorization_rules(),
+        "Disputes": tables.dispute_rules(),
     }
     return [
         texts.section("Status codes", tables.status_codes()),

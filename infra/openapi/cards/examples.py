@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.cards.protocol.actions import Action
+from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION, VIRTUAL
@@ -63,7 +63,13 @@ def answer(action: Action) -> Json:
     """The body of a successful answer."""
     beside: Json = {"id": HOLDER_ID} if action.shape == "id" else {}
     beside |= {"paginator": {"total_items_count": 1}} if action.paged else {}
+    beside |= {"has_more_records": "N"} if action.continued else {}
     return {"status": "success", "duplicated": 0, **beside, "data": _data(action)}
+
+
+def event(data: Model) -> Json:
+    """The data of an event."""
+    return _members(data)
 
 
 def error(refused: Refused) -> Json:

@@ -11,14 +11,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from chalicelib.cards.protocol.values import RISK_ACTIONS, SECURITY_CHECKS
-from infra.openapi.cards import money_meanings
-from infra.openapi.cards.made_up import ACCOUNT_ID, CARD_ID, EURO, GERMANY, HOLDER_ID, MOMENT
+from infra.openapi.cards import event_meanings, money_meanings, network_meanings, report_meanings
+from infra.openapi.cards.made_up import ACCOUNT_ID, CARD_ID, EURO, GERMANY, HOLDER_ID, MOMENT, PIN
 
 Meaning = tuple[str, Any]
 
 _REQUEST_ID = 100000041
-_PAN, _CVC2, _PIN, _PASSWORD = "2223000048410010", "482", "4917", "Meadow-42-Lantern"
+_PAN, _CVC2, _PASSWORD = "2223000048410010", "482", "Meadow-42-Lantern"
 _YEAR, _MONTH = 2029, 11
 
 _EMBOSSED, _THERMAL = "ADA OKAFOR", "Printed on the card's back"
@@ -169,18 +168,13 @@ MEANINGS: Mapping[str, Meaning] = {
     "card_expiration_year": ("The year of expiry: has to be the card's", _YEAR),
     "card_expiration_month": ("The month of expiry: has to be the card's", _MONTH),
     "pan": ("The card's number", _PAN),
-    "SimulateAuthorization.pan": ("The card's number, instead of card_id", None),
-    "pin": ("The PIN", _PIN),
-    "SimulateAuthorization.pin": ("The PIN that was typed in", _PIN),
+    "pin": ("The PIN", PIN),
     "cvc2": ("The code on the card's back", _CVC2),
-    "SimulateAuthorization.cvc2": ("The CVC2 that was typed in", None),
     "expiration": ("The end of the month in which the card expires", None),
     "year": ("The year", _YEAR),
     "month": ("The month", _MONTH),
     "expiry_year": ("The year of expiry; left out where the credential does not get it", _YEAR),
     "expiry_month": ("The month of expiry; left out where the credential does not get it", _MONTH),
-    "SimulateAuthorization.expiry_year": ("The year of expiry that was told", None),
-    "SimulateAuthorization.expiry_month": ("The month of expiry that was told", None),
     "status": ("The card's status", "A"),
     "ChangeCardStatus.status": ("The card's new status", "T"),
     "card_status": ("The card's status", "T"),
@@ -239,28 +233,12 @@ MEANINGS: Mapping[str, Meaning] = {
     "terminal_id": ("The terminal", "TERM0001"),
     "outcome": ("What came of it", "challenge"),
     "expires_at": ("Until when it can be answered, in Unix seconds", MOMENT + 300),
-    "transaction_type": ("What kind of transaction it is", 0),
-    "entry_mode_type": ("How the card was read", 5),
-    "cashback_amount": ("How much of the amount is cash, in minor units", None),
-    "eci_indicator": ("How the cardholder was authenticated", None),
-    "partial_approval": ("Whether a part of the amount would do", None),
-    "force_response_code": (
-        "Answer with this response code: nothing is looked at, and no wrong PIN counted",
-        None,
-    ),
-    "authorize_id": ("The authorization", 100000074),
-    "trans_link": ("Names the whole transaction, from authorization to clearing", "5f8d0c1e9b7a463f2d1c"),
-    "response_code": ("How the issuer answers", "00"),
-    "auth_code": ("The approval's code", "4F71B2"),
-    "approved_amount": ("How much was approved, in minor units of the transaction's currency", 2599),
-    "holder_amount": ("The same in minor units of the account's currency", 2599),
-    "holder_currency_ison": ("The account's currency", EURO),
-    "fee_amount": ("The fee, in minor units of the account's currency", 0),
-    "risk_actions": ("What the risk rules have brought about: one object of flags", [dict.fromkeys(RISK_ACTIONS, 0)]),
-    "security_checks": ("What was there to be checked: one object of flags", [dict.fromkeys(SECURITY_CHECKS, 0)]),
+    **event_meanings.EVENTS,
     **money_meanings.PAYMENTS,
     **money_meanings.FEES,
     **money_meanings.LIMITS,
+    **network_meanings.NETWORK,
+    **report_meanings.REPORTS,
 }
 
 

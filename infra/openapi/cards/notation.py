@@ -31,7 +31,8 @@ TYPES: Mapping[str, str] = {
     "counts as absent",
     "series": "A string of entries with commas between them",
     "texts": "A JSON list of strings",
-    "number, text, object, list": "Those of JSON; in answers only",
+    "object": "A JSON object",
+    "number, text, list": "Those of JSON; in answers only",
 }
 """The notation, with what it means."""
 
@@ -82,4 +83,5 @@ _NOTATIONS: Mapping[type[rules.ValueRule], Callable[[Any], str]] = {
     list_rules.ListRule: lambda rule: f"list of {of_rule(rule.entry)}",
     list_rules.SeriesRule: lambda _: "series",
     list_rules.TextsRule: lambda _: "texts",
+    list_rules.ObjectRule: lambda _: "object",
 }

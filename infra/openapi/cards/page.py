@@ -10,14 +10,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from chalicelib.cards.protocol.account_messages import CreateAccount
-from chalicelib.cards.protocol.actions import Action
+from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.card_blocks import WithDelivery
 from chalicelib.cards.protocol.card_messages import CreateCard
+from chalicelib.cards.protocol.events import EVENTS
 from chalicelib.cards.protocol.holder_messages import WithHolder
 from chalicelib.cards.protocol.list_rules import SeriesRule, TextsRule
 from chalicelib.cards.protocol.message import Needs, NeedsOne, Request
 from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
-from infra.openapi.cards import examples, notation, purposes, tables
+from infra.openapi.cards import events, examples, notation, purposes, tables
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.cards.schemas import ENVELOPE, Json, ordered, rule_in
 from infra.openapi.document import ROOT
@@ -46,7 +47,7 @@ def text() -> str:
 
 def reference() -> str:
     """What stands between the marks."""
-    return "\n\n".join([*_types(), *_actions(), *_states(), *_lists(), *_codes()])
+    return "\n\n".join([*_types(), *_actions(), *_events(), *_states(), *_lists(), *_codes()])
 
 
 # -- tables
@@ -73,6 +74,11 @@ def _states() -> Iterator[str]:
     yield "### External payment"
     yield "For payments of another kind it is 4008, and 4004 when they are returned."
     yield tables.payment_rules()
+    yield "### Authorization"
+    yield tables.authorization_rules()
+    yield "### Dispute"
+    yield "A transaction is disputed once. Which step is possible after which:"
+    yield tables.dispute_rules()
 
 
 def _lists() -> Iterator[str]:
@@ -81,6 +87,15 @@ def _lists() -> Iterator[str]:
     for name in tables.LISTS:
         yield f"### {name}"
         yield tables.value_list(name)
+
+
+def _events() -> Iterator[str]:
+    yield "## Event types"
+    yield table(("Type", "Sent when"), [(f"[`{name}`](#{_anchor(name)})", row.meaning) for name, row in EVENTS.items()])
+    for name, row in EVENTS.items():
+        yield f"### `{name}`"
+        yield table(("Member of `data`", "", "Type", "Meaning"), list(_answer_rows(row.data, "")))
+        yield _block(events.example(name))
 
 
 def _codes() -> Iterator[str]:
@@ -153,6 +168,7 @@ def _answer(action: Action) -> Iterator[str]:
         yield f"`data` {said[action.shape]}."
         return
     beside = ", with a `paginator` of `total_items_count` beside it" if action.paged else ""
+    beside += ", with `has_more_records`, `Y` or `N`, beside it" if action.continued else ""
     yield f"`data` is {'a list of objects' if action.shape == 'list' else 'an object'}{beside}:"
     yield table(("Answer field", "", "Type", "Meaning"), list(_answer_rows(action.answer, "")))
     yield _block(examples.answer(action))
@@ -190,13 +206,18 @@ def _values(rule: OneOfRule | CodeWordRule) -> str:
     """The values where they are few, else where they are listed."""
     if len(rule.meanings) <= _FEW:
         return ", ".join(f"`{value}` {text}" for value, text in rule.meanings.items())
-    name = next(name for name, meanings in tables.LISTS.items() if meanings is rule.meanings)
+    name = next(name for name, meanings in tables.LISTS.items() if rule.meanings.items() <= meanings.items())
     return _link(name)
 
 
 def _link(name: str) -> str:
     """Where a list of values is."""
-    return f"see [{name}](#{re.sub('[^a-z0-9-]', '', name.lower().replace(' ', '-'))})"
+    return f"see [{name}](#{_anchor(name)})"
+
+
+def _anchor(title: str) -> str:
+    """Where a title leads to."""
+    return re.sub("[^a-z0-9_-]", "", title.lower().replace(" ", "-"))
 
 
 def _answer_rows(model: Model, above: str) -> Iterator[tuple[str, str, str, str]]:

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED, Action, Flow
+from chalicelib.cards.protocol.action import Action, Flow
+from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.card_blocks import TRACK_NAME
 from chalicelib.cards.protocol.card_fields import LONGEST_BYTES
 from chalicelib.cards.protocol.message import Request
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.states import MISMATCHES_A_DAY, PIN_TRIES
-from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, MOST_ADDRESSES, MOST_AMOUNT, MOST_COUNT, MOST_COUNTRIES
+from chalicelib.cards.protocol.values import (
+    CUT_OFF_SECONDS,
+    HOLD_SECONDS,
+    MOST_ADDRESSES,
+    MOST_AMOUNT,
+    MOST_COUNT,
+    MOST_COUNTRIES,
+)
 from infra.openapi.cards import conditions
 
-_PAYMENTS = "External payments"
+_PAYMENTS, _SIMULATOR = "External payments", "Simulator"
+_DAY = 24 * 3600
 GROUPS: Mapping[Flow, str] = {
     "accounts": "Accounts",
     "cards": "Cards",
@@ -27,8 +37,13 @@ GROUPS: Mapping[Flow, str] = {
     "debits": _PAYMENTS,
     "fees": "Fees",
     "limits": "Limits",
-    "simulator": "Simulator",
-    "outside": "Simulator",
+    "reports": "Reports",
+    "simulator": _SIMULATOR,
+    "authorizations": _SIMULATOR,
+    "releases": _SIMULATOR,
+    "clearings": _SIMULATOR,
+    "disputes": _SIMULATOR,
+    "outside": _SIMULATOR,
 }
 """The groups of actions, by who carries them out."""
 
@@ -43,6 +58,10 @@ _METHOD = (
     f"{MOST_ADDRESSES} addresses (2003). {_REFUSED}"
 )
 _ORDER = "The entries in the order in which the operator has written them; `total_items_count` is how many there are."
+_PAGES = (
+    "Rows in the order of recording; those that come while you page stand after what you have read. A `last_id` that "
+    "names no row of the list is 3012."
+)
 _WHOLE = "A return is of the whole amount, and there is one at most (4004)."
 
 NOTES: Mapping[str, str] = {
@@ -117,11 +136,31 @@ NOTES: Mapping[str, str] = {
     "getLimitsGroups": "All of this type, or those of a programme (3004).",
     "getLimitsStatus": f"{_ORDER} Where an entry sets no bound, what is left is the largest number: {MOST_COUNT}, "
     f"{MOST_AMOUNT} and {MOST_COUNTRIES}.",
+    "getCardsActivity": f"Every message, approved or declined. {_PAGES} The list over all cards shows a row when it is "
+    "a second old.",
+    "getFinancialAuthorizes": f"Messages that were approved and are about money, but those that give up. {_PAGES}",
+    "getTransactions": f"A card and an account that do not belong together are 3002. {_PAGES}",
+    "getFinancialDetailAddendums": f"{_PAGES} The list over all transactions shows a row when it is a second old.",
     "simulateAuthentication": "`outcome` is `frictionless` when a rule of the card lets the payment pass, `rejected` "
     "when the card is not active, else `challenge`: then there is a request that `authenticationConfirm` answers. "
     "Nothing is sent to anybody: the answer has the value that the cardholder would get.",
-    "simulateAuthorization": f"A decline is a success, with another `response_code` than 00. After {PIN_TRIES} wrong "
-    "PINs in a row the PIN is blocked (75).",
+    "simulateAuthorization": "A decline is a success, with another `response_code` than 00 or 10. After "
+    f"{PIN_TRIES} wrong PINs in a row the PIN is blocked (75). A number that no card has is answered 14, and recorded "
+    "nowhere.",
+    "simulateAdvice": "Nothing is looked at, and nothing declined but what cannot be converted (57): what the network "
+    "has approved is held even if there is not so much. A number that no card has is 3002.",
+    "simulateIncrement": "Of an authorization that is held (4008). It is declined for the card's or the account's "
+    f"status, limits (61, 65) or funds (51); approved, it is held for {HOLD_SECONDS // _DAY} days from now.",
+    "simulateReversal": "Of an authorization that is held (4008), and of no more than is left of it (5004).",
+    "simulateExpiry": "What a schedule does as well, when an authorization has been held for "
+    f"{HOLD_SECONDS // _DAY} days. Of one that is held (4008).",
+    "simulateClearing": "Booked whatever the status and the balance, at the rates and fees of this moment (5003 "
+    "without a rate). What the shop says of itself stands in the place of what it said before.",
+    "simulateRefund": "To an account that is A or R (4003). With `trans_link` in a currency in which something was "
+    "cleared (5003), and at most that, less what was refunded or disputed before (5004); nothing cleared is 4008.",
+    "simulateDispute": "Of what a shop has collected (4008), once. `amount` is at most what the transaction took, and "
+    "what is left of it after refunds (5004). `won` and `lost` end what was opened (4008), once (4002), and for "
+    "its amount (2005).",
     "simulateInboundPayment": "The scheme has to be one of the address's method (2005), the currency the address's "
     "(5003). Where address, account or limits are in the way the payment is bounced: a success, with `state` J.",
     "simulateMandate": "The address has to be active (4008).",
@@ -130,12 +169,15 @@ NOTES: Mapping[str, str] = {
     "suffice, or rejected: both are successes.",
     "simulateOutboundResult": "A pending payment is settled or rejected, a settled one returned. The same result once "
     "more changes nothing and succeeds; another one is 4008, of a returned payment 4004.",
+    "simulateAddendum": "As often as you like.",
 }
 
 FURTHER: Mapping[str, str] = {
     "track_names": "`track_data_first_name` and `track_data_last_name` have at most "
     f"{TRACK_NAME} characters together (2003).",
     "some_amount": "`amount` is more than 0 (2005).",
+    "together_in_the_field": "`amount` and `cashback_amount` have at most 15 digits together (2003).",
+    "dates_in_order": "No span ends before it begins (2005).",
     "_owners": "`account_owner_id` has as many entries as `account_id` (2003).",
     "_password_length": f"`acs_password` has at most {LONGEST_BYTES} bytes in UTF-8 (2003).",
 }
@@ -144,7 +186,7 @@ FURTHER: Mapping[str, str] = {
 
 def group(action: Action) -> str:
     """The group that an action belongs to. Raises: LookupError."""
-    return GROUPS[action.flow]
+    return _SIMULATOR if action.name in SIMULATED else GROUPS[action.flow]
 
 
 def grouped() -> Mapping[str, list[Action]]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from pydantic.fields import FieldInfo
 
 from chalicelib.cards.protocol import fields, kinds
-from chalicelib.cards.protocol.actions import Action
+from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.rules import TextRule, ValueRule
 from chalicelib.cards.protocol.status_codes import Status, refused_field
@@ -77,6 +77,7 @@ _PAGINATOR: Json = {
     "additionalProperties": True,
     "examples": [{"total_items_count": 1}],
 }
+_MORE: Json = {"enum": ["Y", "N"], "description": "Whether there are rows after these", "examples": ["N"]}
 
 
 def name_of(action: Action, kind: Literal["Request", "Response"]) -> str:
@@ -140,6 +141,8 @@ class Schemas:
         }
         if action.paged:
             properties |= {"paginator": _PAGINATOR}
+        if action.continued:
+            properties |= {"has_more_records": _MORE}
         if action.shape == "id":
             properties |= {"id": {**_rule_schema(fields.rule_of(fields.Id), "answered"), "description": "The holder"}}
         schema = {
@@ -150,6 +153,10 @@ class Schemas:
             "additionalProperties": True,
         }
         return self._add(name_of(action, "Response"), schema)
+
+    def event(self, model: Model) -> Json:
+        """A reference to the data of an event."""
+        return self._answer(model)
 
     # -- inside
 

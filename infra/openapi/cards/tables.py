@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chalicelib.cards.protocol import payment_states, schemes, states, values
-from chalicelib.cards.protocol.actions import ACTIONS, SIMULATED
+from chalicelib.cards.protocol import network_states, payment_states, schemes, states, values
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.events import EVENTS
 from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.status_codes import Status
 from infra.openapi.cards.schemas import rule_in
 from infra.openapi.texts import table
@@ -30,6 +32,7 @@ LISTS: Mapping[str, Mapping[Any, str]] = {
     "Address statuses": payment_states.ADDRESS_STATES,
     "Assignment states": values.ASSIGNMENT_STATES,
     "Account types": values.ACCOUNT_TYPES,
+    "Kinds of payment": payment_states.PAYMENT_KINDS,
     "Payment states": payment_states.PAYMENT_STATES,
     "Results of payments": payment_states.RESULT_MEANINGS,
     "Mandate states": payment_states.MANDATE_STATES,
@@ -40,6 +43,9 @@ LISTS: Mapping[str, Mapping[Any, str]] = {
     "Entry modes": values.ENTRY_MODES,
     "Electronic commerce indicators": values.ECI_INDICATORS,
     "Response codes": values.RESPONSE_CODES,
+    "Authorize types": values.AUTHORIZE_TYPES,
+    "Authorization states": network_states.AUTHORIZATION_STATES,
+    "Steps of a dispute": network_states.DISPUTE_STEPS,
 }
 """The value lists. Fields that take some of a list's values only say so by themselves."""
 LIST_OF: Mapping[str, str] = {
@@ -52,14 +58,6 @@ LIST_OF: Mapping[str, str] = {
     "FeeEntryRecord.entry_mode_type": "Entry modes",
 }
 """Of fields that also have a value for any, the list of all others; by the field, and its model if others differ."""
-KINDS: Mapping[payment_states.PaymentKind, str] = {
-    "in": "payment in",
-    "out": "payment out",
-    "debit": "direct debit",
-    "return": "return",
-}
-"""What the kinds of payments are called."""
-
 _YES = "yes"
 
 
@@ -77,14 +75,15 @@ def value_list(name: str) -> str:
 
 
 def fields_with(name: str) -> list[str]:
-    """The fields of all actions that have the values of a list."""
+    """The fields of all actions and events that have the values of a list."""
+    actions = (*ACTIONS.values(), *SIMULATED.values())
+    models = [model for action in actions for model in (action.request, action.answer) if model is not None]
     found = []
-    for action in (*ACTIONS.values(), *SIMULATED.values()):
-        for model in filter(None, (action.request, action.answer)):
-            for field, info in model.model_fields.items():
-                rule = rule_in(info)
-                if isinstance(rule, OneOfRule | CodeWordRule) and rule.meanings is LISTS[name]:
-                    found.append(field)
+    for model in (*models, *(row.data for row in EVENTS.values())):
+        for field, info in model.model_fields.items():
+            rule = rule_in(info)
+            if isinstance(rule, OneOfRule | CodeWordRule) and rule.meanings is LISTS[name]:
+                found.append(field)
     found += [field for field, listed in LIST_OF.items() if listed == name and "." not in field]
     return sorted(dict.fromkeys(found))
 
@@ -109,6 +108,18 @@ def mandate_rules() -> str:
     return _rules(payment_states.MANDATE_RULES, payment_states.MANDATE_STATES)
 
 
+def authorization_rules() -> str:
+    """What each action makes of each state of an authorization."""
+    return _rules(network_states.AUTHORIZATION_RULES, network_states.AUTHORIZATION_STATES)
+
+
+def dispute_rules() -> str:
+    """What each step makes of each step that a dispute has reached."""
+    columns = ["never disputed", *(f"`{step}`" for step in network_states.DISPUTE_STEPS)]
+    rows = [(f"`{step}`", *map(_passes, rule.values())) for step, rule in network_states.DISPUTE_RULES.items()]
+    return table(("Step", *columns), rows)
+
+
 def payment_rules() -> str:
     """What each action makes of each state of the one kind of payment that it is for."""
     columns = [f"`{state}`" for state in payment_states.PAYMENT_STATES]
@@ -116,7 +127,7 @@ def payment_rules() -> str:
     for action, rule in payment_states.PAYMENT_RULES.items():
         kind = next(kind for (kind, _), status in rule.items() if status is None)
         passes = [_passes(rule[kind, state]) for state in payment_states.PAYMENT_STATES]
-        rows.append((f"`{action}`", KINDS[kind], *passes))
+        rows.append((f"`{action}`", payment_states.PAYMENT_KINDS[kind], *passes))
     return table(("Action", "Of a", *columns), rows)
 
 

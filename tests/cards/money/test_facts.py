@@ -1,4 +1,4 @@
-"""Which entries of fee and limit groups a movement falls under: every member, matched and just not."""
+"""Which entries of fee, limit and risk groups a movement falls under: every member, matched and just not."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.catalogue import Catalogue, FeeEntry, LimitEntry, Region
-from chalicelib.cards.money.facts import Facts, is_charged, is_counted
+from chalicelib.cards.catalogue import Catalogue, FeeEntry, LimitEntry, MccRange, Region, RiskRule
+from chalicelib.cards.money.facts import Facts, in_category, is_charged, is_counted, is_meant
 from chalicelib.cards.protocol.values import (
     ANY_TYPE,
     CREDIT_TYPES,
@@ -50,14 +50,20 @@ def counted(facts: Facts, **members: Any) -> bool:
     return is_counted(CATALOGUE, limit(**members), facts)
 
 
-def test_an_entry_that_asks_for_nothing_matches_every_debit() -> None:
-    assert charged(FACTS)
-    assert counted(FACTS)
-    assert charged(Facts(61, USD))
-    assert counted(Facts(61, USD))
+def meant(facts: Facts, **members: Any) -> bool:
+    return is_meant(CATALOGUE, RiskRule(1, "rule", actions=("reject_transaction",), **members), facts)
 
 
-@pytest.mark.parametrize("matches", [charged, counted])
+EVERY = pytest.mark.parametrize("matches", [charged, counted, meant])
+
+
+@EVERY
+def test_an_entry_that_asks_for_nothing_matches_every_debit(matches: Any) -> None:
+    assert matches(FACTS)
+    assert matches(Facts(61, USD))
+
+
+@EVERY
 @pytest.mark.parametrize(
     ("asked", "transaction_type", "falls"),
     [(0, 0, True), (0, 1, False), (61, 61, True), (61, 62, False), (99, 62, True)],
@@ -68,7 +74,7 @@ def test_the_transaction_type_is_the_one_asked_for_or_any(
     assert matches(replace(FACTS, transaction_type=transaction_type), transaction_type=asked) is falls
 
 
-@pytest.mark.parametrize("matches", [charged, counted])
+@EVERY
 @pytest.mark.parametrize(
     ("asked", "entry_mode", "falls"), [(7, 7, True), (7, 5, False), (0, 0, True), (0, 1, False), (99, 81, True)]
 )
@@ -76,7 +82,7 @@ def test_the_entry_mode_is_the_one_asked_for_or_any(matches: Any, asked: int, en
     assert matches(replace(FACTS, entry_mode=entry_mode), entry_mode=asked) is falls
 
 
-@pytest.mark.parametrize("matches", [charged, counted])
+@EVERY
 @pytest.mark.parametrize(
     ("mcc", "falls"), [(5398, False), (5399, True), (5400, True), (5498, True), (5499, True), (5500, False)]
 )
@@ -84,14 +90,14 @@ def test_a_range_of_merchant_categories_includes_both_its_ends(matches: Any, mcc
     assert matches(replace(FACTS, mcc=mcc), mcc_low=5399, mcc_high=5499) is falls
 
 
-@pytest.mark.parametrize("matches", [charged, counted])
+@EVERY
 def test_one_merchant_category_is_a_range_too(matches: Any) -> None:
     found = [matches(replace(FACTS, mcc=mcc), mcc_low=6011, mcc_high=6011) for mcc in (6010, 6011, 6012)]
 
     assert found == [False, True, False]
 
 
-@pytest.mark.parametrize("matches", [charged, counted])
+@EVERY
 @pytest.mark.parametrize(("low", "high", "falls"), [(0, 9999, True), (1, 9999, False), (0, 9998, False)])
 def test_a_movement_without_a_merchant_category_falls_under_the_whole_range_only(
     matches: Any, low: int, high: int, falls: bool
@@ -101,34 +107,45 @@ def test_a_movement_without_a_merchant_category_falls_under_the_whole_range_only
     assert matches(replace(FACTS, mcc=9999), mcc_low=low, mcc_high=high) is (high == 9999)
 
 
+@pytest.mark.parametrize(("low", "high", "falls"), [(0, 9999, True), (0, 9998, False), (5411, 5411, False)])
+def test_without_a_merchant_category_only_the_whole_range_is_met(low: int, high: int, falls: bool) -> None:
+    assert in_category(MccRange(low, high), None) is falls
+    assert in_category(MccRange(low, high), 5411)
+
+
+@pytest.mark.parametrize("matches", [charged, meant])
 @pytest.mark.parametrize(("country", "falls"), [(FR, True), (DE, False), (None, False)])
-def test_a_fee_is_for_one_country_or_any(country: int | None, falls: bool) -> None:
+def test_a_fee_or_a_rule_is_for_one_country_or_any(matches: Any, country: int | None, falls: bool) -> None:
     facts = replace(FACTS, country=country)
 
-    assert charged(facts, country=FR) is falls
-    assert charged(facts)
-    assert charged(facts, country=0)
+    assert matches(facts, country=FR) is falls
+    assert matches(facts)
+    assert matches(facts, country=0)
 
 
+@pytest.mark.parametrize("matches", [charged, meant])
 @pytest.mark.parametrize(
     ("country", "europe", "euro_area"),
     [(FR, True, True), (PL, True, False), (US, False, False), (CA, False, False), (None, False, False)],
 )
-def test_a_fee_is_for_the_countries_of_one_region_or_any(country: int | None, europe: bool, euro_area: bool) -> None:
+def test_a_fee_or_a_rule_is_for_the_countries_of_one_region_or_any(
+    matches: Any, country: int | None, europe: bool, euro_area: bool
+) -> None:
     facts = replace(FACTS, country=country)
 
-    assert charged(facts, region=EUROPE) is europe
-    assert charged(facts, region=EURO_AREA) is euro_area
-    assert charged(facts)
-    assert not charged(facts, region=4)
+    assert matches(facts, region=EUROPE) is europe
+    assert matches(facts, region=EURO_AREA) is euro_area
+    assert matches(facts)
+    assert not matches(facts, region=4)
 
 
+@pytest.mark.parametrize("matches", [charged, meant])
 @pytest.mark.parametrize(("country", "falls"), [(FR, True), (DE, False)])
-def test_country_and_region_of_a_fee_both_bind(country: int, falls: bool) -> None:
+def test_country_and_region_of_a_fee_or_a_rule_both_bind(matches: Any, country: int, falls: bool) -> None:
     facts = replace(FACTS, country=country)
 
-    assert charged(facts, country=FR, region=EURO_AREA) is falls
-    assert not charged(facts, country=FR, region=AMERICA)
+    assert matches(facts, country=FR, region=EURO_AREA) is falls
+    assert not matches(facts, country=FR, region=AMERICA)
 
 
 @pytest.mark.parametrize(("asked", "falls"), [(0, True), (EUR, True), (USD, False)])
@@ -157,6 +174,7 @@ def test_a_limit_is_for_the_countries_of_one_region_or_any(country: int | None, 
     assert not counted(of_transaction, holder_region=EURO_AREA)
 
 
+@pytest.mark.parametrize("matches", [counted, meant])
 @pytest.mark.parametrize(
     ("country", "holder_country", "region_type"),
     [
@@ -173,12 +191,12 @@ def test_a_limit_is_for_the_countries_of_one_region_or_any(country: int | None, 
     ],
 )
 def test_two_countries_have_one_type_of_region(
-    country: int | None, holder_country: int | None, region_type: int | None
+    matches: Any, country: int | None, holder_country: int | None, region_type: int | None
 ) -> None:
     facts = replace(FACTS, country=country, holder_country=holder_country)
 
-    assert counted(facts, region_type=ANY)
-    assert [each for each in REGION_TYPES if each != ANY and counted(facts, region_type=each)] == (
+    assert matches(facts, region_type=ANY)
+    assert [each for each in REGION_TYPES if each != ANY and matches(facts, region_type=each)] == (
         [] if region_type is None else [region_type]
     )
 
@@ -223,6 +241,7 @@ def test_money_that_comes_in_is_no_debit_of_any_class(transaction_type: int) -> 
     assert [each for each in LIMIT_CLASSES if counted(facts, transaction_class=each)] == [4]
 
 
+@pytest.mark.parametrize("matches", [charged, meant])
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
-def test_a_fee_for_any_type_is_for_money_that_comes_in_too(transaction_type: int) -> None:
-    assert charged(replace(FACTS, transaction_type=transaction_type), transaction_type=ANY_TYPE)
+def test_a_fee_or_a_rule_for_any_type_is_for_money_that_comes_in_too(matches: Any, transaction_type: int) -> None:
+    assert matches(replace(FACTS, transaction_type=transaction_type), transaction_type=ANY_TYPE)

@@ -173,7 +173,7 @@ def test_a_fee_in_another_currency_is_exchanged(tariff: Scene, rich: int) -> Non
     }
     row = transactions(tariff, rich)[-1]
     assert (row["amount"], row["currency"], row["holder_amount"], row["holder_currency"]) == (100, GBP, 125, EUR)
-    assert row["conversion_fee"] == 0
+    assert (row["conversion_fee"], row["base_rate"], row["holder_rate"]) == (0, Decimal("1.25"), Decimal("1.25"))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,17 +13,20 @@ import pytest
 from chalicelib.cards.accounts import Account
 from chalicelib.cards.money.amounts import Conversion
 from chalicelib.cards.money.charging import Charge
+from chalicelib.cards.money.claims import AUTHORIZATION, DISPUTE, PAYMENT, Claim
+from chalicelib.cards.money.counters import Counters
 from chalicelib.cards.money.fees import Fee
-from chalicelib.cards.money.ledger import CONVERSION, EXTERNAL, FEES, Movement
+from chalicelib.cards.money.ledger import CONVERSION, EXTERNAL, FEES, NETWORK, Movement
 from chalicelib.cards.money.proof import (
     Broken,
     Fold,
     Shared,
+    check_copy,
     check_pointer,
+    copies_of,
     money,
     paired,
     spoken,
-    wrongly_held,
 )
 from chalicelib.cards.money.transactions import Transaction
 from chalicelib.cards.protocol.values import EXTERNAL_OUT, EXTERNAL_RETURN
@@ -31,7 +34,6 @@ from chalicelib.foundation.store import Item, Put
 
 GBP, EUR, JPY = 826, 978, 392
 NOON = 1_772_452_800_000
-PAYMENT = 5
 
 
 def account(number: int = 17, currency: int = GBP) -> Account:
@@ -107,7 +109,7 @@ def lived() -> Lived:
     came.book(stands, 100_000, EXTERNAL)
     came.show(stands, transaction(101, 100_000))
     (stands,) = books.write(came, stands)
-    for payment, amount in ((PAYMENT, 2_500), (6, 4_000), (7, 300)):
+    for payment, amount in ((5, 2_500), (6, 4_000), (7, 300)):
         held = books.movement("payment out held", epm_transaction_id=payment)
         held.hold(stands, amount)
         (stands,) = books.write(held, stands)
@@ -126,7 +128,7 @@ def test_rows_come_to_the_balances_the_holds_and_the_common_books(lived: Lived) 
 
     fold.compare(lived.item)
     assert fold.balances == {"settled": 95_850, "held": 2_800, "reserved": 0}
-    assert fold.held == {PAYMENT: 2_500, 7: 300}
+    assert fold.claims == {Claim(PAYMENT, 5): 2_500, Claim(PAYMENT, 7): 300}
     assert (fold.rows, fold.transactions) == (5, 3)
     assert fold.books == {("external", GBP): -96_000, ("fees", GBP): 150, ("pending", GBP): -2_800}
 
@@ -135,7 +137,7 @@ def test_an_account_without_rows_has_nothing() -> None:
     fold = folded(Books())
 
     fold.compare({"owner": "account#17", **vars(account())})
-    assert (fold.rows, fold.held, fold.books) == (0, {}, {})
+    assert (fold.rows, fold.claims, fold.books) == (0, {}, {})
 
 
 def test_rows_may_be_taken_up_where_they_were_left(lived: Lived) -> None:
@@ -289,25 +291,102 @@ def test_a_transaction_is_found_by_its_id(lived: Lived) -> None:
 
     with pytest.raises(Broken, match=r"account 17: the id 101 of its transaction of .* leads nowhere"):
         check_pointer(row, None)
-    for member in ("account", "part_of_account", "holder_amount", "transaction_type"):
+    for member in ("account", "part_of_account", "holder_amount", "transaction_type", "card_id", "trans_link"):
         with pytest.raises(Broken, match=r"account 17: the id 101 of its transaction of .* leads to another one"):
             check_pointer(row, {**pointer, member: "other"})
 
 
-# -- payments
+# -- cards
+
+
+@dataclass
+class Spent(Lived):
+    """An account that got 1000.00, paid 40.00 of the 60.00 that authorization 8 held, and disputes 15.00 of that."""
+
+
+@pytest.fixture
+def spent() -> Spent:
+    books, stands, card = Books(), account(), Counters("card#3")
+    came = books.movement("payment in", epm_transaction_id=1)
+    came.book(stands, 100_000, EXTERNAL)
+    came.show(stands, transaction(101, 100_000))
+    (stands,) = books.write(came, stands)
+    held = books.movement("authorization", authorization_id=8)
+    held.hold(stands, 6_000)
+    (stands,) = books.write(held, stands)
+    paid = books.movement("clearing", authorization_id=8)
+    paid.list_by_card(card)
+    paid.hold(stands, -4_000)
+    paid.book(stands, -4_000, NETWORK)
+    paid.show(stands, transaction(102, -4_000, card_id=3))
+    (stands,) = books.write(paid, stands)
+    disputed = books.movement("dispute opened", authorization_id=8, transaction_id=102)
+    disputed.list_by_card(replace(card, last_at=stands.last_at))
+    disputed.book(stands, 1_500, NETWORK)
+    disputed.reserve(stands, 1_500)
+    disputed.show(stands, transaction(103, 1_500, card_id=3))
+    (stands,) = books.write(disputed, stands)
+    return Spent(books, stands)
+
+
+def test_holds_of_authorizations_and_what_is_disputed_are_told_apart(spent: Spent) -> None:
+    fold = folded(spent.books)
+
+    fold.compare(spent.item)
+    assert fold.balances == {"settled": 97_500, "held": 2_000, "reserved": 1_500}
+    assert fold.claims == {Claim(AUTHORIZATION, 8): 2_000, Claim(DISPUTE, 102): 1_500}
+    assert fold.books["network", GBP] == 2_500
 
 
 @pytest.mark.parametrize(
-    ("payment", "is_wrong"),
-    [({"held": 2_500}, False), ({"held": 2_499}, True), ({"held": 0}, True), ({}, True), (None, True)],
+    ("tamper", "row", "problem"),
+    [
+        (_change("movement#", 1, authorization_id=None), 2, "it holds 60.00 GBP for nothing"),
+        (_change("movement#", 2, authorization_id=9), 3, "it releases 40.00 GBP more than authorization 9 held"),
+        (_change("movement#", 2, epm_transaction_id=8), 3, "it releases 40.00 GBP more than payment 8 held"),
+        (_change("movement#", 3, transaction_id=None), 4, "it reserves 15.00 GBP for nothing"),
+    ],
 )
-def test_a_payment_holds_what_the_rows_hold_for_it(payment: Item | None, is_wrong: bool) -> None:
-    assert list(wrongly_held({PAYMENT: 2_500}, {PAYMENT: payment})) == ([PAYMENT] if is_wrong else [])
+def test_a_claim_without_its_cause_is_found_at_its_place(
+    spent: Spent, tamper: Callable[[Lived], None], row: int, problem: str
+) -> None:
+    tamper(spent)
+
+    with pytest.raises(Broken) as broken:
+        folded(spent.books)
+
+    assert (broken.value.row, broken.value.problem) == (row, problem)
 
 
-@pytest.mark.parametrize(("payment", "is_wrong"), [({"held": 1}, True), ({"held": 0}, False), ({}, False)])
-def test_a_payment_that_no_row_holds_for_holds_nothing(payment: Item, is_wrong: bool) -> None:
-    assert list(wrongly_held({}, {PAYMENT: payment})) == ([PAYMENT] if is_wrong else [])
+def test_what_is_given_back_was_reserved(spent: Spent) -> None:
+    over = spent.books.movement("dispute won", authorization_id=8, transaction_id=102)
+    over.reserve(spent.account, -1_501)
+    spent.books.write(over, spent.account)
+
+    with pytest.raises(Broken, match=r"row 5 .*: it releases 0.01 GBP more than dispute of transaction 102 reserved"):
+        folded(spent.books)
+
+
+def test_a_transaction_of_a_card_stands_in_both_lists_of_the_card(spent: Spent) -> None:
+    row = spent.books.of("transaction#")[1]
+
+    places = [key for _, key in copies_of(row)]
+    assert [place["owner"] for place in places] == ["card#3", "card#3"]
+    assert [place["part"].partition("transaction#")[0] for place in places] == ["", "account#17#"]
+    for copy in (item for item in spent.books.items if place_of(item) in places):
+        check_copy(row, copy)
+        with pytest.raises(Broken, match=r"its transaction 102 of .* is another one in the lists of card 3"):
+            check_copy(row, {**copy, "amount": 1})
+    with pytest.raises(Broken, match=r"its transaction 102 of .* is not in both lists of card 3"):
+        check_copy(row, None)
+
+
+def test_a_transaction_without_a_card_stands_in_no_other_list(spent: Spent) -> None:
+    assert copies_of(spent.books.of("transaction#")[0]) == []
+
+
+def place_of(item: Item) -> Item:
+    return {"owner": item["owner"], "part": item["part"]}
 
 
 # -- movements of two accounts

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.accounts import Account
-from chalicelib.cards.money.transactions import Transaction, recording, transaction_key
+from chalicelib.cards.money.transactions import Transaction, recording, timeline, transaction_key
 from chalicelib.foundation.store import ConditionFailed
 from tests.cards.ledgers import transactions
 from tests.cards.scenes import EUR, GBP, Scene
@@ -27,7 +27,7 @@ def account(**members: Any) -> Account:
 
 
 def test_a_transaction_is_a_row_of_its_account_and_an_item_of_its_own() -> None:
-    row, pointer = recording(fee(card_id=5, parent_id=41), account(), AT, "W1")
+    row, pointer = recording(fee(card_id=5, parent_id=41, mti=1740), account(), AT, "W1")
 
     assert (row.item["owner"], row.item["part"]) == ("account#7", f"transaction#{AT}#00000000042")
     assert (row.item["holder_amount"], row.item["holder_currency"], row.item["currency"]) == (125, EUR, GBP)
@@ -42,11 +42,25 @@ def test_a_transaction_is_a_row_of_its_account_and_an_item_of_its_own() -> None:
         "account_id": 7,
         "card_id": 5,
         "part_of_account": row.item["part"],
+        "at": AT,
         "holder_amount": 125,
         "transaction_type": 70,
+        "mti": 1740,
         "trans_link": "F00000000042",
         "written_by": "W1",
     }
+
+
+def test_in_a_cards_lists_it_is_the_same_row_by_card_and_by_card_and_account() -> None:
+    row, *copies, pointer = recording(fee(card_id=5, authorization_id=17), account(), AT, "W1", by_card=True)
+
+    assert [(copy.item["owner"], copy.item["part"]) for copy in copies] == [
+        ("card#5", f"transaction#{AT}#00000000042"),
+        ("card#5", f"account#7#transaction#{AT}#00000000042"),
+    ]
+    for copy in copies:
+        assert {**copy.item, "owner": "account#7", "part": row.item["part"]} == row.item
+    assert (pointer.item["authorization_id"], pointer.item["card_id"]) == (17, 5)
 
 
 def test_no_two_transactions_have_one_id(stage: Scene) -> None:
@@ -89,3 +103,6 @@ def test_a_cards_addresss_payments_are_the_cards(stage: Scene) -> None:
 
     [row] = transactions(stage, card.account_id)
     assert row["card_id"] == card.card_id
+    for owner in (None, f"account#{card.account_id}"):
+        table, place = timeline(owner, card.card_id).key(row["at"], row["id"])
+        assert stage.hub.store.get(table, place) == row | place

@@ -1,0 +1,80 @@
+"""Whatever waits for its time in an index of due times: found, and looked after, many at the same time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.parallel import pieces, together
+from chalicelib.foundation.sharded import ShardedIndex
+from chalicelib.foundation.store import Item, Store, StoreError
+
+AT_ONCE = 20
+"""So many are looked after at the same time."""
+MOST = 2_000
+"""So many are looked for in a run; the next one goes on."""
+PUT_OFF_SECONDS = 60
+"""So long what went wrong waits for its next turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueItems:
+    """The items of an index ``due``; ``what`` names them in the log: "payment not finished"."""
+
+    store: Store
+    clock: Clock
+    due: ShardedIndex
+    what: str
+
+    def run(self, look_after: Callable[[Item], bool], until: float = math.inf) -> int:
+        """Look after everything whose time has come, until the clock's monotonic ``until``.
+
+        Answers how many have moved on. What goes wrong with one is tried again, and keeps nobody else from being looked
+        after.
+        """
+        moved = 0
+        rows = self.due.rows(self.store, until=self.clock.time(), limit=MOST)
+        for piece in pieces(rows, AT_ONCE):
+            if self.clock.monotonic() > until:
+                break
+            moved += self._run(look_after, piece)
+        return moved
+
+    def _run(self, look_after: Callable[[Item], bool], rows: Sequence[Item]) -> int:
+        """Those of one account one after the other, since they would be in each other's way, all others together."""
+        lanes: dict[object, list[Item]] = {}
+        for item in self.store.batch_get([(self.due.table, _key(row)) for row in rows]):
+            if item is not None:
+                lanes.setdefault(item.get("account_id", item["owner"]), []).append(item)
+        return sum(together([partial(self._lane, look_after, items) for items in lanes.values()]))
+
+    def _lane(self, look_after: Callable[[Item], bool], items: Sequence[Item]) -> int:
+        return sum(self._one(look_after, item) for item in items)
+
+    def _one(self, look_after: Callable[[Item], bool], item: Item) -> bool:
+        if item.get("due_at", self.clock.time() + 1) > self.clock.time():  # the index was behind
+            return False
+        try:
+            return look_after(item)
+        except Exception:
+            log.exception(f"{self.what} not finished", kind=item["part"], id=item["id"])
+            self._put_off(item)
+            return False
+
+    def _put_off(self, item: Item) -> None:
+        """Have others have their turn before one that cannot be finished is looked at again."""
+        later = {"due_at": self.clock.time() + PUT_OFF_SECONDS}
+        try:
+            self.store.update(self.due.table, _key(item), set=later, condition=Attr("due_at").eq(item["due_at"]))
+        except StoreError:
+            log.warning(f"{self.what} not put off", kind=item["part"], id=item["id"])
+
+
+def _key(row: Item) -> Item:
+    return {"owner": row["owner"], "part": row["part"]}

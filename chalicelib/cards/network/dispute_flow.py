@@ -1,0 +1,188 @@
+"""Disputing: opened, won or lost (decisions, Simulator; Money).
+
+What is disputed is given back at once and reserved until it is known who keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chalicelib.cards.accounts import Account
+from chalicelib.cards.call import Call, Outcome, RefusedWith
+from chalicelib.cards.events import CardEvent
+from chalicelib.cards.money import counters
+from chalicelib.cards.money.amounts import portion
+from chalicelib.cards.money.counters import Counters
+from chalicelib.cards.money.ledger import NETWORK, Movement
+from chalicelib.cards.money.transactions import CHARGEBACK, PRESENTMENT, Transaction, row_key, transaction_key
+from chalicelib.cards.network import told
+from chalicelib.cards.network.authorizations import Authorization
+from chalicelib.cards.network.balances import balances
+from chalicelib.cards.network.disputes import Dispute
+from chalicelib.cards.protocol.network_states import DISPUTE_RULES, LOST, OPENED, WON
+from chalicelib.cards.protocol.simulator_messages import SimulateDispute
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import CREDIT_ADJUSTMENT, CREDIT_TYPES, DEBIT_ADJUSTMENT
+from chalicelib.cards.sequences import Sequences
+from chalicelib.foundation.store import Item, Operation
+
+CALLED: Mapping[str, str] = {OPENED: "dispute opened", WON: "dispute won", LOST: "dispute lost"}
+"""What the ledger calls the steps, and transactions those that book something."""
+FUNCTION_CODE = 450
+"""First chargeback, of the full amount or a part (ISO 8583, field 24)."""
+REASON = 12
+"""``reason_code`` of a dispute's transactions."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What a step is about, as it was read."""
+
+    lead: Item
+    row: Item
+    dispute: Dispute | None
+    authorization: Authorization
+    account: Account
+    of_card: Counters
+
+
+@dataclass(frozen=True, slots=True)
+class DisputeFlow:
+    """simulateDispute."""
+
+    sequences: Sequences
+
+    def simulate_dispute(self, call: Call) -> Outcome:
+        request: SimulateDispute = call.request
+        case = self._case(call)
+        refused = DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None]
+        if refused is not None:
+            raise Refused(refused)
+        if case.dispute is None:
+            return self._opened(call, case)
+        if request.amount not in (None, case.dispute.amount):
+            raise refused_field("amount", "value", "must be that of the dispute, or left out")
+        return self._ended(call, case, case.dispute)
+
+    # -- inside
+
+    def _case(self, call: Call) -> _Case:
+        """Raises: Refused."""
+        request: SimulateDispute = call.request
+        lead, found = call.items([transaction_key(request.transaction_id), Dispute.key(request.transaction_id)])
+        if lead is None or not call.sees(lead):
+            raise Refused(Status.NO_TRANSACTION)
+        if lead.get("mti") != PRESENTMENT or lead["transaction_type"] in CREDIT_TYPES:
+            raise Refused(Status.WRONG_STATE, "only what a shop has collected is disputed")
+        row, *items = call.items(
+            [
+                row_key(lead),
+                Authorization.key(lead["authorization_id"]),
+                Account.key(lead["account_id"]),
+                counters.key("card", lead["card_id"]),
+            ]
+        )
+        assert row is not None and items[0] is not None and items[1] is not None, "what was booked stays"
+        return _Case(
+            lead,
+            row,
+            Dispute.from_item(found) if found else None,
+            Authorization.from_item(items[0]),
+            Account.from_item(items[1]),
+            Counters.from_item("card", lead["card_id"], items[2]),
+        )
+
+    def _opened(self, call: Call, case: _Case) -> Outcome:
+        request: SimulateDispute = call.request
+        amount = case.row["holder_amount"] if request.amount is None else request.amount
+        worth = portion(case.row["amount"], amount, case.row["holder_amount"])
+        if amount > case.row["holder_amount"] or worth > case.authorization.may_give_back(case.row["currency"]):
+            raise RefusedWith(Status.MORE_THAN_ORIGINAL, [Dispute.none_of(request.transaction_id)])
+        dispute = Dispute(
+            id=self.sequences.next("dispute"),
+            manager_id=call.manager_id,
+            access_level=case.lead["access_level"],
+            transaction_id=request.transaction_id,
+            account_id=case.account.id,
+            step=OPENED,
+            amount=amount,
+            worth=worth,
+            opened_at=call.now,
+        )
+        movement = self._movement(call, case)
+        movement.book(case.account, amount, NETWORK)
+        movement.reserve(case.account, amount)
+        shown = self._shown(case, movement, CREDIT_ADJUSTMENT, amount)
+        written = [dispute.making(call.write_id), _given_back(case, worth, call.write_id)]
+        return _outcome(call, dispute, case, movement, written, shown)
+
+    def _ended(self, call: Call, case: _Case, dispute: Dispute) -> Outcome:
+        step: str = call.request.step
+        movement = self._movement(call, case)
+        movement.reserve(case.account, -dispute.amount)
+        written: list[Operation] = [dispute.changing(call.write_id, step=step)]
+        shown = None
+        if step == LOST:
+            movement.book(case.account, -dispute.amount, NETWORK)
+            shown = self._shown(case, movement, DEBIT_ADJUSTMENT, dispute.amount)
+            written.append(_given_back(case, -dispute.worth, call.write_id))
+        return _outcome(call, dispute, case, movement, written, shown)
+
+    def _movement(self, call: Call, case: _Case) -> Movement:
+        about = {"authorization_id": case.authorization.id, "transaction_id": call.request.transaction_id}
+        movement = Movement(CALLED[call.request.step], call.at, call.write_id, **about)
+        movement.list_by_card(case.of_card)
+        return movement
+
+    def _shown(self, case: _Case, movement: Movement, transaction_type: int, amount: int) -> Transaction:
+        """The transaction of a step, in the account's currency."""
+        account, authorization = case.account, case.authorization
+        use = authorization.of_use
+        is_credit = transaction_type == CREDIT_ADJUSTMENT
+        transaction = Transaction(
+            id=self.sequences.next("transaction"),
+            transaction_type=transaction_type,
+            direction="credit" if is_credit else "debit",
+            mti=CHARGEBACK,
+            function_code=FUNCTION_CODE,
+            trans_link=authorization.trans_link,
+            amount=amount,
+            currency=account.currency,
+            holder_amount=amount,
+            entry_mode=use.entry_mode,
+            parent_id=case.row["id"],
+            card_id=case.row["card_id"],
+            country=use.country,
+            description=CALLED[OPENED if is_credit else LOST],
+            authorization_id=authorization.id,
+            reason_code=REASON,
+            network={
+                **(case.row.get("network") or {}),
+                "proc_code": transaction_type * 10_000,
+                "transaction_type": transaction_type,
+            },
+        )
+        movement.show(account, transaction)
+        return transaction
+
+
+def _given_back(case: _Case, worth: int, write_id: str) -> Operation:
+    """The write that notes what of a collection is disputed, or is not any more."""
+    authorization, name = case.authorization, str(case.row["currency"])
+    before = authorization.given_back or {}
+    return authorization.changing(write_id, given_back={**before, name: before.get(name, 0) + worth})
+
+
+def _outcome(
+    call: Call,
+    dispute: Dispute,
+    case: _Case,
+    movement: Movement,
+    written: list[Operation],
+    shown: Transaction | None,
+) -> Outcome:
+    after = movement.after(case.account)
+    data = {"dispute_id": dispute.id, **balances(call, after, ("reserved", "available", "settled"))}
+    events: list[CardEvent] = [told.of_transaction(shown, after, 0)] if shown else []
+    return Outcome(data, [*written, *movement.operations()], events=events)

@@ -1,0 +1,48 @@
+"""Holds that are over: what was authorized and never collected is released when its time has come."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from chalicelib.cards.due import DueItems
+from chalicelib.cards.events import CardEvents
+from chalicelib.cards.moment import Moment
+from chalicelib.cards.network.authorizations import DUE, Authorization
+from chalicelib.cards.network.releasing import Releasing
+from chalicelib.cards.programmes import Programmes
+from chalicelib.cards.protocol.values import EXPIRY
+from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """Looks through the index of due times."""
+
+    store: Store
+    clock: Clock
+    programmes: Programmes
+    releasing: Releasing
+    events: CardEvents
+
+    def expire(self, until: float = math.inf) -> int:
+        """Release every hold that is over; answers how many, as ``DueItems.run``."""
+        return DueItems(self.store, self.clock, DUE, "hold").run(self._expire, until)
+
+    def _expire(self, item: Item) -> bool:
+        """Raises: StoreError."""
+        authorization = Authorization.from_item(item)
+        moment = Moment(milliseconds(self.clock), new_id())
+        catalogue = self.programmes.catalogue(authorization.manager_id)
+        release = self.releasing.release(
+            self.store.batch_get, catalogue, authorization, authorization.left, EXPIRY, moment
+        )
+        told = self.events.record(authorization.manager_id, release.events)
+        try:
+            self.store.transact([*release.operations, *told.operations])
+        except (ConditionFailed, Conflict):  # it was collected meanwhile, or the account was moved: the next run sees
+            return False
+        self.events.dispatch(told)
+        return True

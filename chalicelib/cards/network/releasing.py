@@ -1,0 +1,128 @@
+"""What of an authorization is not held any more: reversed, in whole or in part, or over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.accounts import LedgerAccount
+from chalicelib.cards.call import Call, Outcome
+from chalicelib.cards.catalogue import Catalogue
+from chalicelib.cards.events import CardEvent
+from chalicelib.cards.moment import Moment
+from chalicelib.cards.money.amounts import portion
+from chalicelib.cards.money.counters import Tally
+from chalicelib.cards.money.ledger import Movement
+from chalicelib.cards.network import told
+from chalicelib.cards.network.activity import Message
+from chalicelib.cards.network.authorizations import NOT_DUE, Authorization, divided, joined, leading, linked
+from chalicelib.cards.network.balances import balances
+from chalicelib.cards.network.wallets import Read, Wallet, read_with_card
+from chalicelib.cards.protocol.network_states import OVER, REVERSED
+from chalicelib.cards.protocol.simulator_messages import SimulateExpiry, SimulateReversal
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.values import APPROVED, EXPIRY, REVERSAL
+from chalicelib.cards.sequences import Sequences
+from chalicelib.foundation.store import Operation
+
+CALLED: Mapping[int, str] = {REVERSAL: "reversal", EXPIRY: "hold over"}
+"""What the ledger calls them."""
+_ENDS: Mapping[int, str] = {REVERSAL: REVERSED, EXPIRY: OVER}
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The writes of a release: its number, what is not held any more, and the account as it stands afterwards."""
+
+    number: int
+    released: int
+    account: LedgerAccount
+    operations: Sequence[Operation]
+    events: Sequence[CardEvent]
+
+
+@dataclass(frozen=True, slots=True)
+class Releasing:
+    """Makes the writes; every one of them fails if authorization, account or counters are not as they were read."""
+
+    sequences: Sequences
+
+    def release(
+        self, read: Read, catalogue: Catalogue, authorization: Authorization, amount: int, kind: int, moment: Moment
+    ) -> Release:
+        """Release ``amount`` of what is left of an authorization, all of it when the hold is over."""
+        wallet = read_with_card(
+            read, catalogue, authorization.card_id, authorization.holder_id, authorization.account_id
+        )
+        account, tally = wallet.accounts[0], Tally()
+        released = portion(authorization.held, amount, authorization.left)
+        left = authorization.left - amount
+        is_all = not left and not authorization.cleared
+        back, rest = divided(authorization.counted, amount, authorization.left, with_count=is_all)
+        wallet.party(account).release(back, tally)
+        members: dict[str, Any] = {
+            "left": left,
+            "held": authorization.held - released,
+            "counted": joined(rest, None) if left else None,
+            **({} if left else {"state": _ENDS[kind], **NOT_DUE}),
+        }
+        movement = Movement(CALLED[kind], moment.at, moment.write_id, tally, authorization_id=authorization.id)
+        movement.list_by_card(wallet.of_card)
+        if released:
+            movement.hold(account, -released)
+        after = movement.after(account) if released else account
+        at = Moment(after.last_at if released else movement.at, moment.write_id)
+        movement.list_also(wallet.of_card, at.at)
+        message = self._message(wallet, authorization, amount, kind)
+        operations: list[Operation] = [
+            authorization.changing(moment.write_id, **members),
+            leading(message, authorization, at),
+            *message.recording(at),
+            *movement.operations(),
+        ]
+        events = told.of_message(message, at.now, after, {}, wallet.card)
+        return Release(message.number, released, after, operations, events)
+
+    def _message(self, wallet: Wallet, authorization: Authorization, amount: int, kind: int) -> Message:
+        charge = authorization.charged
+        return Message(
+            number=self.sequences.next("authorization"),
+            kind=kind,
+            card=wallet.card,
+            trans_link=authorization.trans_link,
+            use=authorization.of_use,
+            code=APPROVED,
+            amount=amount,
+            currency=authorization.currency,
+            charge=charge.part(amount) if charge else None,
+            holder_currency=wallet.accounts[0].currency,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFlow:
+    """simulateReversal and simulateExpiry (decisions, Simulator)."""
+
+    releasing: Releasing
+
+    def simulate_reversal(self, call: Call) -> Outcome:
+        request: SimulateReversal = call.request
+        authorization = linked(call, request.trans_link)
+        authorization.require(call.action.name)
+        amount = authorization.left if request.amount is None else request.amount
+        if amount > authorization.left:
+            raise Refused(Status.MORE_THAN_ORIGINAL)
+        return self._released(call, authorization, amount, REVERSAL)
+
+    def simulate_expiry(self, call: Call) -> Outcome:
+        request: SimulateExpiry = call.request
+        authorization = linked(call, request.trans_link)
+        authorization.require(call.action.name)
+        return self._released(call, authorization, authorization.left, EXPIRY)
+
+    def _released(self, call: Call, authorization: Authorization, amount: int, kind: int) -> Outcome:
+        moment = Moment(call.at, call.write_id)
+        release = self.releasing.release(call.items, call.catalogue, authorization, amount, kind, moment)
+        data = {"authorize_id": release.number, "released_amount": release.released}
+        return Outcome(data | balances(call, release.account), release.operations, events=release.events)

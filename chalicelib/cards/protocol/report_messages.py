@@ -1,0 +1,279 @@
+"""Reports: the four actions (specification, Report operations), the addendums that feed one, and their records.
+
+Amounts are in minor units, ``transmission_time`` and ``date_imported`` in Unix seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from chalicelib.cards.protocol.fields import (
+    AN,
+    ANS,
+    CountryIson,
+    CurrencyIson,
+    Day,
+    Flag,
+    Id,
+    ItemCount,
+    N,
+    SmallObject,
+)
+from chalicelib.cards.protocol.kinds import AuthorizeType, EciIndicator, EntryModeType, ResponseCode, TransactionType
+from chalicelib.cards.protocol.message import Answer, Members, Needs, NeedsOne, Request, absent
+from chalicelib.foundation.problems import Problem
+
+_SPANS = (("date_from", "date_to"), ("date_imported_from", "date_imported_to"))
+
+
+def dates_in_order(members: Members) -> Iterator[Problem]:
+    """No span ends before it begins."""
+    for first, last in _SPANS:
+        if members.get(first) is not None and members.get(last) is not None and members[first] > members[last]:
+            yield Problem(last, "value", f"must not be before {first}")
+
+
+class _Report(Request):
+    """A page of a list: so many rows, after the row ``last_id`` if one is named."""
+
+    further: ClassVar = (dates_in_order,)
+
+    item_count: ItemCount
+    last_id: Id | None = None
+
+
+class GetCardsActivity(_Report):
+    """getCardsActivity: every message of the network about a card, or about all cards."""
+
+    card_id: Id | None = None
+    date_from: N[1, 11]
+    date_to: N[1, 11]
+
+
+class GetFinancialAuthorizes(_Report):
+    """getFinancialAuthorizes: what was approved for a card, and moves money once it is cleared."""
+
+    card_id: Id
+    date_from: N[1, 11]
+    date_to: N[1, 11]
+
+
+class GetTransactions(_Report):
+    """getTransactions: what was booked, of a card, of an account, or of a card on an account."""
+
+    conditions: ClassVar = (
+        NeedsOne(("card_id", "account_id")),
+        Needs(("date_from", "date_to"), (absent("transaction_id"),)),
+    )
+
+    card_id: Id | None = None
+    account_id: Id | None = None
+    date_from: N[1, 11] | None = None
+    date_to: N[1, 11] | None = None
+    transaction_id: Id | None = None
+
+
+class GetFinancialDetailAddendums(_Report):
+    """getFinancialDetailAddendums: what the network has told of transactions afterwards."""
+
+    date_imported_from: N[1, 11]
+    date_imported_to: N[1, 11]
+    transaction_id: N[1, 11] | None = None
+
+
+class SimulateAddendum(Request):
+    """simulateAddendum: the network tells details of a transaction."""
+
+    transaction_id: N[1, 11]
+    addendum_type: ANS[1, 50]
+    data: SmallObject
+
+
+class CardActivityRecord(Answer):
+    """A message of the network about a card, approved or declined."""
+
+    authorize_id: Id
+    proc_code: N[1, 6]
+    authorize_type: AuthorizeType
+    card_present: Flag
+    card_id: Id
+    trans_link: ANS[1, 36]
+    transmission_date: Day
+    transmission_time: N[1, 11]
+    billing_amount: int
+    billing_currency_ison: CurrencyIson
+    billing_conversion_rate: Decimal
+    holder_amount: int
+    holder_currency_ison: CurrencyIson
+    stan: N[1, 6]
+    transaction_amount: int
+    transaction_currency_ison: CurrencyIson
+    transaction_fee_amount: int
+    response_code: ResponseCode
+    acquirer_id: ANS[1, 11]
+    reversal: Flag
+    actual: Flag
+    suspicious: Flag
+    transaction_fee: int
+    currency_conversion_fee: int
+    risk_actions: list[Any]
+    security_checks: list[Any]
+    auth_code: AN[1, 6] | None = None
+    transaction_local_time: AN[12] | None = None
+    retrieval_reference_number: AN[1, 12] | None = None
+    country_ison: CountryIson | None = None
+    mcc: N[1, 4] | None = None
+    merchant_name: ANS[1, 100] | None = None
+    merchant_id: ANS[1, 15] | None = None
+    terminal_id: ANS[1, 16] | None = None
+    forwarder_id: ANS[1, 11] | None = None
+    pos_data: ANS[1, 26] | None = None
+    pos_entry_mode: ANS[1, 12] | None = None
+    pos_condition_code: ANS[1, 2] | None = None
+    note: ANS[1, 255] | None = None
+    trace_id: ANS[1, 15] | None = None
+    trace_number: ANS[1, 15] | None = None
+    advice_reason_code: N[1, 4] | None = None
+    advice_detail_code: N[1, 4] | None = None
+    cashback_amount: int | None = None
+    transaction_type: TransactionType | None = None
+    entry_mode_type: EntryModeType | None = None
+    pad_cumulative_amount: int | None = None
+    eci_indicator: EciIndicator | None = None
+    settlement_amount: int | None = None
+    settlement_currency_ison: CurrencyIson | None = None
+    settlement_conversion_rate: Decimal | None = None
+    risk_rule_ids: ANS[1, 255] | None = None
+
+
+class FinancialAuthorizeRecord(Answer):
+    """What was approved for a card and moves money once it is cleared; fees as far as nothing else shows them."""
+
+    authorize_id: Id
+    proc_code: N[1, 6]
+    card_id: Id
+    trans_link: ANS[1, 36]
+    transmission_date: Day
+    transmission_time: N[1, 11]
+    billing_amount: int
+    billing_currency_ison: CurrencyIson
+    billing_conversion_rate: Decimal
+    holder_amount: int
+    holder_currency_ison: CurrencyIson
+    transaction_amount: int
+    transaction_currency_ison: CurrencyIson
+    transaction_fee_amount: int
+    acquirer_id: ANS[1, 11]
+    response_code: ResponseCode
+    base_conversion_rate: Decimal
+    holder_conversion_rate: Decimal
+    is_conversion_fee_blended: Flag
+    suspicious: Flag
+    security_checks: list[Any]
+    settlement_amount: int | None = None
+    settlement_currency_ison: CurrencyIson | None = None
+    settlement_conversion_rate: Decimal | None = None
+    auth_code: AN[1, 6] | None = None
+    transaction_local_time: AN[12] | None = None
+    mcc: N[1, 4] | None = None
+    cashback_amount: int | None = None
+    transaction_type: TransactionType | None = None
+    entry_mode_type: EntryModeType | None = None
+    merchant_name: ANS[1, 100] | None = None
+    merchant_id: ANS[1, 15] | None = None
+    terminal_id: ANS[1, 16] | None = None
+    country_ison: CountryIson | None = None
+    pos_data: ANS[1, 26] | None = None
+    pos_entry_mode: ANS[1, 12] | None = None
+    note: ANS[1, 255] | None = None
+    date_valid: Day | None = None
+    card_present: Flag | None = None
+    currency_conversion_fee: int | None = None
+    currency_convertion_fee: int | None = None
+    transaction_fee: int | None = None
+    eci_indicator: EciIndicator | None = None
+
+
+class TransactionRecord(Answer):
+    """A transaction of an account; dates are digits of year, month and day."""
+
+    transaction_id: Id
+    mti: N[4]
+    account_id: Id
+    proc_code: N[1, 6]
+    trans_link: ANS[1, 36]
+    transaction_type: TransactionType
+    entry_mode_type: EntryModeType
+    base_conversion_rate: Decimal
+    holder_conversion_rate: Decimal
+    is_conversion_fee_blended: Flag
+    suspicious: Flag
+    risk_actions: list[Any]
+    security_checks: list[Any]
+    description: ANS[1, 255] | None = None
+    risk_rule_ids: ANS[1, 255] | None = None
+    card_id: Id | None = None
+    transaction_amount: int | None = None
+    transaction_currency_ison: CurrencyIson | None = None
+    reconciliation_amount: int | None = None
+    reconciliation_currency_ison: CurrencyIson | None = None
+    interchange_rate_designator: AN[1, 2] | None = None
+    holder_billing_amount: int | None = None
+    holder_billing_currency_ison: CurrencyIson | None = None
+    transaction_original_amount: int | None = None
+    reconciliation_original_amount: int | None = None
+    holder_amount: int | None = None
+    holder_currency_ison: CurrencyIson | None = None
+    transaction_fee_amount: int | None = None
+    parent_transaction_id: Id | None = None
+    transaction_log_id: Id | None = None
+    reason_code: N[1, 4] | None = None
+    function_code: N[1, 3] | None = None
+    mcc: N[1, 4] | None = None
+    acquirer_bin: N[1, 11] | None = None
+    settlement_date: N[1, 6] | None = None
+    reconciliation_date: N[1, 6] | None = None
+    load_type: N[1, 2] | None = None
+    load_source: N[1, 2] | None = None
+    currency_convertion_fee: int | None = None
+    currency_conversion_fee: int | None = None
+    transaction_fee: int | None = None
+    eci_indicator: EciIndicator | None = None
+    transaction_local_time: AN[12] | None = None
+    acquirer_processing_date: AN[6] | None = None
+    auth_code: AN[1, 6] | None = None
+    retrieval_reference_number: AN[1, 12] | None = None
+    pos_entry_mode: ANS[1, 12] | None = None
+    acquirer_id: ANS[1, 11] | None = None
+    forwarder_id: ANS[1, 11] | None = None
+    merchant_terminal_id: ANS[1, 16] | None = None
+    merchant: ANS[1, 255] | None = None
+    merchant_name: ANS[1, 100] | None = None
+    merchant_address: ANS[1, 100] | None = None
+    merchant_city: ANS[1, 100] | None = None
+    merchant_postcode: ANS[1, 10] | None = None
+    merchant_id: ANS[1, 15] | None = None
+    merchant_state: ANS[1, 50] | None = None
+    merchant_country: ANS[3] | None = None
+    additional_data: ANS[1, 999] | None = None
+    reference_number: ANS[1, 255] | None = None
+    epm_transaction_id: Id | None = None
+    epm_mandate_id: Id | None = None
+
+
+class AddendumRecord(Answer):
+    """What the network has told of a transaction afterwards; ``date_imported`` in Unix seconds."""
+
+    id: Id
+    transaction_id: Id
+    addendum_type: ANS[1, 50]
+    date_imported: N[1, 11]
+    data: SmallObject
+
+
+class NewAddendum(Answer):
+    """The addendum as the reports name it."""
+
+    id: Id

@@ -1,0 +1,180 @@
+"""Reports: activity, authorizations, transactions and addendums, page by page (specification, Report operations)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from chalicelib.cards.accounts import Account
+from chalicelib.cards.call import Call, Outcome
+from chalicelib.cards.cards import Card
+from chalicelib.cards.money import transactions
+from chalicelib.cards.money.transactions import transaction_key
+from chalicelib.cards.network import activity
+from chalicelib.cards.network.activity import ACTIVITY
+from chalicelib.cards.network.authorizations import Authorization
+from chalicelib.cards.protocol.report_messages import (
+    GetCardsActivity,
+    GetFinancialAuthorizes,
+    GetFinancialDetailAddendums,
+    GetTransactions,
+    SimulateAddendum,
+)
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.record import Key
+from chalicelib.cards.reports import addendums, shown
+from chalicelib.cards.reports.addendums import Addendum, addendum_key
+from chalicelib.cards.sequences import Sequences
+from chalicelib.cards.timelines import Position, Span, Timeline, page
+from chalicelib.foundation.store import Item
+
+_CERTAIN_AFTER = 1000
+"""Rows of lists that no record keeps in order are shown when they are so many milliseconds old: no other comes before
+them then."""
+
+Shows = Callable[[Item], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFlow:
+    """Shows what happened, and takes what the network tells of it afterwards."""
+
+    sequences: Sequences
+
+    def get_cards_activity(self, call: Call) -> Outcome:
+        request: GetCardsActivity = call.request
+        if request.card_id is not None:
+            return _of_card(call, request.card_id, activity.of_card(request.card_id), shown.activity)
+        [last] = _items(call, _key(Authorization.key, request.last_id))
+        after = _after(call, last, lambda item: call.sees(item) and _is_listed(ACTIVITY, item))
+        span = Span.of_seconds(request.date_from, request.date_to, after)
+        return _over_all(call, activity.of_manager(call.manager_id), span, shown.activity)
+
+    def get_financial_authorizes(self, call: Call) -> Outcome:
+        request: GetFinancialAuthorizes = call.request
+        return _of_card(call, request.card_id, activity.authorizes_of_card(request.card_id), shown.authorize)
+
+    def get_transactions(self, call: Call) -> Outcome:
+        request: GetTransactions = call.request
+        of_card, of_account, wanted, last = _items(
+            call,
+            _key(Card.key, request.card_id),
+            _key(Account.key, request.account_id),
+            _key(transaction_key, request.transaction_id),
+            _key(transaction_key, request.last_id),
+        )
+        card = call.seen(Card, of_card) if request.card_id is not None else None
+        account = call.seen(Account, of_account) if request.account_id is not None else None
+        if card is not None and account is not None and account.id not in card.account_ids:
+            raise Refused(Status.NO_CARD, "there is no such card of this account")
+        belongs = partial(_belongs, card, account)
+        span = Span.of_seconds(request.date_from, request.date_to, _after(call, last, belongs))
+        if request.transaction_id is None:
+            timeline = transactions.timeline(account.owner if account else None, request.card_id)
+            return _page(call, [timeline], span, shown.transaction)
+        if wanted is None or not belongs(wanted):
+            raise Refused(Status.NO_TRANSACTION)
+        return _the_one(call, wanted, span)
+
+    def get_financial_detail_addendums(self, call: Call) -> Outcome:
+        request: GetFinancialDetailAddendums = call.request
+        number = request.transaction_id
+        transaction, last = _items(call, _key(transaction_key, number), _key(addendum_key, request.last_id))
+        if number is not None and not call.sees(transaction):
+            raise Refused(Status.NO_TRANSACTION)
+        after = _after(call, last, lambda item: call.sees(item) and number in (None, item["transaction_id"]))
+        span = Span.of_seconds(request.date_imported_from, request.date_imported_to, after)
+        if number is None:
+            return _over_all(call, addendums.of_manager(call.manager_id), span, shown.addendum)
+        return _page(call, [addendums.of_transaction(number)], span, shown.addendum)
+
+    def simulate_addendum(self, call: Call) -> Outcome:
+        request: SimulateAddendum = call.request
+        [transaction] = _items(call, transaction_key(request.transaction_id))
+        if transaction is None or not call.sees(transaction):
+            raise Refused(Status.NO_TRANSACTION)
+        addendum = Addendum(
+            id=self.sequences.next("addendum"),
+            manager_id=call.manager_id,
+            access_level=transaction["access_level"],
+            transaction_id=request.transaction_id,
+            addendum_type=request.addendum_type,
+            data=request.data,
+            at=addendums.next_at(transaction, call.at),
+        )
+        return Outcome({"id": addendum.id}, addendums.recording(addendum, transaction, call.write_id))
+
+
+def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
+    return None if number is None else kind(number)
+
+
+def _items(call: Call, *keys: Key | None) -> list[Item | None]:
+    """The items that the request names, read together with its claim; ``None`` in place of a key that there is not."""
+    named = [key for key in keys if key is not None]
+    found = iter(call.items(named) if named or call.claim is not None else ())
+    return [None if key is None else next(found) for key in keys]
+
+
+def _after(call: Call, last: Item | None, belongs: Callable[[Item], bool]) -> Position | None:
+    """Where the row ``last_id`` stands that the page follows, if there is to be one. Raises: Refused."""
+    number: int | None = call.request.last_id
+    if number is None:
+        return None
+    if last is None or last["manager_id"] != call.manager_id or not belongs(last):
+        raise Refused(Status.NO_TRANSACTION, "last_id names no row of this list")
+    return last["at"], number
+
+
+def _is_listed(name: str, found: Item) -> bool:
+    """Whether the message that an item stands for is in a list of that name."""
+    return name in found.get("lists", ())
+
+
+def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
+    """Whether the transaction that an item stands for is one of the card and of the account that are named."""
+    if card is not None and found.get("card_id") != card.id:
+        return False
+    return account is None or bool(found["account"] == account.owner)
+
+
+def _the_one(call: Call, wanted: Item, span: Span) -> Outcome:
+    """A page of one transaction, if it is among those that are wanted besides."""
+    place = wanted["at"], call.request.transaction_id
+    if not span.has(place):
+        return _outcome([], more=False)
+    row = call.store.get(*transactions.row_key(wanted))
+    assert row is not None, "a transaction's id leads to its row"
+    return _outcome([shown.transaction(row)], more=False)
+
+
+def _of_card(call: Call, card_id: int, timeline: Timeline, shows: Shows) -> Outcome:
+    """A page of the network's messages about a card."""
+    request: GetCardsActivity | GetFinancialAuthorizes = call.request
+    found, last = _items(call, Card.key(card_id), _key(Authorization.key, request.last_id))
+    card = call.seen(Card, found)
+    after = _after(call, last, lambda item: item.get("card_id") == card.id and _is_listed(timeline.name, item))
+    return _page(call, [timeline], Span.of_seconds(request.date_from, request.date_to, after), shows)
+
+
+def _over_all(call: Call, timelines: Sequence[Timeline], span: Span, shows: Shows) -> Outcome:
+    """A page of a list that is spread over partitions, of the rows that are certain by now."""
+    until = min(span.until, call.at - _CERTAIN_AFTER)
+    return _page(call, timelines, Span(span.since, until, span.after), shows, call.sees)
+
+
+def _page(
+    call: Call,
+    timelines: Sequence[Timeline],
+    span: Span,
+    shows: Shows,
+    is_shown: Callable[[Item], bool] | None = None,
+) -> Outcome:
+    found, more = page(call.store, timelines, span, call.request.item_count, is_shown)
+    return _outcome([shows(row) for row in found], more=more)
+
+
+def _outcome(data: Sequence[dict[str, Any]], *, more: bool) -> Outcome:
+    return Outcome(data, beside={"has_more_records": "Y" if more else "N"})

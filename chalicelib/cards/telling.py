@@ -1,0 +1,49 @@
+"""What programme managers are told of cards: events with the members that the table of events gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.cards.authentications import Authentication
+from chalicelib.cards.cards import Card
+from chalicelib.cards.events import CardEvent
+from chalicelib.cards.protocol.states import ACTIVE
+
+_SHOP = ("acquirer_bin", "mcc", "merchant_name", "merchant_id", "merchant_country_ison", "terminal_id")
+
+
+def card_created(card: Card, *, reissued: bool = False) -> CardEvent:
+    """A card was made, or issued anew: then it is known by its new order (``card_request_id``)."""
+    more = {"account_id": card.account_ids[0], "virtual": card.virtual, "reissued": int(reissued)}
+    return CardEvent("card.created", _body_of(card) | more | {"card_status": card.stored_status})
+
+
+def card_activated(card: Card) -> CardEvent:
+    """A card was activated."""
+    return CardEvent("card.activated", _body_of(card) | {"card_status": ACTIVE})
+
+
+def card_status_changed(card: Card, before: str, after: str, reason_code: int | None = None) -> list[CardEvent]:
+    """A card has got another status, or the same one once more: then there is nothing to tell."""
+    if before == after:
+        return []
+    told = {"card_id": card.id, "holder_id": card.holder_id, "card_status_before": before, "card_status": after}
+    return [CardEvent("card.status_changed", told | {"reason_code": reason_code})]
+
+
+def authentication_requested(asked: Authentication, given: Mapping[str, Any]) -> CardEvent:
+    """A shop waits for the cardholder's answer; ``given`` has what is known of the shop, under the wire's names."""
+    told = {
+        "auth_request_id": asked.id,
+        "card_id": asked.card_id,
+        "amount": asked.amount,
+        "currency_ison": asked.currency,
+        **{name: given.get(name) for name in _SHOP},
+        "expires_at": asked.valid_until,
+    }
+    return CardEvent("three_d_secure.requested", told)
+
+
+def _body_of(card: Card) -> dict[str, Any]:
+    return {"card_id": card.id, "card_request_id": card.request_id, "holder_id": card.holder_id}

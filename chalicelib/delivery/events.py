@@ -1,0 +1,41 @@
+"""Events, whoever gets them: what their bodies are, and one attempt at sending one (https://www.standardwebhooks.com)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
+from chalicelib.foundation import event_signing, jsontext
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.outbound import Outbound, OutboundError
+
+_GONE = 410
+
+
+def body(event: str, happened_at: int, data: Mapping[str, Any]) -> str:
+    """The body of an event of the type ``event`` (Unix seconds); members of ``data`` without a value are left out."""
+    told = {name: value for name, value in data.items() if value is not None and value != ""}
+    return jsontext.dumps({"type": event, "timestamp": timestamp(happened_at), "data": told})
+
+
+def post(outbound: Outbound, address: str, secrets: Sequence[str], parcel: Parcel, now: int) -> Arrived:
+    """Post an event, signed with ``secrets`` (newest first); only a status from 200 to 299 counts as arrived.
+
+    Raises:
+        Undeliverable.
+    """
+    sent = parcel.body.encode()
+    headers = event_signing.headers(secrets, parcel.delivery.delivery_id, now, sent)
+    try:
+        reply = outbound.post(address, sent, {"Content-Type": "application/json", **headers}, repeat=True)
+    except OutboundError as error:
+        raise Undeliverable(str(error)) from None
+    if not 200 <= reply.status < 300:
+        raise Undeliverable(
+            f"the receiver answered with status {reply.status}",
+            final=reply.status == _GONE,
+            status=reply.status,
+            retry_after=reply.retry_after(now),
+        )
+    return Arrived(reply.status)

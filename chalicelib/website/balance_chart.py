@@ -1,0 +1,82 @@
+"""An account's balances over time, as a picture: from what they were after each movement to lines of an SVG.
+
+The picture has a size of its own, which its page stretches; so everything that is text stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from chalicelib.website.amounts import money
+
+WIDTH, HEIGHT = 600, 160
+_AFTERWARDS = 12
+"""Of the time between the first and the last movement so small a part is shown after the last."""
+Balances = Mapping[str, int]
+"""``at`` in Unix milliseconds, and ``settled``, ``held`` and ``reserved`` in minor units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The picture: points of its lines, where zero is, and its words.
+
+    It goes from ``first`` to ``last``, in Unix seconds.
+    """
+
+    available: str
+    settled: str
+    area: str
+    zero: float
+    highest: str
+    lowest: str
+    first: int
+    last: int
+    description: str
+
+
+def chart(rows: Sequence[Balances], currency: int, now: int) -> Chart | None:
+    """The chart of movements, the latest first; ``None`` when there are too few to show that anything moved.
+
+    What the last one left is seen for a while, but not for longer than until ``now`` (Unix milliseconds).
+    """
+    if len(rows) < 2:
+        return None
+    rows = rows[::-1]
+    times = [row["at"] for row in rows]
+    end = max(times[-1], min(now, times[-1] + (times[-1] - times[0]) // _AFTERWARDS))
+    available = [row["settled"] - row["held"] - row["reserved"] for row in rows]
+    settled = [row["settled"] for row in rows]
+    lowest, highest = min(0, *available, *settled), max(0, *available, *settled)
+    span, height = (end - times[0]) or 1, (highest - lowest) or 1
+
+    def across(at: int) -> float:
+        return round((at - times[0]) / span * WIDTH, 1)
+
+    def down(amount: int) -> float:
+        return round((highest - amount) / height * HEIGHT, 1)
+
+    def line(amounts: Sequence[int]) -> str:
+        """Steps: a balance stays as it is until the next movement."""
+        points = [(across(times[0]), down(amounts[0]))]
+        for at, before, amount in zip(times[1:], amounts, amounts[1:], strict=False):
+            points += [(across(at), down(before)), (across(at), down(amount))]
+        points.append((across(end), down(amounts[-1])))
+        return " ".join(f"{x:g},{y:g}" for x, y in points)
+
+    zero = down(0)
+    return Chart(
+        available=line(available),
+        settled=line(settled),
+        area=f"0,{zero:g} {line(available)} {WIDTH},{zero:g}",
+        zero=zero,
+        highest=money(highest, currency),
+        lowest=money(lowest, currency),
+        first=times[0] // 1000,
+        last=end // 1000,
+        description=(
+            f"Available went from {money(available[0], currency)} to {money(available[-1], currency)}, "
+            f"between {money(min(available), currency)} and {money(max(available), currency)}, "
+            f"in {len(rows)} movements; settled ended at {money(settled[-1], currency)}."
+        ),
+    )

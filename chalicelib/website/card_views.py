@@ -1,0 +1,203 @@
+"""Cards: those of the programme manager that the operator has linked a user to, what happens to them, the simulator.
+
+Everything is asked at the desk of the card room, which shows the masked number of a card and nothing else of its data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.cards.protocol.desk_messages import CARDS, LIST_ACTIVITY, LIST_CARDS, SHOW_CARD
+from chalicelib.cards.protocol.states import NEW
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.foundation.clock import milliseconds
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.website.balance_chart import HEIGHT, WIDTH, chart
+from chalicelib.website.card_words import ENTRIES
+from chalicelib.website.pages import Visit, link, message, page
+from chalicelib.website.simulation_forms import InvalidForm, members, offers
+from chalicelib.website.simulation_results import Result, result
+from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
+from chalicelib.website.wording import sentence
+
+MESSAGES = 25
+"""So many messages a page of activity has."""
+LATEST = 10
+"""So many messages, and transactions of each account, the page of a card has."""
+MOVEMENTS = 60
+"""So many movements the picture of an account's balance is made of."""
+_CARD_ID = re.compile("[0-9]{1,20}")
+_BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")
+
+
+def listed(visit: Visit) -> Response:
+    """``GET /cards``: the newest, or those before the card ``before``."""
+    manager_id = _manager(visit)
+    if manager_id is None:
+        return _not_linked(visit)
+    wanted = _numbered("before", visit.field("before"))
+    found = hub().card_room.desk.see(manager_id, LIST_CARDS.name, item_count=CARDS, **wanted)
+    return page(
+        visit,
+        "cards.html",
+        manager=found["programme_manager"],
+        cards=found["data"],
+        is_first=not wanted,
+        more=found["has_more_records"] == "Y",
+    )
+
+
+def activity(visit: Visit) -> Response:
+    """``GET /cards/activity``: the latest messages of the network, or those ``before`` one; of all cards, or one."""
+    manager_id = _manager(visit)
+    if manager_id is None:
+        return _not_linked(visit)
+    wanted = _numbered("card_id", visit.field("card_id"))
+    before = _BEFORE.fullmatch(visit.field("before"))
+    position = {"before_at": before[1], "before_id": before[2]} if before else {}
+    try:
+        asked = {**wanted, **position}
+        found = hub().card_room.desk.see(manager_id, LIST_ACTIVITY.name, item_count=MESSAGES, **asked)
+    except Refused as refusal:
+        return _unless_missing(visit, refusal)
+    return page(
+        visit,
+        "card_activity.html",
+        manager=found["programme_manager"],
+        card_id=wanted.get("card_id", ""),
+        messages=found["data"],
+        is_first=not position,
+        more=found["has_more_records"] == "Y",
+    )
+
+
+def single(visit: Visit) -> Response:
+    """``GET /cards/{card_id}``: a card with its accounts, what happened to it, and the simulator."""
+    manager_id = _manager(visit)
+    if manager_id is None:
+        return _not_linked(visit)
+    try:
+        return _shown(visit, _card(visit, manager_id))
+    except Refused as refusal:
+        return _unless_missing(visit, refusal)
+
+
+def simulate(visit: Visit) -> Response:
+    """``POST /cards/{card_id}/simulator``: carry out one of ``SIMULATIONS``; a form that is sent twice does it once."""
+    manager_id = _manager(visit)
+    if manager_id is None:
+        return _not_linked(visit)
+    form = BY_ACTION.get(visit.field("action"))
+    try:
+        if form is None:
+            return _shown(visit, _card(visit, manager_id), problem="There is no such form.", status=400)
+        try:
+            asked = members(form, _card_id(visit), visit.field)
+            data = hub().card_room.desk.act(manager_id, form.action, visit.field("draft"), **asked)
+        except InvalidForm as error:
+            return _shown(visit, _card(visit, manager_id), form=form, problem=str(error), status=400)
+        except Refused as refusal:
+            told = _refused(form, refusal)
+            return _shown(visit, _card(visit, manager_id), form=form, problem=told, status=409)
+        after = _card(visit, manager_id)
+        return _shown(visit, after, form=form, outcome=result(form.action, asked, data, after))
+    except Refused as refusal:
+        return _unless_missing(visit, refusal)
+
+
+def _manager(visit: Visit) -> int | None:
+    """The programme manager that the user is linked to now."""
+    user = hub().users.find(visit.user)
+    return user.manager_id if user else None
+
+
+def _numbered(name: str, written: str) -> dict[str, str]:
+    """A member that names a card, if something is written that can."""
+    return {name: written} if _CARD_ID.fullmatch(written) and int(written) else {}
+
+
+def _card_id(visit: Visit) -> int:
+    """The card that the address names. Raises: Refused, for what is no number."""
+    written = visit.incoming.uri["card_id"]
+    if not _CARD_ID.fullmatch(written):
+        raise Refused(Status.NO_CARD)
+    return int(written)
+
+
+def _card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
+    """The card that the address names, with all that its page shows. Raises: Refused."""
+    asked = {"card_id": _card_id(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
+    found: Mapping[str, Any] = hub().card_room.desk.see(manager_id, SHOW_CARD.name, **asked)["data"]
+    return found
+
+
+def _refused(form: Simulation, refusal: Refused) -> str:
+    """What was refused, in words. Raises: Refused, when the service failed."""
+    if refusal.status == Status.INTERNAL:
+        raise refusal
+    return f"{form.title.partition(':')[0]} was refused ({int(refusal.status)}): {sentence(refusal.message)}"
+
+
+def _shown(
+    visit: Visit,
+    shown: Mapping[str, Any],
+    *,
+    form: Simulation | None = None,
+    outcome: Result | None = None,
+    problem: str = "",
+    status: int = 200,
+) -> Response:
+    now = milliseconds(hub().clock)
+    charts = {each["id"]: chart(each["balances"], each["currency_ison"], now) for each in shown["accounts"]}
+    is_new = shown["card"]["status"] == NEW
+    return page(
+        visit,
+        "card.html",
+        status=status,
+        **{name: shown[name] for name in ("card", "holder_name", "accounts", "more_accounts", "activity")},
+        entries={ENTRIES[kind]: name for kind, name in shown["entries"].items()},
+        states={each["trans_link"]: each["state"] for each in shown["authorizations"]},
+        charts={number: asdict(made) for number, made in charts.items() if made},
+        size=(WIDTH, HEIGHT),
+        simulations=[each for each in SIMULATIONS if is_new or each.action != ACTIVATION],
+        offers=offers(shown),
+        opened=form.action if form else "",
+        given=visit.field,
+        draft=new_id(),
+        outcome=outcome,
+        problem=problem,
+    )
+
+
+def _unless_missing(visit: Visit, refusal: Refused) -> Response:
+    """The page for a card that there is not; whatever else went wrong is the service's. Raises: Refused."""
+    if refusal.status != Status.NO_CARD:
+        raise refusal
+    return message(
+        visit,
+        "No such card",
+        "The programme manager has no card with this number.",
+        "Choose one of the list.",
+        status=404,
+        link=link("/cards"),
+        label="To the cards",
+    )
+
+
+def _not_linked(visit: Visit) -> Response:
+    what = "Cards belong to a programme manager, and your account is linked to none."
+    return message(
+        visit,
+        "No cards here",
+        what,
+        "Ask the operator to link it: that takes one command, and holds at once.",
+        status=404,
+        link=link("/"),
+        label="To the start page",
+    )

@@ -1,0 +1,101 @@
+"""What came of a simulation, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.protocol.network_states import DISPUTE_STEPS
+from chalicelib.cards.protocol.payment_states import PAYMENT_STATES
+from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS
+from chalicelib.website.amounts import money
+from chalicelib.website.card_words import bank_details, is_approved, response, risk
+
+Members = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the page says; ``good`` where whoever asked got what was asked for."""
+
+    title: str
+    told: str
+    good: bool = True
+
+
+def result(action: str, members: Members, data: Any, shown: Members) -> Result:
+    """What came of an action with these members, which answered ``data``; ``shown`` is the card's page afterwards."""
+    match action:
+        case "simulateAuthorization" | "simulateAdvice" | "simulateIncrement":
+            return _answered(data)
+        case "simulateReversal" | "simulateExpiry":
+            currency = _of_link(members["trans_link"], shown)
+            told = f"{_amount(data['released_amount'], currency)} is not held any more."
+            return Result("Released", f"{told} {_balances(data, currency)}")
+        case "simulateClearing" | "simulateRefund":
+            return _booked(action, data, _of_link(data["trans_link"], shown))
+        case "simulateDispute":
+            step, currency = members["step"], _of_transaction(int(members["transaction_id"]), shown)
+            return Result(f"Dispute {step}", f"{DISPUTE_STEPS[step].capitalize()}. {_balances(data, currency)}")
+        case "simulateInboundPayment":
+            told = data.get("reason") or f"It is transaction {data['transaction_id']}."
+            return Result(f"The payment is {PAYMENT_STATES[data['state']]}", told, "reason" not in data)
+        case "simulateAuthentication":
+            return _authenticated(data)
+        case "assignExternalPaymentAddress":
+            (address,) = data
+            told = f"Money that is sent to {bank_details(address)} comes to account {address['account_id']}."
+            return Result("Bank details are open", told)
+    return Result("Activated", "The card may be used now.")
+
+
+def _answered(data: Members) -> Result:
+    """What the network was answered, with the code and its meaning; what it told is answered as well."""
+    code, currency = data["response_code"], data["holder_currency_ison"]
+    approved, fired = is_approved(code), risk(data["risk_actions"])
+    parts = [f"{code}, {response(code)}."]
+    if approved:
+        fees = f", {money(data['fee_amount'], currency)} of it fees" if data["fee_amount"] else ""
+        parts.append(f"It comes to {money(data['holder_amount'], currency)} on the account{fees}.")
+    parts += [f"Risk rules: {fired}."] if fired else []
+    parts.append(_balances(data, currency))
+    return Result("Approved" if approved else "Declined", " ".join(parts), approved)
+
+
+def _booked(action: str, data: Members, currency: int | None) -> Result:
+    told = f"{_amount(data['holder_amount'], currency)} in transaction {data['transaction_id']}."
+    if data["released_amount"]:
+        told += f" {_amount(data['released_amount'], currency)} is not held any more."
+    return Result("Collected" if action == "simulateClearing" else "Given back", f"{told} {_balances(data, currency)}")
+
+
+def _authenticated(data: Members) -> Result:
+    outcome = str(data["outcome"])
+    told = {
+        FRICTIONLESS: "The cardholder is asked nothing.",
+        CHALLENGE: "The cardholder is asked: {validation_value} would have been sent, for request {auth_request_id}.",
+    }.get(outcome, "The card may not be used.")
+    return Result(f"3-D Secure: {outcome}", told.format_map(data), outcome in (FRICTIONLESS, CHALLENGE))
+
+
+def _amount(amount: int, currency: int | None) -> str:
+    return f"{amount} in minor units" if currency is None else money(amount, currency)
+
+
+def _balances(data: Members, currency: int | None) -> str:
+    available, settled = (_amount(data[f"{name}_balance"], currency) for name in ("available", "settled"))
+    return f"Available now: {available}, settled: {settled}."
+
+
+def _of_link(trans_link: str, shown: Members) -> int | None:
+    """The currency of the account that an authorization is about; ``None`` for one that the page does not show."""
+    accounts = {account["id"]: account["currency_ison"] for account in shown["accounts"]}
+    found = (each["account_id"] for each in shown["authorizations"] if each["trans_link"] == trans_link)
+    return accounts.get(next(found, None))
+
+
+def _of_transaction(number: int, shown: Members) -> int | None:
+    """The currency of the account that a transaction stands on; ``None`` for one that the page does not show."""
+    booked = ((account, row) for account in shown["accounts"] for row in account["transactions"])
+    return next((account["currency_ison"] for account, row in booked if row["transaction_id"] == number), None)

@@ -1,0 +1,208 @@
+"""The simulator's forms, as data: what is asked for each of its actions.
+
+A form's choices are either always the same or offers: what the card's page has of a kind at the time, such as the
+authorizations that are held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from chalicelib.cards.protocol.network_states import DISPUTE_STEPS, OPENED
+from chalicelib.cards.protocol.schemes import METHODS, SEPA
+from chalicelib.cards.protocol.values import (
+    APPROVED,
+    CARD_TRANSACTION_TYPES,
+    ECI_INDICATORS,
+    ENTRY_MODES,
+    RESPONSE_CODES,
+)
+
+Kind = Literal["amount", "choice", "offer", "text", "secret", "check"]
+Offer = Literal["currencies", "accounts", "held", "known", "collected", "addresses"]
+Choices = Mapping[str, str]
+"""Values with what people read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field: the member of the request that it becomes, and what people read.
+
+    ``optional`` ones may be left empty, and then say nothing; what a secret was is never shown again. Without a default
+    the first of what is on offer is chosen.
+    """
+
+    name: str
+    label: str
+    kind: Kind = "text"
+    default: str | None = ""
+    choices: Choices = field(default_factory=dict)
+    offer: Offer | None = None
+    optional: bool = False
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """One form.
+
+    Attributes:
+        is_of_card: whether the request names the card, where it names no authorization.
+        otherwise: what is said when what it is about is not there yet.
+    """
+
+    action: str
+    title: str
+    button: str
+    fields: tuple[Field, ...] = ()
+    is_of_card: bool = False
+    otherwise: str = ""
+
+    @property
+    def needs(self) -> Offer | None:
+        """The offer that it is about, if there has to be one."""
+        return next((each.offer for each in self.fields if each.offer and not each.optional), None)
+
+
+def _numbered(meanings: Mapping[int, str]) -> Choices:
+    return {str(number): meaning for number, meaning in meanings.items()}
+
+
+_MERCHANTS: Choices = {
+    "5411": "Groceries (5411)",
+    "5812": "Restaurant (5812)",
+    "4511": "Airline (4511)",
+    "5732": "Electronics (5732)",
+    "6011": "Cash machine (6011)",
+    "7995": "Gambling (7995)",
+}
+_COUNTRIES: Choices = {
+    "276": "Germany",
+    "372": "Ireland",
+    "392": "Japan",
+    "826": "United Kingdom",
+    "840": "United States",
+}
+_STEPS: Choices = {step: f"{step}: {meaning}" for step, meaning in DISPUTE_STEPS.items()}
+_CODES: Choices = {code: f"{code}: {meaning}" for code, meaning in RESPONSE_CODES.items()}
+
+_AMOUNT = Field("amount", "Amount", "amount", "25.00")
+_CURRENCY = Field("currency_ison", "Currency", "offer", offer="currencies")
+_SHOP = (
+    Field("merchant_name", "Merchant", "text", "Corner Shop"),
+    Field("mcc", "Kind of merchant", "choice", "5411", _MERCHANTS),
+    Field("merchant_country_ison", "Country", "choice", "276", _COUNTRIES),
+)
+_USE = (
+    _AMOUNT,
+    _CURRENCY,
+    Field("transaction_type", "What for", "choice", "0", _numbered(CARD_TRANSACTION_TYPES)),
+    Field("entry_mode_type", "How", "choice", "5", _numbered(ENTRY_MODES)),
+    *_SHOP,
+)
+_HELD = Field("trans_link", "Authorization", "offer", offer="held")
+_KNOWN = Field("trans_link", "Authorization", "offer", None, offer="known", optional=True)
+_AS_BEFORE = Field("merchant_name", "Merchant", optional=True, hint="As authorized, if left empty")
+_PART = Field("amount", "Amount", "amount", "", optional=True, hint="All of it, if left empty")
+_DECIDES = "The service decides, if left empty"
+_NOTHING_HELD = "No authorization is waiting for its clearing."
+
+ACTIVATION = "activateCard"
+
+SIMULATIONS: tuple[Simulation, ...] = (
+    Simulation(ACTIVATION, "Activate the card", "Activate", is_of_card=True),
+    Simulation(
+        "simulateAuthorization",
+        "Authorization: a shop asks",
+        "Ask",
+        (
+            *_USE,
+            Field("pin", "PIN", "secret", optional=True),
+            Field("cvc2", "CVC2", "secret", optional=True),
+            Field("eci_indicator", "3-D Secure", "choice", choices=_numbered(ECI_INDICATORS), optional=True),
+            Field("force_response_code", "Answer", "choice", choices=_CODES, optional=True, hint=_DECIDES),
+            Field("partial_approval", "The shop takes a part, too", "check", optional=True),
+        ),
+        is_of_card=True,
+    ),
+    Simulation(
+        "simulateAdvice",
+        "Advice: the network has decided",
+        "Tell",
+        (*_USE, Field("response_code", "Decision", "choice", APPROVED, _CODES)),
+        is_of_card=True,
+    ),
+    Simulation(
+        "simulateIncrement",
+        "Increment: the shop asks for more",
+        "Ask for more",
+        (_HELD, Field("amount", "More", "amount", "5.00")),
+        otherwise=_NOTHING_HELD,
+    ),
+    Simulation(
+        "simulateReversal",
+        "Reversal: the shop gives up",
+        "Give up",
+        (_HELD, _PART),
+        otherwise=_NOTHING_HELD,
+    ),
+    Simulation(
+        "simulateExpiry", "Expiry: the time of a hold is over", "End the hold", (_HELD,), otherwise=_NOTHING_HELD
+    ),
+    Simulation(
+        "simulateClearing",
+        "Clearing: the shop collects",
+        "Collect",
+        (_KNOWN, _AMOUNT, _CURRENCY, Field("final", "No more is to come", "check", "yes"), _AS_BEFORE),
+        is_of_card=True,
+    ),
+    Simulation(
+        "simulateRefund",
+        "Refund: the shop gives money back",
+        "Give back",
+        (_KNOWN, _AMOUNT, _CURRENCY, _AS_BEFORE),
+        is_of_card=True,
+    ),
+    Simulation(
+        "simulateDispute",
+        "Dispute: the holder wants money back",
+        "Take this step",
+        (
+            Field("transaction_id", "Transaction", "offer", offer="collected"),
+            Field("step", "Step", "choice", OPENED, _STEPS),
+            _PART,
+        ),
+        otherwise="No shop has collected anything yet.",
+    ),
+    Simulation(
+        "simulateAuthentication",
+        "3-D Secure: an online shop asks who it is",
+        "Ask",
+        (_AMOUNT, _CURRENCY, *_SHOP),
+        is_of_card=True,
+    ),
+    Simulation(
+        "assignExternalPaymentAddress",
+        "Bank details: open some that lead to an account",
+        "Open",
+        (
+            Field("account_id", "Account", "offer", offer="accounts"),
+            Field("epm_method_id", "Of", "choice", str(SEPA), _numbered(METHODS)),
+        ),
+    ),
+    Simulation(
+        "simulateInboundPayment",
+        "Payment in: another bank sends money",
+        "Send",
+        (
+            Field("epm_address_id", "To", "offer", offer="addresses"),
+            Field("amount", "Amount", "amount", "500.00"),
+            Field("sender_name", "Sender", "text", "Ada Lovelace"),
+            Field("reference", "Reference", "text", "Top-up"),
+        ),
+        otherwise="No bank details lead to an account of this card yet: open some first.",
+    ),
+)
+BY_ACTION = {each.action: each for each in SIMULATIONS}

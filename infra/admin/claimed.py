@@ -1,0 +1,94 @@
+"""What payments, authorizations and disputes say they hold or reserve of accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from chalicelib.cards.accounts import Account
+from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.external.special_accounts import special_account_key
+from chalicelib.cards.money.claims import AUTHORIZATION, DISPUTE, PAYMENT, Claim, mismatched
+from chalicelib.cards.money.proof import Broken, Fold, money
+from chalicelib.cards.network.authorizations import DUE, NOT_DUE, Authorization
+from chalicelib.cards.network.disputes import Dispute
+from chalicelib.cards.protocol.network_states import HELD
+from chalicelib.cards.protocol.values import OF_HOLDER
+from chalicelib.cards.record import Key, Record
+from chalicelib.foundation.parallel import pieces
+from chalicelib.foundation.store import Item, Store
+
+READ_TOGETHER = 100
+_RECORDS: Mapping[str, type[Record]] = {PAYMENT: ExternalPayment, AUTHORIZATION: Authorization, DISPUTE: Dispute}
+"""What claims money; disputes stand under the numbers of their transactions."""
+
+
+def claims_by_account(store: Store) -> dict[str, list[Claim]]:
+    """Everything that claims money, by the owner of the account.
+
+    Raises: Broken, for an authorization that would never expire, or once too often.
+    """
+    found: dict[str, list[Claim]] = {}
+    for owner, claim in _claims(store):
+        found.setdefault(owner, []).append(claim)
+    return found
+
+
+def records_of(store: Store, claims: Iterable[Claim]) -> dict[Claim, Item | None]:
+    """The records of claims."""
+    found: dict[Claim, Item | None] = {}
+    for piece in pieces(sorted(claims), READ_TOGETHER):
+        keys = [_RECORDS[claim.kind].key(claim.number) for claim in piece]
+        found |= zip(piece, store.batch_get(keys), strict=True)
+    return found
+
+
+def compare(fold: Fold, records: Mapping[Claim, Item | None]) -> None:
+    """Hold the records of claims against the rows of their account. Raises: Broken."""
+    for claim in mismatched(fold.claims, records):
+        verb, record = claim.verb, records[claim]
+        by_rows = money(fold.claims.get(claim, 0), fold.currency)
+        said = f"{verb} {money(claim.amount(record), fold.currency)}" if record else "is not there"
+        raise Broken(fold.owner, f"its rows {verb.removesuffix('s')} {by_rows} for {claim}, which {said}")
+
+
+# -- inside
+
+
+def _claims(store: Store) -> Iterator[tuple[str, Claim]]:
+    for item in store.scan(ExternalPayment.table):
+        if item["part"] == ExternalPayment.kind and item.get("held"):
+            yield _owner(_key_of_payer(item)), Claim(PAYMENT, item["id"])
+    for item in store.scan(Authorization.table):
+        if item["part"] == Authorization.kind and "state" in item:  # later messages only lead to it
+            _check_due(item)
+            claim, is_claiming = Claim(AUTHORIZATION, item["id"]), bool(item["held"])
+        elif item["part"] == Dispute.kind:
+            claim = Claim(DISPUTE, item["transaction_id"])
+            is_claiming = claim.amount(item) > 0
+        else:
+            continue
+        if is_claiming:
+            yield _owner(Account.key(item["account_id"])), claim
+
+
+def _check_due(authorization: Item) -> None:
+    """Whether an authorization expires as long as it waits for its clearing, and not any more then. Raises: Broken."""
+    number, is_held = authorization["id"], authorization["state"] == HELD
+    owner = _owner(Account.key(authorization["account_id"]))
+    in_index = {name: authorization[name] for name in NOT_DUE if name in authorization}
+    if not is_held and (authorization["left"] or authorization["held"]):
+        raise Broken(owner, f"authorization {number} is over, and holds something")
+    if not is_held and in_index:
+        raise Broken(owner, f"authorization {number} is over, and will expire")
+    if is_held and not (in_index.keys() == NOT_DUE.keys() and DUE.entry(str(number)).items() <= in_index.items()):
+        raise Broken(owner, f"authorization {number} is held, and will never expire")
+
+
+def _owner(key: Key) -> str:
+    return str(key[1]["owner"])
+
+
+def _key_of_payer(payment: Item) -> Key:
+    if payment["account_type"] == OF_HOLDER:
+        return Account.key(payment["account_id"])
+    return special_account_key(payment["manager_id"], payment["account_id"])

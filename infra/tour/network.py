@@ -1,0 +1,133 @@
+"""A card at work: what it pays and what it is declined for, clearings, a refund, a dispute, and reports that add up.
+
+What happens is told in a line each, with amounts in whole units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from infra.tour.amounts import major
+from infra.tour.card_calls import CardCalls
+from infra.tour.guide import Guide
+from infra.tour.patience import TourFailed
+from infra.tour.shops import (
+    BOOKS,
+    CAR_HIRE,
+    CASH,
+    CORNER_SHOP,
+    EURO,
+    FERRY,
+    FUEL,
+    HOTEL,
+    MACHINE,
+    MUSEUM,
+    RESTAURANT,
+    Till,
+)
+from infra.tour.statement import Statement
+
+_WRONG_PIN = "1357"
+_FUNDS = 200000
+_DEPOSIT = 30000
+_STANDARD_USES, _NO_CASH, _STANDARD_RISK, _STRICT = 601, 602, 401, 404
+
+
+class NetworkTour:
+    """The demonstration programme's card with one account in EUR; ``order`` has createCard's members for that."""
+
+    def __init__(self, calls: CardCalls, guide: Guide, order: Mapping[str, Any]) -> None:
+        self._calls = calls.unseen
+        self._guide = guide
+        self._order = order
+
+    def play(self) -> None:
+        """From the order to the reports. Raises: TourFailed."""
+        guide = self._guide
+        guide.chapter("The card network")
+        guide.step("The holder gets another card. A line for all that happens, with what is available of the balance")
+        made = self._calls.ask("createCard", **self._order)["data"]
+        card_id, account_id = made["card_id"], made["account_id"]
+        guide.told(f"card {card_id}, account {account_id}, PIN {made['pin']}")
+        till = Till(self._calls, guide, card_id, EURO)
+        statement = Statement(self._calls, guide, card_id, account_id)
+        self._first(till, made)
+        held = self._spend(till, made)
+        self._declined(till, made)
+        self._cleared(till, held)
+        statement.show(till.answered, held=_DEPOSIT)
+
+    # -- chapters
+
+    def _first(self, till: Till, made: Mapping[str, Any]) -> None:
+        guide, calls = self._guide, self._calls
+        guide.step("Before it is activated it pays nothing, and without money neither")
+        till.pay(CORNER_SHOP, 4590, "before activation", "78")
+        calls.ask("activateCard", card_id=made["card_id"], card_pan=made["pan"], card_cvc2=made["cvc2"])
+        till.pay(CORNER_SHOP, 4590, "without money", "51")
+        guide.step("The account gets an IBAN, and the salary arrives on it")
+        address = {"account_id": made["account_id"], "epm_method_id": 2, "currency_ison": EURO}
+        (opened,) = calls.ask("assignExternalPaymentAddress", **address)["data"]
+        salary = {"amount": _FUNDS, "currency_ison": EURO, "scheme": "SCT", "sender_name": "Meadow Ltd"}
+        came = calls.simulate("simulateInboundPayment", epm_address_id=opened["id"], reference="Salary", **salary)
+        till.line(_FUNDS, EURO, f"Meadow Ltd to {opened['iban']}", "arrived", came["data"])
+
+    def _spend(self, till: Till, made: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is held afterwards, by the name of the shop."""
+        guide = self._guide
+        guide.step("Approved is held, not booked: available falls, booked stays. Dollars are converted, with a markup")
+        held = {
+            "shop": till.pay(CORNER_SHOP, 4590, "with its PIN", pin=made["pin"]),
+            "museum": till.pay(MUSEUM, 6200, "in dollars"),
+            "restaurant": till.pay(RESTAURANT, 8000, "before the tip"),
+            "fuel": till.pay(FUEL, 10000, "a full tank at most"),
+            "hotel": till.pay(HOTEL, 20000, "for two nights"),
+            "cash": till.pay(MACHINE, 5000, "with its PIN", pin=made["pin"], transaction_type=CASH),
+            "books": till.pay(BOOKS, 3150, "online, authenticated", eci_indicator=5, cvc2=made["cvc2"]),
+            "car": till.pay(CAR_HIRE, _DEPOSIT, "the deposit"),
+        }
+        till.more(held["hotel"], HOTEL, 5000)
+        till.give_up(held["books"], BOOKS, 3150)
+        part = till.pay(CORNER_SHOP, 250000, "a part would do", "10", partial_approval=1)
+        till.give_up(part, CORNER_SHOP, part["approved_amount"])
+        held["ferry"] = till.advise(FERRY, 1240, "at sea: the network said yes")
+        return held
+
+    def _declined(self, till: Till, made: Mapping[str, Any]) -> None:
+        guide, card_id, year = self._guide, made["card_id"], made["expiration"]["year"]
+        wrong_code = f"{(int(made['cvc2']) + 1) % 1000:03}"
+        guide.step("Declined for each of the usual reasons; nothing is held for any of them")
+        till.pay(CORNER_SHOP, 2000, "a wrong PIN", "55", pin=_WRONG_PIN)
+        till.pay(BOOKS, 2000, "a wrong CVC2", "N7", cvc2=wrong_code)
+        till.pay(BOOKS, 2000, "an old expiry date", "54", expiry_year=year - 3, expiry_month=1)
+        till.pay(CORNER_SHOP, 250000, "more than there is", "51")
+        till.pay(MACHINE, 105000, "more cash than a day allows", "61", transaction_type=CASH)
+        self._calls.ask("assignCardToUsageGroup", card_id=card_id, usages_group_id=_NO_CASH)
+        till.pay(MACHINE, 2000, "in a group without cash", "57", transaction_type=CASH)
+        self._calls.ask("assignCardToUsageGroup", card_id=card_id, usages_group_id=_STANDARD_USES)
+        self._calls.ask("assignCardToRiskRuleGroup", card_id=card_id, risk_rules_group_id=_STRICT)
+        till.pay(MUSEUM, 2000, "by a strict risk rule", "59")
+        self._calls.ask("assignCardToRiskRuleGroup", card_id=card_id, risk_rules_group_id=_STANDARD_RISK)
+        self._calls.ask("changeCardStatus", card_id=card_id, status="T")
+        till.pay(CORNER_SHOP, 2000, "while temporarily blocked", "62")
+        self._calls.ask("changeCardStatus", card_id=card_id, status="A")
+
+    def _cleared(self, till: Till, held: Mapping[str, Any]) -> None:
+        guide = self._guide
+        guide.step("The shops collect: exactly, more, less, in parts, in dollars, and without having asked")
+        till.collect(CORNER_SHOP, 4590, "exactly", held["shop"])
+        dinner = till.collect(RESTAURANT, 9200, "with the tip", held["restaurant"])
+        till.collect(FUEL, 6135, "less than was held", held["fuel"])
+        till.collect(HOTEL, 15000, "the first part", held["hotel"], last=False)
+        till.collect(HOTEL, 10000, "the rest", held["hotel"])
+        till.collect(MUSEUM, 6200, "in dollars", held["museum"])
+        till.collect(MACHINE, 5000, "cash", held["cash"])
+        till.collect(FERRY, 1240, "at last", held["ferry"])
+        toll = till.collect(FUEL, 760, "without authorization")
+        guide.step("One gives some of it back, and another one's is disputed: reserved until the holder has won")
+        till.refund(dinner, RESTAURANT, 2000, "one dish")
+        till.dispute(toll, FUEL, "opened", "given back")
+        if till.dispute(toll, FUEL, "won", "kept")["reserved_balance"]:
+            raise TourFailed("a dispute that was won still keeps money back")
+        guide.told(f"{major(_DEPOSIT, EURO)} stay held: {CAR_HIRE.name} has 7 days to collect the deposit.")

@@ -1,0 +1,152 @@
+"""Where the tour's card is used: shops that the simulator plays, and one line for each thing that happens there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.protocol.values import APPROVALS, APPROVED, APPROVED_IN_PART, RESPONSE_CODES
+from infra.tour.amounts import major
+from infra.tour.card_calls import CardCalls
+from infra.tour.guide import Guide
+from infra.tour.patience import TourFailed
+
+EURO, DOLLAR = 978, 840
+GERMANY, AMERICA = 276, 840
+CHIP, CONTACTLESS, ONLINE = 5, 7, 81
+PURCHASE, CASH = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """A shop, its merchant category code, its country and currency, and how it reads cards."""
+
+    name: str
+    mcc: str
+    country: int = GERMANY
+    currency: int = EURO
+    entry_mode: int = CHIP
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """What the network says of it."""
+        return {
+            "mcc": self.mcc,
+            "merchant_name": self.name,
+            "merchant_id": f"SHOP{self.mcc}",
+            "merchant_country_ison": self.country,
+            "terminal_id": f"TERM{self.mcc}",
+        }
+
+
+CORNER_SHOP = Shop("Corner Shop", "5411")
+RESTAURANT = Shop("Riverside Grill", "5812")
+FUEL = Shop("Autohof Michendorf", "5542")
+HOTEL = Shop("Hotel Lindenhof", "7011")
+MUSEUM = Shop("Museum of Lanterns", "7991", AMERICA, DOLLAR, CONTACTLESS)
+BOOKS = Shop("Lantern Books", "5942", entry_mode=ONLINE)
+FERRY = Shop("Island Ferry", "4111")
+CAR_HIRE = Shop("Meadow Cars", "7512")
+MACHINE = Shop("Cash machine", "6011")
+
+
+class Till:
+    """What shops do with one card; ``account`` is the currency that it is paid in.
+
+    Attributes:
+        answered: how often each response code was the answer to a message of the network.
+    """
+
+    def __init__(self, calls: CardCalls, guide: Guide, card_id: int, account: int) -> None:
+        self.answered = Counter[str]()
+        self._calls = calls
+        self._guide = guide
+        self._card = {"card_id": card_id}
+        self._account = account
+
+    def pay(self, shop: Shop, amount: int, note: str, expected: str = APPROVED, **members: Any) -> Any:
+        """Ask for an authorization, and show the answer. Raises: TourFailed, unless it is the expected one."""
+        asked = {"transaction_type": PURCHASE, "amount": amount, "currency_ison": shop.currency}
+        asked |= {"entry_mode_type": shop.entry_mode} | shop.members | self._card | members
+        answer = self._simulate("simulateAuthorization", **asked)
+        code = answer["response_code"]
+        self.answered[code] += 1
+        what = f"{shop.name}, {note}"
+        said = self._approval(answer, shop) if code in APPROVALS else f"{code} {RESPONSE_CODES[code]}"
+        self.line(amount, shop.currency, what, said, answer, good=code in APPROVALS)
+        if code != expected:
+            raise TourFailed(f"{what} was answered with {code} instead of {expected}")
+        return answer
+
+    def advise(self, shop: Shop, amount: int, note: str) -> Any:
+        """Have the network tell that it has approved something itself."""
+        asked = {"transaction_type": PURCHASE, "amount": amount, "currency_ison": shop.currency, "response_code": "00"}
+        answer = self._simulate("simulateAdvice", **asked, **shop.members, **self._card)
+        self.answered[APPROVED] += 1
+        self.line(amount, shop.currency, f"{shop.name}, {note}", "noted", answer)
+        return answer
+
+    def more(self, held: Mapping[str, Any], shop: Shop, amount: int) -> None:
+        """Ask for more on an authorization. Raises: TourFailed."""
+        answer = self._simulate("simulateIncrement", trans_link=held["trans_link"], amount=amount)
+        self.answered[answer["response_code"]] += 1
+        if answer["response_code"] != APPROVED:
+            raise TourFailed(f"{shop.name} did not get more")
+        self.line(amount, shop.currency, f"{shop.name}, more on top", "approved", answer)
+
+    def give_up(self, held: Mapping[str, Any], shop: Shop, amount: int) -> None:
+        """Give up what is left of an authorization of ``amount``."""
+        answer = self._simulate("simulateReversal", trans_link=held["trans_link"])
+        self.answered[APPROVED] += 1
+        released = major(answer["released_amount"], self._account)
+        self.line(amount, shop.currency, f"{shop.name}, cancelled", f"{released} released", answer)
+
+    def collect(
+        self, shop: Shop, amount: int, note: str, held: Mapping[str, Any] | None = None, *, last: bool = True
+    ) -> Any:
+        """Clear an amount, of an authorization if there is one; answers the clearing."""
+        named = {"trans_link": held["trans_link"]} if held else self._card
+        asked = {"amount": amount, "currency_ison": shop.currency, "final": int(last), **shop.members, **named}
+        answer = self._simulate("simulateClearing", **asked)
+        booked = major(answer["holder_amount"], self._account)
+        released = major(answer["released_amount"], self._account)
+        said = f"{booked} booked, {released} released"
+        self.line(amount, shop.currency, f"{shop.name}, {note}", said, answer)
+        return answer
+
+    def refund(self, cleared: Mapping[str, Any], shop: Shop, amount: int, note: str) -> None:
+        """Give back a part of what was cleared."""
+        asked = {"trans_link": cleared["trans_link"], "amount": amount, "currency_ison": shop.currency}
+        answer = self._simulate("simulateRefund", **asked, **shop.members)
+        self.line(amount, shop.currency, f"{shop.name}, {note}", "given back", answer)
+
+    def dispute(self, cleared: Mapping[str, Any], shop: Shop, step: str, said: str) -> Any:
+        """Dispute a clearing, or end its dispute."""
+        asked = {"transaction_id": cleared["transaction_id"], "step": step}
+        answer = self._simulate("simulateDispute", **asked)
+        said = f"{said}, {major(answer['reserved_balance'], self._account)} reserved"
+        self.line(cleared["holder_amount"], self._account, f"{shop.name}, dispute {step}", said, answer)
+        return answer
+
+    def line(
+        self, amount: int, currency: int, what: str, said: str, answer: Mapping[str, Any], *, good: bool = True
+    ) -> None:
+        """One thing that happened, and what is available and booked afterwards."""
+        left, booked = (major(answer[f"{name}_balance"], self._account) for name in ("available", "settled"))
+        self._guide.line(f"{major(amount, currency):>13}  {what:<43}", said, f"{left} of {booked}", good=good)
+
+    def _approval(self, answer: Mapping[str, Any], shop: Shop) -> str:
+        """What was approved: the part, where it is one, and what that is on the account, where it is something else."""
+        said = "approved"
+        if answer["response_code"] == APPROVED_IN_PART:
+            said = f"{APPROVED_IN_PART} approved: {major(answer['approved_amount'], shop.currency)}"
+        if shop.currency != self._account:
+            said += f" as {major(answer['holder_amount'], self._account)}"
+        if answer["fee_amount"]:
+            said += f", fee {major(answer['fee_amount'], self._account)}"
+        return said
+
+    def _simulate(self, action: str, **members: Any) -> Any:
+        return self._calls.simulate(action, **members)["data"]

@@ -1,0 +1,98 @@
+"""Reports of one card, page by page, and the sum that proves them: opening, plus credits, less debits, is settled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chalicelib.cards.protocol.values import APPROVALS, CREDIT_TYPES, RESPONSE_CODES, TRANSACTION_TYPES
+from infra.tour.amounts import major
+from infra.tour.card_calls import CardCalls
+from infra.tour.guide import Guide
+from infra.tour.patience import TourFailed
+
+_PAGE = 10
+_LATEST = 99999999999
+
+
+class Statement:
+    """What the reports say of a card and its account since this was made."""
+
+    def __init__(self, calls: CardCalls, guide: Guide, card_id: int, account_id: int) -> None:
+        self._calls = calls
+        self._guide = guide
+        self._card: dict[str, Any] = {"card_id": card_id}
+        self._account: dict[str, Any] = {"account_id": account_id}
+        self._opening = self._balances()
+        self._currency: int = self._opening["currency_ison"]
+
+    def show(self, answered: Mapping[str, int], *, held: int) -> None:
+        """Show the reports. Raises: TourFailed, if they do not say what happened, or do not add up.
+
+        Args:
+            answered: how often the network was answered with which response code.
+            held: what is waiting for clearings.
+        """
+        self._activity(answered)
+        amounts = self._transactions()
+        came, went = sum(each for each in amounts if each > 0), -sum(each for each in amounts if each < 0)
+        now, opening = self._balances(), self._opening["settled_balance"]
+        settled, available, reserved = (now[f"{name}_balance"] for name in ("settled", "available", "reserved"))
+        if opening + came - went != settled:
+            raise TourFailed(f"the transactions come to {opening + came - went}, but {settled} is settled")
+        if settled - reserved - held != available:
+            raise TourFailed(f"{held} is held of {settled}, but {available} is available")
+        told = [major(each, self._currency) for each in (opening, came, went, settled, held, available)]
+        self._guide.seen("It adds up: {} at first + {} in - {} out = {} booked, - {} held = {} available".format(*told))
+
+    # -- inside
+
+    def _balances(self) -> Mapping[str, Any]:
+        (account,) = self._calls.ask("getAccounts", **self._account)["data"]
+        found: Mapping[str, Any] = account
+        return found
+
+    def _activity(self, answered: Mapping[str, int]) -> None:
+        """Every message, counted by its answer. Raises: TourFailed."""
+        self._guide.step("The report of the card's activity has every message, approved or declined")
+        rows = list(self._rows("getCardsActivity", "authorize_id", self._card))
+        codes = Counter(row["response_code"] for row in rows)
+        for code, count in sorted(codes.items()):
+            self._guide.told(f"{count:>2}  {code} {RESPONSE_CODES[code]}")
+        if codes != answered:
+            raise TourFailed(f"the report has {dict(codes)}, and the network was answered {dict(answered)}")
+        fired = {row["risk_rule_ids"] for row in rows if "risk_rule_ids" in row}
+        self._guide.told(f"the risk rule that fired: {', '.join(sorted(fired))}")
+        financial = list(self._rows("getFinancialAuthorizes", "authorize_id", self._card))
+        self._guide.told(f"{len(financial)} of these {len(rows)} messages were approved and have held money.")
+        if any(row["response_code"] not in APPROVALS for row in financial):
+            raise TourFailed("a declined message is among the financial ones")
+
+    def _transactions(self) -> list[int]:
+        """What each of the account's transactions brings, or takes; each is shown in a line. Raises: TourFailed."""
+        self._guide.step(f"The account's transactions, fetched {_PAGE} at a time, with the balance after each")
+        settled, amounts = self._opening["settled_balance"], list[int]()
+        for row in self._rows("getTransactions", "transaction_id", self._account):
+            amounts.append(row["holder_amount"] if row["transaction_type"] in CREDIT_TYPES else -row["holder_amount"])
+            settled += amounts[-1]
+            amount, after = major(amounts[-1], self._currency, signed=True), major(settled, self._currency)
+            self._guide.told(f"{amount:>14}  {self._called(row):<48} {after:>14}")
+        return amounts
+
+    def _called(self, row: Mapping[str, Any]) -> str:
+        """What a transaction is, and its own amount if that is in another currency than the account's."""
+        kind = TRANSACTION_TYPES[row["transaction_type"]]
+        what = f"{kind}: {row['description']}" if "description" in row else kind
+        amount, currency = row["transaction_amount"], row["transaction_currency_ison"]
+        return what if currency == self._currency else f"{what} ({major(amount, currency)})"
+
+    def _rows(self, action: str, name: str, members: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """The rows of a report, page after page."""
+        last: dict[str, Any] = {}
+        while True:
+            page = self._calls.ask(action, **members, **last, date_from=0, date_to=_LATEST, item_count=_PAGE)
+            yield from page["data"]
+            if page["has_more_records"] == "N":
+                return
+            last = {"last_id": page["data"][-1][name]}

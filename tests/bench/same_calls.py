@@ -1,0 +1,50 @@
+"""The calls of DynamoDB that something makes, without what is in them: two ways of doing a thing make the same ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_TOKEN = "ClientRequestToken"
+_VALUES = "ExpressionAttributeValues"
+
+
+def calls_of(client: Any, act: Callable[[], object]) -> list[Any]:
+    """The calls of DynamoDB that are made meanwhile: tables, attributes, their types and conditions."""
+    calls: list[Any] = []
+
+    def note(params: Mapping[str, Any], model: Any, **_: Any) -> None:
+        calls.append((model.name, shape({name: value for name, value in params.items() if name != _TOKEN})))
+
+    client.meta.events.register("provide-client-params.dynamodb", note)
+    try:
+        act()
+    finally:
+        client.meta.events.unregister("provide-client-params.dynamodb", note)
+    return calls
+
+
+def shape(value: Any) -> Any:
+    """What a call is about, without what is in it."""
+    match value:
+        case {"S": str(text)}:
+            return re.sub(r"[#.\d].*", "#", text) if "#" in text else "text"
+        case {"N": _} | {"B": _} | {"BOOL": _}:
+            return next(iter(value))
+        case dict():
+            names = value.get("ExpressionAttributeNames", {})
+            kept = {name: each for name, each in value.items() if name != "ExpressionAttributeNames"}
+            told = {
+                name: spelt(each, names) if name.endswith("Expression") else shape(each) for name, each in kept.items()
+            }
+            return told | ({_VALUES: sorted(map(str, told[_VALUES].values()))} if _VALUES in told else {})
+        case list():
+            return [shape(each) for each in value]
+    return value
+
+
+def spelt(expression: str, names: Mapping[str, str]) -> list[str]:
+    """An expression's words, with the attributes' own names and without those of values."""
+    words = re.sub(r"#\w+", lambda found: names[found[0]], re.sub(r":\w+", "?", expression))
+    return sorted(re.split(r"[\s,()]+", words))

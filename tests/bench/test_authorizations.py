@@ -1,0 +1,33 @@
+"""Authorizations cost little more than their calls of DynamoDB: the bare script beside them makes the same ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.bench.against_bare import GOAL, bare, speed
+from tests.bench.authorizations import Authorizations
+from tests.bench.bare_authorization import BareAuthorization
+from tests.bench.same_calls import calls_of
+from tests.conftest import DYNAMODB_ENDPOINT
+from tests.world import World
+
+
+def test_the_bare_script_makes_the_same_calls(world: World) -> None:
+    ours, script = Authorizations(world.hub, world.card_credentials), bare(BareAuthorization, world.hub)
+    card = ours.card()
+
+    by_script = calls_of(script._dynamodb, lambda: script(card))
+
+    assert by_script == calls_of(world.hub.store._client, lambda: ours(card))
+    assert [name for name, _ in by_script] == ["BatchGetItem", "BatchGetItem", "TransactWriteItems"]
+
+
+@pytest.mark.dynamodb
+@pytest.mark.skipif(not DYNAMODB_ENDPOINT, reason="the emulator's speed says nothing")
+def test_authorizations_have_at_least_0_7_times_the_bare_scripts_speed(world: World) -> None:
+    ours = Authorizations(world.hub, world.card_credentials)
+    script, places = bare(BareAuthorization, world.hub), [ours.card() for _ in range(8)]
+
+    measured = (speed(ours, script, places, clients=1) for _ in range(3))  # another program's moods are no reason
+
+    assert any(each.ratio >= GOAL for each in measured)

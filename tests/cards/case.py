@@ -1,0 +1,65 @@
+"""A way to call an action, and which calls of DynamoDB it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.protocol.action import Action
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
+from tests.cards.scenes import Envelope, Scene
+
+LOOK, WRITE, CLAIM, QUERY = "BatchGetItem", "TransactWriteItems", "PutItem", "Query"
+SHARDS = (QUERY,) * 16
+"""What is asked at the same time of a list that is spread over partitions."""
+PROVIDER = "PutItem"
+"""What the sandbox's provider writes down of an order; any other provider is called in its place."""
+EVERY_ACTION = ACTIONS | SIMULATED
+
+Members = Callable[[Scene], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to call an action, and what it takes: ``looks``, and whether anything is written.
+
+    ``asked`` are the calls that follow when that is written: those of the provider, and what comes of its answer.
+    """
+
+    name: str
+    members: Members
+    looks: tuple[str, ...] = (LOOK,)
+    writes: bool = True
+    asked: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def action(self) -> Action:
+        return EVERY_ACTION[self.name.partition(" ")[0]]
+
+    def do(self, scene: Scene, **members: Any) -> Envelope:
+        call = scene.sim if self.action.name in SIMULATED else scene.do
+        return call(self.action.name, **members)
+
+    @property
+    def calls(self) -> list[str]:
+        """What it takes without a reference."""
+        return [*self.looks, *([WRITE] if self.writes else []), *self.asked]
+
+    @property
+    def calls_with_reference(self) -> list[str]:
+        return [*self.looks, WRITE if self.writes else CLAIM, *self.asked]
+
+    @property
+    def calls_of_repeat(self) -> list[str]:
+        """The claim is read with the first look; what needs none finds it in the way, and then reads it."""
+        found = [LOOK] if self.looks else [*self.calls_with_reference, LOOK]
+        return [*found, *self.looks] if self.action.effect == "reveal" else found
+
+
+def of_card(state: str = "N", /, **members: Any) -> Members:
+    return lambda scene: {"card_id": scene.card_in(state).card_id, **members}

@@ -1,0 +1,291 @@
+"""What cards are used for as the decisions describe it, in a small model that shares no code with the service.
+
+Three cards of one holder in a programme of its own: one with an account in euros and one in pounds and no fees; one in
+pounds with fees and no limits of its own; and one beside it on the same account. All amounts are in minor units.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any, Literal
+
+from tests.cards import setups
+
+GBP, EUR = 826, 978
+DAY, WEEK = 24 * 3600, 7 * 24 * 3600
+RATES = {(EUR, GBP): Fraction("0.86"), (GBP, EUR): Fraction("1.16")}
+MARKUP = Fraction("0.015")
+PURCHASE, REFUND = 0, 20
+APPROVED, IN_PART, NO_FUNDS, OVER_AMOUNT, OVER_COUNT, RESTRICTED = "00", "10", "51", "61", "65", "62"
+ACCOUNT_STATUS, WRONG_STATE, FINAL, OTHER_AMOUNT, OTHER_CURRENCY, TOO_MUCH = 4003, 4008, 4002, 2005, 5003, 5004
+GIVEN = 300_000
+"""What every account gets in the beginning."""
+
+
+def programme() -> dict[str, Any]:
+    """The set-up, as a file says it."""
+    rates = [
+        {"of": of, "to": to, "rate": str(float(rate)), "markup_percent": "1.5"} for (of, to), rate in RATES.items()
+    ]
+    fees = [
+        setups.fee("SHOP", transaction_type=0, fixed=30, percent="0.5", minimum=40, maximum=200, currency=GBP),
+        setups.fee("RISE", transaction_type=0, percent="0.25", blended=True, currency=GBP),
+        setups.fee("BACK", transaction_type=20, percent="1", minimum=15, currency=GBP),
+    ]
+    of_cards = [
+        setups.limit(1, **{"class": 1}, amount=150_000, currency=GBP, duration=0),
+        setups.limit(2, **{"class": 1}, amount=200_000, count=6, currency=GBP),
+        {"id": 3, "country_count": 2, "currency": GBP, "duration": 7},
+    ]
+    of_accounts = [
+        setups.limit(1, amount=600_000, currency=EUR, duration=7),
+        setups.limit(2, **{"class": 4}, transaction_type=20, amount=50_000, count=4, currency=EUR, duration=30),
+    ]
+    of_holders = [setups.limit(1, amount=900_000, count=12, currency=GBP, duration=30)]
+    least = {"currencies": [EUR, GBP], "risk_group_ids": [1], "limit_group_ids": [2], "holder_limit_group_id": 3}
+    cards = {"currencies": [EUR, GBP], "auto_conversion": True}
+    return setups.manager(
+        exchange_rates=rates,
+        fee_groups=[{"id": 1, "name": "None"}, {"id": 2, "name": "Some", "entries": fees}],
+        limit_groups=[
+            {"id": 1, "name": "Cards", "limit_type": 1, "entries": of_cards},
+            {"id": 2, "name": "Accounts", "limit_type": 2, "entries": of_accounts},
+            {"id": 3, "name": "Holders", "limit_type": 3, "entries": of_holders},
+            {"id": 4, "name": "Free Cards", "limit_type": 1},
+        ],
+        account_programmes=[
+            {"id": 1, "name": "Blended", "fee_group_ids": [1], **least},
+            {"id": 2, "name": "Beside", "fee_group_ids": [1], "conversion_fee_blended": False, **least},
+        ],
+        card_programmes=[
+            setups.card_programme(**cards),
+            setups.card_programme(
+                id=2, account_program_id=2, fee_group_ids=[2], limit_group_ids=[4], **cards, name="With Fees"
+            ),
+        ],
+        credentials=[setups.credential("app", modes=setups.PLAIN, allow_plain=True)],
+    )
+
+
+def rounded(exact: Fraction) -> int:
+    """Half away from zero; amounts are never negative."""
+    return int(exact + Fraction(1, 2))
+
+
+def worth(amount: int, of: int, to: int, more: Fraction = Fraction(1)) -> int:
+    return amount if of == to else rounded(amount * RATES[of, to] * more)
+
+
+def share(whole: int, part: int, of: int) -> int:
+    return whole if part >= of else rounded(Fraction(whole * part, of))
+
+
+@dataclass
+class Account:
+    id: int
+    currency: int
+    blends: bool
+    settled: int = GIVEN
+    held: int = 0
+    reserved: int = 0
+
+    @property
+    def available(self) -> int:
+        return self.settled - self.held - self.reserved
+
+
+@dataclass
+class Card:
+    """``messages`` are all of the network's about it, by number: what kind, and how it was answered."""
+
+    id: int
+    accounts: list[Account]
+    has_fees: bool
+    has_limits: bool
+    messages: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def account_for(self, currency: int) -> Account:
+        return next((account for account in self.accounts if account.currency == currency), self.accounts[0])
+
+
+@dataclass(frozen=True)
+class Price:
+    """What an amount comes to: ``total`` on the account, ``shown`` in the transaction, ``beside`` in others."""
+
+    total: int
+    shown: int
+    beside: list[int]
+
+    @classmethod
+    def of(cls, card: Card, account: Account, kind: int, amount: int, currency: int) -> Price:
+        sign = 1 if kind == PURCHASE else -1
+        base = worth(amount, currency, account.currency)
+        conversion = abs(worth(amount, currency, account.currency, 1 + sign * MARKUP) - base)
+        pounds = worth(amount, currency, GBP)
+        blended, beside = 0, []
+        if card.has_fees and kind == PURCHASE:
+            blended = worth(rounded(pounds * Fraction("0.0025")), GBP, account.currency)
+            beside = [min(max(30 + rounded(Fraction(pounds, 200)), 40), 200)]
+        elif card.has_fees:
+            beside = [min(max(rounded(Fraction(pounds, 100)), 15), base - conversion)]
+        beside = [fee for fee in beside if fee]
+        shown = base + sign * (blended + (conversion if account.blends else 0))
+        return cls(base + sign * (conversion + blended + sum(beside)), shown, beside)
+
+
+Place = tuple[str, str, int]
+"""Whose window it is, of which entry, and when it began."""
+
+
+@dataclass
+class Counted:
+    """What was counted in windows."""
+
+    amounts: Counter[Place] = field(default_factory=Counter)
+    counts: Counter[Place] = field(default_factory=Counter)
+    countries: set[Place] = field(default_factory=set)
+
+    def divided(self, part: int, of: int, *, counts: bool) -> tuple[Counted, Counted]:
+        """A part of it and the rest; the counts go with the part, or stay."""
+        taken = Counter({place: share(amount, part, of) for place, amount in self.amounts.items()})
+        rest = Counter({place: amount - taken[place] for place, amount in self.amounts.items()})
+        numbers = [(self.counts, self.countries), (Counter[Place](), set[Place]())]
+        first, second = numbers if counts else numbers[::-1]
+        return Counted(taken, *first), Counted(rest, *second)
+
+    def joined(self, other: Counted) -> Counted:
+        return Counted(self.amounts + other.amounts, self.counts + other.counts, self.countries | other.countries)
+
+
+@dataclass
+class Authorization:
+    """``counted`` is what it may give back of limits: amount and count by window, and countries."""
+
+    id: int
+    card: Card
+    account: Account
+    currency: int
+    country: int
+    kind: int = PURCHASE
+    state: Literal["D", "H", "C", "R", "X"] = "D"
+    left: int = 0
+    held: int = 0
+    until: int = 0
+    counted: Counted = field(default_factory=Counted)
+    cleared: Counter[int] = field(default_factory=Counter)
+    given_back: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def link(self) -> str:
+        return f"{self.id:012}"
+
+
+@dataclass
+class Transaction:
+    """``step`` is how far its dispute has come, ``disputed`` the amount."""
+
+    id: int
+    of: Authorization
+    amount: int
+    currency: int
+    shown: int
+    is_purchase: bool
+    step: str | None = None
+    disputed: int = 0
+    worth: int = 0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of a limit group: for single movements where ``duration`` is 0."""
+
+    owner: Literal["account", "holder", "card"]
+    key: str
+    duration: int
+    kind: int | None
+    currency: int = GBP
+    amount: int | None = None
+    count: int | None = None
+    countries: int | None = None
+
+    def start(self, now: int) -> int:
+        if self.duration == 7:
+            return now - (now - 4 * DAY) % WEEK
+        day = datetime.fromtimestamp(now, UTC)
+        return now - now % DAY if self.duration == 1 else int(datetime(day.year, day.month, 1, tzinfo=UTC).timestamp())
+
+
+ENTRIES = (
+    Entry("account", "2.1", 7, PURCHASE, EUR, amount=600_000),
+    Entry("account", "2.2", 30, REFUND, EUR, amount=50_000, count=4),
+    Entry("holder", "3.1", 30, PURCHASE, amount=900_000, count=12),
+    Entry("card", "1.1", 0, PURCHASE, amount=150_000),
+    Entry("card", "1.2", 1, PURCHASE, amount=200_000, count=6),
+    Entry("card", "1.3", 7, PURCHASE, countries=2),
+)
+
+
+class Limits:
+    """What was used of the limits."""
+
+    def __init__(self, holder: int) -> None:
+        self.holder = holder
+        self.used = Counted()
+        self.countries: Counter[tuple[Place, int]] = Counter()
+
+    def entries(self, card: Card, account: Account, kind: int, now: int) -> Iterator[tuple[Entry, Place]]:
+        owners = {"account": account.id, "holder": self.holder, "card": card.id}
+        for entry in ENTRIES:
+            if entry.kind == kind and (entry.owner != "card" or card.has_limits):
+                yield entry, (f"{entry.owner}#{owners[entry.owner]}", entry.key, entry.start(now))
+
+    def obstacle(self, card: Card, account: Account, asked: tuple[int, int], country: int, now: int) -> str | None:
+        """The code that a purchase of an amount in a currency is declined with."""
+        for entry, place in self.entries(card, account, PURCHASE, now):
+            is_single = not entry.duration
+            used = 0 if is_single else self.used.amounts[place]
+            if entry.amount is not None and worth(*asked, entry.currency) > max(0, entry.amount - used):
+                return OVER_AMOUNT
+            if entry.count is not None and self.used.counts[place] >= entry.count:
+                return OVER_COUNT
+            known = {each for (where, each), number in self.countries.items() if where == place and number}
+            if entry.countries is not None and country not in known and len(known) >= entry.countries:
+                return OVER_COUNT
+        return None
+
+    def is_over(self, of: Authorization, more: int, now: int) -> bool:
+        """Whether so much on top of what is left of a purchase is too much: it was counted before."""
+        for entry, place in self.entries(of.card, of.account, PURCHASE, now):
+            asked = more if entry.duration else of.left + more
+            used = self.used.amounts[place] if entry.duration else 0
+            if entry.amount is not None and worth(asked, of.currency, entry.currency) > max(0, entry.amount - used):
+                return True
+        return False
+
+    def count(
+        self, of: Authorization, kind: int, asked: tuple[int, int], now: int, *, further: bool = False
+    ) -> Counted:
+        counted = Counted()
+        for entry, place in self.entries(of.card, of.account, kind, now):
+            if entry.duration:
+                counted.amounts[place] = 0 if entry.amount is None else worth(*asked, entry.currency)
+                counted.counts[place] = 0 if further else 1
+            if entry.duration and entry.countries is not None and not further:
+                counted.countries.add(place)
+        self.used = self.used.joined(counted)
+        self.countries.update((place, of.country) for place in counted.countries)
+        return counted
+
+    def give_back(self, of: Authorization, counted: Counted) -> None:
+        self.used.amounts -= counted.amounts
+        self.used.counts -= counted.counts
+        self.countries -= Counter((place, of.country) for place in counted.countries)
+
+    def shown(self, owner: str, now: int) -> Mapping[str, tuple[int, int]]:
+        """What is used by one of them now, by the entry: how often, and how much."""
+        places = {entry.key: (owner, entry.key, entry.start(now)) for entry in ENTRIES if entry.duration}
+        return {key: (self.used.counts[place], self.used.amounts[place]) for key, place in places.items()}

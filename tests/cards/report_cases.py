@@ -1,0 +1,64 @@
+"""Ways to ask for reports, and to feed one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.foundation.clock import milliseconds
+from tests.cards.case import LOOK, QUERY, SHARDS, Case
+from tests.cards.reports.rows import message
+from tests.cards.scenes import Scene
+
+DATES = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 2}
+IMPORTED = {"date_imported_from": 0, "date_imported_to": 99_999_999_999, "item_count": 2}
+LODGING = {"addendum_type": "lodging", "data": {"nights": 2}}
+
+
+def of_used_card(scene: Scene) -> dict[str, Any]:
+    card, at = scene.card().card_id, milliseconds(scene.clock) - 5000
+    first, *_ = (message(scene, card, at + each) for each in range(3))
+    return {"card_id": card, **DATES, "last_id": first}
+
+
+def of_every_card(scene: Scene) -> dict[str, Any]:
+    return {name: value for name, value in of_used_card(scene).items() if name != "card_id"}
+
+
+def of_account(scene: Scene) -> dict[str, Any]:
+    return {"account_id": scene.funded(500)["account_id"], **DATES}
+
+
+def of_card_and_account(scene: Scene) -> dict[str, Any]:
+    card = scene.card()
+    return {"card_id": card.card_id, "account_id": card.account_id, **DATES}
+
+
+def of_one(scene: Scene) -> dict[str, Any]:
+    address = scene.address()
+    came = scene.inbound(address, 500)
+    return {"account_id": address["account_id"], "transaction_id": came["transaction_id"], "item_count": 1}
+
+
+def of_transaction(**members: Any) -> Any:
+    return lambda scene: {"transaction_id": scene.inbound(scene.address(), 500)["transaction_id"], **members}
+
+
+def of_every_addendum(scene: Scene) -> dict[str, Any]:
+    """The list over all shows what is a second old."""
+    told = scene.data("simulateAddendum", **of_transaction(**LODGING)(scene))
+    scene.clock.advance(1)
+    return {"last_id": told["id"], **IMPORTED}
+
+
+PAGE, PAGE_OF_ALL = (LOOK, QUERY), (LOOK, *SHARDS)
+REPORT_CASES = [
+    Case("getCardsActivity", of_used_card, looks=PAGE, writes=False),
+    Case("getCardsActivity of all cards", of_every_card, looks=PAGE_OF_ALL, writes=False),
+    Case("getFinancialAuthorizes", of_used_card, looks=PAGE, writes=False),
+    Case("getTransactions", of_account, looks=PAGE, writes=False),
+    Case("getTransactions of a card and an account", of_card_and_account, looks=PAGE, writes=False),
+    Case("getTransactions by its id", of_one, looks=(LOOK, LOOK), writes=False),
+    Case("getFinancialDetailAddendums", of_transaction(**IMPORTED), looks=PAGE, writes=False),
+    Case("getFinancialDetailAddendums of all", of_every_addendum, looks=PAGE_OF_ALL, writes=False),
+    Case("simulateAddendum", of_transaction(**LODGING)),
+]

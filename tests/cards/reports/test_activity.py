@@ -1,0 +1,267 @@
+"""getCardsActivity and getFinancialAuthorizes: whose messages they list, in which order, and page by page."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.clock import milliseconds
+from tests.cards.reports.pages import paged
+from tests.cards.reports.rows import message
+from tests.cards.scenes import Envelope, Scene
+from tests.openbanking.test_call_counts import counted
+
+BOTH = pytest.mark.parametrize("action", ["getCardsActivity", "getFinancialAuthorizes"])
+LISTED: dict[str, Callable[[int], dict[str, Any]]] = {
+    "getCardsActivity": lambda card: {"card_id": card},
+    "getFinancialAuthorizes": lambda card: {"card_id": card},
+    "getCardsActivity of all": lambda card: {},
+}
+EVERY = pytest.mark.parametrize("listed", LISTED)
+_SECOND = 1000
+_halves = itertools.count()
+
+
+@pytest.fixture
+def minute(stage: Scene) -> int:
+    """Where half a minute begins that no other test has, in Unix milliseconds, some hours ago."""
+    return milliseconds(stage.clock) - 3 * 3600 * _SECOND + next(_halves) * 30 * _SECOND
+
+
+def report(scene: Scene, listed: str, card: int, **members: Any) -> Envelope:
+    """What a list is answered with; every row of today unless dates are given."""
+    now = scene.clock.time()
+    least = {"date_from": now - 4 * 3600, "date_to": now + 3600, "item_count": 100}
+    return scene.do(listed.partition(" ")[0], **LISTED[listed](card) | least | members)
+
+
+def ids(answer: Envelope) -> list[int]:
+    assert answer.status == "success", answer.raw
+    return [row["authorize_id"] for row in answer.data]
+
+
+def within(at: int) -> dict[str, int]:
+    """The half minute of a test."""
+    return {"date_from": at // _SECOND, "date_to": at // _SECOND + 29}
+
+
+@EVERY
+def test_messages_come_in_the_order_of_recording(stage: Scene, minute: int, listed: str) -> None:
+    card = stage.card().card_id
+    third, first, second = (message(stage, card, minute + later) for later in (200, 0, 100))
+
+    assert ids(report(stage, listed, card, **within(minute))) == [first, second, third]
+
+
+def test_financial_authorizes_are_those_of_the_messages_that_take_money(stage: Scene, minute: int) -> None:
+    card = stage.card().card_id
+    taken = message(stage, card, minute)
+    declined = message(stage, card, minute + 1, financial=False, response_code="51", actual=0)
+
+    assert ids(report(stage, "getCardsActivity", card)) == [taken, declined]
+    assert ids(report(stage, "getFinancialAuthorizes", card)) == [taken]
+
+
+@EVERY
+def test_dates_are_whole_seconds_with_both_ends(stage: Scene, minute: int, listed: str) -> None:
+    card, second = stage.card().card_id, minute // _SECOND + 5
+    before, first, last, after = (
+        message(stage, card, at)
+        for at in (second * _SECOND - 1, second * _SECOND, (second + 2) * _SECOND - 1, (second + 2) * _SECOND)
+    )
+
+    assert ids(report(stage, listed, card, date_from=second, date_to=second + 1)) == [first, last]
+    assert before not in ids(report(stage, listed, card, date_from=second, date_to=second))
+    assert ids(report(stage, listed, card, date_from=second + 2, date_to=second + 2)) == [after]
+
+
+@EVERY
+def test_dates_that_are_reversed_are_2005(stage: Scene, listed: str) -> None:
+    refused = report(stage, listed, 1, date_from=2, date_to=1)
+
+    assert (refused.status_code, refused.message) == (2005, "date_to must not be before date_from")
+
+
+@EVERY
+@pytest.mark.parametrize(("item_count", "code"), [(0, 2005), (101, 2005), (10**10, 2005), (10**11, 2003)])
+def test_a_page_has_1_to_100_rows(stage: Scene, listed: str, item_count: int, code: int) -> None:
+    assert report(stage, listed, 1, item_count=item_count).status_code == code
+
+
+@EVERY
+@pytest.mark.parametrize("item_count", [1, 2, 5])
+def test_pages_follow_each_other(stage: Scene, minute: int, listed: str, item_count: int) -> None:
+    card = stage.card().card_id
+    written = [message(stage, card, minute + later) for later in range(5)]
+
+    pages = paged(partial(report, stage, listed, card, **within(minute)), "authorize_id", item_count)
+
+    assert [number for each in pages for number in each] == written
+    assert {len(each) for each in pages[:-1]} <= {item_count}
+
+
+@EVERY
+def test_a_page_that_takes_the_last_row_has_no_more_records(stage: Scene, minute: int, listed: str) -> None:
+    card = stage.card().card_id
+    for later in range(2):
+        message(stage, card, minute + later)
+
+    answers = [report(stage, listed, card, item_count=count, **within(minute)) for count in (1, 2, 3)]
+
+    assert [answer.members["has_more_records"] for answer in answers] == ["Y", "N", "N"]
+    assert list(answers[0].members) == ["status", "duplicated", "has_more_records", "data"]
+
+
+@EVERY
+def test_a_list_without_rows_is_empty(stage: Scene, listed: str) -> None:
+    answer = report(stage, listed, stage.card().card_id, date_from=1, date_to=2)
+
+    assert (answer.data, answer.members["has_more_records"]) == ([], "N")
+
+
+@EVERY
+def test_a_last_id_of_no_row_is_3012(stage: Scene, listed: str) -> None:
+    card = stage.card().card_id
+
+    for unknown in (0, 987_654_321, "99999999999999999999"):
+        assert report(stage, listed, card, last_id=unknown).status_code == 3012
+
+
+@BOTH
+def test_a_last_id_of_another_cards_row_is_3012(stage: Scene, minute: int, action: str) -> None:
+    card, other = stage.card().card_id, stage.card().card_id
+    number = message(stage, other, minute)
+
+    assert report(stage, action, card, last_id=number).status_code == 3012
+    assert report(stage, action, other, last_id=number).status == "success"
+
+
+def test_a_last_id_of_a_message_that_takes_no_money_is_none_of_a_financial_authorize(stage: Scene, minute: int) -> None:
+    card = stage.card().card_id
+    declined, taken = message(stage, card, minute, financial=False), message(stage, card, minute + 1)
+
+    assert report(stage, "getFinancialAuthorizes", card, last_id=declined).status_code == 3012
+    assert report(stage, "getFinancialAuthorizes", card, last_id=taken).data == []
+    assert ids(report(stage, "getCardsActivity", card, last_id=declined)) == [taken]
+
+
+@EVERY
+def test_a_last_id_may_stand_outside_of_the_dates(stage: Scene, minute: int, listed: str) -> None:
+    card = stage.card().card_id
+    early, inside, late = (message(stage, card, minute + later * _SECOND) for later in (0, 5, 10))
+    dates = {"date_from": minute // _SECOND + 4, "date_to": minute // _SECOND + 6}
+
+    assert ids(report(stage, listed, card, last_id=early, **dates)) == [inside]
+    assert ids(report(stage, listed, card, last_id=late, **dates)) == []
+
+
+@EVERY
+def test_another_programme_managers_rows_do_not_exist(stage: Scene, minute: int, listed: str) -> None:
+    card, other = stage.card().card_id, stage.of_caller("other")
+    number = message(stage, card, minute)
+
+    found = report(other, listed, card, **within(minute))
+    after = report(other, listed, card, last_id=number)
+
+    assert after.status_code == (3012 if listed.endswith("all") else 3002)
+    assert found.status_code == 3002 or found.data == []
+
+
+# -- levels
+
+
+@BOTH
+def test_a_card_above_the_level_does_not_exist(stage: Scene, action: str) -> None:
+    card = stage.card(access_level=500).card_id
+
+    assert report(stage, action, card, access_level=499).status_code == 3002
+    assert report(stage, action, card, access_level=500).status == "success"
+    assert report(stage.lend(f"below {action}", access_level=499), action, card).status_code == 3002
+
+
+def test_the_list_over_all_cards_leaves_out_what_is_above_the_level(stage: Scene, minute: int) -> None:
+    cards = {level: stage.card(access_level=level).card_id for level in (0, 500)}
+    rows = [
+        (level, message(stage, cards[level], minute + later, level=level)) for later, level in enumerate((0, 500) * 3)
+    ]
+    low = [number for level, number in rows if level == 0]
+    everything = "getCardsActivity of all"
+
+    assert ids(report(stage, everything, 0, access_level=500, **within(minute))) == [number for _, number in rows]
+    pages = paged(partial(report, stage, everything, 0, access_level=499, **within(minute)), "authorize_id", 2)
+    assert pages == [low[:2], low[2:]]
+
+
+def test_a_last_id_above_the_level_names_no_row_of_the_list_over_all_cards(stage: Scene, minute: int) -> None:
+    number = message(stage, stage.card(access_level=500).card_id, minute, level=500)
+    everything = partial(report, stage, "getCardsActivity of all", 0, last_id=number)
+
+    assert everything(access_level=499).status_code == 3012
+    assert everything(access_level=500).status == "success"
+
+
+# -- what arrives
+
+
+def test_the_list_over_all_cards_shows_a_row_when_it_is_a_second_old(stage: Scene) -> None:
+    """Its rows are written by many at once: a younger one might still get one before it."""
+    card, now = stage.card().card_id, milliseconds(stage.clock)
+    old, young = message(stage, card, now - _SECOND), message(stage, card, now - _SECOND + 1)
+    dates = {"date_from": now // _SECOND - 5, "date_to": now // _SECOND + 5}
+
+    assert ids(report(stage, "getCardsActivity", card, **dates)) == [old, young]
+    assert ids(report(stage, "getCardsActivity of all", card, **dates)) == [old]
+
+
+@EVERY
+def test_what_arrives_while_somebody_pages_is_neither_left_out_nor_shown_twice(
+    stage: Scene, minute: int, listed: str
+) -> None:
+    card = stage.card().card_id
+    written = [message(stage, card, minute + later) for later in range(4)]
+
+    def arriving(**members: Any) -> Envelope:
+        if len(written) < 8:
+            written.append(message(stage, card, minute + len(written)))
+        return report(stage, listed, card, **within(minute), **members)
+
+    pages = paged(arriving, "authorize_id", 2)
+
+    assert [number for each in pages for number in each] == written
+
+
+# -- what it takes
+
+
+def test_a_page_takes_a_look_and_a_query_and_over_all_cards_16_of_those_at_once(stage: Scene, minute: int) -> None:
+    card = stage.card().card_id
+    number = message(stage, card, minute)
+    taken: dict[str, list[str]] = {}
+    for listed in LISTED:
+        with counted(stage.world) as calls:
+            report(stage, listed, card, last_id=number)
+        taken[listed] = calls
+
+    assert taken == {
+        "getCardsActivity": ["BatchGetItem", "Query"],
+        "getFinancialAuthorizes": ["BatchGetItem", "Query"],
+        "getCardsActivity of all": ["BatchGetItem", *["Query"] * 16],
+    }
+
+
+def test_a_repeat_gets_the_page_that_it_got(stage: Scene, minute: int) -> None:
+    card, reference = stage.card().card_id, stage.reference()
+    message(stage, card, minute)
+    asked = partial(report, stage, "getCardsActivity of all", card, request_reference_id=reference, **within(minute))
+    first = asked()
+    message(stage, card, minute + 1)
+
+    with counted(stage.world) as calls:
+        again = asked()
+
+    assert calls == ["BatchGetItem"]
+    assert again.raw == first.raw.replace('"duplicated":0', '"duplicated":1')

@@ -1,0 +1,217 @@
+"""Addendums: the network tells them of a transaction, and getFinancialDetailAddendums lists them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.cards.reports.pages import paged
+from tests.cards.scenes import Envelope, Scene
+from tests.openbanking.test_call_counts import counted
+
+LODGING = {"check_in": "2026-03-01", "nights": 2, "rates": [{"room": "12", "amount": 9900}]}
+OVERALL = pytest.mark.parametrize("overall", [False, True], ids=["of a transaction", "of all"])
+
+
+def transaction(scene: Scene, **account: Any) -> int:
+    """A new transaction's id."""
+    number: int = scene.inbound(scene.address(scene.account(**account)), 1000)["transaction_id"]
+    return number
+
+
+def told(scene: Scene, number: int, **members: Any) -> int:
+    """The id of a new addendum of a transaction."""
+    least = {"transaction_id": number, "addendum_type": "lodging", "data": LODGING}
+    return int(scene.data("simulateAddendum", **least | members)["id"])
+
+
+def report(scene: Scene, number: int | None = None, **members: Any) -> Envelope:
+    """The addendums of a transaction, or of all since this second; what was told a moment ago is a second old."""
+    now = scene.clock.time()
+    least: dict[str, Any] = {"date_imported_from": now - 3600, "date_imported_to": now + 3600, "item_count": 100}
+    return scene.do("getFinancialDetailAddendums", **least | ({"transaction_id": number} if number else {}) | members)
+
+
+def ids(answer: Envelope) -> list[int]:
+    assert answer.status == "success", answer.raw
+    return [row["id"] for row in answer.data]
+
+
+@pytest.fixture(autouse=True)
+def later(stage: Scene) -> int:
+    """No test sees what another one has told; answers its first second."""
+    stage.clock.advance(3)
+    return stage.clock.time()
+
+
+def test_an_addendum_is_shown_as_it_was_told(stage: Scene, later: int) -> None:
+    number = transaction(stage)
+    addendum = told(stage, number)
+
+    [row] = report(stage, number).data
+
+    assert row == {
+        "id": addendum,
+        "transaction_id": number,
+        "addendum_type": "lodging",
+        "date_imported": later,
+        "data": LODGING,
+    }
+
+
+def test_addendums_of_one_moment_keep_their_order(stage: Scene) -> None:
+    number = transaction(stage)
+    every = [told(stage, number) for _ in range(3)]
+
+    assert ids(report(stage, number)) == every
+
+
+@OVERALL
+@pytest.mark.parametrize("item_count", [1, 2, 5])
+def test_pages_follow_each_other(stage: Scene, later: int, overall: bool, item_count: int) -> None:
+    number = transaction(stage)
+    every = [told(stage, number) for _ in range(5)]
+    stage.clock.advance(2)
+
+    asked = partial(report, stage, None if overall else number, date_imported_from=later)
+    pages = paged(asked, "id", item_count)
+
+    assert [each for page in pages for each in page] == every
+    assert {len(each) for each in pages[:-1]} <= {item_count}
+
+
+@OVERALL
+def test_dates_are_whole_seconds_with_both_ends(stage: Scene, later: int, overall: bool) -> None:
+    number, every = transaction(stage), []
+    for _ in range(4):
+        every.append(told(stage, number))
+        stage.clock.advance(1)
+
+    dates = {"date_imported_from": later + 1, "date_imported_to": later + 2}
+    assert ids(report(stage, None if overall else number, **dates)) == every[1:3]
+
+
+@OVERALL
+def test_dates_that_are_reversed_are_2005(stage: Scene, overall: bool) -> None:
+    refused = report(stage, None if overall else 1, date_imported_from=2, date_imported_to=1)
+
+    assert refused.status_code == 2005
+    assert refused.message == "date_imported_to must not be before date_imported_from"
+
+
+@OVERALL
+def test_a_last_id_of_no_row_is_3012(stage: Scene, overall: bool) -> None:
+    number = transaction(stage)
+
+    for unknown in (0, 987_654_321, "99999999999999999999"):
+        assert report(stage, None if overall else number, last_id=unknown).status_code == 3012
+
+
+def test_a_last_id_of_another_transaction_is_3012(stage: Scene) -> None:
+    first, second = transaction(stage), transaction(stage)
+    addendum = told(stage, first)
+
+    assert report(stage, second, last_id=addendum).status_code == 3012
+    assert report(stage, first, last_id=addendum).data == []
+
+
+def test_what_is_told_while_somebody_pages_is_neither_left_out_nor_shown_twice(stage: Scene) -> None:
+    number = transaction(stage)
+    every = [told(stage, number) for _ in range(3)]
+
+    def asked(**members: Any) -> Envelope:
+        if len(every) < 7:
+            every.append(told(stage, number))
+        return report(stage, number, **members)
+
+    assert [each for page in paged(asked, "id", 2) for each in page] == every
+
+
+def test_the_list_of_all_shows_an_addendum_when_it_is_a_second_old(stage: Scene, later: int) -> None:
+    addendum = told(stage, transaction(stage))
+
+    assert ids(report(stage, date_imported_from=later)) == []
+    stage.clock.advance(1)
+    assert ids(report(stage, date_imported_from=later)) == [addendum]
+
+
+# -- who sees them
+
+
+def test_what_is_above_the_level_does_not_exist(stage: Scene, later: int) -> None:
+    low, high = transaction(stage), transaction(stage, access_level=500)
+    seen, hidden = told(stage, low), told(stage, high)
+    stage.clock.advance(1)
+
+    assert (
+        stage.sim(
+            "simulateAddendum", transaction_id=high, addendum_type="x", data=LODGING, access_level=499
+        ).status_code
+        == 3012
+    )
+    assert report(stage, high, access_level=499).status_code == 3012
+    assert ids(report(stage, date_imported_from=later, access_level=499)) == [seen]
+    assert report(stage, access_level=499, last_id=hidden).status_code == 3012
+    assert ids(report(stage, date_imported_from=later, access_level=500)) == [seen, hidden]
+
+
+def test_another_programme_managers_transactions_and_addendums_do_not_exist(stage: Scene, later: int) -> None:
+    number = transaction(stage)
+    addendum, other = told(stage, number), stage.of_caller("other")
+    stage.clock.advance(1)
+
+    assert other.sim("simulateAddendum", transaction_id=number, addendum_type="x", data=LODGING).status_code == 3012
+    assert report(other, number).status_code == 3012
+    assert report(other, last_id=addendum).status_code == 3012
+    assert report(other).data == []
+
+
+def test_a_transaction_that_there_is_not_is_3012(stage: Scene) -> None:
+    for unknown in (0, 987_654_321):
+        refused = stage.sim("simulateAddendum", transaction_id=unknown, addendum_type="x", data=LODGING)
+        assert (refused.status_code, report(stage, last_id=unknown).status_code) == (3012, 3012)
+    assert report(stage, 987_654_321).status_code == 3012
+
+
+# -- what it takes
+
+
+def test_an_addendum_takes_a_look_and_a_transaction_and_a_page_a_look_and_a_query(stage: Scene) -> None:
+    number = transaction(stage)
+    with counted(stage.world) as telling:
+        addendum = told(stage, number)
+    with counted(stage.world) as listing:
+        report(stage, number, last_id=addendum)
+    with counted(stage.world) as over_all:
+        report(stage)
+
+    assert telling == ["BatchGetItem", "TransactWriteItems"]
+    assert listing == ["BatchGetItem", "Query"]
+    assert over_all == ["Query"] * 16
+
+
+def test_a_repeat_tells_nothing_twice(stage: Scene) -> None:
+    number = transaction(stage)
+    members = {
+        "transaction_id": number,
+        "addendum_type": "x",
+        "data": LODGING,
+        "request_reference_id": stage.reference(),
+    }
+
+    first, second = (stage.sim("simulateAddendum", **members) for _ in range(2))
+
+    assert (first.duplicated, second.duplicated, first.data) == (0, 1, second.data)
+    assert ids(report(stage, number)) == [first.data["id"]]
+
+
+def test_data_have_at_most_2000_bytes_as_json(stage: Scene) -> None:
+    number = transaction(stage)
+    most = {"text": "é" * 994 + "a"}
+
+    assert told(stage, number, data=most)
+    for data, code in (({"text": "é" * 995}, 2003), ({}, 2003), ([], 2002), ("x", 2002)):
+        refused = stage.sim("simulateAddendum", transaction_id=number, addendum_type="x", data=data)
+        assert refused.status_code == code

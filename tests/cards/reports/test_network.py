@@ -1,0 +1,132 @@
+"""What the network does with a card, as the reports show it: every record has the members of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.protocol.report_messages import CardActivityRecord, FinancialAuthorizeRecord, TransactionRecord
+from tests.cards.members import Member
+from tests.cards.report_specification import REPORT_TABLES
+from tests.cards.scenes import BRITAIN, EUR, USD, Scene
+
+SHOP = {
+    "mcc": "0742",
+    "merchant_name": "Corner Shop",
+    "merchant_id": "SHOP0001",
+    "merchant_country_ison": BRITAIN,
+    "terminal_id": "T0000001",
+}
+USE = {"entry_mode_type": 5, "eci_indicator": 5, "cashback_amount": 0}
+MODELS: Mapping[str, Any] = {
+    "getCardsActivity": CardActivityRecord,
+    "getFinancialAuthorizes": FinancialAuthorizeRecord,
+    "getTransactions": TransactionRecord,
+}
+Rows = Mapping[str, list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def asked(stage: Scene) -> Mapping[str, Any]:
+    """What the network was answered, message by message; the card's account is in euros."""
+    card = stage.spendable(100_000).card_id
+    first = stage.purchase(card, 2500, **SHOP, **USE)
+    other = stage.purchase(card, 1000, currency_ison=USD, **SHOP)
+    declined = stage.purchase(card, 9_000_000)
+    more = stage.data("simulateIncrement", trans_link=first["trans_link"], amount=500)
+    back = stage.data("simulateReversal", trans_link=other["trans_link"], amount=400)
+    cleared = stage.clearing(first, 3000, **SHOP)
+    stage.clearing(other, 600, currency_ison=USD)
+    stage.data("simulateRefund", trans_link=first["trans_link"], amount=100, currency_ison=EUR)
+    stage.data("simulateDispute", transaction_id=cleared["transaction_id"], step="opened", amount=1000)
+    return {
+        "card": card,
+        "first": first,
+        "other": other,
+        "declined": declined,
+        "more": more,
+        "back": back,
+        "cleared": cleared,
+    }
+
+
+@pytest.fixture(scope="module")
+def rows(stage: Scene, asked: Mapping[str, Any]) -> Rows:
+    """What each report lists of the card."""
+    members = {"card_id": asked["card"], "date_from": 0, "date_to": stage.clock.time() + 9, "item_count": 100}
+    return {action: stage.data(action, **members) for action in MODELS}
+
+
+@pytest.mark.parametrize("action", MODELS)
+def test_every_record_has_the_members_of_its_table_in_its_order(rows: Rows, action: str) -> None:
+    table: Mapping[str, Member] = REPORT_TABLES[action].answer
+    for row in rows[action]:
+        assert {name for name, member in table.items() if member.mandatory} <= row.keys()
+        assert list(row) == [name for name in table if name in row]
+        MODELS[action].model_validate(row)
+
+
+def test_every_message_is_activity_and_what_was_approved_and_takes_money_an_authorize(
+    rows: Rows, asked: Mapping[str, Any]
+) -> None:
+    numbers = [asked[name]["authorize_id"] for name in ("first", "other", "declined", "more", "back")]
+
+    assert [row["authorize_id"] for row in rows["getCardsActivity"]] == numbers
+    assert [row["authorize_id"] for row in rows["getFinancialAuthorizes"]] == [numbers[0], numbers[1], numbers[3]]
+    assert [row["authorize_type"] for row in rows["getCardsActivity"]] == [1, 1, 1, 3, 4]
+    assert [row["reversal"] for row in rows["getCardsActivity"]] == [0, 0, 0, 0, 1]
+    assert [row["actual"] for row in rows["getCardsActivity"]] == [1, 1, 0, 1, 1]
+
+
+def test_a_message_in_another_currency_is_shown_in_that_of_the_account_too(rows: Rows) -> None:
+    row = rows["getFinancialAuthorizes"][1]
+
+    assert (row["transaction_amount"], row["transaction_currency_ison"]) == (1000, USD)
+    assert row["billing_currency_ison"] == row["holder_currency_ison"] == EUR
+    assert row["billing_amount"] == round(1000 * row["base_conversion_rate"])
+    assert row["billing_conversion_rate"] == row["base_conversion_rate"]
+
+
+def test_a_message_says_where_and_how_the_card_was_used(rows: Rows) -> None:
+    row = rows["getCardsActivity"][0]
+
+    assert {name: row[name] for name in ("merchant_name", "merchant_id", "terminal_id", "country_ison", "mcc")} == {
+        "merchant_name": "Corner Shop",
+        "merchant_id": "SHOP0001",
+        "terminal_id": "T0000001",
+        "country_ison": BRITAIN,
+        "mcc": 742,
+    }
+    assert (row["entry_mode_type"], row["card_present"], row["eci_indicator"]) == (5, 1, 5)
+
+
+def test_what_was_cleared_refunded_and_disputed_are_transactions(rows: Rows, asked: Mapping[str, Any]) -> None:
+    shown = rows["getTransactions"]
+    cleared, converted, refunded, disputed = [row for row in shown if row["mti"] in (1240, 1442)]
+
+    assert cleared["transaction_id"] == asked["cleared"]["transaction_id"]
+    assert [row["mti"] for row in (cleared, converted, refunded, disputed)] == [1240, 1240, 1240, 1442]
+    assert [row["transaction_type"] for row in (cleared, converted, refunded)] == [0, 0, 20]
+    assert cleared["trans_link"] == refunded["trans_link"] == disputed["trans_link"] == asked["first"]["trans_link"]
+    assert cleared["transaction_log_id"] == asked["first"]["authorize_id"]
+    assert disputed["parent_transaction_id"] == cleared["transaction_id"]
+    assert (cleared["merchant_country"], cleared["merchant"]) == ("GBR", "Corner Shop GBR")
+    assert cleared["auth_code"] == asked["first"]["auth_code"]
+
+
+def test_a_transaction_in_another_currency_is_shown_in_that_of_the_account_too(rows: Rows) -> None:
+    converted = next(row for row in rows["getTransactions"] if row["transaction_currency_ison"] == USD)
+
+    assert converted["reconciliation_amount"] == converted["transaction_amount"] == 600
+    assert converted["holder_billing_amount"] == round(600 * converted["base_conversion_rate"])
+    assert converted["holder_amount"] >= converted["holder_billing_amount"]
+
+
+def test_the_number_of_a_later_message_is_a_place_in_the_list(stage: Scene, asked: Mapping[str, Any]) -> None:
+    members = {"card_id": asked["card"], "date_from": 0, "date_to": stage.clock.time() + 9, "item_count": 100}
+
+    after = stage.data("getCardsActivity", **members, last_id=asked["more"]["authorize_id"])
+
+    assert [row["authorize_id"] for row in after] == [asked["back"]["authorize_id"]]

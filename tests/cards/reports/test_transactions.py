@@ -1,0 +1,285 @@
+"""getTransactions: by card, by account, by both or by its own id, for every kind of transaction that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.protocol.report_messages import TransactionRecord
+from tests.cards.report_specification import REPORT_TABLES
+from tests.cards.reports.pages import paged
+from tests.cards.scenes import EUR, GBP, MadeCard, Scene
+from tests.openbanking.test_call_counts import counted
+
+TABLE = REPORT_TABLES["getTransactions"].answer
+WITH_FEES = 304
+"""A fee group of the demonstration programme; payments bear its fees."""
+
+
+@dataclass(frozen=True)
+class Money:
+    """A card with an account, whose address has money, and what came and went by it, in this order."""
+
+    card: MadeCard
+    address: Any
+    came: list[int]
+
+    @property
+    def of_card(self) -> dict[str, int]:
+        return {"card_id": self.card.card_id}
+
+    @property
+    def of_account(self) -> dict[str, int]:
+        return {"account_id": self.card.account_id}
+
+
+@pytest.fixture(scope="module")
+def money(stage: Scene) -> Money:
+    """Five payments, a second apart."""
+    card = stage.card()
+    address = stage.address(card.account_id, 2, card_id=card.card_id)
+    came = []
+    for amount in range(100, 105):
+        came.append(stage.inbound(address, amount)["transaction_id"])
+        stage.clock.advance(1)
+    return Money(card, address, came)
+
+
+def today(scene: Scene) -> dict[str, int]:
+    now = scene.clock.time()
+    return {"date_from": now - 24 * 3600, "date_to": now + 3600, "item_count": 100}
+
+
+def ids(scene: Scene, **members: Any) -> list[int]:
+    return [row["transaction_id"] for row in scene.data("getTransactions", **today(scene) | members)]
+
+
+# -- whose
+
+
+def test_a_cards_and_an_accounts_transactions_are_listed_in_their_order(stage: Scene, money: Money) -> None:
+    assert ids(stage, **money.of_card) == ids(stage, **money.of_account) == money.came
+    assert ids(stage, **money.of_card, **money.of_account) == money.came
+
+
+def test_a_card_with_two_accounts_has_the_transactions_of_both_and_each_has_its_own(stage: Scene) -> None:
+    card = stage.card()
+    other = stage.account(holder_id=card.holder_id, cards=[card.card_id], currency_ison=GBP)
+    accounts = [card.account_id, other, card.account_id]
+    addresses = {account: stage.address(account, card_id=card.card_id) for account in (card.account_id, other)}
+    came = [stage.inbound(addresses[account], 100)["transaction_id"] for account in accounts]
+
+    assert ids(stage, card_id=card.card_id) == came
+    assert ids(stage, card_id=card.card_id, account_id=card.account_id) == [came[0], came[2]]
+    assert ids(stage, card_id=card.card_id, account_id=other) == [came[1]]
+    assert ids(stage, account_id=other) == [came[1]]
+
+
+def test_what_was_not_done_with_a_card_is_the_accounts_only(stage: Scene) -> None:
+    card = stage.card()
+    came = stage.inbound(stage.address(card.account_id, 2), 100)["transaction_id"]
+
+    assert ids(stage, account_id=card.account_id) == [came]
+    assert ids(stage, card_id=card.card_id) == []
+
+
+def test_a_card_and_an_account_that_do_not_belong_together_are_3002(stage: Scene, money: Money) -> None:
+    other = stage.account()
+
+    assert stage.do("getTransactions", **today(stage), **money.of_card, account_id=other).status_code == 3002
+
+
+def test_a_card_or_an_account_is_needed_and_dates_or_a_transaction(stage: Scene, money: Money) -> None:
+    assert stage.do("getTransactions", **today(stage)).status_code == 2006
+    assert stage.do("getTransactions", item_count=1, **money.of_card).status_code == 2006
+    assert stage.do("getTransactions", item_count=1, date_from=1, **money.of_card).status_code == 2006
+
+
+def test_visible_is_what_the_card_or_the_account_is_visible_for_that_was_asked_by(stage: Scene) -> None:
+    card = stage.card()
+    hidden = stage.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
+    came = stage.inbound(stage.address(hidden, card_id=card.card_id), 100)["transaction_id"]
+    below = {**today(stage), "access_level": 499}
+
+    assert ids(stage, card_id=card.card_id, access_level=499) == [came]
+    assert stage.do("getTransactions", **below, account_id=hidden).status_code == 3001
+    assert stage.do("getTransactions", **below, account_id=hidden, card_id=card.card_id).status_code == 3001
+    assert stage.do("getTransactions", **below | {"access_level": 500}, account_id=hidden).status == "success"
+
+
+# -- which
+
+
+def test_dates_are_whole_seconds_with_both_ends(stage: Scene, money: Money) -> None:
+    [first, *_] = money.came
+    start = _start(stage, money)
+
+    assert ids(stage, **money.of_card, date_from=start, date_to=start) == [first]
+    assert ids(stage, **money.of_account, date_from=start + 1, date_to=start + 2) == money.came[1:3]
+    assert ids(stage, **money.of_card, date_from=start + 5, date_to=start + 9) == []
+
+
+def _start(stage: Scene, money: Money) -> int:
+    """The second in which the first payment came."""
+    [account] = stage.data("getAccounts", **money.of_account)
+    last: int = account["date_updated"]
+    return last - 4
+
+
+@pytest.mark.parametrize("item_count", [1, 2, 5, 100])
+@pytest.mark.parametrize("by", ["card", "account", "both"])
+def test_pages_follow_each_other(stage: Scene, money: Money, by: str, item_count: int) -> None:
+    whose = {"card": money.of_card, "account": money.of_account, "both": money.of_card | money.of_account}[by]
+
+    pages = paged(partial(stage.do, "getTransactions", **today(stage) | whose), "transaction_id", item_count)
+
+    assert [number for each in pages for number in each] == money.came
+    assert {len(each) for each in pages[:-1]} <= {item_count}
+
+
+def test_a_last_id_of_another_list_is_3012(stage: Scene, money: Money) -> None:
+    elsewhere = stage.inbound(stage.address(), 100)["transaction_id"]
+
+    for whose in (money.of_card, money.of_account, money.of_card | money.of_account):
+        for unknown in (elsewhere, 987_654_321, 0, "99999999999999999999"):
+            assert stage.do("getTransactions", **today(stage), **whose, last_id=unknown).status_code == 3012
+
+
+def test_a_transaction_is_found_by_its_id_with_or_without_dates(stage: Scene, money: Money) -> None:
+    wanted, start = money.came[1], _start(stage, money)
+    asked = {"transaction_id": wanted, "item_count": 1}
+
+    for whose in (money.of_card, money.of_account, money.of_card | money.of_account):
+        found = stage.do("getTransactions", **asked, **whose)
+        assert [row["transaction_id"] for row in found.data] == [wanted]
+        assert found.members["has_more_records"] == "N"
+    assert ids(stage, **asked, **money.of_card, date_from=start + 1, date_to=start + 1) == [wanted]
+    assert ids(stage, **asked, **money.of_card, date_from=start + 2, date_to=start + 9) == []
+    assert ids(stage, **asked, **money.of_card, last_id=wanted) == []
+    assert ids(stage, **asked, **money.of_card, last_id=money.came[0]) == [wanted]
+
+
+def test_a_transaction_of_another_card_or_account_is_3012(stage: Scene, money: Money) -> None:
+    elsewhere = stage.inbound(stage.address(), 100)["transaction_id"]
+
+    for whose in (money.of_card, money.of_account):
+        for unknown in (elsewhere, 987_654_321, 0):
+            asked = {"transaction_id": unknown, "item_count": 1}
+            assert stage.do("getTransactions", **asked, **whose).status_code == 3012
+
+
+def test_what_is_booked_while_somebody_pages_is_neither_left_out_nor_shown_twice(stage: Scene) -> None:
+    address = stage.funded(1000)
+    booked = ids(stage, account_id=address["account_id"])
+
+    def asked(**members: Any) -> Any:
+        if len(booked) < 7:
+            booked.append(stage.inbound(address, 1)["transaction_id"])
+        return stage.do("getTransactions", **today(stage) | {"account_id": address["account_id"]} | members)
+
+    pages = paged(asked, "transaction_id", 2)
+
+    assert [number for each in pages for number in each] == booked
+
+
+def test_a_page_takes_a_look_and_a_query(stage: Scene, money: Money) -> None:
+    for members in (money.of_card, money.of_account, money.of_card | money.of_account):
+        with counted(stage.world) as calls:
+            ids(stage, **members, last_id=money.came[0])
+        assert calls == ["BatchGetItem", "Query"]
+    with counted(stage.world) as calls:
+        ids(stage, **money.of_card, transaction_id=money.came[0])
+    assert calls == ["BatchGetItem"] * 2
+
+
+# -- every kind
+
+
+@pytest.fixture(scope="module")
+def kinds(stage: Scene) -> Mapping[str, Any]:
+    """A transaction of every kind that external payments and fees have, as it is shown."""
+    account = stage.account(currency_ison=GBP, fee_group_id=WITH_FEES)
+    address = stage.address(account)
+    made = {"in": stage.inbound(address, 10_000, reference="INVOICE 7")["transaction_id"]}
+    paid = stage.paid(address, 300, description="Rent", reference_number="FLAT 2")
+    made["out"] = stage.result(paid, "settled")["transaction_id"]
+    made["out, returned"] = stage.result(paid, "returned")["transaction_id"]
+    home = stage.transfer(address, 100, destination_iban=stage.address()["iban"]).data
+    made["home"] = home["transaction_id"]
+    debit = stage.debit(stage.mandate(address), 700, passed=True)
+    fee = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "New card", "transaction_id": made["in"]}
+    made["custom fee"] = stage.data("createCustomFee", account_id=account, **fee)["transaction_id"]
+    came = stage.inbound(address, 200)
+    assert stage.do("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1).status == "success"
+    rows = stage.data("getTransactions", **today(stage), account_id=account)
+    shown = {name: next(row for row in rows if row["transaction_id"] == number) for name, number in made.items()}
+    of_debit = [row for row in rows if row.get("epm_transaction_id") == debit["epm_transaction_id"]]
+    shown["debit"], shown["fee of the debit"] = of_debit
+    shown["in, returned"] = rows[-1]
+    return {**shown, "rows": rows, "account": account}
+
+
+def test_every_row_has_the_members_of_the_record_and_no_other(kinds: Mapping[str, Any]) -> None:
+    mandatory = {name for name, member in TABLE.items() if member.mandatory}
+    for row in kinds["rows"]:
+        assert mandatory <= row.keys() <= TABLE.keys()
+        assert list(row) == [name for name in TABLE if name in row]
+        TransactionRecord.model_validate(row)
+        assert (row["account_id"], row["holder_currency_ison"]) == (kinds["account"], GBP)
+
+
+@pytest.mark.parametrize(
+    ("kind", "mti", "transaction_type", "amount"),
+    [
+        ("in", 1200, 60, 10_000),
+        ("out", 1200, 61, 300),
+        ("out, returned", 1200, 63, 300),
+        ("home", 1200, 61, 100),
+        ("debit", 1200, 62, 700),
+        ("in, returned", 1200, 63, 200),
+        ("fee of the debit", 1740, 70, None),
+        ("custom fee", 1740, 70, None),
+    ],
+)
+def test_a_kind_of_transaction_is_shown_as_what_it_is(
+    kinds: Mapping[str, Any], kind: str, mti: int, transaction_type: int, amount: int | None
+) -> None:
+    row = kinds[kind]
+
+    assert (row["mti"], row["transaction_type"], row["proc_code"]) == (mti, transaction_type, transaction_type * 10_000)
+    assert row["transaction_amount"] == (amount or row["holder_amount"])
+    assert ("reconciliation_amount" in row) is (mti == 1200)
+
+
+def test_a_transaction_says_what_it_belongs_to(kinds: Mapping[str, Any]) -> None:
+    debit, fee, returned = kinds["debit"], kinds["fee of the debit"], kinds["out, returned"]
+
+    assert fee["parent_transaction_id"] == debit["transaction_id"]
+    assert fee["epm_mandate_id"] == debit["epm_mandate_id"]
+    assert fee["trans_link"] == debit["trans_link"]
+    assert returned["trans_link"] == kinds["out"]["trans_link"]
+    assert returned["transaction_original_amount"] == 300
+    assert kinds["custom fee"]["parent_transaction_id"] == kinds["in"]["transaction_id"]
+
+
+def test_a_transaction_says_what_both_sides_were_told(kinds: Mapping[str, Any]) -> None:
+    assert kinds["in"]["reference_number"] == "INVOICE 7"
+    assert (kinds["out"]["reference_number"], kinds["out"]["description"]) == ("FLAT 2", "Rent")
+    assert kinds["custom fee"]["description"] == "New card"
+    assert kinds["in"]["card_id"] is None
+    assert "card_id" not in kinds["custom fee"]
+
+
+def test_a_conversion_is_shown_with_its_rates(stage: Scene) -> None:
+    account = stage.account(currency_ison=EUR)
+    stage.inbound(stage.address(account), 1000)
+
+    [row] = stage.data("getTransactions", **today(stage), account_id=account)
+
+    assert (row["transaction_amount"], row["transaction_currency_ison"]) == (1000, GBP)
+    assert (row["holder_billing_amount"], row["holder_billing_currency_ison"]) == (1160, EUR)
+    assert str(row["base_conversion_rate"]) == "1.1596"

@@ -1,0 +1,270 @@
+"""Many cards used at once: no money is spent twice, nothing is released twice, and in the end the ledger proves."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from chalicelib.cards.protocol.status_codes import Status
+from infra.admin.proving import prove
+from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
+from tests.cards.scenes import EUR, GBP, PIN, Envelope, MadeCard, Scene
+
+pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
+
+CARDS = 4
+ENOUGH = 1_000_000
+LOW_LIMITS, A_DAY = 203, 100_000
+"""A limit group of the demonstration programme's cards, and what it lets pass a day."""
+_HOLD_DAYS = 7
+
+
+@pytest.fixture
+def scenes(scene: Scene) -> list[Scene]:
+    return processes(scene)
+
+
+def cards_of_one_account(scene: Scene, balance: int, **members: Any) -> list[MadeCard]:
+    """Some active cards that share an account in euros, which has so much."""
+    first = scene.spendable(balance, card_currency_ison=[EUR], **members)
+    shared = {"account_id": [first.account_id], "account_owner_id": [first.holder_id], "holder_id": first.holder_id}
+    return [first, *(scene.card_in("A", **shared, **members) for _ in range(CARDS - 1))]
+
+
+def asking(scene: Scene, action: str, **members: Any) -> Callable[[], Envelope]:
+    """A request with a reference of its own."""
+    return partial(scene.sim, action, request_reference_id=scene.reference(), **members)
+
+
+def purchases(
+    scenes: Sequence[Scene], cards: Sequence[MadeCard], amount: int, number: int = CLIENTS
+) -> list[Callable[[], Envelope]]:
+    """So many authorizations, by one process and one card after the other."""
+    use = {"transaction_type": 0, "amount": amount, "currency_ison": EUR}
+    turns = itertools.islice(zip(itertools.cycle(scenes), itertools.cycle(cards), strict=False), number)
+    return [asking(scene, "simulateAuthorization", card_id=card.card_id, **use) for scene, card in turns]
+
+
+def outcomes(answers: Sequence[Envelope]) -> Counter[str]:
+    assert codes(answers) == {None: len(answers)}
+    return Counter(answer.data["response_code"] for answer in answers)
+
+
+def check(scene: Scene) -> None:
+    """The whole ledger proves; one thing after the other, for the emulator is not made for threads."""
+    with patch("chalicelib.foundation.parallel.WIDTH", 1):
+        prove(scene.hub.store)
+
+
+def listed(scene: Scene, card: MadeCard) -> list[Any]:
+    """The card's activity, each row of which is recorded later than the one before."""
+    rows = scene.hub.store.rows("card-activity", ("owner", f"card#{card.card_id}"), sort_prefix=("part", "activity#"))
+    times = [row["at"] for row in rows]
+    assert times == sorted(set(times))
+    return rows
+
+
+def authorized(scene: Scene, amount: int) -> tuple[MadeCard, Any]:
+    """A card with much money, and an authorization."""
+    card = scene.spendable(ENOUGH)
+    return card, scene.purchase(card.card_id, amount)
+
+
+@pytest.mark.parametrize(("amount", "balance"), [(1_000, 1_000 * CLIENTS // 2 + 999), (7, 7 * CLIENTS + 7), (500, 499)])
+def test_as_many_authorizations_are_approved_as_there_is_money_for(
+    scenes: list[Scene], amount: int, balance: int
+) -> None:
+    scene = scenes[0]
+    cards = cards_of_one_account(scene, balance)
+    winners = min(CLIENTS, balance // amount)
+
+    answers = race(purchases(scenes, cards, amount))
+
+    expected = {"00": winners, "51": CLIENTS - winners}
+    assert outcomes(answers) == {code: times for code, times in expected.items() if times}
+    assert scene.balances(cards[0].account_id) == (balance - winners * amount, balance, 0)
+    assert sum(len(listed(scene, card)) for card in cards) == CLIENTS
+    check(scene)
+
+
+def test_a_limit_lets_no_more_pass_however_many_ask(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card = scene.spendable(ENOUGH, card_limit_group_id=LOW_LIMITS)
+
+    answers = race(purchases(scenes, [card], A_DAY // 10))
+
+    assert outcomes(answers) == {"00": 10, "61": CLIENTS - 10}
+    assert scene.balances(card.account_id)[0] == ENOUGH - A_DAY
+    check(scene)
+
+
+def test_many_identical_authorizations_are_one(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card = scene.spendable(ENOUGH)
+    use = {"card_id": card.card_id, "transaction_type": 0, "amount": 700, "currency_ison": EUR}
+    members = {**use, "request_reference_id": scene.reference()}
+
+    answers = race([partial(each.sim, "simulateAuthorization", **members) for each in scenes * 6])
+
+    assert outcomes(answers) == {"00": len(answers)}
+    assert sorted(answer.duplicated for answer in answers) == [0] + [1] * (len(answers) - 1)
+    assert len({answer.raw.replace('"duplicated":0', '"duplicated":1') for answer in answers}) == 1
+    assert scene.balances(card.account_id)[0] == ENOUGH - 700
+    assert len(listed(scene, card)) == 1
+    check(scene)
+
+
+def test_a_collection_a_reversal_and_the_end_of_a_hold_release_it_once(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card, hold = authorized(scene, 6_000)
+    for each in scenes:
+        each.clock.advance(_HOLD_DAYS * 24 * 3600)
+    link = {"trans_link": hold["trans_link"]}
+    collection = {**link, "amount": 4_000, "currency_ison": EUR, "request_reference_id": scene.reference()}
+    collections = [partial(each.sim, "simulateClearing", **collection) for each in scenes]
+    reversals = [asking(each, "simulateReversal", **link) for each in scenes]
+    expiries = [asking(each, "simulateExpiry", **link) for each in scenes]
+    schedules: list[Callable[[], Any]] = [each.hub.card_room.holds.expire for each in scenes]
+
+    calls = [partial(decided, call) for call in [*collections, *reversals, *expiries]]
+    answers: list[Any] = at_once([*calls, *schedules])
+
+    collected, given_up = answers[: len(scenes)], answers[len(scenes) : -len(scenes)]
+    released = [answer.data["released_amount"] for answer in given_up if answer.status_code is None]
+    assert codes(collected) == {None: len(scenes)}
+    assert len({answer.data["transaction_id"] for answer in collected}) == 1
+    assert codes(given_up).keys() <= {None, Status.WRONG_STATE}
+    assert sum(released) + collected[0].data["released_amount"] in (0, 6_000), "or the schedule was first"
+    rows = scene.hub.store.rows("ledger", ("owner", f"account#{card.account_id}"), sort_prefix=("part", "movement#"))
+    ends = [amount for row in rows for book, _, amount in row["entries"] if book.endswith(":held") and amount < 0]
+    assert ends == [-6_000]
+    assert scene.balances(card.account_id) == (ENOUGH - 4_000, ENOUGH - 4_000, 0)
+    check(scene)
+
+
+def test_parts_of_a_hold_are_released_and_collected_until_nothing_is_left(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card, hold = authorized(scene, 100 * CLIENTS)
+    link, part = {"trans_link": hold["trans_link"]}, 100
+    ways = [
+        {"action": "simulateReversal", "amount": part},
+        {"action": "simulateClearing", "amount": part, "currency_ison": EUR, "final": 0},
+    ]
+    turns = itertools.islice(zip(itertools.cycle(scenes), itertools.cycle(ways), strict=False), CLIENTS)
+
+    answers = race([asking(each, **link, **way) for each, way in turns])
+
+    assert codes(answers) == {None: CLIENTS}
+    assert {answer.data["released_amount"] for answer in answers} == {part}
+    spent = part * CLIENTS // 2
+    assert scene.balances(card.account_id) == (ENOUGH - spent, ENOUGH - spent, 0)
+    check(scene)
+
+
+def test_of_many_disputes_of_a_transaction_one_is_opened_and_one_ends(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card, hold = authorized(scene, 6_000)
+    number = scene.clearing(hold, 6_000)["transaction_id"]
+
+    opened = race([asking(each, "simulateDispute", transaction_id=number, step="opened") for each in scenes * 4])
+    steps = itertools.cycle(["won", "lost"])
+    ended = race(
+        [
+            asking(each, "simulateDispute", transaction_id=number, step=step)
+            for each, step in zip(scenes * 4, steps, strict=False)
+        ]
+    )
+
+    assert codes(opened) == {None: 1, Status.WRONG_STATE: len(opened) - 1}
+    assert codes(ended) == {None: 1, Status.FINAL: len(ended) - 1}
+    (won,) = [index % 2 == 0 for index, answer in enumerate(ended) if answer.status_code is None]
+    left = ENOUGH - (0 if won else 6_000)
+    assert scene.balances(card.account_id) == (left, left, 0)
+    check(scene)
+
+
+def test_refunds_and_disputes_never_give_back_more_than_was_collected(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card, hold = authorized(scene, 5_000)
+    number = scene.clearing(hold, 5_000)["transaction_id"]
+    refund = {"trans_link": hold["trans_link"], "amount": 700, "currency_ison": EUR}
+    calls = [asking(each, "simulateRefund", **refund) for each in scenes * 3]
+    calls += [asking(each, "simulateDispute", transaction_id=number, step="opened", amount=1_500) for each in scenes]
+
+    answers = race(calls)
+
+    refunds, disputes = answers[: 3 * len(scenes)], answers[3 * len(scenes) :]
+    given = 700 * codes(refunds)[None] + 1_500 * codes(disputes)[None]
+    assert 5_000 - 700 < given <= 5_000
+    assert codes(answers).keys() <= {None, Status.MORE_THAN_ORIGINAL, Status.WRONG_STATE}
+    assert scene.balances(card.account_id)[1] == ENOUGH - 5_000 + given
+    check(scene)
+
+
+def test_wrong_pins_at_tills_are_counted_and_the_right_one_is_not_found(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    card = scene.spendable(ENOUGH, card_virtual=0, card_pin=PIN)
+    pins = [f"{number:04}" for number in range(2400, 2400 + CLIENTS)]
+    use = {"card_id": card.card_id, "transaction_type": 0, "amount": 100, "currency_ison": EUR}
+    calls = [
+        asking(each, "simulateAuthorization", **use, pin=pin)
+        for each, pin in zip(itertools.cycle(scenes), pins, strict=False)
+    ]
+
+    answers = race(calls)
+
+    assert outcomes(answers) == {"55": 2, "75": CLIENTS - 2}
+    assert scene.authorization(**use, pin=PIN)["response_code"] == "75"
+    assert scene.balances(card.account_id)[0] == ENOUGH
+    check(scene)
+
+
+def test_a_storm_of_everything_leaves_every_account_the_sum_of_its_rows(scenes: list[Scene]) -> None:
+    scene, dice = scenes[0], random.Random(11)
+    cards = [*cards_of_one_account(scene, 40_000), scene.spendable(40_000, card_currency_ison=[GBP, EUR])]
+    address = scene.address(cards[0].account_id, method=2)
+    holds = [scene.purchase(card.card_id, 800)["trans_link"] for card in cards for _ in range(3)]
+    collected = {"amount": 300, "currency_ison": EUR}
+    bought = [scene.data("simulateClearing", card_id=card.card_id, **collected) for card in cards for _ in range(2)]
+
+    def one(each: Scene, number: int) -> Callable[[], Envelope]:
+        card, link = dice.choice(cards), dice.choice(holds)
+        currency = dice.choice([EUR, GBP])
+        use = {"card_id": card.card_id, "transaction_type": 0, "amount": 900, "currency_ison": currency}
+        about = dice.choice(bought)
+        ways = [
+            asking(each, "simulateAuthorization", **use),
+            asking(each, "simulateAuthorization", **use | {"amount": 30_000}, partial_approval=1),
+            asking(each, "simulateIncrement", trans_link=link, amount=250),
+            asking(each, "simulateReversal", trans_link=link, amount=200),
+            asking(each, "simulateExpiry", trans_link=link),
+            asking(each, "simulateClearing", trans_link=link, amount=150, currency_ison=currency, final=0),
+            asking(each, "simulateRefund", trans_link=about["trans_link"], amount=100, currency_ison=EUR),
+            asking(
+                each, "simulateDispute", transaction_id=about["transaction_id"], step=dice.choice(["opened", "lost"])
+            ),
+            partial(each.transfer, address, 400, request_reference_id=each.reference()),
+        ]
+        return ways[number % len(ways)]
+
+    calls = [one(each, number) for number, each in enumerate(itertools.islice(itertools.cycle(scenes), 4 * CLIENTS))]
+    answers = [answer for start in range(0, len(calls), CLIENTS) for answer in race(calls[start : start + CLIENTS])]
+
+    assert Status.INTERNAL not in codes(answers)
+    assert codes(answers)[None] > CLIENTS
+    for card in cards:
+        listed(scene, card)
+    check(scene)
+    for each in scenes:
+        each.clock.advance((_HOLD_DAYS + 1) * 24 * 3600)
+    while at_once([scenes[0].hub.card_room.holds.expire]) != [0]:
+        pass
+    assert not any(row.get("held") for row in scene.hub.store.scan("card-activity"))
+    check(scene)

@@ -1,0 +1,195 @@
+"""Storage that fails wherever cards are used: nothing is held, booked, counted or reported twice, or lost."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
+from unittest.mock import patch
+
+import pytest
+
+from chalicelib.cards.network.releasing import Releasing
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.foundation.store import StoreError
+from tests.cards.case import Case
+from tests.cards.cases import warmed
+from tests.cards.fault_plays import MANNERS, NETWORK, Play, Targets, failed
+from tests.cards.network_books import TABLES, check, shape
+from tests.cards.network_cases import NETWORK_CASES
+from tests.cards.report_cases import REPORT_CASES
+from tests.cards.scenes import MANAGER, Envelope, Scene
+from tests.openbanking.call_sites import CARDS, STORE, call_sites
+from tests.openbanking.faults import Fault, Snapshot
+from tests.test_structure import within
+from tests.world import World
+
+pytestmark = pytest.mark.faults
+
+TARGETS = Targets()
+_HOLD_SECONDS = 7 * 24 * 3600
+_UNTIL_IT_IS_TRIED_AGAIN = 61
+
+
+@pytest.fixture
+def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    """Calls are made one after the other."""
+    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
+    return Scene(world)
+
+
+class NetworkPlay(Play):
+    """A case of the network's or of a report; a repeat is the same to the last byte."""
+
+    tables: ClassVar = TABLES
+
+    def _shape(self) -> list[str]:
+        return shape(self._world)
+
+    def _check(self) -> None:
+        check(self._world, self._known)
+
+    def _repeated(self, answer: Envelope) -> None:
+        super()._repeated(answer)
+        repeats = [self._do().raw for _ in range(2)]
+        assert repeats[0] == repeats[1]
+        if not failed(answer):
+            assert repeats[0] == answer.raw.replace('"duplicated":0', '"duplicated":1', 1)
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+@pytest.mark.parametrize("case", NETWORK_CASES + REPORT_CASES, ids=str)
+def test_a_fault_of_storage_loses_and_doubles_nothing(scene: Scene, case: Case, manner: str) -> None:
+    TARGETS.play(f"{case} {manner}", NetworkPlay(scene, case, manner), scene.world)
+
+
+# -- people of the programme manager look at it
+
+
+class Look(NamedTuple):
+    """A page of the web interface, and what it is asked about."""
+
+    action: str
+    members: Mapping[str, Any]
+
+
+LOOKS = (
+    Look("listCards", {"item_count": 20}),
+    Look("showCard", {"card_id": 1, "item_count": 10, "balance_count": 10}),
+    Look("listActivity", {"item_count": 10}),
+)
+
+
+class DeskPlay:
+    """A page about cards that were used: it is shown as it was, or not at all."""
+
+    def __init__(self, scene: Scene, look: Look) -> None:
+        asked = scene.purchase(scene.spendable(500).card_id, 300)
+        scene.clearing(asked, 100, final=0)
+        self._desk, self._look = scene.hub.card_room.desk, look
+        self.untouched = Fault(scene.world)
+        with self.untouched:
+            self._seen = self._see()
+
+    def with_fault(self, fault: Fault) -> None:
+        with fault:
+            if not fault.lasting:
+                assert self._see() == self._seen
+                return
+            with pytest.raises(Refused) as refusal:
+                self._see()
+        assert refusal.value.status is Status.INTERNAL
+
+    def _see(self) -> Mapping[str, Any]:
+        return self._desk.see(MANAGER, self._look.action, **self._look.members)
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.action)
+def test_a_page_is_shown_as_it_is_or_not_at_all(scene: Scene, look: Look) -> None:
+    TARGETS.play(look.action, DeskPlay(scene, look), scene.world)
+
+
+# -- the schedule
+
+
+def a_hold(scene: Scene) -> None:
+    scene.purchase(scene.spendable(500).card_id, 300)
+
+
+def a_hold_that_was_collected_in_part(scene: Scene) -> None:
+    asked = scene.purchase(scene.spendable(500).card_id, 300)
+    scene.clearing(asked, 100, final=0)
+
+
+def holds_of_two_cards(scene: Scene) -> None:
+    for amount in (300, 100):
+        scene.purchase(scene.spendable(500).card_id, amount)
+
+
+def a_hold_that_cannot_be_released(scene: Scene) -> None:
+    a_hold(scene)
+
+
+DUE: dict[Callable[[Scene], None], int] = {
+    a_hold: 1,
+    a_hold_that_was_collected_in_part: 1,
+    holds_of_two_cards: 2,
+    a_hold_that_cannot_be_released: 0,
+}
+"""What the schedule finds, and how many of it a run finishes."""
+
+
+class Run:
+    """A run of the schedule that finds holds which are over; their programme manager is told of it."""
+
+    def __init__(self, scene: Scene, due: Callable[[Scene], None]) -> None:
+        self._scene, self._due = scene, due
+        warmed(scene)
+        due(scene)
+        scene.clock.advance(_HOLD_SECONDS)
+        scene.hub.programmes.catalogue(MANAGER)
+        self._beginning = Snapshot(scene.world, TABLES)
+        self.untouched = Fault(scene.world)
+        assert self._expire(self.untouched) == DUE[due]
+        self._settle()
+        self._after = self._shape()
+
+    def with_fault(self, fault: Fault) -> None:
+        self._beginning.restore()
+        with contextlib.suppress(StoreError) if fault.lasting else contextlib.nullcontext():
+            self._expire(fault)
+        self._settle()
+        assert self._shape() == self._after
+        check(self._scene.world)
+
+    def _expire(self, fault: Fault) -> int:
+        broken = patch.object(Releasing, "release", side_effect=ArithmeticError("something is wrong with it"))
+        is_broken = self._due is a_hold_that_cannot_be_released
+        with broken if is_broken else contextlib.nullcontext(), fault:
+            return self._scene.hub.card_room.holds.expire()
+
+    def _shape(self) -> list[str]:
+        """What stands there, whichever run it was that got so far."""
+        return [re.sub(r"'(updated_at|last_at)', \d+", "", row) for row in shape(self._scene.world)]
+
+    def _settle(self) -> None:
+        """The next runs; what was put off has its turn, too."""
+        for _ in range(3):
+            self._scene.clock.advance(_UNTIL_IT_IS_TRIED_AGAIN)
+            self._scene.hub.card_room.holds.expire()
+
+
+@pytest.mark.parametrize("due", DUE)
+def test_a_hold_that_is_over_is_released_once(scene: Scene, due: Callable[[Scene], None]) -> None:
+    with scene.world.manager_wants_events():
+        TARGETS.play(due.__name__, Run(scene, due), scene.world)
+
+
+def test_every_call_of_the_storage_by_the_network_was_hit_by_every_fault() -> None:
+    if len(TARGETS.plays) < len(MANNERS) * len(NETWORK_CASES + REPORT_CASES) + len(LOOKS) + len(DUE):
+        pytest.skip("not every scene was played in this run")
+
+    missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, *NETWORK))
+    assert missed == [], "\n".join(missed)

@@ -1,0 +1,248 @@
+"""What the card API's page says of the card network and of reports is what happens, and its examples are played."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.network import usage
+from chalicelib.cards.network.authorizations import Authorization
+from chalicelib.cards.protocol import network_states, states, values
+from chalicelib.cards.protocol.message import Answer
+from chalicelib.cards.protocol.report_messages import (
+    CardActivityRecord,
+    FinancialAuthorizeRecord,
+    TransactionRecord,
+)
+from chalicelib.foundation.registries import currency_numbers
+from tests.cards.scenes import EUR, GERMANY, SEPA, USD, MadeCard, Scene
+from tests.documented_examples import play
+from tests.documents import DOCUMENTS, section, tables
+from tests.world import World
+
+PAGE = DOCUMENTS["docs/card-api.md"]
+NETWORK = PAGE[PAGE.index("## The card network") : PAGE.index("## Events")]
+NUMBERS = {name: number for number, name in currency_numbers().items()}
+AMERICA = 840
+ALWAYS = {"date_from": 0, "date_to": 99999999999, "item_count": 100}
+
+
+@pytest.fixture
+def scene(world: World) -> Scene:
+    return Scene(world)
+
+
+def cells(heading: str, first: str) -> list[list[str]]:
+    """The rows of the first table below a heading whose first column is headed ``first``."""
+    found, *_ = [each[2:] for each in tables(section(PAGE, heading)) if each[0][0] == first]
+    return found
+
+
+def cents(text: str) -> int:
+    return int(Decimal(text) * 100)
+
+
+def money(text: str) -> tuple[int, int]:
+    """``61.35 EUR`` in minor units, and the currency."""
+    amount, name = text.replace(",", "").split()[:2]
+    return cents(amount), NUMBERS[name]
+
+
+def funded(scene: Scene, amount: int, **members: Any) -> MadeCard:
+    """An active card without fees, with so much in euros."""
+    card = scene.card(card_currency_ison=[EUR], card_fee_group_id=302, **members)
+    scene.data("activateCard", card_id=card.card_id)
+    scene.inbound(scene.address(card.account_id, SEPA), amount)
+    return card
+
+
+def pay(scene: Scene, card: MadeCard, amount: int, currency: int = EUR, **members: Any) -> Any:
+    least = {"card_id": card.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
+    return scene.data("simulateAuthorization", **least | members)
+
+
+def collect(scene: Scene, amount: int, currency: int = EUR, **members: Any) -> Any:
+    return scene.data("simulateClearing", amount=amount, currency_ison=currency, **members)
+
+
+def state_of(scene: Scene, trans_link: str) -> str:
+    item = scene.hub.store.get(*Authorization.key(int(trans_link)))
+    assert item is not None
+    return Authorization.from_item(item).state
+
+
+def test_the_examples_are_answered_as_the_page_shows(scene: Scene) -> None:
+    assert play(scene, NETWORK) > 0
+
+
+# -- authorizations
+
+
+def test_checks_are_made_in_the_order_of_the_table_and_declined_with_its_codes(scene: Scene) -> None:
+    """Everything is wrong at first; one thing after the other is put right."""
+    card = scene.card(card_currency_ison=[EUR], auto_conversion=0, card_limit_group_id=203, card_usage_group_id=602)
+    number = card.card_id
+    scene.data("setPin", card_id=number, pin="7391")
+    scene.data("assignCardToRiskRuleGroup", card_id=number, risk_rules_group_id=404)
+    scene.data("changeAccountStatus", account_id=card.account_id, account_status="S")
+    wrong: dict[str, Any] = {"expiry_month": card.expiration and card.expiration["month"] % 12 + 1}
+    wrong |= {"pin": "1357", "cvc2": f"{(int(card.cvc2) + 1) % 1000:03}", "mcc": "7995"}
+    wrong |= {"merchant_country_ison": AMERICA, "amount": 100_100, "currency_ison": USD}
+
+    def answered(**right: Any) -> str:
+        wrong.update(right)
+        asked = {name: value for name, value in wrong.items() if value is not None}
+        answer = scene.data("simulateAuthorization", card_id=number, transaction_type=0, **asked)
+        return str(answer["response_code"])
+
+    def found() -> Iterator[str]:
+        yield answered()
+        scene.data("activateCard", card_id=number)
+        yield answered()
+        yield answered(expiry_month=None)
+        yield answered(pin="7391")
+        yield answered(cvc2=None)
+        yield answered(mcc="5411")
+        yield answered(currency_ison=EUR)
+        scene.data("changeAccountStatus", account_id=card.account_id, account_status="A")
+        yield answered()
+        scene.data("assignCardToRiskRuleGroup", card_id=number, risk_rules_group_id=403)
+        yield answered()
+        yield answered(amount=10_000)
+
+    told = list(found())
+    table = cells("### Authorizations", "Looked at, in this order")
+    rows = {row[0]: re.findall("[0-9A-Z]{2}", row[1]) for row in table}
+    looked_at = [row for row in rows if not row.startswith(("The number", "The exchange rates"))]
+    assert len(told) == len(looked_at)
+    for code, what in zip(told, looked_at, strict=True):
+        assert code in rows[what], what
+    by_status = next(codes for what, codes in rows.items() if what.startswith("The card's status"))
+    assert set(by_status) == set(states.DECLINED_BY_CARD.values())
+    every = {code for codes in rows.values() for code in codes}
+    assert every | {"91", "96", *values.APPROVALS} == values.RESPONSE_CODES.keys()
+
+
+def test_the_states_of_an_authorization_are_those_of_the_table() -> None:
+    rows = cells("### Authorizations", "State")
+
+    assert {tuple(row[0].split(" ", 1)) for row in rows} == {*network_states.AUTHORIZATION_STATES.items()}
+
+
+def test_how_long_a_hold_lasts_and_what_brings_money_is_the_codes() -> None:
+    rules = {row[0]: row[1] for row in cells("### Authorizations", "Subject")}
+    days = values.HOLD_SECONDS // (24 * 3600)
+
+    assert f"after {days} days" in rules["Expiry"]
+    assert {int(each) for each in re.findall("[0-9]+", rules["Money to the holder"])} == values.CREDIT_TYPES - {
+        values.EXTERNAL_IN
+    }
+    assert "Inquiries (30, 39)" in rules
+    assert {30, 39} == values.INQUIRY_TYPES
+    listed = re.search(r"types ([0-9, \n]+)and 60", section(PAGE, "## Reports"))
+    assert listed
+    assert {int(each) for each in re.findall("[0-9]+", listed[1])} | {60} == values.CREDIT_TYPES
+
+
+def test_who_is_authenticated_is_the_codes() -> None:
+    (said,) = re.findall("`eci_indicator` has to be (.+?) \\|", section(PAGE, "### Usage groups and risk groups"))
+
+    assert {int(each) for each in re.findall("[0-9]", said)} == usage.AUTHENTICATED
+
+
+def test_the_actions_of_risk_rules_are_those_of_the_table() -> None:
+    assert [row[0] for row in cells("### Usage groups and risk groups", "Action of a risk rule")] == [
+        *values.RISK_ACTIONS
+    ]
+
+
+# -- clearing and disputes
+
+
+def test_clearings_come_to_what_the_table_says(scene: Scene) -> None:
+    card, held = funded(scene, 5000_00), dict[str, Any]()
+    for name, approved, collected, final, booked, released, state in cells("### Clearing", "Clearing"):
+        amount, currency = money(collected)
+        if name == "without authorization":
+            cleared = collect(scene, amount, currency, card_id=card.card_id, final=int(final))
+        else:
+            if not approved.endswith("left"):
+                held = pay(scene, card, *money(approved))
+            if approved.endswith("expired"):
+                scene.data("simulateExpiry", trans_link=held["trans_link"])
+            cleared = collect(scene, amount, currency, trans_link=held["trans_link"], final=int(final))
+        assert (cleared["holder_amount"], cleared["released_amount"]) == (cents(booked), cents(released)), name
+        assert state_of(scene, cleared["trans_link"]) == state, name
+
+
+@pytest.mark.parametrize("end", ["won", "lost"])
+def test_the_balances_of_a_dispute_are_those_of_the_table(scene: Scene, end: str) -> None:
+    rows = {row[0].split()[-1]: [cents(each) for each in row[1:]] for row in cells("### Disputes", "Step")}
+    card = funded(scene, 500_00)
+    cleared = collect(scene, 60_00, card_id=card.card_id)
+
+    def balances() -> list[int]:
+        available, settled, reserved = scene.balances(card.account_id)
+        return [settled, reserved, available]
+
+    assert balances() == rows["before"]
+    for step in ("opened", end):
+        scene.data("simulateDispute", transaction_id=cleared["transaction_id"], step=step)
+        assert balances() == rows[step]
+
+
+def test_the_steps_of_a_dispute_are_those_of_the_table() -> None:
+    found = [each[2:] for each in tables(section(PAGE, "### Disputes")) if "After" in each[0]]
+    passes = {
+        step: ["yes" if each is None else str(each.value) for each in rule.values()]
+        for step, rule in network_states.DISPUTE_RULES.items()
+    }
+
+    assert [row[0] for row in found[0]] == list(network_states.DISPUTE_STEPS)
+    assert {row[0]: row[1:] for row in cells("### Dispute", "Step")} == passes
+
+
+# -- reports
+
+
+def test_fields_that_are_never_there_are_the_ones_that_the_page_names(scene: Scene) -> None:
+    card = lived(scene)
+    named = [re.sub("of transactions", "", row[0]) for row in cells("### Where fields come from", "Never there")]
+    never = {name for cell in named for name in re.findall("[a-z_]+", cell)} - {"and"}
+    number = {"card_id": card.card_id}
+    reports: Mapping[str, tuple[type[Answer], Mapping[str, int]]] = {
+        "getCardsActivity": (CardActivityRecord, number),
+        "getFinancialAuthorizes": (FinancialAuthorizeRecord, number),
+        "getTransactions": (TransactionRecord, {"account_id": card.account_id}),
+    }
+
+    for action, (model, of) in reports.items():
+        seen = {name for row in scene.data(action, **of, **ALWAYS) for name in row}
+        elsewhere = set() if model is TransactionRecord else {"transaction_fee_amount"}
+        assert model.model_fields.keys() - seen == (never - elsewhere) & model.model_fields.keys(), action
+
+
+def lived(scene: Scene) -> MadeCard:
+    """A card that everything has happened to: what its reports do not have they never have."""
+    account = scene.account(program_id=502, fee_group_id=303)  # conversions are not blended there
+    [holder] = [each["holder_id"] for each in scene.data("getAccounts", account_id=account)]
+    card = scene.card(holder_id=holder, account_id=[account], account_owner_id=[holder], risk_rules_group_id=402)
+    scene.data("activateCard", card_id=card.card_id)
+    address = scene.address(account, SEPA)
+    scene.inbound(address, 9_000_00, reference="Salary")
+    scene.data("inboundReturn", epm_transaction_id=scene.inbound(address, 100_00)["epm_transaction_id"], reason=2)
+    scene.debit(scene.mandate(address), 10_00, passed=True)
+
+    shop = {"mcc": "5411", "merchant_name": "Shop", "merchant_id": "SHOP1", "terminal_id": "TERM1"}
+    shop |= {"merchant_country_ison": GERMANY}
+    bought = pay(scene, card, 3000_00, USD, cashback_amount=10_00, eci_indicator=5, entry_mode_type=81, **shop)
+    scene.data("simulateExpiry", trans_link=bought["trans_link"])
+    cleared = collect(scene, 3010_00, USD, trans_link=bought["trans_link"])
+    bet = pay(scene, card, 50_00, transaction_type=11, mcc="7900")
+    collect(scene, 50_00, trans_link=bet["trans_link"])
+    scene.data("simulateDispute", transaction_id=cleared["transaction_id"], step="opened")
+    return card

@@ -1,0 +1,68 @@
+"""The picture of a balance: steps in the order of time, inside its frame, and in words as well."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.website.balance_chart import HEIGHT, WIDTH, chart
+
+EUR = 978
+START = 1_772_442_000_000
+
+
+def row(at: int, settled: int, held: int = 0, reserved: int = 0) -> dict[str, int]:
+    return {"at": at, "settled": settled, "held": held, "reserved": reserved}
+
+
+def points(line: str) -> list[tuple[float, float]]:
+    pairs = (point.split(",") for point in line.split())
+    return [(float(x), float(y)) for x, y in pairs]
+
+
+def test_a_balance_stays_as_it_is_until_the_next_movement() -> None:
+    made = chart([row(START + 1000, 100_00, 50_00), row(START, 100_00)], EUR, START + 1000)
+    assert made is not None
+
+    assert points(made.available) == [(0, 0), (WIDTH, 0), (WIDTH, HEIGHT / 2), (WIDTH, HEIGHT / 2)]
+    assert {y for _, y in points(made.settled)} == {0}
+    assert (made.highest, made.lowest, made.zero) == ("100.00 EUR", "0.00 EUR", HEIGHT)
+    assert (made.first, made.last) == (START // 1000, START // 1000 + 1)
+    assert "from 100.00 EUR to 50.00 EUR" in made.description
+
+
+def test_what_the_last_movement_left_is_seen() -> None:
+    made = chart([row(START + 12_000, 50_00), row(START, 100_00)], EUR, START + 86_400_000)
+    assert made is not None
+
+    assert made.last == START // 1000 + 13
+    assert points(made.available)[-1] == (WIDTH, HEIGHT / 2)
+
+
+def test_what_is_owed_stands_below_zero() -> None:
+    made = chart([row(START + 1000, -50_00), row(START, 50_00)], EUR, START)
+    assert made is not None
+
+    assert (made.lowest, made.zero) == ("\u221250.00 EUR", HEIGHT / 2)
+
+
+def test_one_movement_is_no_picture() -> None:
+    assert chart([row(START, 100_00)], EUR, START) is None
+    assert chart([], EUR, START) is None
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 10**9), st.integers(-(10**14), 10**14), st.integers(0, 10**14)), min_size=2),
+    st.integers(-(10**9), 10**11),
+)
+def test_every_point_is_inside_and_none_goes_back_in_time(steps: list[tuple[int, int, int]], since: int) -> None:
+    at, rows = START, []
+    for later, settled, held in steps:
+        at += later
+        rows.append(row(at, settled, held))
+    made = chart(rows[::-1], EUR, at + since)
+    assert made is not None
+
+    for line in (made.available, made.settled, made.area):
+        assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in points(line))
+        assert [x for x, _ in points(line)] == sorted(x for x, _ in points(line))

@@ -1,0 +1,303 @@
+"""The Cards area: users see the cards of the programme manager that they are linked to, and play the network."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, MadeCard, Scene
+from tests.openbanking.test_call_counts import counted
+from tests.website.person import Person
+from tests.world import Answer, World
+
+USE = {
+    "amount": "25.00",
+    "currency_ison": EUR,
+    "transaction_type": 0,
+    "entry_mode_type": 5,
+    "mcc": "5411",
+    "merchant_name": "Corner Shop",
+    "merchant_country_ison": 276,
+}
+ON_THE_WEB = {"transaction_type": 0, "amount": 120_00, "currency_ison": 840, "merchant_name": "Riverside Books"}
+
+
+def link(world: World, email: str, manager_id: int = MANAGER) -> None:
+    """As the operator does it; not registered, which would cost a password hash."""
+    world.hub.store.put("users", {"email": email, "password_hash": "", "created_at": 0, "manager_id": manager_id})
+
+
+@pytest.fixture
+def scene(world: World) -> Scene:
+    return Scene(world)
+
+
+@pytest.fixture
+def card(scene: Scene) -> MadeCard:
+    """A card with 500.00 EUR."""
+    return scene.spendable(500_00)
+
+
+@pytest.fixture
+def colleague(world: World, user: Person, email: str) -> Person:
+    """A user who is linked to the demonstration's programme manager."""
+    link(world, email)
+    return user
+
+
+def simulate(person: Person, card: MadeCard, action: str, **fields: Any) -> Answer:
+    """Send a form of the card's page as it stands there."""
+    person.get(f"/cards/{card.card_id}")
+    return person.post(f"/cards/{card.card_id}/simulator", action=action, draft=person.hidden("draft"), **fields)
+
+
+def outcome(person: Person) -> str:
+    """What stands on top of the page, in words."""
+    found = re.search(r'<section class="outcome.*?</section>', person.last.text, re.DOTALL)
+    assert found is not None, person.text
+    return " ".join(re.sub("<[^>]+>", " ", found[0]).split())
+
+
+# -- who may look
+
+
+@pytest.mark.parametrize("path", ["/cards", "/cards/activity", "/cards/1"])
+def test_who_is_not_linked_sees_no_cards(user: Person, card: MadeCard, path: str) -> None:
+    answer = user.get(path)
+
+    assert (answer.status, "linked to none" in user.text) == (404, True)
+    assert card.pan[-4:] not in answer.text
+
+
+def test_who_is_not_signed_in_is_asked_to(visitor: Person, card: MadeCard) -> None:
+    answer = visitor.get(f"/cards/{card.card_id}")
+
+    assert (answer.status, answer.headers["location"].partition("?")[0][-8:]) == (303, "/sign-in")
+
+
+def test_another_programme_managers_card_does_not_exist(world: World, user: Person, email: str, card: MadeCard) -> None:
+    link(world, email, OTHER_MANAGER)
+    answers = [user.get(f"/cards/{card.card_id}"), user.get("/cards/987654321"), user.get("/cards/card")]
+    forged = user.post(f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft="0" * 22, **USE)
+
+    assert {(answer.status, answer.text) for answer in answers} == {(404, answers[0].text)}
+    assert forged.status == 404
+    assert user.get(f"/cards/activity?card_id={card.card_id}").status == 404
+    assert "There is no card yet" in user.get("/cards").text
+
+
+def test_a_link_holds_from_the_next_page_on_and_ends_so(world: World, user: Person, email: str) -> None:
+    link(world, email)
+    assert user.get("/cards").status == 200
+    world.hub.users.unlink(email)
+
+    assert user.get("/cards").status == 404
+
+
+# -- what is shown
+
+
+def test_cards_are_listed_with_holder_status_and_balances(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    scene.purchase(card.card_id, 25_00)
+    colleague.get("/cards")
+
+    masked = f"{card.pan[:6]}******{card.pan[-4:]}"
+    assert f"{masked} card {card.card_id}, virtual Zoë O'Neil-Smith active Everyday Card EUR" in colleague.text
+    assert "475.00 EUR 500.00 EUR 0.00 EUR" in colleague.text
+    assert 'href="/specifications/cards"' in colleague.last.text
+    assert card.pan not in colleague.last.text
+
+
+def test_a_page_of_cards_leads_to_the_older_ones(scene: Scene, colleague: Person) -> None:
+    made = [scene.card().card_id for _ in range(21)]
+    colleague.get("/cards")
+    (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
+    first = colleague.last.text.count("card ")
+    colleague.get(older)
+
+    assert re.findall(r'href="/cards/([0-9]+)"', colleague.last.text) == [str(made[0])]
+    assert first >= 20
+    assert "Newest" in colleague.text
+
+
+def test_a_card_is_shown_with_balances_transactions_and_activity(
+    scene: Scene, colleague: Person, card: MadeCard
+) -> None:
+    held = scene.authorization(card_id=card.card_id, **ON_THE_WEB)
+    scene.purchase(card.card_id, 9_000_00)
+    scene.clearing(held, 120_00, currency_ison=840)
+    scene.clearing({"trans_link": "x"}, 5_00, trans_link=held["trans_link"])
+    text = colleague.get(f"/cards/{card.card_id}").text
+
+    assert "Status Active PIN Ok 0 of 3 wrong tries" in colleague.text
+    assert "Risk rules Standard Risk" in colleague.text
+    assert "Riverside Books" in colleague.text
+    assert "120.00 USD" in colleague.text
+    assert "\u22125.00 EUR" in colleague.text
+    assert "51 not enough funds" in colleague.text
+    assert f'<title id="chart-{card.account_id}-title">Balance of account {card.account_id}</title>' in text
+    assert "Available went from 500.00 EUR" in colleague.text
+    assert " style=" not in text
+    assert card.pan not in text
+
+
+def test_what_a_shop_is_called_is_not_markup(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    name = "<script>alert(1)</script>"
+    scene.purchase(card.card_id, 25_00, merchant_name=name)
+
+    for path in (f"/cards/{card.card_id}", "/cards/activity"):
+        assert name not in colleague.get(path).text
+        assert name in colleague.text
+
+
+def test_activity_leads_on_to_what_was_before(world: World, scene: Scene, colleague: Person, card: MadeCard) -> None:
+    for number in range(26):
+        scene.purchase(card.card_id, 1_00, merchant_name=f"Shop {number}")
+    for path in ("/cards/activity", f"/cards/activity?card_id={card.card_id}"):
+        colleague.get(path)
+        assert "Shop 25" in colleague.text
+        assert "Shop 0 " not in colleague.text
+        (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
+        colleague.get(older.replace("&amp;", "&"))
+        assert "Shop 0 " in colleague.text
+        assert "Shop 25" not in colleague.text
+
+
+def test_addresses_that_nobody_gave_out_show_the_newest(colleague: Person, card: MadeCard) -> None:
+    for path in ("/cards?before=x", "/cards?before=0", "/cards/activity?before=1-", "/cards/activity?card_id=-1"):
+        assert colleague.get(path).status == 200
+    assert colleague.get(f"/cards/{'9' * 3000}").status == 404
+
+
+# -- the simulator
+
+
+def test_an_approval_and_a_decline_are_told_with_code_and_meaning(colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE)
+    approved = outcome(colleague)
+    simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "600"})
+    declined = outcome(colleague)
+
+    assert approved.startswith("Approved 00, approved. It comes to 25.00 EUR on the account. Available now: 475.00 EUR")
+    assert declined.startswith("Declined 51, not enough funds.")
+    assert 'class="outcome declined"' in colleague.last.text
+
+
+def test_a_purchase_goes_its_whole_way(colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE)
+    (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
+    said = []
+    for action, fields in (
+        ("simulateIncrement", {"trans_link": held, "amount": "10"}),
+        ("simulateReversal", {"trans_link": held, "amount": "5"}),
+        ("simulateClearing", {"trans_link": held, "amount": "20", "currency_ison": EUR, "final": "yes"}),
+        ("simulateRefund", {"trans_link": held, "amount": "4", "currency_ison": EUR}),
+    ):
+        assert simulate(colleague, card, action, **fields).status == 200
+        said.append(outcome(colleague))
+    (collected,) = set(
+        re.findall(r'<option value="([0-9]{1,9}\.978)">\d+, Corner Shop, 20.00 EUR', colleague.last.text)
+    )
+    simulate(colleague, card, "simulateDispute", transaction_id=collected, step="opened", amount="16")
+    said.append(outcome(colleague))
+
+    assert [each.partition(" Available")[0] for each in said] == [
+        "Approved 00, approved. It comes to 10.00 EUR on the account.",
+        "Released 5.00 EUR is not held any more.",
+        f"Collected 20.00 EUR in transaction {collected.partition('.')[0]}. 30.00 EUR is not held any more.",
+        f"Given back 4.00 EUR in transaction {int(collected.partition('.')[0]) + 1}.",
+        "Dispute opened The holder has got the money back, which is reserved.",
+    ]
+
+
+def test_a_new_card_is_made_ready_and_paid_into(scene: Scene, colleague: Person) -> None:
+    card = scene.card()
+    simulate(colleague, card, "simulateAuthorization", **USE)
+    assert outcome(colleague).startswith("Declined 78, card not activated.")
+    simulate(colleague, card, "activateCard")
+    assert outcome(colleague).startswith("Activated")
+    simulate(colleague, card, "assignExternalPaymentAddress", account_id=f"{card.account_id}.978", epm_method_id=2)
+    assert f"comes to account {card.account_id}." in outcome(colleague)
+    (address,) = re.findall(r'<option value="([0-9]+\.978)">[A-Z]{2}[0-9]{2}', colleague.last.text)
+    payment = {"epm_address_id": address, "amount": "70", "sender_name": "Ada", "reference": "Top-up"}
+    simulate(colleague, card, "simulateInboundPayment", **payment)
+
+    assert outcome(colleague).startswith("The payment is settled")
+    assert scene.balances(card.account_id)[0] == 70_00
+    simulate(colleague, card, "simulateAuthentication", **USE)
+    assert outcome(colleague).startswith("3-D Secure:")
+
+
+def test_a_form_that_is_sent_twice_does_it_once(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE)
+    colleague.get(f"/cards/{card.card_id}")
+    draft = colleague.hidden("draft")
+    for _ in range(2):
+        colleague.post(f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft=draft, **USE)
+
+    assert scene.balances(card.account_id)[0] == 450_00
+
+
+def test_what_is_refused_is_said_and_what_was_written_stays(colleague: Person, card: MadeCard) -> None:
+    wrong = simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "a lot", "merchant_name": "My shop"})
+    kept = 'value="My shop"' in wrong.text
+    late = simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
+    unknown = simulate(colleague, card, "getPin")
+
+    assert (wrong.status, kept) == (400, True)
+    assert "Write an amount of EUR like 25.00." in wrong.text
+    assert (late.status, "Expiry was refused (3012)" in late.text) == (409, True)
+    assert unknown.status == 400
+
+
+def test_a_pin_that_was_typed_is_not_shown_again(colleague: Person, card: MadeCard) -> None:
+    for amount in ("5.00", "a lot"):
+        answer = simulate(
+            colleague, card, "simulateAuthorization", **USE | {"amount": amount, "pin": "7395", "cvc2": "517"}
+        )
+        assert not re.search('value="(7395|517)"', answer.text)
+
+
+def test_a_form_of_another_page_changes_nothing(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    path = f"/cards/{card.card_id}/simulator"
+    sent = {"action": "simulateAuthorization", "draft": "0" * 22, **USE}
+    answers = [
+        colleague.post(path, token="x" * 20, **sent),
+        colleague.post(path, headers={"sec-fetch-site": "cross-site"}, **sent),
+    ]
+
+    assert [answer.status for answer in answers] == [403, 403]
+    assert scene.balances(card.account_id)[0] == 500_00
+
+
+def test_in_prod_no_page_has_a_form_of_the_simulator(world: World, colleague: Person, card: MadeCard) -> None:
+    world.hub.settings = replace(world.hub.settings, stage="prod")
+    answer = colleague.get(f"/cards/{card.card_id}")
+
+    assert answer.status == 200
+    assert "imulat" not in answer.text
+
+
+def test_the_calls_of_each_page_are_part_of_its_design(world: World, colleague: Person, card: MadeCard) -> None:
+    session_and_user = ["BatchGetItem", "BatchGetItem"]
+    for path, calls in (
+        ("/cards", [*["Query"] * 16, "BatchGetItem", "BatchGetItem"]),
+        ("/cards/activity", ["Query"] * 16),
+        (f"/cards/{card.card_id}", ["BatchGetItem", "BatchGetItem", *["Query"] * 3, "BatchGetItem"]),
+    ):
+        with counted(world) as made:
+            assert colleague.get(path).status == 200
+        assert made == [*session_and_user, *calls]
+
+
+def test_what_happens_to_an_authorization_that_the_page_does_not_show_is_told_in_minor_units(
+    scene: Scene, colleague: Person, card: MadeCard
+) -> None:
+    held = scene.purchase(card.card_id, 25_00)
+    other = scene.card()
+    simulate(colleague, other, "simulateReversal", trans_link=f"{held['trans_link']}.{EUR}", amount="5")
+
+    assert outcome(colleague).startswith("Released 500 in minor units is not held any more.")

@@ -1,0 +1,110 @@
+"""The simulator's forms: what they ask for is what the action takes, and what is written is what is meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.simulator_actions import SIMULATED
+from chalicelib.website.simulation_forms import InvalidForm, members
+from chalicelib.website.simulations import BY_ACTION, SIMULATIONS, Simulation
+from tests.many import cases
+
+LINK, CARD = "000000000012", 7
+OFFERED = {
+    "currencies": "978",
+    "accounts": "5.978",
+    "held": f"{LINK}.840",
+    "known": f"{LINK}.840",
+    "collected": "31.392",
+    "addresses": "3.978",
+}
+USE = {"amount": "25.00", "currency_ison": "978", "transaction_type": "0", "entry_mode_type": "5"}
+SHOP = {"merchant_name": "Shop", "mcc": "5411", "merchant_country_ison": "276"}
+
+
+def defaults(simulation: Simulation) -> dict[str, str]:
+    """What a form says that nobody has changed."""
+    found = {each.name: each.default or "" for each in simulation.fields}
+    return found | {each.name: OFFERED[each.offer] for each in simulation.fields if each.offer}
+
+
+def meant(action: str, **written: str) -> dict[str, Any]:
+    return members(BY_ACTION[action], CARD, lambda name: written.get(name, ""))
+
+
+def test_every_form_is_sent_as_it_is_and_is_a_request() -> None:
+    with cases() as case:
+        for form in SIMULATIONS:
+            with case(form.action):
+                action = {**ACTIONS, **SIMULATED}[form.action]
+                written = defaults(form) | ({"amount": "5"} if form.action == "simulateDispute" else {})
+                made = members(form, CARD, lambda name, written=written: written.get(name, ""))
+                action.request.read_fields(made)
+                assert {each.name for each in form.fields} <= action.request.model_fields.keys()
+
+
+def test_what_the_network_does_to_a_card_has_a_form() -> None:
+    others = {"simulateMandate", "simulateDirectDebit", "simulateOutboundResult", "simulateAddendum"}
+
+    assert SIMULATED.keys() - others <= BY_ACTION.keys()
+
+
+def test_an_amount_is_in_the_currency_that_was_chosen() -> None:
+    assert meant("simulateAuthorization", **USE, **SHOP)["amount"] == 2_500
+    assert meant("simulateAuthorization", **USE | {"currency_ison": "392", "amount": "25"}, **SHOP)["amount"] == 25
+
+
+def test_an_amount_is_in_the_currency_of_what_it_is_about() -> None:
+    step = {"step": "opened"}
+
+    assert meant("simulateReversal", trans_link=f"{LINK}.840", amount="5") == {"trans_link": LINK, "amount": 500}
+    assert meant("simulateDispute", transaction_id="31.392", amount="5", **step)["amount"] == 5
+
+
+def test_a_collection_names_its_authorization_or_else_the_card() -> None:
+    collected = {"amount": "5", "currency_ison": "978", "final": "yes"}
+
+    assert meant("simulateClearing", trans_link=f"{LINK}.840", **collected) == {
+        "trans_link": LINK,
+        "amount": 500,
+        "currency_ison": "978",
+        "final": 1,
+    }
+    assert meant("simulateClearing", **collected | {"final": ""}) == {
+        "card_id": CARD,
+        "amount": 500,
+        "currency_ison": "978",
+        "final": 0,
+    }
+
+
+def test_money_comes_in_by_what_the_address_takes() -> None:
+    payment = {"amount": "5", "sender_name": "Ada", "reference": "Top-up"}
+    said = {
+        number: meant("simulateInboundPayment", epm_address_id=f"3.{number}", **payment) for number in ("978", "826")
+    }
+
+    assert {number: (each["currency_ison"], each["scheme"]) for number, each in said.items()} == {
+        "978": (978, "SCT"),
+        "826": (826, "CHAPS"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("action", "written", "told"),
+    [
+        ("simulateAuthorization", USE | SHOP | {"amount": "much"}, "Amount: Write an amount of EUR like 25.00."),
+        ("simulateAuthorization", USE | SHOP | {"merchant_name": " "}, "Merchant is missing."),
+        ("simulateExpiry", {}, "Authorization is missing."),
+        ("simulateExpiry", {"trans_link": LINK}, "Authorization is none of those to choose from."),
+        ("simulateExpiry", {"trans_link": f"{LINK}.978; "}, "Authorization is none of those to choose from."),
+    ],
+)
+def test_what_cannot_be_meant_is_said(action: str, written: dict[str, str], told: str) -> None:
+    with pytest.raises(InvalidForm) as invalid:
+        meant(action, **written)
+
+    assert str(invalid.value) == told
