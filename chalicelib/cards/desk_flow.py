@@ -64,10 +64,16 @@ class DeskFlow:
         card = call.find(Card, request.card_id)
         holders, accounts = _beside(call, [card])
         of_card, lists = Rows.of(activity.of_card(card.id)), [_lists(account) for account in accounts.values()]
-        reads = [of_card.latest(call.store, request.item_count)]
-        for booked, moved in lists:
-            reads += [booked.latest(call.store, request.item_count), moved.latest(call.store, request.balance_count)]
-        messages, *rows = together(reads)
+        messages, *rows = together(
+            [
+                of_card.latest(call.store, request.item_count),
+                *(
+                    each.latest(call.store, count)
+                    for pair in lists
+                    for each, count in zip(pair, (request.item_count, request.balance_count), strict=True)
+                ),
+            ]
+        )
         booked_rows, moved_rows = rows[::2], rows[1::2]
         authorizations, addresses = _further(call, messages, booked_rows, accounts.values())
         shown_accounts = [

@@ -109,6 +109,7 @@ def _authorization(number: int, card: Any, account: Any, told: Mapping[str, Any]
         "response_code": "00",
         "currency": POUND,
         "use": {"transaction_type": 0, "entry_mode": 5, "country": BRITAIN, "checks": _CHECKS, **SHOP},
+        "lists": ["activity", "authorize"],
         "left": 1,
         "held": 1,
         "charge": {"conversion": converted, "blends_conversion": True, "fees": [], "debit": True, "reverses": False},
