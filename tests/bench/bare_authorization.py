@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 import time
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,7 +74,7 @@ class BareAuthorization(BareScript):
         activity = _activity(number, told)
         seconds = now // 1000
         answered = {**claim, "expires_at": seconds + KEPT_SECONDS, "answer": _SEALED}
-        lists = [(f"card#{place}", "activity"), (f"manager#1#{number % 16}", "activity")]
+        lists = [(f"card#{place}", "activity"), (f"manager#1#{_shard(number) % 16}", "activity")]
         lists.append((f"card#{place}", "authorize"))
         rows = [activity | {"owner": owner, "part": f"{name}#{at:013}#{number:020}"} for owner, name in lists]
         self._transact(
@@ -87,6 +88,10 @@ class BareAuthorization(BareScript):
                 {"ConditionCheck": {"TableName": self._cards, **unchanged(card)}},
             ]
         )
+
+
+def _shard(number: int) -> int:
+    return zlib.crc32(str(number).encode())
 
 
 def _authorization(number: int, card: Any, account: Any, told: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,7 +120,7 @@ def _authorization(number: int, card: Any, account: Any, told: Mapping[str, Any]
         "charge": {"conversion": converted, "blends_conversion": True, "fees": [], "debit": True, "reverses": False},
         "counted": {card["owner"]["S"]: counted},
         "due_at": now + _HOLD_SECONDS,
-        "due_shard": str(number % 8),
+        "due_shard": str(_shard(number) % 8),
         **told,
     }
 

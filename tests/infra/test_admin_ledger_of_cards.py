@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +16,15 @@ from chalicelib.cards.money.transactions import timeline
 from chalicelib.cards.network.authorizations import Authorization, waiting
 from chalicelib.cards.network.disputes import Dispute
 from chalicelib.foundation.store import Item
-from infra.admin import connection
+from infra.admin import connection, proving
+from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, MadeCard, Scene
 from tests.infra.test_admin import done, run
+from tests.many import cases
+from tests.openbanking.faults import Snapshot
 from tests.world import World
+
+TURNS = 6
 
 
 @dataclass
@@ -155,36 +162,39 @@ RESERVES = "account#1: its rows reserve"
 STRAY = "it has no transaction [0-9]+, which is in a list of card"
 
 
-@pytest.mark.parametrize(
-    ("tamper", "sentence"),
-    [
-        (set_authorization(the_held, held=1), f"{HOLDS} 60.00 EUR for authorization [0-9]+, which holds 0.01 EUR"),
-        (set_authorization(the_held, due_at=None), "account#1: authorization [0-9]+ is held, and will never expire"),
-        (set_authorization(the_held, due_shard="9"), "account#1: authorization [0-9]+ is held, and will never expire"),
-        (set_authorization(the_held, state="R"), "account#1: authorization [0-9]+ is over, and holds something"),
-        (set_authorization(the_cleared, held=1), "account#1: authorization [0-9]+ is over, and holds something"),
-        (set_authorization(the_cleared, due_at=1), "account#1: authorization [0-9]+ is over, and will expire"),
-        (set_authorization(the_held, account_id=99), "account#99: there is no such account, and authorization [0-9]+ "),
-        (set_dispute(amount=1), f"{RESERVES} 15.00 EUR for dispute of transaction [0-9]+, which reserves 0.01 EUR"),
-        (set_dispute(step="won"), f"{RESERVES} 15.00 EUR for dispute of transaction [0-9]+, which reserves 0.00 EUR"),
-        (set_dispute(account_id=99), "account#99: there is no such account, and dispute of transaction [0-9]+ res"),
-        (without(place_by_card), "account#1: its transaction [0-9]+ of .* is not in both lists of card [0-9]+"),
-        (without(place_by_both), "account#1: its transaction [0-9]+ of .* is not in both lists of card [0-9]+"),
-        (other(place_by_card), "account#1: its transaction [0-9]+ of .* is another one in the lists of card [0-9]+"),
-        (other(place_by_both), "account#1: its transaction [0-9]+ of .* is another one in the lists of card [0-9]+"),
-        (listed_under_another_card, f"account#1: {STRAY} 99"),
-        (listed_under_another_account, f"account#99: {STRAY} 1"),
-        (listed_twice, f"account#1: {STRAY} 1"),
-    ],
-)  # fmt: skip
-def test_what_does_not_fit_between_cards_and_accounts_is_named(spent: Spent, tamper: Tamper, sentence: str) -> None:
-    tamper(spent)
+BREAKS: list[tuple[Tamper, str]] = [
+    (set_authorization(the_held, held=1), f"{HOLDS} 60.00 EUR for authorization [0-9]+, which holds 0.01 EUR"),
+    (set_authorization(the_held, due_at=None), "account#1: authorization [0-9]+ is held, and will never expire"),
+    (set_authorization(the_held, due_shard="9"), "account#1: authorization [0-9]+ is held, and will never expire"),
+    (set_authorization(the_held, state="R"), "account#1: authorization [0-9]+ is over, and holds something"),
+    (set_authorization(the_cleared, held=1), "account#1: authorization [0-9]+ is over, and holds something"),
+    (set_authorization(the_cleared, due_at=1), "account#1: authorization [0-9]+ is over, and will expire"),
+    (set_authorization(the_held, account_id=99), "account#99: there is no such account, and authorization [0-9]+ "),
+    (set_dispute(amount=1), f"{RESERVES} 15.00 EUR for dispute of transaction [0-9]+, which reserves 0.01 EUR"),
+    (set_dispute(step="won"), f"{RESERVES} 15.00 EUR for dispute of transaction [0-9]+, which reserves 0.00 EUR"),
+    (set_dispute(account_id=99), "account#99: there is no such account, and dispute of transaction [0-9]+ res"),
+    (without(place_by_card), "account#1: its transaction [0-9]+ of .* is not in both lists of card [0-9]+"),
+    (without(place_by_both), "account#1: its transaction [0-9]+ of .* is not in both lists of card [0-9]+"),
+    (other(place_by_card), "account#1: its transaction [0-9]+ of .* is another one in the lists of card [0-9]+"),
+    (other(place_by_both), "account#1: its transaction [0-9]+ of .* is another one in the lists of card [0-9]+"),
+    (listed_under_another_card, f"account#1: {STRAY} 99"),
+    (listed_under_another_account, f"account#99: {STRAY} 1"),
+    (listed_twice, f"account#1: {STRAY} 1"),
+]  # fmt: skip
 
-    printed = run("ledger", "verify", "--json")
 
-    assert printed.exit_code == 1
-    found = json.loads(printed.stdout)["broken"]
-    assert re.match(sentence, f"{found['account']}: {found['problem']}"), found
+def test_what_does_not_fit_between_cards_and_accounts_is_named(spent: Spent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proving, "LOOKS", 1)
+    beginning = Snapshot(spent.scene.world, ("ledger", "card-activity"))
+    with cases() as case:
+        for tamper, sentence in BREAKS:
+            with case(sentence):
+                beginning.restore()
+                tamper(spent)
+                printed = run("ledger", "verify", "--json")
+                found = json.loads(printed.stdout)["broken"]
+                assert printed.exit_code == 1
+                assert re.match(sentence, f"{found['account']}: {found['problem']}"), found
 
 
 def test_a_hold_that_no_row_knows_of_is_found(spent: Spent) -> None:
@@ -212,3 +222,42 @@ def test_a_hold_that_is_over_before_it_is_read_still_proves_its_account(spent: S
 
     assert "batch_get" not in vars(store)
     assert books(found)["account:held", EUR] == 0
+
+
+@pytest.mark.dynamodb
+@pytest.mark.faults
+def test_it_is_proved_again_and_again_while_cards_are_used_in_several_processes(spent: Spent) -> None:
+    """All of one account; nothing that is in the middle of it looks broken."""
+    scenes, moving = processes(spent.scene)[:3], threading.Event()
+    card = {"card_id": spent.card.card_id}
+
+    def use(scene: Scene) -> None:
+        for _ in range(TURNS):
+            held = {"trans_link": scene.purchase(**card, amount=300)["trans_link"]}
+            scene.data("simulateIncrement", **held, amount=100)
+            scene.data("simulateReversal", **held, amount=50)
+            bought = scene.clearing(held, 200, final=0)["transaction_id"]
+            scene.data("simulateDispute", transaction_id=bought, step="opened", amount=90)
+            scene.data("simulateRefund", **held, amount=80, currency_ison=EUR)
+            scene.data("simulateDispute", transaction_id=bought, step="lost")
+            scene.data("simulateExpiry", **held)
+
+    def prove() -> int:
+        proofs = 0
+        while not moving.is_set():
+            proving.prove(spent.scene.hub.store)
+            proofs += 1
+        return proofs
+
+    def used() -> int:
+        try:
+            with ThreadPoolExecutor(len(scenes)) as pool:
+                list(pool.map(use, scenes))
+        finally:
+            moving.set()
+        return 0
+
+    proofs, _ = at_once([prove, used])
+
+    assert proofs > 1
+    proving.prove(spent.scene.hub.store)
