@@ -30,7 +30,7 @@ environment: ## Make the virtual environment .venv, as every target that needs i
 run: environment ## Start the whole service on this machine: PORT=8000 ENGINE=dynamodb-local LOCALSTACK=1
 	@exec $(PYTHON) -m infra.local
 
-tour: environment ## Play a TPP and a PSU at both demonstration banks, and show every request and answer
+tour: environment ## Play a TPP and a PSU at both demonstration banks, and a card with all that befalls it
 	@exec $(PYTHON) -m infra.tour
 
 test: environment ## Run every test but the slow proofs, offline

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.network import usage
+from chalicelib.cards.network import usage_groups
 from chalicelib.cards.network.authorizations import Authorization
 from chalicelib.cards.protocol import network_states, states, values
 from chalicelib.cards.protocol.message import Answer
@@ -151,7 +151,7 @@ def test_how_long_a_hold_lasts_and_what_brings_money_is_the_codes() -> None:
 def test_who_is_authenticated_is_the_codes() -> None:
     (said,) = re.findall("`eci_indicator` has to be (.+?) \\|", section(PAGE, "### Usage groups and risk groups"))
 
-    assert {int(each) for each in re.findall("[0-9]", said)} == usage.AUTHENTICATED
+    assert {int(each) for each in re.findall("[0-9]", said)} == usage_groups.AUTHENTICATED
 
 
 def test_the_actions_of_risk_rules_are_those_of_the_table() -> None:

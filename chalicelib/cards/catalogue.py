@@ -133,7 +133,7 @@ class MccRange:
 
 @dataclass(frozen=True, slots=True)
 class UsageGroup:
-    """Where and how cards may be used; the channels are those of ``network.usage``.
+    """Where and how cards may be used; the channels are those of ``network.usage_groups``.
 
     Without ``countries`` they may be used in every country that is not one of ``blocked_countries``.
     ``authenticated_online`` says whether e-commerce needs an authentication of the holder.

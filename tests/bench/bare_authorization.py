@@ -48,7 +48,7 @@ _ACTIONS = dict.fromkeys(
     ),
     0,
 )
-_SEALED = secrets.token_bytes(1000)
+_SEALED = secrets.token_bytes(870)
 """As long as an answer that is kept."""
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from chalicelib.cards.catalogue import MccRange, RiskGroup, RiskRule, UsageGroup
 from chalicelib.cards.money.facts import Facts
-from chalicelib.cards.network.risk import fired
-from chalicelib.cards.network.usage import CHANNELS, declined
+from chalicelib.cards.network.risk_rules import fired
+from chalicelib.cards.network.usage_groups import CHANNELS, declined
 from chalicelib.cards.programmes import entry_key
 from chalicelib.cards.protocol import values
 from infra.programme import file

@@ -16,8 +16,8 @@ from typing import Any
 from chalicelib.cards.cards import Card
 from chalicelib.cards.moment import Moment
 from chalicelib.cards.money.charging import Charge
-from chalicelib.cards.network.risk import Fired
-from chalicelib.cards.network.uses import CardUse
+from chalicelib.cards.network.card_uses import CardUse
+from chalicelib.cards.network.risk_rules import Fired
 from chalicelib.cards.protocol.values import ADVICE, APPROVALS, AUTHORIZATION, EXPIRY, REVERSAL, RISK_ACTIONS
 from chalicelib.cards.record import present
 from chalicelib.cards.timelines import Timeline

@@ -20,8 +20,8 @@ from chalicelib.cards.network.activity import Message, flags
 from chalicelib.cards.network.authorizations import Authorization, joined, leading, linked, waiting
 from chalicelib.cards.network.authorizer import Asked, Authorizer, Decision
 from chalicelib.cards.network.balances import balances
+from chalicelib.cards.network.card_uses import CardUse
 from chalicelib.cards.network.proving import Presented
-from chalicelib.cards.network.uses import CardUse
 from chalicelib.cards.network.wallets import Wallet, read_by_number, read_wallet, read_with_card
 from chalicelib.cards.protocol.network_states import DECLINED, HELD
 from chalicelib.cards.protocol.simulator_messages import SimulateAdvice, SimulateAuthorization, SimulateIncrement

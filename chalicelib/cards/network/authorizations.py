@@ -15,8 +15,8 @@ from chalicelib.cards.money.amounts import portion
 from chalicelib.cards.money.charging import Charge
 from chalicelib.cards.money.party import Usage
 from chalicelib.cards.network.activity import TABLE, Message
-from chalicelib.cards.network.risk import Fired
-from chalicelib.cards.network.uses import CardUse
+from chalicelib.cards.network.card_uses import CardUse
+from chalicelib.cards.network.risk_rules import Fired
 from chalicelib.cards.protocol.network_states import AUTHORIZATION_RULES, HELD
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import Record

@@ -19,11 +19,11 @@ from chalicelib.cards.money.charging import Charge
 from chalicelib.cards.money.counters import Tally
 from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.party import OverLimit, Party, Usage
-from chalicelib.cards.network import risk, usage
+from chalicelib.cards.network import risk_rules, usage_groups
 from chalicelib.cards.network.authorizations import Authorization
+from chalicelib.cards.network.card_uses import CardUse
 from chalicelib.cards.network.proving import Presented, Proof
-from chalicelib.cards.network.risk import Fired
-from chalicelib.cards.network.uses import CardUse
+from chalicelib.cards.network.risk_rules import Fired
 from chalicelib.cards.network.wallets import Wallet
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOUNT, DECLINED_BY_CARD
 from chalicelib.cards.protocol.status_codes import Refused
@@ -169,7 +169,7 @@ def _used(wallet: Wallet, asked: Asked, now: int, tally: Tally, changes: Mapping
     facts = asked.use.facts(asked.currency, wallet.holder_country)
     group = catalogue.usage_groups.get(card.usage_group_id)
     account = wallet.account_for(asked.currency)
-    code = usage.declined(group, facts, asked.use.eci_indicator)
+    code = usage_groups.declined(group, facts, asked.use.eci_indicator)
     if code is None and account is not None:
         code = _by_account(account, asked.use)
     if code is not None or account is None:
@@ -196,7 +196,7 @@ def _fired(wallet: Wallet, account: Account, facts: Facts, asked: Asked, now: in
     actions: set[str] = set()
     for kept, number in ((wallet.of_card, card.risk_group_id), (of_account, account.risk_group_id)):
         before = tally.now(kept).windows
-        windows, found = risk.fired(
+        windows, found = risk_rules.fired(
             wallet.catalogue, [groups.get(number)], before, facts, asked.amount, asked.currency, now
         )
         if windows != before:

@@ -24,7 +24,7 @@ from chalicelib.cards.network import told
 from chalicelib.cards.network.activity import risks
 from chalicelib.cards.network.authorizations import NOT_DUE, Authorization, divided, joined, linked
 from chalicelib.cards.network.balances import balances
-from chalicelib.cards.network.uses import ACQUIRER_BIN, UNCHECKED, CardUse, at_merchant
+from chalicelib.cards.network.card_uses import ACQUIRER_BIN, UNCHECKED, CardUse, at_merchant
 from chalicelib.cards.network.wallets import Wallet, read_wallet, read_with_card
 from chalicelib.cards.protocol.network_states import CLEARED, DECLINED
 from chalicelib.cards.protocol.simulator_messages import SimulateClearing

@@ -18,8 +18,8 @@ _TAGS = (
     ("Simulator", "What a card network, online shops, other banks and creditors would do. Outside `prod` only."),
 )
 _INTRODUCTION = """\
-What a programme manager calls: holders, accounts, cards, external payments, fees and limits. Everything is a `POST` to
-one address; `action` in the body says what is asked for, and decides which other members there are.
+What a programme manager calls: holders, accounts, cards, external payments, fees, limits and reports. Everything is a
+`POST` to one address; `action` in the body says what is asked for, and decides which other members there are.
 
 The credentials are members of the body: `access_key`, `access_api_id`, `access_api_key`. Every answer has the HTTP
 status 200 and an envelope: `status` is `success` or `error`, an error has a `status_code`. An answer does not name its
@@ -48,7 +48,7 @@ def build() -> Json:
     return document(
         "Causeway: card API",
         "\n".join([_INTRODUCTION, "\n\n".join(_tables())]),
-        summary="What a programme manager calls: holders, accounts, cards, external payments, fees and limits.",
+        summary="What a programme manager calls: holders, accounts, cards, payments, fees, limits and reports.",
         tags=(*_TAGS, events.TAG),
         paths=paths,
         webhooks=events.webhooks(schemas),

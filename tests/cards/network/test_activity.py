@@ -13,8 +13,8 @@ from chalicelib.cards.moment import Moment
 from chalicelib.cards.money.transactions import timeline
 from chalicelib.cards.network import activity
 from chalicelib.cards.network.activity import SHARDS, Message, shard_of
-from chalicelib.cards.network.risk import Fired
-from chalicelib.cards.network.uses import UNCHECKED, CardUse
+from chalicelib.cards.network.card_uses import UNCHECKED, CardUse
+from chalicelib.cards.network.risk_rules import Fired
 from chalicelib.cards.protocol.values import ADVICE, AUTHORIZE_TYPES, RESPONSE_CODES, RISK_ACTIONS, SECURITY_CHECKS
 from chalicelib.cards.timelines import Timeline
 from chalicelib.foundation.store import Item

@@ -13,8 +13,8 @@ from botocore.exceptions import EndpointConnectionError
 from chalicelib.cards.card_data import CardData
 from chalicelib.cards.money.counters import Tally
 from chalicelib.cards.network.authorizer import Asked, Authorizer, Decision
+from chalicelib.cards.network.card_uses import UNCHECKED, CardUse
 from chalicelib.cards.network.proving import Presented
-from chalicelib.cards.network.uses import UNCHECKED, CardUse
 from chalicelib.cards.network.wallets import Wallet
 from chalicelib.cards.protocol.values import RESPONSE_CODES
 from tests.cards.field_values import RESPONSE_CODES as EVERY_CODE

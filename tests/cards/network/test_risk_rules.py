@@ -12,7 +12,7 @@ import pytest
 from chalicelib.cards.catalogue import Catalogue, LimitEntry, LimitGroup, Rate, Region, RiskGroup, RiskRule
 from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.limits import Window, Windows, counting, released, status
-from chalicelib.cards.network.risk import Fired, fired
+from chalicelib.cards.network.risk_rules import Fired, fired
 from chalicelib.cards.protocol.values import RISK_ACTIONS
 
 EUR, USD, GBP = 978, 840, 826

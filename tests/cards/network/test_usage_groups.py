@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.cards.catalogue import MccRange, UsageGroup
 from chalicelib.cards.money.facts import Facts
-from chalicelib.cards.network.usage import CHANNELS, channels, declined
+from chalicelib.cards.network.usage_groups import CHANNELS, channels, declined
 from chalicelib.cards.protocol.values import ECI_INDICATORS, ENTRY_MODES, RESPONSE_CODES, TRANSACTION_TYPES
 
 DE, FR, US = 276, 250, 840

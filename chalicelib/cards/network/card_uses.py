@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.cards.money.facts import Facts
-from chalicelib.cards.network.usage import AUTHENTICATED
+from chalicelib.cards.network.usage_groups import AUTHENTICATED
 from chalicelib.cards.protocol.values import CREDIT_TYPES, INQUIRY_TYPES, SECURITY_CHECKS
 from chalicelib.cards.record import present
 
