@@ -317,6 +317,7 @@ OF_SEVERAL_FLOWS = [
         "external.telling",
         "network.authorizations",
         "network.authorizer",
+        "network.balances",
         "network.holds",
         "network.proving",
         "network.releasing",

@@ -37,7 +37,8 @@ from chalicelib.cards.network.clearing_flow import ClearingFlow
 from chalicelib.cards.network.dispute_flow import DisputeFlow
 from chalicelib.cards.network.holds import Holds
 from chalicelib.cards.network.proving import Proof
-from chalicelib.cards.network.releasing import ReleaseFlow, Releasing
+from chalicelib.cards.network.release_flow import ReleaseFlow
+from chalicelib.cards.network.releasing import Releasing
 from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.action import Flow
 from chalicelib.cards.protocol.actions import ACTIONS

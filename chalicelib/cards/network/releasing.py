@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.accounts import LedgerAccount
-from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.events import CardEvent
 from chalicelib.cards.moment import Moment
@@ -16,12 +15,9 @@ from chalicelib.cards.money.counters import Tally
 from chalicelib.cards.money.ledger import Movement
 from chalicelib.cards.network import told
 from chalicelib.cards.network.activity import Message
-from chalicelib.cards.network.authorizations import NOT_DUE, Authorization, divided, joined, leading, linked
-from chalicelib.cards.network.balances import balances
+from chalicelib.cards.network.authorizations import NOT_DUE, Authorization, divided, joined, leading
 from chalicelib.cards.network.wallets import Read, Wallet, read_with_card
 from chalicelib.cards.protocol.network_states import OVER, REVERSED
-from chalicelib.cards.protocol.simulator_messages import SimulateExpiry, SimulateReversal
-from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import APPROVED, EXPIRY, REVERSAL
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Operation
@@ -98,31 +94,3 @@ class Releasing:
             charge=charge.part(amount) if charge else None,
             holder_currency=wallet.accounts[0].currency,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseFlow:
-    """simulateReversal and simulateExpiry (decisions, Simulator)."""
-
-    releasing: Releasing
-
-    def simulate_reversal(self, call: Call) -> Outcome:
-        request: SimulateReversal = call.request
-        authorization = linked(call, request.trans_link)
-        authorization.require(call.action.name)
-        amount = authorization.left if request.amount is None else request.amount
-        if amount > authorization.left:
-            raise Refused(Status.MORE_THAN_ORIGINAL)
-        return self._released(call, authorization, amount, REVERSAL)
-
-    def simulate_expiry(self, call: Call) -> Outcome:
-        request: SimulateExpiry = call.request
-        authorization = linked(call, request.trans_link)
-        authorization.require(call.action.name)
-        return self._released(call, authorization, authorization.left, EXPIRY)
-
-    def _released(self, call: Call, authorization: Authorization, amount: int, kind: int) -> Outcome:
-        moment = Moment(call.at, call.write_id)
-        release = self.releasing.release(call.items, call.catalogue, authorization, amount, kind, moment)
-        data = {"authorize_id": release.number, "released_amount": release.released}
-        return Outcome(data | balances(call, release.account), release.operations, events=release.events)
