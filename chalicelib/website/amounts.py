@@ -10,7 +10,8 @@ from decimal import Decimal
 
 from chalicelib.foundation.registries import currency_numbers, minor_units
 
-_WRITTEN = re.compile(r"[0-9]{1,13}(?:\.[0-9]{1,4})?")
+_WRITTEN = re.compile(r"(?:[0-9]{1,13}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,3}|[1-9](?:,[0-9]{3}){4})(?:\.[0-9]{1,4})?")
+"""At most 13 digits before the point, and commas as marks of thousands only."""
 _MINUS = "\u2212"
 
 
@@ -38,8 +39,8 @@ def money(amount: int, currency: int) -> str:
 def minor(written: str, currency: int) -> int:
     """What somebody wrote, ``1234.5`` or ``1,234.50``, in minor units. Raises: InvalidAmount."""
     decimals = minor_units().get(currency, 0)
-    text = written.strip().replace(",", "")
+    text = written.strip()
     if not _WRITTEN.fullmatch(text) or len(text.partition(".")[2]) > decimals:
         example = f"{Decimal(2500).scaleb(-decimals):.{decimals}f}"
         raise InvalidAmount(f"Write an amount of {code(currency)} like {example}.")
-    return int(Decimal(text).scaleb(decimals))
+    return int(Decimal(text.replace(",", "")).scaleb(decimals))

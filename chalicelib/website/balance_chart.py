@@ -12,7 +12,9 @@ from chalicelib.website.amounts import money
 
 WIDTH, HEIGHT = 600, 160
 _AFTERWARDS = 12
-"""Of the time between the first and the last movement so small a part is shown after the last."""
+"""Of the time between the first and the last movement so small a part at most is shown after the last."""
+_AT_LEAST = 30
+"""So small a part is drawn after the last in any case: at the very edge nobody would see what it left."""
 Balances = Mapping[str, int]
 """``at`` in Unix milliseconds, and ``settled``, ``held`` and ``reserved`` in minor units."""
 
@@ -21,7 +23,7 @@ Balances = Mapping[str, int]
 class Chart:
     """The picture: points of its lines, where zero is, and its words.
 
-    It goes from ``first`` to ``last``, in Unix seconds.
+    It tells of the time from ``first`` to ``last``, in Unix seconds.
     """
 
     available: str
@@ -38,17 +40,20 @@ class Chart:
 def chart(rows: Sequence[Balances], currency: int, now: int) -> Chart | None:
     """The chart of movements, the latest first; ``None`` when there are too few to show that anything moved.
 
-    What the last one left is seen for a while, but not for longer than until ``now`` (Unix milliseconds).
+    What the last one left is seen for a while: not for longer than until ``now`` (Unix milliseconds), unless that would
+    hide it.
     """
     if len(rows) < 2:
         return None
     rows = rows[::-1]
     times = [row["at"] for row in rows]
-    end = max(times[-1], min(now, times[-1] + (times[-1] - times[0]) // _AFTERWARDS))
+    duration = times[-1] - times[0]
+    known = max(times[-1], min(now, times[-1] + duration // _AFTERWARDS))
+    end = max(known, times[-1] + max(1, duration // _AT_LEAST))
     available = [row["settled"] - row["held"] - row["reserved"] for row in rows]
     settled = [row["settled"] for row in rows]
     lowest, highest = min(0, *available, *settled), max(0, *available, *settled)
-    span, height = (end - times[0]) or 1, (highest - lowest) or 1
+    span, height = end - times[0], (highest - lowest) or 1
 
     def across(at: int) -> float:
         return round((at - times[0]) / span * WIDTH, 1)
@@ -73,7 +78,7 @@ def chart(rows: Sequence[Balances], currency: int, now: int) -> Chart | None:
         highest=money(highest, currency),
         lowest=money(lowest, currency),
         first=times[0] // 1000,
-        last=end // 1000,
+        last=known // 1000,
         description=(
             f"Available went from {money(available[0], currency)} to {money(available[-1], currency)}, "
             f"between {money(min(available), currency)} and {money(max(available), currency)}, "

@@ -16,12 +16,13 @@ from chalicelib.bootstrap import hub
 from chalicelib.cards.protocol.desk_messages import CARDS, LIST_ACTIVITY, LIST_CARDS, SHOW_CARD
 from chalicelib.cards.protocol.states import NEW
 from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.foundation import log
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.balance_chart import HEIGHT, WIDTH, chart
 from chalicelib.website.card_words import ENTRIES
-from chalicelib.website.pages import Visit, link, message, page
-from chalicelib.website.simulation_forms import InvalidForm, members, offers
+from chalicelib.website.pages import Visit, go, link, message, page
+from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers
 from chalicelib.website.simulation_results import Result, result
 from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
 from chalicelib.website.wording import sentence
@@ -104,11 +105,17 @@ def simulate(visit: Visit) -> Response:
             return _shown(visit, _card(visit, manager_id), form=form, problem=str(error), status=400)
         except Refused as refusal:
             told = _refused(form, refusal)
-            return _shown(visit, _card(visit, manager_id), form=form, problem=told, status=409)
-        after = _card(visit, manager_id)
+            return _shown(visit, _card_after(visit, manager_id, form), form=form, problem=told, status=409)
+        after = _card_after(visit, manager_id, form)
         return _shown(visit, after, form=form, outcome=result(form.action, asked, data, after))
     except Refused as refusal:
         return _unless_missing(visit, refusal)
+
+
+def answered_before(visit: Visit) -> Response:
+    """``GET /cards/{card_id}/simulator``: what a form was answered has no page of its own, the card has one."""
+    written = visit.incoming.uri["card_id"]
+    return go(f"/cards/{written}" if _CARD_ID.fullmatch(written) else "/cards")
 
 
 def _manager(visit: Visit) -> int | None:
@@ -134,6 +141,13 @@ def _card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
     """The card that the address names, with all that its page shows. Raises: Refused."""
     asked = {"card_id": _card_id(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
     found: Mapping[str, Any] = hub().card_room.desk.see(manager_id, SHOW_CARD.name, **asked)["data"]
+    return found
+
+
+def _card_after(visit: Visit, manager_id: int, form: Simulation) -> Mapping[str, Any]:
+    """The card as a form has left it. Raises: Refused."""
+    found = _card(visit, manager_id)
+    log.bind(action=form.action)  # the request's line names what was done, not that it was looked at afterwards
     return found
 
 
@@ -167,6 +181,7 @@ def _shown(
         size=(WIDTH, HEIGHT),
         simulations=[each for each in SIMULATIONS if is_new or each.action != ACTIVATION],
         offers=offers(shown),
+        defaults=defaults(shown),
         opened=form.action if form else "",
         given=visit.field,
         draft=new_id(),

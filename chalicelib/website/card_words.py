@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chalicelib.cards.protocol.network_states import AUTHORIZATION_STATES
-from chalicelib.cards.protocol.states import ACCOUNT_STATES, ACTIVE, CARD_STATES, NEW, PIN_STATES
+from chalicelib.cards.protocol.states import ACCOUNT_STATES, ACTIVE, CARD_STATES, NEW, PIN_IS_BLOCKED, PIN_OK
 from chalicelib.cards.protocol.values import (
     ADVICE,
     APPROVALS,
@@ -40,6 +40,10 @@ MESSAGES: Mapping[int, str] = {
     EXPIRY: "end of the hold",
 }
 """What the network has sent, or the service has done in its place."""
+PIN: Mapping[int, str] = {PIN_OK: "OK", PIN_IS_BLOCKED: "Blocked"}
+"""The states of a PIN."""
+_DISPUTED = 1442
+"""The message that the transactions of a dispute come with."""
 RISK: Mapping[str, str] = {
     "mark_transaction_as_suspicious": "marked as suspicious",
     "notify_cardholder_by_sending_tais_notification": "the cardholder was notified",
@@ -74,6 +78,13 @@ def bank_details(address: Mapping[str, Any]) -> str:
     return str(address.get("iban") or f"{address['sort_code']} {address['account_number']}")
 
 
+def purpose(row: Mapping[str, Any]) -> str:
+    """Where the card was used, or what a transaction was for; nothing for one that does not say."""
+    if row["mti"] == _DISPUTED:
+        return str(row["description"]).capitalize()
+    return str(next((row[name] for name in ("merchant", "description", "reference_number") if row.get(name)), ""))
+
+
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "money": money,
     "currency": code,
@@ -81,11 +92,12 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "card_tag": card_tag,
     "card_kind": KINDS_OF_CARD.__getitem__,
     "account_status": ACCOUNT_STATES.__getitem__,
-    "pin_status": PIN_STATES.__getitem__,
+    "pin_status": PIN.__getitem__,
     "reason": REASONS.__getitem__,
     "response": response,
     "is_approved": is_approved,
     "risk": risk,
+    "purpose": purpose,
     "message_kind": MESSAGES.__getitem__,
     "transaction_kind": TRANSACTION_TYPES.__getitem__,
     "entry_mode": ENTRY_MODES.__getitem__,

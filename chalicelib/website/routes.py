@@ -35,7 +35,7 @@ for _place, _methods in PLACES.items():
 
 sandbox_routes = Routes(f"{__name__}.sandbox", _failed)
 """What there is in sandboxes only."""
-sandbox_routes.serve(SIMULATOR, ["POST"], _page(SIMULATOR))
+sandbox_routes.serve(SIMULATOR, ["GET", "POST"], _page(SIMULATOR))
 
 
 def _unknown(incoming: Incoming) -> Response:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from chalicelib.cards.protocol.network_states import DECLINED, HELD
+from chalicelib.cards.protocol.network_states import CLEARED, DECLINED, HELD, OVER, REVERSED
 from chalicelib.cards.protocol.schemes import DEFAULT_SCHEMES, METHOD_CURRENCIES
-from chalicelib.website.amounts import InvalidAmount, code, minor, money
+from chalicelib.website.amounts import InvalidAmount, code, minor, money, number
 from chalicelib.website.card_words import bank_details
 from chalicelib.website.simulations import Choices, Field, Offer, Simulation
 
@@ -19,6 +19,8 @@ _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")
 _SCHEMES = {currency: DEFAULT_SCHEMES[method][-1] for method, currency in METHOD_CURRENCIES.items()}
 """What money in a currency comes by."""
 _COLLECTED, _DEBIT = 1240, "debit"
+_LIKELY = (HELD, OVER, CLEARED, DECLINED, REVERSED)
+"""The states of authorizations, those first that a shop is the likeliest to collect of."""
 
 Written = Callable[[str], str]
 """Gives what somebody wrote into a field."""
@@ -32,14 +34,27 @@ def offers(shown: Mapping[str, Any]) -> Mapping[Offer, Choices]:
     """What there is to choose from on the page of a card, as ``showCard`` shows it."""
     booked = [row for account in shown["accounts"] for row in account["transactions"]]
     collected = [row for row in booked if _is_collected(row, shown["card"]["card_id"])]
-    known = [each for each in shown["authorizations"] if each["state"] != DECLINED or each["cleared"]]
+    known = _known(shown)
     return {
         "currencies": {str(currency): code(currency) for currency in shown["currencies"]},
         "accounts": dict(_account(each) for each in shown["accounts"]),
         "held": dict(_authorization(each) for each in known if each["state"] == HELD),
-        "known": dict(_authorization(each) for each in sorted(known, key=lambda each: each["state"] != HELD)),
+        "known": dict(_authorization(each) for each in known),
+        "cleared": dict(_authorization(each) for each in known if each["cleared"]),
         "collected": dict(_transaction(row) for row in collected),
         "addresses": dict(_address(each) for each in shown["addresses"]),
+    }
+
+
+def defaults(shown: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
+    """What fields begin with where that depends on the card, by action and name: what their first authorization has."""
+    known = _known(shown)
+    held = next((each for each in known if each["state"] == HELD), None)
+    cleared = next((each for each in known if each["cleared"]), None)
+    collected = {"amount": number(held["left_amount"], held["currency_ison"]), **_currency(held)} if held else None
+    return {
+        "simulateClearing": collected or {"trans_link": ""},
+        "simulateRefund": _currency(cleared) if cleared else {},
     }
 
 
@@ -72,6 +87,8 @@ def _given(simulation: Simulation, written: Written) -> Iterator[tuple[Field, st
     """The fields that say something. Raises: InvalidForm."""
     for field in simulation.fields:
         text = written(field.name).strip()
+        if text and field.digits and not re.fullmatch(f"[0-9]{{{field.digits}}}", text):
+            raise InvalidForm(f"{field.label} must have {field.digits} digits.")
         if text or field.kind == "check":
             yield field, text
         elif not field.optional:
@@ -95,6 +112,16 @@ def _amount(field: Field, text: str, currency: int) -> int:
 def _whole(text: Any) -> int:
     """A number that somebody may have written otherwise; 0 then, which nothing has."""
     return int(text) if re.fullmatch("[0-9]{1,9}", str(text)) else 0
+
+
+def _known(shown: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The authorizations that something was approved or collected for, those first that more is likely to come for."""
+    known = [each for each in shown["authorizations"] if each["state"] != DECLINED or each["cleared"]]
+    return sorted(known, key=lambda each: _LIKELY.index(each["state"]))
+
+
+def _currency(authorization: Mapping[str, Any]) -> dict[str, str]:
+    return {"currency_ison": str(authorization["currency_ison"])}
 
 
 def _is_collected(row: Mapping[str, Any], card_id: int) -> bool:

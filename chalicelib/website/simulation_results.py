@@ -28,7 +28,7 @@ def result(action: str, members: Members, data: Any, shown: Members) -> Result:
     """What came of an action with these members, which answered ``data``; ``shown`` is the card's page afterwards."""
     match action:
         case "simulateAuthorization" | "simulateAdvice" | "simulateIncrement":
-            return _answered(data)
+            return _answered(action, data, shown)
         case "simulateReversal" | "simulateExpiry":
             currency = _of_link(members["trans_link"], shown)
             told = f"{_amount(data['released_amount'], currency)} is not held any more."
@@ -50,21 +50,37 @@ def result(action: str, members: Members, data: Any, shown: Members) -> Result:
     return Result("Activated", "The card may be used now.")
 
 
-def _answered(data: Members) -> Result:
+def _answered(action: str, data: Members, shown: Members) -> Result:
     """What the network was answered, with the code and its meaning; what it told is answered as well."""
     code, currency = data["response_code"], data["holder_currency_ison"]
     approved, fired = is_approved(code), risk(data["risk_actions"])
     parts = [f"{code}, {response(code)}."]
     if approved:
-        fees = f", {money(data['fee_amount'], currency)} of it fees" if data["fee_amount"] else ""
-        parts.append(f"It comes to {money(data['holder_amount'], currency)} on the account{fees}.")
+        parts.append(_worth(action, data, shown))
     parts += [f"Risk rules: {fired}."] if fired else []
     parts.append(_balances(data, currency))
     return Result("Approved" if approved else "Declined", " ".join(parts), approved)
 
 
+def _worth(action: str, data: Members, shown: Members) -> str:
+    """What an approval comes to.
+
+    The card says what is held for it; the answer alone does not say whether its amount has the fees in it.
+    """
+    currency = data["holder_currency_ison"]
+    fees = money(data["fee_amount"], currency) if data["fee_amount"] else ""
+    found = (each["held_amount"] for each in shown["authorizations"] if each["trans_link"] == data["trans_link"])
+    held = next(found, 0)
+    if held:
+        kind = "new fees" if action == "simulateIncrement" else "fees"
+        part = f", {fees} of it {kind}" if fees else ""
+        return f"{money(held, currency)} is held for it in all{part}."
+    beside = f", and {fees} of fees" if fees else ""
+    return f"It comes to {money(data['holder_amount'], currency)} on the account{beside}."
+
+
 def _booked(action: str, data: Members, currency: int | None) -> Result:
-    told = f"{_amount(data['holder_amount'], currency)} in transaction {data['transaction_id']}."
+    told = f"{_amount(data['holder_amount'], currency)} is booked as transaction {data['transaction_id']}."
     if data["released_amount"]:
         told += f" {_amount(data['released_amount'], currency)} is not held any more."
     return Result("Collected" if action == "simulateClearing" else "Given back", f"{told} {_balances(data, currency)}")

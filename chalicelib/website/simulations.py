@@ -21,7 +21,7 @@ from chalicelib.cards.protocol.values import (
 )
 
 Kind = Literal["amount", "choice", "offer", "text", "secret", "check"]
-Offer = Literal["currencies", "accounts", "held", "known", "collected", "addresses"]
+Offer = Literal["currencies", "accounts", "held", "known", "cleared", "collected", "addresses"]
 Choices = Mapping[str, str]
 """Values with what people read."""
 
@@ -31,7 +31,7 @@ class Field:
     """One field: the member of the request that it becomes, and what people read.
 
     ``optional`` ones may be left empty, and then say nothing; what a secret was is never shown again. Without a default
-    the first of what is on offer is chosen.
+    the first of what is on offer is chosen. ``digits`` is how many a secret has.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Field:
     offer: Offer | None = None
     optional: bool = False
     hint: str = ""
+    digits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +105,10 @@ _USE = (
 )
 _HELD = Field("trans_link", "Authorization", "offer", offer="held")
 _KNOWN = Field("trans_link", "Authorization", "offer", None, offer="known", optional=True)
+_CLEARED = Field("trans_link", "Authorization", "offer", None, offer="cleared", optional=True)
 _AS_BEFORE = Field("merchant_name", "Merchant", optional=True, hint="As authorized, if left empty")
 _PART = Field("amount", "Amount", "amount", "", optional=True, hint="All of it, if left empty")
+_BACK = Field("amount", "Amount", "amount", "", hint="With an authorization no more than was collected")
 _DECIDES = "The service decides, if left empty"
 _NOTHING_HELD = "No authorization is waiting for its clearing."
 
@@ -119,8 +122,8 @@ SIMULATIONS: tuple[Simulation, ...] = (
         "Ask",
         (
             *_USE,
-            Field("pin", "PIN", "secret", optional=True),
-            Field("cvc2", "CVC2", "secret", optional=True),
+            Field("pin", "PIN", "secret", optional=True, digits=4),
+            Field("cvc2", "CVC2", "secret", optional=True, digits=3),
             Field("eci_indicator", "3-D Secure", "choice", choices=_numbered(ECI_INDICATORS), optional=True),
             Field("force_response_code", "Answer", "choice", choices=_CODES, optional=True, hint=_DECIDES),
             Field("partial_approval", "The shop takes a part, too", "check", optional=True),
@@ -162,7 +165,7 @@ SIMULATIONS: tuple[Simulation, ...] = (
         "simulateRefund",
         "Refund: the shop gives money back",
         "Give back",
-        (_KNOWN, _AMOUNT, _CURRENCY, _AS_BEFORE),
+        (_CLEARED, _BACK, _CURRENCY, _AS_BEFORE),
         is_of_card=True,
     ),
     Simulation(

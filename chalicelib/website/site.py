@@ -37,6 +37,7 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
     ("GET", "/authorize/callback"): callback_views.callback,
     ("GET", "/payments/callback"): callback_views.payment_callback,
     ("GET", "/specifications/{screen}"): specification_views.screen,
+    ("GET", SIMULATOR): card_views.answered_before,
 }
 """Method, address and view of the pages that need no user."""
 

@@ -31,6 +31,9 @@ def test_an_amount_has_the_decimals_of_its_currency(amount: int, currency: int, 
         ("1,234.50", EUR, 123_450),
         ("0.001", KWD, 1),
         ("1500", JPY, 1_500),
+        ("1,500", JPY, 1_500),
+        ("1,234,567,890,123.45", EUR, 123_456_789_012_345),
+        ("1234.56", EUR, 123_456),
         ("9999999999999", EUR, 999_999_999_999_900),
     ],
 )
@@ -38,7 +41,12 @@ def test_what_people_write_is_taken_exactly(written: str, currency: int, amount:
     assert minor(written, currency) == amount
 
 
-@pytest.mark.parametrize("written", ["", "a lot", "-5", "1.234", "1e3", "٣", ".5", "5.", "1" * 14, "NaN", "1 000"])
+NO_AMOUNTS = ["", "a lot", "-5", "1.234", "1e3", "٣", ".5", "5.", "1" * 14, "NaN", "1 000"]
+MISPLACED = ["1,50", "12,34", "0,500", "1234,567", "1,2345", ",500", "1,234,56", "1,,234", "1,234.5,0", "1.234,50"]
+"""Commas are marks of thousands, not of decimals."""
+
+
+@pytest.mark.parametrize("written", [*NO_AMOUNTS, *MISPLACED, "12,345,678,901,234"])
 def test_what_is_no_amount_is_refused_with_an_example(written: str) -> None:
     with pytest.raises(InvalidAmount, match=r"Write an amount of EUR like 25\.00"):
         minor(written, EUR)

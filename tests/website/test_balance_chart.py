@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +25,8 @@ def test_a_balance_stays_as_it_is_until_the_next_movement() -> None:
     made = chart([row(START + 1000, 100_00, 50_00), row(START, 100_00)], EUR, START + 1000)
     assert made is not None
 
-    assert points(made.available) == [(0, 0), (WIDTH, 0), (WIDTH, HEIGHT / 2), (WIDTH, HEIGHT / 2)]
+    then = points(made.available)[1][0]
+    assert points(made.available) == [(0, 0), (then, 0), (then, HEIGHT / 2), (WIDTH, HEIGHT / 2)]
     assert {y for _, y in points(made.settled)} == {0}
     assert (made.highest, made.lowest, made.zero) == ("100.00 EUR", "0.00 EUR", HEIGHT)
     assert (made.first, made.last) == (START // 1000, START // 1000 + 1)
@@ -37,6 +39,22 @@ def test_what_the_last_movement_left_is_seen() -> None:
 
     assert made.last == START // 1000 + 13
     assert points(made.available)[-1] == (WIDTH, HEIGHT / 2)
+
+
+@pytest.mark.parametrize("apart", [1, 1000, 5_000_000_000])
+def test_a_movement_that_is_just_over_is_not_on_the_edge(apart: int) -> None:
+    made = chart([row(START + apart, 50_00), row(START, 100_00)], EUR, START + apart)
+    assert made is not None
+
+    assert WIDTH * 0.5 <= points(made.available)[1][0] <= WIDTH * 0.98
+    assert made.last == (START + apart) // 1000, "the time that is told is not one to come"
+
+
+def test_movements_of_one_moment_are_seen() -> None:
+    made = chart([row(START, 50_00), row(START, 100_00)], EUR, START)
+    assert made is not None
+
+    assert points(made.settled) == [(0, 0), (0, 0), (0, HEIGHT / 2), (WIDTH, HEIGHT / 2)]
 
 
 def test_what_is_owed_stands_below_zero() -> None:

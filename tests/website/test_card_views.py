@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, MadeCard, Scene
+from tests.conftest import Lines
 from tests.openbanking.test_call_counts import counted
 from tests.website.person import Person
 from tests.world import Answer, World
@@ -106,7 +107,7 @@ def test_cards_are_listed_with_holder_status_and_balances(scene: Scene, colleagu
 
     masked = f"{card.pan[:6]}******{card.pan[-4:]}"
     assert f"{masked} card {card.card_id}, virtual Zoë O'Neil-Smith active Everyday Card EUR" in colleague.text
-    assert "475.00 EUR 500.00 EUR 0.00 EUR" in colleague.text
+    assert "475.00 EUR 500.00 EUR 25.00 EUR 0.00 EUR" in colleague.text
     assert 'href="/specifications/cards"' in colleague.last.text
     assert card.pan not in colleague.last.text
 
@@ -132,7 +133,7 @@ def test_a_card_is_shown_with_balances_transactions_and_activity(
     scene.clearing({"trans_link": "x"}, 5_00, trans_link=held["trans_link"])
     text = colleague.get(f"/cards/{card.card_id}").text
 
-    assert "Status Active PIN Ok 0 of 3 wrong tries" in colleague.text
+    assert "Status Active PIN None Programme" in colleague.text
     assert "Risk rules Standard Risk" in colleague.text
     assert "Riverside Books" in colleague.text
     assert "120.00 USD" in colleague.text
@@ -181,9 +182,55 @@ def test_an_approval_and_a_decline_are_told_with_code_and_meaning(colleague: Per
     simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "600"})
     declined = outcome(colleague)
 
-    assert approved.startswith("Approved 00, approved. It comes to 25.00 EUR on the account. Available now: 475.00 EUR")
+    assert approved.startswith("Approved 00, approved. 25.00 EUR is held for it in all. Available now: 475.00 EUR")
     assert declined.startswith("Declined 51, not enough funds.")
     assert 'class="outcome declined"' in colleague.last.text
+
+
+@pytest.mark.parametrize(
+    ("use", "told", "available"),
+    [
+        pytest.param(
+            {"merchant_country_ison": 840}, "25.50 EUR is held for it in all, 0.50 EUR", 474_50, id="separate"
+        ),
+        pytest.param(
+            {"transaction_type": 11, "mcc": "7995"}, "25.63 EUR is held for it in all, 0.63 EUR", 474_37, id="blended"
+        ),
+    ],
+)
+def test_what_is_held_is_told_with_its_fees(
+    scene: Scene, colleague: Person, card: MadeCard, use: dict[str, Any], told: str, available: int
+) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE | use)
+
+    assert scene.balances(card.account_id)[0] == available
+    assert outcome(colleague).startswith(f"Approved 00, approved. {told} of it fees. Available now: ")
+
+
+def test_an_increment_is_told_with_the_fees_that_it_adds(colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "100", "merchant_country_ison": 840})
+    (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
+    simulate(colleague, card, "simulateIncrement", trans_link=held, amount="100")
+
+    assert "203.00 EUR is held for it in all, 1.50 EUR of it new fees." in outcome(colleague)
+
+
+def test_a_collection_tells_its_transaction_and_the_balances(colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE | {"merchant_country_ison": 840})
+    (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
+    simulate(colleague, card, "simulateClearing", trans_link=held, amount="25", currency_ison=EUR, final="yes")
+
+    assert re.fullmatch(
+        r"Collected 25\.00 EUR is booked as transaction \d+\. 25\.50 EUR is not held any more\. "
+        r"Available now: 474\.50 EUR, settled: 474\.50 EUR\. On to the simulator",
+        outcome(colleague),
+    )
+
+
+def test_an_inquiry_holds_nothing(colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE | {"transaction_type": 39, "amount": "0"})
+
+    assert outcome(colleague).startswith("Approved 00, approved. It comes to 0.00 EUR on the account. Available")
 
 
 def test_a_purchase_goes_its_whole_way(colleague: Person, card: MadeCard) -> None:
@@ -205,12 +252,13 @@ def test_a_purchase_goes_its_whole_way(colleague: Person, card: MadeCard) -> Non
     said.append(outcome(colleague))
 
     assert [each.partition(" Available")[0] for each in said] == [
-        "Approved 00, approved. It comes to 10.00 EUR on the account.",
+        "Approved 00, approved. 35.00 EUR is held for it in all.",
         "Released 5.00 EUR is not held any more.",
-        f"Collected 20.00 EUR in transaction {collected.partition('.')[0]}. 30.00 EUR is not held any more.",
-        f"Given back 4.00 EUR in transaction {int(collected.partition('.')[0]) + 1}.",
+        f"Collected 20.00 EUR is booked as transaction {collected.partition('.')[0]}. 30.00 EUR is not held any more.",
+        f"Given back 4.00 EUR is booked as transaction {int(collected.partition('.')[0]) + 1}.",
         "Dispute opened The holder has got the money back, which is reserved.",
     ]
+    assert "Dispute opened 16.00 EUR 16.00 EUR" in colleague.text
 
 
 def test_a_new_card_is_made_ready_and_paid_into(scene: Scene, colleague: Person) -> None:
@@ -246,11 +294,13 @@ def test_what_is_refused_is_said_and_what_was_written_stays(colleague: Person, c
     kept = 'value="My shop"' in wrong.text
     late = simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
     unknown = simulate(colleague, card, "getPin")
+    short = simulate(colleague, card, "simulateAuthorization", **USE | {"pin": "73"})
 
     assert (wrong.status, kept) == (400, True)
     assert "Write an amount of EUR like 25.00." in wrong.text
     assert (late.status, "Expiry was refused (3012)" in late.text) == (409, True)
     assert unknown.status == 400
+    assert (short.status, "PIN must have 4 digits." in short.text) == (400, True)
 
 
 def test_a_pin_that_was_typed_is_not_shown_again(colleague: Person, card: MadeCard) -> None:
@@ -259,6 +309,39 @@ def test_a_pin_that_was_typed_is_not_shown_again(colleague: Person, card: MadeCa
             colleague, card, "simulateAuthorization", **USE | {"amount": amount, "pin": "7395", "cvc2": "517"}
         )
         assert not re.search('value="(7395|517)"', answer.text)
+
+
+def test_the_address_of_an_answer_leads_to_the_card(user: Person, visitor: Person) -> None:
+    for person in (user, visitor):
+        for written, place in (("7", "/cards/7"), ("card", "/cards"), ("7%0d%0aX-Y:%20z", "/cards")):
+            answer = person.get(f"/cards/{written}/simulator")
+            assert (answer.status, answer.headers["location"]) == (303, place)
+            assert "x-y" not in answer.headers
+
+
+def test_the_line_of_a_request_names_what_was_done(lines: Lines, colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE)
+    simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
+    done = [line for line in lines.all() if line.get("method") == "POST"]
+
+    assert [line["action"] for line in done] == ["simulateAuthorization", "simulateExpiry"]
+
+
+def test_the_forms_begin_with_what_is_left(colleague: Person, card: MadeCard) -> None:
+    for amount in ("12.34", "56.78"):
+        simulate(colleague, card, "simulateAuthorization", **USE | {"amount": amount})
+    begun = re.findall(
+        r'id="simulate(?:Clearing|Refund)-amount" name="amount" type="text" value="([^"]*)"', colleague.last.text
+    )
+
+    assert begun == ["56.78", ""]
+
+
+def test_a_card_that_has_a_pin_shows_its_state(scene: Scene, colleague: Person) -> None:
+    card = scene.card(card_virtual=0)
+    colleague.get(f"/cards/{card.card_id}")
+
+    assert "PIN OK 0 of 3 wrong tries" in colleague.text
 
 
 def test_a_form_of_another_page_changes_nothing(scene: Scene, colleague: Person, card: MadeCard) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
-from chalicelib.website.simulation_forms import InvalidForm, members
+from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers
 from chalicelib.website.simulations import BY_ACTION, SIMULATIONS, Simulation
 from tests.many import cases
 
@@ -18,14 +19,17 @@ OFFERED = {
     "accounts": "5.978",
     "held": f"{LINK}.840",
     "known": f"{LINK}.840",
+    "cleared": f"{LINK}.840",
     "collected": "31.392",
     "addresses": "3.978",
 }
 USE = {"amount": "25.00", "currency_ison": "978", "transaction_type": "0", "entry_mode_type": "5"}
+ASKING = ("simulateDispute", "simulateRefund")
+"""Forms that know no amount to begin with."""
 SHOP = {"merchant_name": "Shop", "mcc": "5411", "merchant_country_ison": "276"}
 
 
-def defaults(simulation: Simulation) -> dict[str, str]:
+def unchanged(simulation: Simulation) -> dict[str, str]:
     """What a form says that nobody has changed."""
     found = {each.name: each.default or "" for each in simulation.fields}
     return found | {each.name: OFFERED[each.offer] for each in simulation.fields if each.offer}
@@ -40,7 +44,7 @@ def test_every_form_is_sent_as_it_is_and_is_a_request() -> None:
         for form in SIMULATIONS:
             with case(form.action):
                 action = {**ACTIONS, **SIMULATED}[form.action]
-                written = defaults(form) | ({"amount": "5"} if form.action == "simulateDispute" else {})
+                written = unchanged(form) | ({"amount": "5"} if form.action in ASKING else {})
                 made = members(form, CARD, lambda name, written=written: written.get(name, ""))
                 action.request.read_fields(made)
                 assert {each.name for each in form.fields} <= action.request.model_fields.keys()
@@ -99,6 +103,9 @@ def test_money_comes_in_by_what_the_address_takes() -> None:
         ("simulateAuthorization", USE | SHOP | {"amount": "much"}, "Amount: Write an amount of EUR like 25.00."),
         ("simulateAuthorization", USE | SHOP | {"merchant_name": " "}, "Merchant is missing."),
         ("simulateExpiry", {}, "Authorization is missing."),
+        ("simulateAuthorization", USE | SHOP | {"pin": "73"}, "PIN must have 4 digits."),
+        ("simulateAuthorization", USE | SHOP | {"pin": "٣٣٣٣"}, "PIN must have 4 digits."),
+        ("simulateAuthorization", USE | SHOP | {"cvc2": "73a"}, "CVC2 must have 3 digits."),
         ("simulateExpiry", {"trans_link": LINK}, "Authorization is none of those to choose from."),
         ("simulateExpiry", {"trans_link": f"{LINK}.978; "}, "Authorization is none of those to choose from."),
     ],
@@ -108,3 +115,48 @@ def test_what_cannot_be_meant_is_said(action: str, written: dict[str, str], told
         meant(action, **written)
 
     assert str(invalid.value) == told
+
+
+def authorization(number: int, state: str, **members: Any) -> dict[str, Any]:
+    least = {"trans_link": f"{number:012}", "state": state, "currency_ison": 840, "left_amount": 0, "cleared": False}
+    return least | members
+
+
+def card_with(*authorizations: dict[str, Any]) -> dict[str, Any]:
+    """What the page of a card knows."""
+    shown = {"card": {"card_id": CARD}, "accounts": [], "addresses": [], "currencies": [978, 840]}
+    return shown | {"authorizations": authorizations}
+
+
+def links(choices: Mapping[str, str]) -> list[int]:
+    return [int(choice.partition(".")[0]) for choice in choices]
+
+
+def test_a_collection_begins_with_all_that_is_left_of_what_is_held() -> None:
+    shown = card_with(
+        authorization(1, "R"),
+        authorization(2, "C", cleared=True),
+        authorization(3, "X"),
+        authorization(4, "H", left_amount=1_234_50),
+        authorization(5, "D"),
+    )
+
+    assert links(offers(shown)["known"]) == [4, 3, 2, 1]
+    assert defaults(shown)["simulateClearing"] == {"amount": "1,234.50", "currency_ison": "840"}
+
+
+def test_a_collection_belongs_to_nothing_where_nothing_is_held() -> None:
+    assert defaults(card_with(authorization(1, "R")))["simulateClearing"] == {"trans_link": ""}
+
+
+def test_money_is_given_back_of_what_was_collected_only() -> None:
+    shown = card_with(
+        authorization(1, "H", left_amount=5),
+        authorization(2, "C", cleared=True),
+        authorization(3, "R"),
+        authorization(4, "D", cleared=True),
+    )
+
+    assert links(offers(shown)["cleared"]) == [2, 4]
+    assert defaults(shown)["simulateRefund"] == {"currency_ison": "840"}
+    assert defaults(card_with())["simulateRefund"] == {}
