@@ -27,7 +27,6 @@ from chalicelib.cards.shown import account_shown, card_shown
 from chalicelib.foundation.parallel import together
 from chalicelib.foundation.store import Item
 
-_READ_TOGETHER = 100
 _GROUPS = ("card_programme", "product", "design", "fee_group", "limit_group", "usage_group", "risk_group")
 """The entries of the set-up that a card names."""
 _OF_CARD = {"card_programme": "program_id"}
@@ -149,7 +148,7 @@ def _further(
     of_card = [row.get("authorization_id") for rows in booked for row in rows if row.get("card_id") == card_id]
     numbers = dict.fromkeys([*(int(row["trans_link"]) for row in messages), *filter(None, of_card)])
     addresses = [number for account in accounts for number in sorted(account.address_ids or ())]
-    keys: list[Key] = [*map(Authorization.key, numbers), *map(ExternalAddress.key, addresses)][:_READ_TOGETHER]
+    keys: list[Key] = [*map(Authorization.key, numbers), *map(ExternalAddress.key, addresses)]
     items = call.items(keys) if keys else []
     seen = [item for item in items if item is not None and call.sees(item)]
     held = [Authorization.from_item(item) for item in seen if item["part"] == Authorization.kind]
