@@ -11,6 +11,7 @@ from typing import Any
 
 from chalicelib.cards.protocol.network_states import CLEARED, DECLINED, HELD, OVER, REVERSED
 from chalicelib.cards.protocol.schemes import DEFAULT_SCHEMES, METHOD_CURRENCIES
+from chalicelib.cards.protocol.values import PRESENTMENT
 from chalicelib.website.amounts import InvalidAmount, code, minor, money, number
 from chalicelib.website.card_words import bank_details
 from chalicelib.website.simulations import Choices, Field, Offer, Simulation
@@ -18,7 +19,7 @@ from chalicelib.website.simulations import Choices, Field, Offer, Simulation
 _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")
 _SCHEMES = {currency: DEFAULT_SCHEMES[method][-1] for method, currency in METHOD_CURRENCIES.items()}
 """What money in a currency comes by."""
-_COLLECTED, _DEBIT = 1240, "debit"
+_DEBIT = "debit"
 _LIKELY = (HELD, OVER, CLEARED, DECLINED, REVERSED)
 """The states of authorizations, those first that a shop is the likeliest to collect of."""
 
@@ -126,7 +127,7 @@ def _currency(authorization: Mapping[str, Any]) -> dict[str, str]:
 
 def _is_collected(row: Mapping[str, Any], card_id: int) -> bool:
     """Whether a transaction is one that a shop has collected by the card."""
-    return row["mti"] == _COLLECTED and row["direction"] == _DEBIT and row.get("card_id") == card_id
+    return row["mti"] == PRESENTMENT and row["direction"] == _DEBIT and row.get("card_id") == card_id
 
 
 def _account(account: Mapping[str, Any]) -> tuple[str, str]:

@@ -13,8 +13,11 @@ from chalicelib.cards.money.amounts import Conversion, NoRate, conversion, porti
 from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.fees import Fee, fees_of
 from chalicelib.cards.money.ledger import CONVERSION, FEES, Movement
-from chalicelib.cards.money.transactions import FEE_COLLECTION, Transaction
-from chalicelib.cards.protocol.values import FEE
+from chalicelib.cards.money.transactions import Transaction
+from chalicelib.cards.protocol.values import (
+    FEE,
+    FEE_COLLECTION,
+)
 
 
 @dataclass(frozen=True, slots=True)

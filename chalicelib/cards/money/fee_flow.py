@@ -17,10 +17,13 @@ from chalicelib.cards.money.counters import Counters
 from chalicelib.cards.money.fees import entry_of, price_of
 from chalicelib.cards.money.ledger import CONVERSION, FEES, Movement
 from chalicelib.cards.money.paging import page
-from chalicelib.cards.money.transactions import FEE_COLLECTION, Transaction, transaction_key
+from chalicelib.cards.money.transactions import Transaction, transaction_key
 from chalicelib.cards.protocol.money_messages import CreateCustomFee, GetCardFees
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.protocol.values import FEE
+from chalicelib.cards.protocol.values import (
+    FEE,
+    FEE_COLLECTION,
+)
 from chalicelib.cards.record import present
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Item

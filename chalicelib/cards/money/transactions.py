@@ -11,15 +11,13 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from chalicelib.cards.accounts import LedgerAccount
+from chalicelib.cards.protocol.values import EXTERNAL_PAYMENT
 from chalicelib.cards.record import Key, present
 from chalicelib.cards.timelines import Timeline
 from chalicelib.foundation.store import Item, Put, absent
 
 TABLE = "ledger"
 _DIGITS = 11
-
-PRESENTMENT, CHARGEBACK, FEE_COLLECTION, EXTERNAL_PAYMENT = 1240, 1442, 1740, 1200
-"""The types of messages (ISO 8583) that transactions come with; external payments stand as financial requests."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,16 @@ from chalicelib.cards.moment import Moment
 from chalicelib.cards.money.charging import Charge
 from chalicelib.cards.network.card_uses import CardUse
 from chalicelib.cards.network.risk_rules import Fired
-from chalicelib.cards.protocol.values import ADVICE, APPROVALS, AUTHORIZATION, EXPIRY, REVERSAL, RISK_ACTIONS
+from chalicelib.cards.protocol.values import (
+    ADVICE,
+    ADVICE_REASONS,
+    APPROVALS,
+    AUTHORIZATION,
+    EXPIRY,
+    REVERSAL,
+    RISK_ACTIONS,
+    SUSPICIOUS,
+)
 from chalicelib.cards.record import present
 from chalicelib.cards.timelines import Timeline
 from chalicelib.foundation.store import Item, Put, absent
@@ -29,9 +38,6 @@ SHARDS = 16
 ACTIVITY, AUTHORIZES = "activity", "authorize"
 """The names of the lists: of all messages, and of those that are financial authorizes."""
 _DIGITS = 20
-_STAND_IN, _TIME_OVER = 1, 2
-"""``advice_reason_code``: the network decided in the issuer's place, the time of a hold was over."""
-_REASONS = {2: _STAND_IN, EXPIRY: _TIME_OVER}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +107,7 @@ class Message:
             "note": f"fired: {_listed(self.fired.rules, ', ', 248)}" if self.fired.rules else None,
             "trace_id": f"{int(self.trans_link):015}",
             "trace_number": f"{stan:06}",
-            "advice_reason_code": _REASONS.get(self.kind),
+            "advice_reason_code": ADVICE_REASONS.get(self.kind),
             "cashback_amount": use.cashback_amount if self.kind in (AUTHORIZATION, ADVICE) else None,
             **risks(self.fired),
             "date_valid": self.holds_until and f"{datetime.fromtimestamp(self.holds_until, UTC):%Y-%m-%d}",
@@ -170,7 +176,7 @@ def shard_of(number: int) -> int:
 def risks(fired: Fired) -> dict[str, Any]:
     """What both activity and transactions show of the risk rules that fired."""
     return {
-        "suspicious": int(RISK_ACTIONS[0] in fired.actions),
+        "suspicious": int(SUSPICIOUS in fired.actions),
         "risk_actions": flags(fired),
         "risk_rule_ids": _listed(fired.rules, ",") or None,
     }

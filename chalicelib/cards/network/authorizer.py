@@ -27,14 +27,22 @@ from chalicelib.cards.network.risk_rules import Fired
 from chalicelib.cards.network.wallets import Wallet
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOUNT, DECLINED_BY_CARD
 from chalicelib.cards.protocol.status_codes import Refused
-from chalicelib.cards.protocol.values import APPROVALS, APPROVED, APPROVED_IN_PART, OF_RISK_RULE, RISK_ACTIONS
+from chalicelib.cards.protocol.values import (
+    ACCOUNT_TO_SUSPENDED,
+    APPROVALS,
+    APPROVED,
+    APPROVED_IN_PART,
+    CARD_TO_RISK,
+    OF_RISK_RULE,
+    REJECT,
+    RISK_ACTIONS,
+)
 from chalicelib.foundation import log
 from chalicelib.foundation.vault import Unsealable
 
 NO_FUNDS, NOT_PERMITTED, SUSPECTED = "51", "57", "59"
 OVER_AMOUNT, OVER_COUNT = "61", "65"
 NOT_AVAILABLE, MALFUNCTION = "91", "96"
-_, _, CARD_TO_RISK, ACCOUNT_TO_SUSPENDED, REJECT = RISK_ACTIONS
 BY_RULE: Mapping[str, Any] = {"reason_code": OF_RISK_RULE, "note": None}
 """Why the status of a card or an account has changed."""
 

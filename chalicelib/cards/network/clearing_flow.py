@@ -19,7 +19,7 @@ from chalicelib.cards.money.charging import Charge
 from chalicelib.cards.money.counters import Tally
 from chalicelib.cards.money.ledger import NETWORK, Movement
 from chalicelib.cards.money.party import Usage
-from chalicelib.cards.money.transactions import PRESENTMENT, Transaction
+from chalicelib.cards.money.transactions import Transaction
 from chalicelib.cards.network import told
 from chalicelib.cards.network.activity import risks
 from chalicelib.cards.network.authorizations import NOT_DUE, Authorization, divided, joined, linked
@@ -30,13 +30,17 @@ from chalicelib.cards.protocol.network_states import CLEARED, DECLINED
 from chalicelib.cards.protocol.simulator_messages import SimulateClearing
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.protocol.values import APPROVED, PURCHASE, REFUND
+from chalicelib.cards.protocol.values import (
+    APPROVED,
+    FIRST_PRESENTMENT,
+    FURTHER_PRESENTMENT,
+    PRESENTMENT,
+    PURCHASE,
+    REFUND,
+)
 from chalicelib.cards.record import present
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Operation
-
-FIRST, FURTHER = 200, 205
-"""``function_code`` (ISO 8583, field 24): the first presentment of an authorization, and those after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +179,7 @@ class ClearingFlow:
             id=number,
             transaction_type=use.transaction_type,
             mti=PRESENTMENT,
-            function_code=FURTHER if authorization.cleared and charge.debit else FIRST,
+            function_code=FURTHER_PRESENTMENT if authorization.cleared and charge.debit else FIRST_PRESENTMENT,
             trans_link=authorization.trans_link,
             card_id=wallet.card.id,
             entry_mode=use.entry_mode,

@@ -15,7 +15,7 @@ from chalicelib.cards.money import counters
 from chalicelib.cards.money.amounts import portion
 from chalicelib.cards.money.counters import Counters
 from chalicelib.cards.money.ledger import NETWORK, Movement
-from chalicelib.cards.money.transactions import CHARGEBACK, PRESENTMENT, Transaction, row_key, transaction_key
+from chalicelib.cards.money.transactions import Transaction, row_key, transaction_key
 from chalicelib.cards.network import told
 from chalicelib.cards.network.authorizations import Authorization
 from chalicelib.cards.network.balances import balances
@@ -23,16 +23,20 @@ from chalicelib.cards.network.disputes import Dispute
 from chalicelib.cards.protocol.network_states import DISPUTE_RULES, LOST, OPENED, WON
 from chalicelib.cards.protocol.simulator_messages import SimulateDispute
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.protocol.values import CREDIT_ADJUSTMENT, CREDIT_TYPES, DEBIT_ADJUSTMENT
+from chalicelib.cards.protocol.values import (
+    CHARGEBACK,
+    CREDIT_ADJUSTMENT,
+    CREDIT_TYPES,
+    DEBIT_ADJUSTMENT,
+    FIRST_CHARGEBACK,
+    OF_DISPUTE,
+    PRESENTMENT,
+)
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Item, Operation
 
 CALLED: Mapping[str, str] = {OPENED: "dispute opened", WON: "dispute won", LOST: "dispute lost"}
 """What the ledger calls the steps, and transactions those that book something."""
-FUNCTION_CODE = 450
-"""First chargeback, of the full amount or a part (ISO 8583, field 24)."""
-REASON = 12
-"""``reason_code`` of a dispute's transactions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,7 @@ class DisputeFlow:
             transaction_type=transaction_type,
             direction="credit" if is_credit else "debit",
             mti=CHARGEBACK,
-            function_code=FUNCTION_CODE,
+            function_code=FIRST_CHARGEBACK,
             trans_link=authorization.trans_link,
             amount=amount,
             currency=account.currency,
@@ -156,7 +160,7 @@ class DisputeFlow:
             country=use.country,
             description=CALLED[OPENED if is_credit else LOST],
             authorization_id=authorization.id,
-            reason_code=REASON,
+            reason_code=OF_DISPUTE,
             network={
                 **(case.row.get("network") or {}),
                 "proc_code": transaction_type * 10_000,

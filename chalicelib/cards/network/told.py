@@ -10,10 +10,8 @@ from chalicelib.cards.cards import Card
 from chalicelib.cards.events import CardEvent
 from chalicelib.cards.money.transactions import Transaction
 from chalicelib.cards.network.activity import Message
-from chalicelib.cards.protocol.values import RISK_ACTIONS
+from chalicelib.cards.protocol.values import NOTIFY, SUSPICIOUS
 from chalicelib.cards.telling import card_status_changed
-
-SUSPICIOUS, NOTIFY = RISK_ACTIONS[:2]
 
 
 def of_message(

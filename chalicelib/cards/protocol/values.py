@@ -71,7 +71,7 @@ REASONS = {
     20: "resolved",
 }
 """``reason_code`` of a status: this project's list, one for each usual cause."""
-OF_RISK_RULE = 11
+OF_RISK_RULE, OF_DISPUTE = 11, 12
 
 TRANSACTION_TYPES = {
     0: "purchase",
@@ -152,6 +152,11 @@ RESPONSE_CODES = {
 }
 """ISO 8583, as the network is answered."""
 
+PRESENTMENT, CHARGEBACK, FEE_COLLECTION, EXTERNAL_PAYMENT = 1240, 1442, 1740, 1200
+"""``mti``, the types of messages (ISO 8583) of transactions; external payments stand as financial requests."""
+FIRST_PRESENTMENT, FURTHER_PRESENTMENT, FIRST_CHARGEBACK = 200, 205, 450
+"""``function_code`` (ISO 8583, field 24): what such a message is for."""
+
 APPROVED, APPROVED_IN_PART = "00", "10"
 APPROVALS = (APPROVED, APPROVED_IN_PART)
 
@@ -164,6 +169,8 @@ AUTHORIZE_TYPES = {
     EXPIRY: "the hold of an authorization is over",
 }
 """``authorize_type``: this project's list."""
+ADVICE_REASONS = {ADVICE: 1, EXPIRY: 2}
+"""``advice_reason_code``: the network has decided in the issuer's place, the time of a hold was over."""
 HOLD_SECONDS = 7 * 24 * 3600
 """So long what was authorized, or incremented, is held for its clearing."""
 
@@ -176,13 +183,12 @@ ECI_INDICATORS = {
     7: "not authenticated (Visa)",
 }
 
-RISK_ACTIONS = (
-    "mark_transaction_as_suspicious",
-    "notify_cardholder_by_sending_tais_notification",
-    "change_card_status_to_risk",
-    "change_account_status_to_suspended",
-    "reject_transaction",
-)
+SUSPICIOUS = "mark_transaction_as_suspicious"
+NOTIFY = "notify_cardholder_by_sending_tais_notification"
+CARD_TO_RISK = "change_card_status_to_risk"
+ACCOUNT_TO_SUSPENDED = "change_account_status_to_suspended"
+REJECT = "reject_transaction"
+RISK_ACTIONS = (SUSPICIOUS, NOTIFY, CARD_TO_RISK, ACCOUNT_TO_SUSPENDED, REJECT)
 SECURITY_CHECKS = (
     "card_expiration_date_present",
     "online_pin",

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.cards.money.transactions import CHARGEBACK, EXTERNAL_PAYMENT, FEE_COLLECTION, PRESENTMENT
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.report_messages import (
     AddendumRecord,
@@ -16,11 +15,15 @@ from chalicelib.cards.protocol.report_messages import (
     TransactionRecord,
 )
 from chalicelib.cards.protocol.values import (
+    CHARGEBACK,
     DIRECT_DEBIT,
     EXTERNAL_IN,
     EXTERNAL_OUT,
+    EXTERNAL_PAYMENT,
     EXTERNAL_RETURN,
     FEE,
+    FEE_COLLECTION,
+    PRESENTMENT,
     RISK_ACTIONS,
     SECURITY_CHECKS,
 )
