@@ -41,7 +41,7 @@ class DailyReports:
             raise DayOutOfRange(f"date must not be more than {OLDEST_DAYS} days ago")
         item: Item = {
             "subject": f"report#{report.bic}",
-            "day": report.day.isoformat(),
+            "part": report.day.isoformat(),
             "consent_duration": report.consent_duration,
             "payment_duration": report.payment_duration,
             "received_at": self._clock.time(),

@@ -392,7 +392,7 @@ def calls_of(store: Store, key: Item) -> dict[str, Callable[[], object]]:
     return {
         "get": lambda: store.get(ROWS, key),
         "query": lambda: store.query(ROWS, ("claim", key["claim"])),
-        "scan": lambda: list(store.scan(ROWS)),
+        "scan": lambda: next(iter(store.scan(ROWS)), None),  # the first page: other tests may have left more than one
         "put": lambda: store.put(ROWS, key),
         "delete": lambda: store.delete(ROWS, key),
         "transact": lambda: store.transact([Put(ROWS, key)]),

@@ -159,6 +159,7 @@ def test_records_that_expire_do_so_by_one_attribute() -> None:
         "deliveries",
         "idempotency",
         "payments",
+        "statistics",
         "website",
     }
 

@@ -378,7 +378,7 @@ def report_a_days_performance(world: World) -> Run:
     def run(fault: Fault) -> None:
         assert completed(fault, report).text == report().text
         (kept,) = items(world, "statistics")
-        assert (kept["day"], kept["consent_duration"]) == ("2026-03-01", 1200)
+        assert (kept["part"], kept["consent_duration"]) == ("2026-03-01", 1200)
 
     return run
 

@@ -1,0 +1,50 @@
+"""Figures for CloudWatch: lines of the log in its embedded metric format (EMF), which it turns into metrics by itself.
+
+A metric is counted for the stage as a whole, and once more for what it is about: a bank, a service, a function.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+NAMESPACE = "Causeway"
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Writes the figures of a stage."""
+
+    stage: str
+
+    def write(
+        self,
+        counts: Mapping[str, int],
+        durations: Mapping[str, Sequence[float]] | None = None,
+        *,
+        at: int | None = None,
+        **about: str,
+    ) -> None:
+        """One set of figures.
+
+        Args:
+            counts: numbers by the metric's name.
+            durations: milliseconds by the metric's name, one for each thing that took so long.
+            at: the Unix second that they are of; now when left out.
+            about: what they are about, as dimensions: ``Bank="DEMOGB21"``.
+        """
+        from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
+
+        line = AmazonCloudWatchEMFProvider(namespace=NAMESPACE)
+        line.add_dimension("Stage", self.stage)
+        if about:
+            line.add_dimensions(Stage=self.stage, **about)
+        line.timestamp = None if at is None else at * 1000
+        for name, number in counts.items():
+            line.add_metric(name, "Count", number)
+        for name, milliseconds in (durations or {}).items():
+            for each in milliseconds:
+                line.add_metric(name, "Milliseconds", each)
+        if line.metric_set:  # it has written a full set of 100 by itself
+            print(json.dumps(line.serialize_metric_set()), flush=True)

@@ -1,0 +1,81 @@
+"""What is counted of a bank's calls, and of each service apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+from chalicelib.foundation.store import Item
+from chalicelib.statistics.histogram import Histogram
+
+Service = Literal["AISP", "PISP", "CBPII", "authorization"]
+SERVICES: tuple[Service, ...] = ("AISP", "PISP", "CBPII", "authorization")
+Fault = Literal["bank", "caller", "hub"]
+"""Who is to blame for a failure: the bank (ASPSP); the TPP, or its user, whose request was refused; this service."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of calls.
+
+    Attributes:
+        calls: requests of TPPs that concern the bank, whatever came of them.
+        answered: requests to the bank that got a whole answer, good or bad.
+        unanswered: requests to the bank that got none: time-outs, refused and broken connections.
+        not_asked: requests that the bank was spared because it had not answered the ones before.
+        bank, caller, hub: failures, by whose fault.
+    """
+
+    calls: int = 0
+    answered: int = 0
+    unanswered: int = 0
+    not_asked: int = 0
+    bank: int = 0
+    caller: int = 0
+    hub: int = 0
+
+    @property
+    def asked(self) -> int:
+        """Requests that were meant for the bank."""
+        return self.answered + self.unanswered + self.not_asked
+
+    def blame(self, fault: Fault) -> None:
+        """Count a failure."""
+        setattr(self, fault, getattr(self, fault) + 1)
+
+    def include(self, other: Tally) -> None:
+        """Count all that ``other`` has counted."""
+        for name in _NAMES:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def to_item(self) -> Item:
+        """What is not zero."""
+        return {name: number for name in _NAMES if (number := getattr(self, name))}
+
+    @classmethod
+    def from_item(cls, item: Mapping[str, int]) -> Tally:
+        return cls(**{name: int(number) for name, number in item.items()})
+
+
+_NAMES = tuple(each.name for each in fields(Tally))
+
+
+@dataclass(slots=True)
+class Latencies:
+    """How long requests of TPPs took in this service, without the bank, and requests to the bank at the bank."""
+
+    hub: Histogram = field(default_factory=Histogram)
+    bank: Histogram = field(default_factory=Histogram)
+
+    def include(self, other: Latencies) -> None:
+        """Count all that ``other`` has counted."""
+        self.hub.include(other.hub)
+        self.bank.include(other.bank)
+
+    def to_item(self) -> Item:
+        return {"hub": self.hub.to_item(), "bank": self.bank.to_item()}
+
+    @classmethod
+    def from_item(cls, item: Mapping[str, Mapping[str, object]]) -> Latencies:
+        return cls(Histogram.from_item(item["hub"]), Histogram.from_item(item["bank"]))
