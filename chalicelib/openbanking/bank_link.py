@@ -1,97 +1,33 @@
-"""The link to a bank: one webhook sent, signed, and its answer understood (specification, Events, Errors).
+"""The link to a bank: one webhook sent, signed, and answered (specification, Events).
 
-Whatever a bank does wrong becomes one kind of refusal that carries the bank's own code and message. A bank that keeps
-failing to answer is not asked for a while.
+A bank that keeps failing to answer is not asked for a while. What a bank answers is understood in ``bank_answers``.
 """
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.fields import InvalidMessage, Problem
 from chalicelib.foundation.keyring import Keyring
-from chalicelib.foundation.outbound import NotReached, Outbound, OutboundError, Reply
+from chalicelib.foundation.metrics import Metrics
+from chalicelib.foundation.outbound import NotReached, Outbound, OutboundError, Reply, TooLarge
 from chalicelib.foundation.signatures import sign
+from chalicelib.openbanking.bank_answers import BankFailed, conclude
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
-from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
-from chalicelib.openbanking.protocol.payments import AUTHORIZE_AGAIN
 from chalicelib.openbanking.protocol.scopes import Version
-from chalicelib.openbanking.protocol.v1 import Unusable
 from chalicelib.openbanking.protocol.webhooks import Webhook
+from chalicelib.statistics import current_call
 
 _TEXT = 510
-_MESSAGE = "the request to the bank failed"
 _SERVER_ERROR = 500
 _TOO_MANY_REQUESTS = 429
 _LONGEST_WAIT = 86_400
 """Seconds; a bank that wants to be left alone for longer is asked again after a day."""
-HANDED_ON_BYTES = 5_900_000
-_NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
-"""Escaped twice, a byte becomes seven at most."""
-_UNDECIDED = (408, 409, 425)
-"""Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
-_TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
-
-
-Reach = Literal["never", "refused", "unknown"]
-"""How far a request came: it never left, the bank said no, or nobody knows what the bank made of it."""
-
-
-class BankFailed(Refusal):
-    """A bank that could not be reached, refused, or answered with nonsense.
-
-    Attributes:
-        reach: how far the request came.
-        authorize_again: whether the bank does not accept the PSU's token any more.
-        quoted: whether the detail is the bank's own text, which may speak of the PSU.
-        status: the HTTP status of the bank's answer; ``None`` when there was none.
-        retry_after: seconds for which the bank wants to be left alone, or is because it keeps failing to answer.
-        not_asked: whether the latter is the reason: nothing was sent.
-    """
-
-    def __init__(
-        self,
-        detail: str,
-        reach: Reach = "unknown",
-        *,
-        authorize_again: bool = False,
-        quoted: bool = False,
-        status: int | None = None,
-        retry_after: int | None = None,
-        not_asked: bool = False,
-    ) -> None:
-        self.not_asked = not_asked
-        self.reach: Reach = reach
-        self.authorize_again = authorize_again
-        self.quoted = quoted
-        self.status = status
-        message = f"{_MESSAGE}: {AUTHORIZE_AGAIN}" if authorize_again else _MESSAGE
-        details = [Detail(Fault.BANK_FAILED, _printable(detail))]
-        super().__init__(Fault.BANK_FAILED, message, details, retry_after=retry_after)
-
-    @property
-    def reason(self) -> str:
-        """What went wrong, without the bank's own words: for records and logs."""
-        return f"the bank answered with an error and status {self.status}" if self.quoted else self.detail
-
-    @property
-    def asked_too_much(self) -> bool:
-        """Whether the bank said no only because it has too much to do."""
-        return self.status == _TOO_MANY_REQUESTS
-
-    @property
-    def detail(self) -> str:
-        """The bank's own words, or what went wrong on the way."""
-        return self.details[0].details
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +59,7 @@ class BankLink:
     outbound: Outbound
     breaker: Breaker
     clock: Clock
+    metrics: Metrics
 
     def call(
         self,
@@ -152,21 +89,34 @@ class BankLink:
         self, outgoing: Outgoing, version: Version, webhook: Webhook, request: Mapping[str, Any], *, once: bool = False
     ) -> BankAnswer:
         """Send what was prepared; ``call`` without its first step. Raises: BankFailed."""
-        reply = self.send(outgoing, once=once)
+        reply = self._measured(outgoing, webhook, once=once)
         try:
-            answer = webhook.shape(understand(version, reply))
-            _check(webhook, answer)
-            concluded = webhook.conclude(request, answer)
-            _check_size(reply, concluded)
-            return BankAnswer(concluded, reply.seconds, reply.status)
-        except Unusable as error:
-            failure = BankFailed(str(error))
+            return BankAnswer(conclude(version, webhook, request, reply), reply.seconds, reply.status)
         except BankFailed as error:
             failure = self.without_secrets(error, outgoing)
         failure.bank_seconds = reply.seconds
         failure.status = reply.status
         failure.retry_after = self._wait(reply)
+        current_call.failed(failure.blamed)
         raise failure
+
+    def _measured(self, outgoing: Outgoing, webhook: Webhook, *, once: bool) -> Reply:
+        """Send, and note what became of it; an answer that is too large is one. Raises: BankFailed."""
+        at, started = self.clock.time(), self.clock.monotonic()
+
+        def note(reply: current_call.Reply) -> None:
+            current_call.asked(outgoing.bic, webhook.service, at, reply, self.clock.monotonic() - started)
+
+        try:
+            reply = self.send(outgoing, once=once)
+        except BankFailed as failure:
+            was_answered = isinstance(failure.__cause__, TooLarge)
+            note("not_asked" if failure.not_asked else "answered" if was_answered else "unanswered")
+            if not failure.not_asked:
+                current_call.failed("bank")
+            raise
+        note("answered")
+        return reply
 
     def _wait(self, reply: Reply) -> int | None:
         """The seconds for which a bank that has too much to do, or a fault, wants to be left alone, if it says so."""
@@ -189,6 +139,7 @@ class BankLink:
             failure.reach,
             authorize_again=failure.authorize_again and token is not None,
             quoted=failure.quoted,
+            broken=failure.broken,
             status=failure.status,
             retry_after=failure.retry_after,
             not_asked=failure.not_asked,
@@ -216,11 +167,12 @@ class BankLink:
         headers |= {"PSU-IP-Address": psu_address} if psu_address else {}
         return Outgoing(bank.bic, path, f"{bank.domain}{path}", body, headers)
 
-    def require_closed(self, bank: Bank) -> None:
+    def require_closed(self, bank: Bank, webhook: Webhook) -> None:
         """For what must not be used up in vain: whether ``send`` would ask the bank now. Raises: BankFailed."""
         try:
             self.breaker.require_closed(bank.bic)
         except CircuitOpen as error:
+            current_call.asked(bank.bic, webhook.service, self.clock.time(), "not_asked", 0)
             raise _not_asked(error) from None
 
     def send(self, outgoing: Outgoing, *, once: bool = False) -> Reply:
@@ -235,21 +187,25 @@ class BankLink:
             self.breaker.admit(outgoing.bic)
         except CircuitOpen as error:
             raise _not_asked(error) from None
-        started = time.monotonic()
+        started = self.clock.monotonic()
         try:
             reply = self.outbound.post(outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once)
         except OutboundError as error:
-            self.breaker.failed(outgoing.bic)
+            self._failed(outgoing.bic)
             failure = BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown")
-            failure.bank_seconds = time.monotonic() - started
+            failure.bank_seconds = self.clock.monotonic() - started
             _log_asked(outgoing, failure.bank_seconds, failure=type(error).__name__)
             raise failure from error
         if reply.status < _SERVER_ERROR:
             self.breaker.succeeded(outgoing.bic)
         else:
-            self.breaker.failed(outgoing.bic)
-        _log_asked(outgoing, time.monotonic() - started, status=reply.status)
+            self._failed(outgoing.bic)
+        _log_asked(outgoing, self.clock.monotonic() - started, status=reply.status)
         return reply
+
+    def _failed(self, bic: str) -> None:
+        if self.breaker.failed(bic):
+            self.metrics.write({"CircuitOpened": 1}, Bank=bic)
 
 
 def _not_asked(error: CircuitOpen) -> BankFailed:
@@ -260,99 +216,3 @@ def _not_asked(error: CircuitOpen) -> BankFailed:
 def _log_asked(outgoing: Outgoing, seconds: float, **outcome: Any) -> None:
     milliseconds = round(seconds * 1000, 1)
     log.info("bank asked", bic=outgoing.bic, webhook=outgoing.path, **outcome, milliseconds=milliseconds)
-
-
-def understand(version: Version, reply: Reply) -> dict[str, Any]:
-    """The members of a good answer: version 1 without its ``status``, version 2 in snake_case. Raises: BankFailed."""
-    try:
-        answer = jsontext.loads(reply.body)
-    except jsontext.InvalidJson:
-        raise _nonsense(reply, "no valid JSON") from None
-    if not isinstance(answer, dict):
-        raise _nonsense(reply, "no JSON object")
-    good = 200 <= reply.status < 300
-    if version == 1:
-        return _version_1(answer, reply.status, good)
-    if not good:
-        raise _bank_error(answer, reply.status, "code", "title")
-    members: dict[str, Any] = _snake(answer)
-    return members
-
-
-def _nonsense(reply: Reply, what: str) -> BankFailed:
-    return BankFailed(f"the bank answered with status {reply.status} and {what}", authorize_again=reply.status == 401)
-
-
-def _version_1(answer: dict[str, Any], status: int, good: bool) -> dict[str, Any]:
-    if not good or answer.get("status") == "error":
-        raise _bank_error(answer, status, "error_code", "message")
-    if answer.get("status") != "success":
-        raise BankFailed("the bank's answer has not the status success")
-    return {name: value for name, value in answer.items() if name != "status"}
-
-
-def _bank_error(answer: dict[str, Any], status: int, code_member: str, text_member: str) -> BankFailed:
-    """A bank's own error; with a code, or the word error, it is a plain no unless its status leaves that open."""
-    code, text = answer.get(code_member), answer.get(text_member)
-    said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional(answer)])
-    is_error = code is not None or answer.get("status") == "error"
-    is_no = is_error and status < _SERVER_ERROR and status not in _UNDECIDED
-    return BankFailed(
-        f"{code}: {said}" if code else said,
-        "refused" if is_no else "unknown",
-        authorize_again=str(code) in _TOKEN_REFUSED if code else status == 401,
-        quoted=True,
-    )
-
-
-def _additional(answer: dict[str, Any]) -> Iterator[str]:
-    """What a version 2 bank adds to its error."""
-    more = answer.get("additionalErrors")
-    for each in more if isinstance(more, list) else ():
-        if isinstance(each, dict):
-            yield ": ".join(str(each[name]) for name in ("code", "details") if each.get(name))
-
-
-def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
-    """Refuse an answer whose mandatory members are missing or mistyped; what else is odd is logged and passes."""
-    try:
-        webhook.answer.read(answer)
-    except InvalidMessage as error:
-        fatal = [problem for problem in error.problems if _is_fatal(problem)]
-        if fatal and "code" in answer and "title" in answer:  # an error of version 2 that came with a good status
-            raise _bank_error(answer, 200, "code", "title") from None
-        if fatal:
-            raise BankFailed(f"the bank's answer is not of its form: {'; '.join(map(str, fatal))}") from None
-        log.warning("odd bank answer", webhook=webhook.path, problems=[str(problem) for problem in error.problems])
-
-
-def _check_size(reply: Reply, answer: dict[str, Any]) -> None:
-    """Refuse an answer that could not be handed on: a function's own answer has it as text in JSON, in ASCII."""
-    if len(reply.body) > _NEVER_TOO_LARGE and len(json.dumps(jsontext.dumps(answer))) > HANDED_ON_BYTES:
-        raise BankFailed(f"the bank's answer takes more than the {HANDED_ON_BYTES} bytes that can be handed on")
-
-
-def _is_fatal(problem: Problem) -> bool:
-    """Whether a mandatory member is missing or mistyped, or the answer as a whole cannot be read."""
-    return not problem.field or (problem.mandatory and problem.kind in ("missing", "type"))
-
-
-@lru_cache(maxsize=4096)
-def in_snake_case(name: str) -> str:
-    """``resourceId`` as ``resource_id``; names that are not camelCase stay."""
-    if not name[:1].islower():
-        return name
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
-
-
-def _snake(value: Any) -> Any:
-    if isinstance(value, dict):
-        members = {in_snake_case(name): _snake(inner) for name, inner in value.items()}
-        if len(members) != len(value):
-            raise BankFailed("the bank's answer has a member in both spellings")
-        return members
-    return [_snake(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _printable(text: str | None) -> str:
-    return "".join(character if character.isprintable() else " " for character in text or "")

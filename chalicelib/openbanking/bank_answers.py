@@ -1,0 +1,201 @@
+"""What a bank answers, understood and held against its model (specification, Errors).
+
+Whatever a bank does wrong becomes one kind of refusal that carries the bank's own code and message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.fields import InvalidMessage, Problem
+from chalicelib.foundation.outbound import Reply
+from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
+from chalicelib.openbanking.protocol.payments import AUTHORIZE_AGAIN
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.v1 import Unusable
+from chalicelib.openbanking.protocol.webhooks import Webhook
+
+_MESSAGE = "the request to the bank failed"
+_SERVER_ERROR = 500
+_TOO_MANY_REQUESTS = 429
+HANDED_ON_BYTES = 5_900_000
+_NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
+"""Escaped twice, a byte becomes seven at most."""
+_UNDECIDED = (408, 409, 425)
+"""Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
+_TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
+_OWN_FAILURES = {"4000", "4002", "INTERNAL_SERVER_ERROR", "ASPSP_UNKNOWN_ERROR"}
+"""Codes by which a bank says that it failed itself, whatever the status."""
+
+
+Reach = Literal["never", "refused", "unknown"]
+"""How far a request came: it never left, the bank said no, or nobody knows what the bank made of it."""
+
+
+class BankFailed(Refusal):
+    """A bank that could not be reached, refused, or answered with nonsense.
+
+    Attributes:
+        reach: how far the request came.
+        authorize_again: whether the bank does not accept the PSU's token any more.
+        quoted: whether the detail is the bank's own text, which may speak of the PSU.
+        broken: whether the bank says that it failed itself, by the code of its error.
+        status: the HTTP status of the bank's answer; ``None`` when there was none.
+        retry_after: seconds for which the bank wants to be left alone, or is because it keeps failing to answer.
+        not_asked: whether the latter is the reason: nothing was sent.
+    """
+
+    def __init__(
+        self,
+        detail: str,
+        reach: Reach = "unknown",
+        *,
+        authorize_again: bool = False,
+        quoted: bool = False,
+        broken: bool = False,
+        status: int | None = None,
+        retry_after: int | None = None,
+        not_asked: bool = False,
+    ) -> None:
+        self.not_asked = not_asked
+        self.broken = broken
+        self.reach: Reach = reach
+        self.authorize_again = authorize_again
+        self.quoted = quoted
+        self.status = status
+        message = f"{_MESSAGE}: {AUTHORIZE_AGAIN}" if authorize_again else _MESSAGE
+        details = [Detail(Fault.BANK_FAILED, _printable(detail))]
+        super().__init__(Fault.BANK_FAILED, message, details, retry_after=retry_after)
+
+    @property
+    def reason(self) -> str:
+        """What went wrong, without the bank's own words: for records and logs."""
+        return f"the bank answered with an error and status {self.status}" if self.quoted else self.detail
+
+    @property
+    def blamed(self) -> Literal["bank", "caller"]:
+        """Whose fault it is: the bank's, unless it said a plain no that is not for its own sake."""
+        return "caller" if self.reach == "refused" and not (self.asked_too_much or self.broken) else "bank"
+
+    @property
+    def asked_too_much(self) -> bool:
+        """Whether the bank said no only because it has too much to do."""
+        return self.status == _TOO_MANY_REQUESTS
+
+    @property
+    def detail(self) -> str:
+        """The bank's own words, or what went wrong on the way."""
+        return self.details[0].details
+
+
+def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    """The TPP's answer: the bank's, held against its model and brought into its one shape. Raises: BankFailed."""
+    try:
+        answer = webhook.shape(understand(version, reply))
+        _check(webhook, answer)
+        concluded = webhook.conclude(request, answer)
+    except Unusable as error:
+        raise BankFailed(str(error)) from None
+    _check_size(reply, concluded)
+    return concluded
+
+
+def understand(version: Version, reply: Reply) -> dict[str, Any]:
+    """The members of a good answer: version 1 without its ``status``, version 2 in snake_case. Raises: BankFailed."""
+    try:
+        answer = jsontext.loads(reply.body)
+    except jsontext.InvalidJson:
+        raise _nonsense(reply, "no valid JSON") from None
+    if not isinstance(answer, dict):
+        raise _nonsense(reply, "no JSON object")
+    good = 200 <= reply.status < 300
+    if version == 1:
+        return _version_1(answer, reply.status, good)
+    if not good:
+        raise _bank_error(answer, reply.status, "code", "title")
+    members: dict[str, Any] = _snake(answer)
+    return members
+
+
+def _nonsense(reply: Reply, what: str) -> BankFailed:
+    return BankFailed(f"the bank answered with status {reply.status} and {what}", authorize_again=reply.status == 401)
+
+
+def _version_1(answer: dict[str, Any], status: int, good: bool) -> dict[str, Any]:
+    if not good or answer.get("status") == "error":
+        raise _bank_error(answer, status, "error_code", "message")
+    if answer.get("status") != "success":
+        raise BankFailed("the bank's answer has not the status success")
+    return {name: value for name, value in answer.items() if name != "status"}
+
+
+def _bank_error(answer: dict[str, Any], status: int, code_member: str, text_member: str) -> BankFailed:
+    """A bank's own error; with a code, or the word error, it is a plain no unless its status leaves that open."""
+    code, text = answer.get(code_member), answer.get(text_member)
+    said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional(answer)])
+    is_error = code is not None or answer.get("status") == "error"
+    is_no = is_error and status < _SERVER_ERROR and status not in _UNDECIDED
+    return BankFailed(
+        f"{code}: {said}" if code else said,
+        "refused" if is_no else "unknown",
+        authorize_again=str(code) in _TOKEN_REFUSED if code else status == 401,
+        quoted=True,
+        broken=str(code) in _OWN_FAILURES,
+    )
+
+
+def _additional(answer: dict[str, Any]) -> Iterator[str]:
+    """What a version 2 bank adds to its error."""
+    more = answer.get("additionalErrors")
+    for each in more if isinstance(more, list) else ():
+        if isinstance(each, dict):
+            yield ": ".join(str(each[name]) for name in ("code", "details") if each.get(name))
+
+
+def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
+    """Refuse an answer whose mandatory members are missing or mistyped; what else is odd is logged and passes."""
+    try:
+        webhook.answer.read(answer)
+    except InvalidMessage as error:
+        fatal = [problem for problem in error.problems if _is_fatal(problem)]
+        if fatal and "code" in answer and "title" in answer:  # an error of version 2 that came with a good status
+            raise _bank_error(answer, 200, "code", "title") from None
+        if fatal:
+            raise BankFailed(f"the bank's answer is not of its form: {'; '.join(map(str, fatal))}") from None
+        log.warning("odd bank answer", webhook=webhook.path, problems=[str(problem) for problem in error.problems])
+
+
+def _check_size(reply: Reply, answer: dict[str, Any]) -> None:
+    """Refuse an answer that could not be handed on: a function's own answer has it as text in JSON, in ASCII."""
+    if len(reply.body) > _NEVER_TOO_LARGE and len(json.dumps(jsontext.dumps(answer))) > HANDED_ON_BYTES:
+        raise BankFailed(f"the bank's answer takes more than the {HANDED_ON_BYTES} bytes that can be handed on")
+
+
+def _is_fatal(problem: Problem) -> bool:
+    """Whether a mandatory member is missing or mistyped, or the answer as a whole cannot be read."""
+    return not problem.field or (problem.mandatory and problem.kind in ("missing", "type"))
+
+
+@lru_cache(maxsize=4096)
+def in_snake_case(name: str) -> str:
+    """``resourceId`` as ``resource_id``; names that are not camelCase stay."""
+    if not name[:1].islower():
+        return name
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
+def _snake(value: Any) -> Any:
+    if isinstance(value, dict):
+        members = {in_snake_case(name): _snake(inner) for name, inner in value.items()}
+        if len(members) != len(value):
+            raise BankFailed("the bank's answer has a member in both spellings")
+        return members
+    return [_snake(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _printable(text: str | None) -> str:
+    return "".join(character if character.isprintable() else " " for character in text or "")
