@@ -12,11 +12,21 @@ from chalicelib.delivery.jobs import job_routes  # noqa: E402
 from chalicelib.openbanking.bank_api import bank_routes  # noqa: E402
 from chalicelib.openbanking.oauth_api import oauth_routes  # noqa: E402
 from chalicelib.openbanking.tpp_api import tpp_routes  # noqa: E402
+from chalicelib.statistics.jobs import statistics_jobs  # noqa: E402
 from chalicelib.website.routes import sandbox_routes, website_routes  # noqa: E402
 
 app = Application(app_name="causeway", configure_logs=False)
 
-for blueprint in (tpp_routes, oauth_routes, bank_routes, website_routes, card_routes, job_routes, card_jobs):
+for blueprint in (
+    tpp_routes,
+    oauth_routes,
+    bank_routes,
+    website_routes,
+    card_routes,
+    job_routes,
+    card_jobs,
+    statistics_jobs,
+):
     app.register_blueprint(blueprint)
 
 if hub().settings.is_sandbox:

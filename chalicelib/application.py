@@ -8,6 +8,7 @@ from typing import Any
 
 from chalice.app import Chalice, Request, Response
 
+from chalicelib.bootstrap import hub
 from chalicelib.cards import card_api
 from chalicelib.foundation import log
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
@@ -29,7 +30,13 @@ class Application(Chalice):
         self._local.request = request
 
     def __call__(self, event: Any, context: Any) -> dict[str, Any]:
-        started = time.perf_counter()
+        with hub().measurements.measured() as call:
+            answer = self._answered(event, context)
+            call.status = answer["statusCode"]
+        return answer
+
+    def _answered(self, event: Any, context: Any) -> dict[str, Any]:
+        started = hub().clock.monotonic()
         place = event.get("requestContext") or {}
         route, method = str(place.get("resourcePath")), str(place.get("httpMethod"))
         try:
@@ -39,7 +46,7 @@ class Application(Chalice):
         except Exception:
             log.exception("unhandled", route=route)
             answer = _own_answer(event, route, 500)
-        milliseconds = round((time.perf_counter() - started) * 1000, 1)
+        milliseconds = round((hub().clock.monotonic() - started) * 1000, 1)
         if route.startswith("/tpp/"):
             answer["headers"]["Server-Timing"] = _timing(answer["headers"].get("Server-Timing", ""), milliseconds)
         log.info("request", method=method, route=route, status=answer["statusCode"], milliseconds=milliseconds)

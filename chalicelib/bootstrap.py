@@ -17,6 +17,7 @@ from chalicelib.foundation import aws, log
 from chalicelib.foundation.breaker import Breaker
 from chalicelib.foundation.clock import Clock, SystemClock
 from chalicelib.foundation.keyring import Keyring
+from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.outbound import Outbound
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import Store
@@ -45,6 +46,9 @@ from chalicelib.openbanking.relay import Relay
 from chalicelib.openbanking.replays import Replays
 from chalicelib.openbanking.token_flow import TokenFlow
 from chalicelib.statistics.daily_reports import DailyReports
+from chalicelib.statistics.day_records import DayRecords
+from chalicelib.statistics.measurements import Measurements
+from chalicelib.statistics.performance import Performance
 from chalicelib.website.attempts import Attempts
 from chalicelib.website.drafts import Drafts
 from chalicelib.website.journeys import Journeys
@@ -62,6 +66,7 @@ if TYPE_CHECKING:  # the card room is loaded when it is first asked for: no othe
     from chalicelib.cards.external.provider import Provider
     from chalicelib.cards.programmes import Programmes
     from chalicelib.cards.room import CardRoom
+    from chalicelib.statistics.ingest import Ingest
 
 
 class Hub:
@@ -78,6 +83,14 @@ class Hub:
     @cached_property
     def secrets(self) -> aws.Secrets:
         return aws.Secrets()
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        return Metrics(self.settings.stage)
+
+    @cached_property
+    def measurements(self) -> Measurements:
+        return Measurements(lambda: self.store, self.clock, self.metrics)
 
     @cached_property
     def keyring(self) -> Keyring:
@@ -105,7 +118,7 @@ class Hub:
 
     @cached_property
     def sweeper(self) -> Sweeper:
-        return Sweeper(self.store, self.clock, self.deliveries_queue, self.outbox)
+        return Sweeper(self.store, self.clock, self.deliveries_queue, self.outbox, self.metrics)
 
     @cached_property
     def journal(self) -> Journal:
@@ -133,15 +146,8 @@ class Hub:
 
     @cached_property
     def web_tpp(self) -> Tpp:
-        return Tpp(
-            self.settings,
-            self.clock,
-            self.drafts,
-            self.clients,
-            self.journeys,
-            self.authorization_flow,
-            self.token_flow,
-        )
+        flows = self.authorization_flow, self.token_flow
+        return Tpp(self.settings, self.clock, self.drafts, self.clients, self.journeys, *flows)
 
     @cached_property
     def clients(self) -> Clients:
@@ -173,7 +179,7 @@ class Hub:
 
     @cached_property
     def bank_link(self) -> BankLink:
-        return BankLink(self.banks, self.keyring, self.outbound, Breaker(self.clock), self.clock)
+        return BankLink(self.banks, self.keyring, self.outbound, Breaker(self.clock), self.clock, self.metrics)
 
     @cached_property
     def events(self) -> Events:
@@ -216,7 +222,7 @@ class Hub:
             self.callers,
             self.banks,
             self.consents,
-            IdempotencyKeys(self.vault, self.clock),
+            IdempotencyKeys(self.vault, self.clock, self.metrics),
             self.outbox,
             self.payment_execution,
         )
@@ -241,8 +247,35 @@ class Hub:
         return CallbackStatus(self.store, self.clock, self.banks, self.consents, self.bank_link)
 
     @cached_property
+    def daily_reports(self) -> DailyReports:
+        return DailyReports(self.store, self.clock)
+
+    @cached_property
     def performance_flow(self) -> PerformanceFlow:
-        return PerformanceFlow(self.store, self.replays, DailyReports(self.clock))
+        return PerformanceFlow(self.store, self.replays, self.daily_reports)
+
+    @cached_property
+    def performance(self) -> Performance:
+        return Performance(self.store, self.day_records, self.clock)
+
+    @cached_property
+    def day_records(self) -> DayRecords:
+        return DayRecords(self.store)
+
+    @cached_property
+    def ingest(self) -> Ingest:
+        from chalicelib.openbanking.expected_banks import expected_banks
+        from chalicelib.statistics.ingest import Ingest
+        from chalicelib.statistics.slip_reading import Slips
+
+        return Ingest(
+            self.clock,
+            Slips(self.store),
+            self.daily_reports,
+            self.day_records,
+            self.metrics,
+            lambda: expected_banks(self.banks),
+        )
 
     @cached_property
     def deferred(self) -> Deferred:
@@ -311,6 +344,7 @@ class Hub:
             self.card_data,
             self.payment_provider,
             CardEvents(self.clock, self.programmes, self.outbox),
+            metrics=self.metrics,
         )
 
     @property

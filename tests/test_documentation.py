@@ -28,13 +28,14 @@ from chalicelib.foundation.fields import InvalidMessage, Message
 from chalicelib.foundation.jsontext import DEPTH
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.web import ALL_METHODS, BODY_BYTES
-from chalicelib.openbanking import bank_link, idempotency, payment_execution, payments, tpp_api
+from chalicelib.openbanking import bank_answers, bank_link, idempotency, payment_execution, payments, tpp_api
 from chalicelib.openbanking.bank_record import LONGEST_CONSENT_DAYS
 from chalicelib.openbanking.protocol.bank_calls import SaveConsent
 from chalicelib.openbanking.protocol.event_types import EXPIRING_SECONDS
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 from chalicelib.openbanking.protocol.v1 import BULK_ITEMS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
+from chalicelib.statistics import measurements, slips
 from chalicelib.statistics.daily_reports import OLDEST_DAYS
 from chalicelib.website.destinations import PLACES
 from infra.admin.commands import program
@@ -127,13 +128,16 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Request body of a bulk payment", max(call.body_bytes for call in PAYMENTS)),
         ("Payments of a bulk payment", BULK_ITEMS),
         ("Bank's answer to a payment", payment_execution.KEPT_BYTES),
-        ("Answer that is handed on to a TPP", bank_link.HANDED_ON_BYTES),
+        ("Answer that is handed on to a TPP", bank_answers.HANDED_ON_BYTES),
         ("Idempotency-Key", tpp_api._KEY_LENGTH),
         ("Outcome of a key", idempotency.KEPT // 3600),
         ("Payment that never ended", idempotency.RUNNING_SECONDS),
         ("Changes of a payment's status", payments.HISTORY),
         ("Report on a payment that is not known yet", payments.EARLY_SECONDS // 60),
         ("Report of a day", OLDEST_DAYS),
+        ("Measurements of an instance", measurements.SECONDS),
+        ("Measurements that could not be written", measurements.KEPT),
+        ("Slip of measurements", slips.KEPT_DAYS),
         ("Failures of a bank in a row", breaker.FAILURES),
         ("A bank is left alone", breaker.OPEN_SECONDS),
         ("Wait that a bank may ask for", bank_link._LONGEST_WAIT),

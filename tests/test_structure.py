@@ -88,12 +88,13 @@ CARD_RECORDS = (
     "external.special_accounts",
     "external.waiting",
 )
+STATISTICS_RECORDS = ("daily_reports", "day_records", "histogram", "slips", "tallies")
 WEBSITE_RECORDS = ("users", "sessions", "attempts", "journeys")
 RECORDS = [
     *(f"{OPEN_BANKING}.{name}" for name in RECORD_NAMES),
     *(f"{PACKAGE}.cards.{name}" for name in CARD_RECORDS),
     *(f"{PACKAGE}.website.{name}" for name in WEBSITE_RECORDS),
-    f"{PACKAGE}.statistics.daily_reports",
+    *(f"{PACKAGE}.statistics.{name}" for name in STATISTICS_RECORDS),
 ]
 HTTP_NAMES = ("answers", "routes", "pages", "site", "statics", "jobs")
 """Modules that speak HTTP or are started by it, besides those that end in ``_api`` or ``_views``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -151,6 +152,7 @@ class World:
         self.client_secret: str | None = None
         self.card_secrets: Mapping[str, Mapping[str, str]] = {}
         hub.__dict__["outbound"] = ScriptedOutbound(banks, self.receiver)
+        hub.measurements._not_before = sys.maxsize  # no request's turn to write comes, unless ``writes_measurements``
 
     @classmethod
     def first(cls) -> World:
@@ -226,6 +228,10 @@ class World:
             yield
         finally:
             bootstrap.use(None)
+
+    def writes_measurements(self) -> None:
+        """From now on measurements are written as by a new instance: by the next request, then each minute."""
+        self.hub.measurements._not_before = 0
 
     # -- storage that is slow, lossy or gone
 

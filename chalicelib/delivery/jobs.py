@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from chalice.app import Blueprint, Rate, SQSEvent
 
 from chalicelib.bootstrap import hub
+from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 
 job_routes = Blueprint(__name__)
 
 
 @job_routes.on_sqs_message(queue=hub().deliveries_queue.name, batch_size=1, name="deliver")
-def deliver(event: SQSEvent) -> None:
-    """One delivery per invocation; a failing receiver is data, and raises nothing."""
-    for record in event:
+def deliver(event: SQSEvent) -> dict[str, Any] | None:
+    """One delivery per message; a failing receiver is data, and raises nothing.
+
+    A message that comes alone comes again when this raises. Of several, which are sent beside each other, those come
+    again that the answer names: it needs ``ReportBatchItemFailures``, and so does whoever has more than one sent here.
+    """
+    worker = hub().worker  # made before there are threads
+    records = event.to_dict()["Records"]
+    if len(records) == 1:
         try:
-            hub().worker.attempt(record.body)
+            with hub().measurements.measured():
+                worker.attempt(records[0]["body"])
         finally:
             log.clear()
+        return None
+    with ThreadPoolExecutor(len(records)) as threads:  # not `together`, which attempts use themselves
+        made = [(record["messageId"], threads.submit(_attempted, worker, record["body"])) for record in records]
+    return {"batchItemFailures": [{"itemIdentifier": message} for message, done in made if not done.result()]}
+
+
+def _attempted(worker: Worker, delivery_id: str) -> bool:
+    """Make an attempt in a thread of its own, which log lines of no other delivery come from; whether it was made."""
+    try:
+        with hub().measurements.measured():
+            worker.attempt(delivery_id)
+    except Exception:
+        log.exception("attempt broke off", delivery_id=delivery_id)
+        return False
+    finally:
+        log.clear()
+    return True
 
 
 @job_routes.schedule(Rate(1, unit=Rate.MINUTES), name="sweep")

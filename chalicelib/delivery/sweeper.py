@@ -8,6 +8,7 @@ from chalicelib.delivery.deliveries import DUE
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.store import Store
 
 BACKLOG = 20_000
@@ -22,11 +23,15 @@ class Sweeper:
     clock: Clock
     queue: Queue
     outbox: Outbox
+    metrics: Metrics
 
     def sweep(self) -> int:
-        """Queue the deliveries whose time has come, those first that have waited longest; answers how many."""
-        room = BACKLOG - self.queue.waiting()
-        if room <= 0:
-            return 0
-        rows = DUE.rows(self.store, until=self.clock.time(), limit=room)
-        return self.outbox.queue([row["delivery_id"] for row in rows])
+        """Queue the deliveries whose time has come, those first that have waited longest; answers how many.
+
+        How long the first has waited is measured though there be no room: then above all somebody wants to know.
+        """
+        room, now = max(BACKLOG - self.queue.waiting(), 0), self.clock.time()
+        rows = DUE.rows(self.store, until=now, limit=max(room, 1))
+        oldest = now - rows[0][DUE.time] if rows else 0
+        self.metrics.write({"DueDeliveries": len(rows), "OldestDueSeconds": oldest})
+        return self.outbox.queue([row["delivery_id"] for row in rows[:room]])

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import consents, customers, hub_client, journeys
+from chalicelib.demo_bank import consents, customers, durations, hub_client, journeys
 from chalicelib.demo_bank.customers import Customer
 from chalicelib.demo_bank.execution import book
 from chalicelib.demo_bank.hub_client import HubRefused
@@ -152,6 +152,7 @@ def _send(visit: Visit, journey: Journey) -> Response:
         valid_until=given.valid_until,
         is_one_time=_parameter(journey, "consent_type") == "one_time",
     )
+    kept += durations.keeping(bank, "consent", journey.request_id, journey.begun_at)
     try:
         bank.store.transact([journeys.approving(bank, journey, given.callback_url), *kept])
     except ConditionFailed:

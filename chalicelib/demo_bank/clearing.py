@@ -1,8 +1,11 @@
-"""What the banks do every minute: settle, cancel, report whatever is due, in the order in which it became due."""
+"""What the banks do every minute: settle, cancel, report whatever is due, in the order in which it became due.
+
+And once a day, a bank of version 2: tell the service how long its customers took to confirm.
+"""
 
 from __future__ import annotations
 
-from chalicelib.demo_bank import execution, orders, reports
+from chalicelib.demo_bank import durations, execution, orders, reports
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import TABLE, Bank, NotInstalled, bank
 from chalicelib.foundation import log
@@ -15,12 +18,13 @@ AFTER_FAILURE = 60
 def run() -> None:
     """Do what is due at both banks; one that was never opened has nothing to do."""
     for profile in PROFILES:
+        at = bank(profile.name)
         try:
-            done = clear(bank(profile.name))
+            if done := clear(at):
+                log.info("demo bank: cleared", bank=profile.name, payments=done)
+            durations.report(at)
         except NotInstalled:
             continue
-        if done:
-            log.info("demo bank: cleared", bank=profile.name, payments=done)
 
 
 def clear(at: Bank) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chalicelib.demo_bank import books, orders
+from chalicelib.demo_bank import books, durations, orders
 from chalicelib.demo_bank.books import Entry
 from chalicelib.demo_bank.customers import Account, Customer
 from chalicelib.demo_bank.instructions import Party
@@ -87,6 +87,7 @@ def confirm(bank: Bank, order: Order) -> Order:
             return move(bank, order, _ended(bank, order, "rejected", NO_FUNDS))
         after = _confirmed(bank, order)
         paying = [books.taking_turn(bank, account.account_id, taken), *_booking(bank, after)]
+        paying += durations.keeping(bank, "payment", order.payment_id, order.created_at)
         try:
             return move(bank, order, after, paying)
         except ConditionFailed:

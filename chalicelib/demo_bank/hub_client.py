@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 import requests
@@ -89,6 +89,19 @@ def report_status(bank: Bank, payment_id: str, status: Status, request_id: str, 
         HubRefused, HubUnreachable.
     """
     _call(bank, "/payments/status", {"payment_id": payment_id, "payment_status": status}, request_id, seconds)
+
+
+def report_day(
+    bank: Bank, day: date, consent_duration: int | None, payment_duration: int | None, seconds: float
+) -> None:
+    """How long customers took to confirm on average, in milliseconds. The answer may take so many ``seconds``.
+
+    Raises:
+        HubRefused, HubUnreachable.
+    """
+    members = {"date": day.isoformat(), "consent_duration": consent_duration, "payment_duration": payment_duration}
+    known = {name: value for name, value in members.items() if value is not None}
+    _call(bank, "/daily_performance", known, new_uuid(), seconds)
 
 
 @dataclass(frozen=True, slots=True)

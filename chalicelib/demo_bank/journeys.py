@@ -52,6 +52,7 @@ class Journey:
         request_url: the OAuth2 authorization URL that the PSU arrived with.
         result: where the finished journey leads; empty before.
         attempts: wrong key codes so far.
+        begun_at: when the PSU arrived, Unix seconds.
         claimed_at: when the consent was last sent to the service, Unix seconds.
         request_id: the X-Request-Id of the consent, the same for every repeat of it.
         error: code and sentence of the service's refusal.
@@ -68,6 +69,7 @@ class Journey:
     account_ids: tuple[str, ...]
     attempts: int
     sign_in_attempts: int
+    begun_at: int
     claimed_at: int
     request_id: str
     result: str = field(repr=False)
@@ -229,6 +231,7 @@ def _journey(bank: Bank, journey_id: str, item: Item) -> Journey:
         account_ids=tuple(item["account_ids"]),
         attempts=item["attempts"],
         sign_in_attempts=item["sign_in_attempts"],
+        begun_at=item["expires_at"] - LIFETIME,
         claimed_at=item["claimed_at"],
         request_id=item["request_id"],
         result=bank.unseal(item["result"], f"{record}/result") if "result" in item else "",

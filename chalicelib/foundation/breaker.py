@@ -68,13 +68,18 @@ class Breaker:
         with self._lock:
             self._circuits.pop(key, None)
 
-    def failed(self, key: str) -> None:
-        """A call failed. Those that began before the circuit opened do not keep it open any longer."""
+    def failed(self, key: str) -> bool:
+        """A call failed; answers whether that has opened the circuit, again after a probe.
+
+        Calls that began before the circuit opened do not keep it open any longer.
+        """
         with self._lock:
             circuit = self._circuits.setdefault(key, _Circuit())
             circuit.failures += 1
             if circuit.probing or circuit.failures == FAILURES:
                 circuit.probing, circuit.until = False, self._clock.time() + OPEN_SECONDS
+                return True
+            return False
 
     def _passable(self, key: str) -> _Circuit | None:
         """The open circuit that a probe may pass now; ``None`` when it is closed. Raises: CircuitOpen."""

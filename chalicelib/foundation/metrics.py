@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 NAMESPACE = "Causeway"
+_TOGETHER = 100
+"""The longest list of values of one metric in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Metrics:
         at: int | None = None,
         **about: str,
     ) -> None:
-        """One set of figures.
+        """One set of figures, of at most 100 names.
 
         Args:
             counts: numbers by the metric's name.
@@ -41,10 +43,18 @@ class Metrics:
         if about:
             line.add_dimensions(Stage=self.stage, **about)
         line.timestamp = None if at is None else at * 1000
-        for name, number in counts.items():
-            line.add_metric(name, "Count", number)
-        for name, milliseconds in (durations or {}).items():
-            for each in milliseconds:
-                line.add_metric(name, "Milliseconds", each)
-        if line.metric_set:  # it has written a full set of 100 by itself
-            print(json.dumps(line.serialize_metric_set()), flush=True)
+        left = {name: {"Unit": "Count", "Value": [number]} for name, number in counts.items()}
+        left |= {
+            name: {"Unit": "Milliseconds", "Value": [round(each, 3) for each in milliseconds]}
+            for name, milliseconds in (durations or {}).items()
+            if milliseconds
+        }
+        while left:
+            metrics = {name: {**metric, "Value": metric["Value"][:_TOGETHER]} for name, metric in left.items()}
+            text = json.dumps(line.serialize_metric_set(metrics), separators=(",", ":"))
+            print(f"{text}\n", end="", flush=True)  # in one piece, also beside other threads
+            left = {
+                name: {**metric, "Value": metric["Value"][_TOGETHER:]}
+                for name, metric in left.items()
+                if len(metric["Value"]) > _TOGETHER
+            }

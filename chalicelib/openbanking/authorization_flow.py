@@ -37,6 +37,7 @@ from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 from chalicelib.openbanking.protocol.scopes import SCOPES, Version
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 from chalicelib.openbanking.replays import Claim, Replays
+from chalicelib.statistics import current_call
 
 _ERROR_CHARACTERS = frozenset(string.ascii_letters + string.digits + string.punctuation + " ") - {'"', "\\"}
 
@@ -70,6 +71,7 @@ class AuthorizationFlow:
         bank = self.banks.find(request.bic)
         if bank is None:
             raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable", oauth_error="invalid_request")
+        current_call.concerns(bank.bic, "authorization")
         self._check(client, bank, request)
         wish = Wish(
             client_id=client.client_id,

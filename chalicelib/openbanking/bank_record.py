@@ -20,6 +20,8 @@ KEYS_KEPT = 2
 CONSENT_DAYS = 180
 LONGEST_CONSENT_DAYS = 365
 DIRECTORY = "all"
+_OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at")
+"""The members that an operator cannot change."""
 
 
 class InvalidBank(ValueError):
@@ -49,7 +51,8 @@ class NewBank:
 class Bank:
     """A registered bank; ``api_keys`` and ``public_keys`` run from oldest to newest.
 
-    ``revision`` counts the changes, so that two operators cannot undo each other's unseen.
+    ``revision`` counts the changes, so that two operators cannot undo each other's unseen. ``registered_at``, in Unix
+    seconds, is not known of a bank that was registered before this was written down.
     """
 
     bic: str
@@ -67,6 +70,7 @@ class Bank:
     active: bool
     revision: int
     api_keys: tuple[Item, ...] = field(repr=False)
+    registered_at: int | None = None
 
     @property
     def scopes(self) -> list[Scope]:
@@ -99,7 +103,7 @@ class Bank:
         """The members that an operator may change, named as in ``NewBank``."""
         members = {name: getattr(self, name) for name in self.__dataclass_fields__}
         members["scopes"] = members.pop("scope_names")
-        return {name: value for name, value in members.items() if name not in ("bic", "api_keys", "revision")}
+        return {name: value for name, value in members.items() if name not in _OF_THE_SERVICE}
 
 
 def validated(new: NewBank, *, local: bool) -> Bank:

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import new_credential
+from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import ConditionFailed, Item, Store, absent
 from chalicelib.foundation.vault import Vault
@@ -80,6 +81,12 @@ class Banks:
             self._directory = (self._clock.time(), rows)
         return [{name: row[name] for name in ("bic", "name", "country", "api_version")} for row in rows]
 
+    def registered(self) -> list[Bank]:
+        """All banks, switched on or not, by BIC; one that was added in this moment may not be among them yet."""
+        keys = [bank_key(row["bic"]) for row in self._rows()]
+        found = [item for piece in pieces(keys, 100) for item in self._store.batch_get(piece)]
+        return [Bank.from_item(item) for item in found if item]
+
     # -- what the operator does
 
     def add(self, new: NewBank) -> tuple[Bank, str]:
@@ -91,7 +98,9 @@ class Banks:
         bank = validated(new, local=self._settings.is_local)
         entry, key = self._new_api_key(bank.bic, 0)
         try:
-            self._store.put(TABLE, replace(bank, api_keys=(entry,)).to_item(), absent("bic"))
+            self._store.put(
+                TABLE, replace(bank, api_keys=(entry,), registered_at=self._clock.time()).to_item(), absent("bic")
+            )
         except ConditionFailed:
             raise BankExists(f"{bank.bic} is registered already") from None
         return self._read_again(bank.bic), key

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.store import Item, Store
-from chalicelib.openbanking.bank_link import BankFailed, BankLink
+from chalicelib.openbanking.bank_answers import BankFailed
+from chalicelib.openbanking.bank_link import BankLink
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.clients import client_key
 from chalicelib.openbanking.consents import Consent, Consents, consent_key
 from chalicelib.openbanking.payment_status import ask_bank
 from chalicelib.openbanking.payments import Payment, is_early, payment_key
 from chalicelib.openbanking.protocol.payments import Status
+from chalicelib.statistics import current_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class CallbackStatus:
         client, consent = self._parties(payment)
         if client is None or client["callback_url"] != callback_url:
             return None
+        current_call.concerns(payment.bic, "PISP")
         if payment.api_version == 2 and (consent is not None or payment.consent_id is None):
             token = self.consents.bank_token(consent) if consent else None
             try:

@@ -13,6 +13,7 @@ from boto3.dynamodb.conditions import Attr
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import digest, new_id
+from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.store import Item, Put, absent
 from chalicelib.foundation.vault import Vault
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
@@ -58,9 +59,10 @@ class Accepted:
 class IdempotencyKeys:
     """Makes the writes that claim a key and keep its outcome."""
 
-    def __init__(self, vault: Vault, clock: Clock) -> None:
+    def __init__(self, vault: Vault, clock: Clock, metrics: Metrics) -> None:
         self._vault = vault
         self._clock = clock
+        self._metrics = metrics
 
     def known(self, claim: Claim, item: Item | None) -> dict[str, Any] | Accepted | None:
         """The answer that ``item`` keeps, or that the request was accepted; ``None`` when the key is free.
@@ -82,11 +84,16 @@ class IdempotencyKeys:
                 "the first request with this Idempotency-Key is still running: repeat this one in a moment",
                 retry_after=1,
             )
+        self.unknown()
         raise Refusal(
             Fault.BANK_FAILED,
             "the first request with this Idempotency-Key never ended: whether the bank has the payment is unknown",
             [Detail(Fault.BANK_FAILED, "no answer of the bank was kept; ask the bank before you pay again")],
         )
+
+    def unknown(self) -> None:
+        """Count a payment of which nobody here knows what became of it: a person has to ask the bank."""
+        self._metrics.write({"UnknownOutcomes": 1})
 
     def claiming(self, claim: Claim) -> Put:
         """The write that claims a key before the bank is called; it fails for all but the first."""

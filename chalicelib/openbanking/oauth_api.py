@@ -17,6 +17,7 @@ from chalicelib.openbanking.clients import Client
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, version_2_status
 from chalicelib.openbanking.protocol.scopes import SCOPES
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
+from chalicelib.statistics import current_call
 
 
 def _failed(incoming: Incoming, error: Exception) -> Response:
@@ -58,7 +59,9 @@ def authorize(incoming: Incoming) -> Response:
     try:
         authorization = hub().authorization_flow.authorize(client, _request(incoming), repeatable=True)
     except Exception as error:
-        return _back(client, pairs.get("state"), answers.as_refusal(error))
+        refusal = answers.as_refusal(error)
+        current_call.failed("hub" if version_2_status(refusal) >= 500 else "caller")  # the redirect does not tell
+        return _back(client, pairs.get("state"), refusal)
     return redirect(authorization.request_url)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Operation, Store
-from chalicelib.openbanking.bank_link import BankAnswer, BankFailed, BankLink, Outgoing
+from chalicelib.openbanking.bank_answers import BankFailed
+from chalicelib.openbanking.bank_link import BankAnswer, BankLink, Outgoing
 from chalicelib.openbanking.callers import Caller
 from chalicelib.openbanking.clients import Client
 from chalicelib.openbanking.consents import Consents
@@ -25,6 +26,7 @@ from chalicelib.openbanking.protocol.payments import (
     first_status,
     is_payment_id,
 )
+from chalicelib.statistics import current_call
 
 KEPT_BYTES = 300_000
 """The longest answer of a bank to a payment that is taken: it has to fit into a record."""
@@ -51,7 +53,7 @@ class PaymentExecution:
     def require_reachable(self, order: Order) -> None:
         """Refuse an order to a bank that would not be asked now. Raises: Refusal."""
         try:
-            self.link.require_closed(order.bank)
+            self.link.require_closed(order.bank, order.webhook)
         except BankFailed as failure:
             raise explained(failure) from failure
 
@@ -59,11 +61,9 @@ class PaymentExecution:
         """Have the bank take the payment; it is asked once. Raises: BankFailed."""
         answer = self.link.exchange(outgoing, order.version, order.webhook, request, once=True)
         if not answer.body["confirmation_url"] or not is_payment_id(answer.body["payment_id"]):
-            text = "the bank's answer has no usable payment_id and confirmation_url"
-            raise BankFailed(text, status=answer.status)
+            raise _unusable(answer, "the bank's answer has no usable payment_id and confirmation_url")
         if len(jsontext.dumps(answer.body)) > KEPT_BYTES:
-            text = f"the bank's answer to a payment is larger than {KEPT_BYTES} bytes"
-            raise BankFailed(text, status=answer.status)
+            raise _unusable(answer, f"the bank's answer to a payment is larger than {KEPT_BYTES} bytes")
         return answer
 
     def record(self, order: Order, answer: dict[str, Any], request_id: str, kept: Sequence[Operation]) -> None:
@@ -137,6 +137,12 @@ def status_changed(events: Events, client: Client | None, payment: Payment) -> R
     member = "payment_status" if payment.api_version == 1 else "transaction_status"
     data = {"payment_id": payment.payment_id, member: payment.status}
     return events.about(client, "payment.status_changed", payment.bic, payment.consent_id, data)
+
+
+def _unusable(answer: BankAnswer, text: str) -> BankFailed:
+    """A failure for an answer that the bank gave and nobody can use."""
+    current_call.failed("bank")
+    return BankFailed(text, status=answer.status)
 
 
 def explained(failure: BankFailed) -> Refusal:

@@ -17,6 +17,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.store import (
     ConditionFailed,
     Conflict,
+    Item,
     Operation,
     Put,
     Store,
@@ -24,7 +25,8 @@ from chalicelib.foundation.store import (
     StoreUnavailable,
 )
 from chalicelib.openbanking.admission import in_version, permitted, reachable
-from chalicelib.openbanking.bank_link import BankAnswer, BankFailed
+from chalicelib.openbanking.bank_answers import BankFailed
+from chalicelib.openbanking.bank_link import BankAnswer
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.callers import Callers, Credentials, invalid_bearer, spent_bearer
 from chalicelib.openbanking.consents import Consents, consent_key
@@ -34,6 +36,7 @@ from chalicelib.openbanking.payment_execution import PaymentExecution, explained
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.payments import ACCEPTANCE_UNKNOWN, NOT_KEPT
 from chalicelib.openbanking.protocol.webhooks import PaymentCall
+from chalicelib.statistics import current_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +60,13 @@ class PaymentFlow:
             Refusal: also the one that the same request got before.
         """
         caller = self.callers.bearer(credentials, [claim.key] if claim else [], or_spent=True)
+        current_call.concerns(caller.consent.bic, "PISP")
         kept = caller.found[0] if claim else None
         spent = caller.consent.status == "spent"
         if spent and (claim is None or kept is None or not claim.is_of_one_consent_with(kept)):
             raise spent_bearer()
         webhook = permitted(call.webhooks, caller.consent)
-        known = self.keys.known(claim, kept) if claim else None
+        known = self._known(claim, kept) if claim else None
         if known is not None:
             return _repeated(known)
         if spent:
@@ -76,12 +80,13 @@ class PaymentFlow:
     ) -> Order | BankAnswer | Accepted:
         """The same for a payment without a bearer, at the bank that ``bic`` names. Raises: Refusal."""
         client, found = self.callers.client_and(credentials, [claim.key] if claim else [])
-        known = self.keys.known(claim, found[0]) if claim else None
+        known = self._known(claim, found[0]) if claim else None
         if known is not None:
             return _repeated(known)
         bank = self.banks.find(bic())
         if bank is None:
             raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable")
+        current_call.concerns(bank.bic, "PISP")
         webhook = in_version(call.webhooks, bank.api_version)
         return Order(call, client, None, bank, bank.api_version, webhook, claim, new_id())
 
@@ -145,6 +150,18 @@ class PaymentFlow:
 
     # -- inside
 
+    def _known(self, claim: Claim, kept: Item | None) -> dict[str, Any] | Accepted | None:
+        """What a request with this key got before; then it was measured before, too. Raises: Refusal."""
+        try:
+            known = self.keys.known(claim, kept)
+        except Refusal as refusal:
+            if refusal.first is not None:
+                current_call.repeats()
+            raise
+        if known is not None:
+            current_call.repeats()
+        return known
+
     def _begin(
         self, order: Order, keeping: Sequence[Put], recorded: Sequence[Put] = ()
     ) -> dict[str, Any] | Accepted | None:
@@ -165,7 +182,7 @@ class PaymentFlow:
             self.store.transact(operations)
         except ConditionFailed as failure:
             if order.claim is not None and 0 in failure.failed:
-                known = self.keys.known(order.claim, failure.items[0])
+                known = self._known(order.claim, failure.items[0])
                 if known is None:
                     raise Conflict("the claim that was in the way is gone") from None
                 return known
@@ -196,6 +213,7 @@ class PaymentFlow:
             self.execution.record(order, answer, request_id, kept)
         except StoreError:
             log.exception("payment not recorded", request_id=request_id)
+            self.keys.unknown()
             raise Refusal(Fault.INTERNAL, NOT_KEPT) from None
 
     def _kept(self, order: Order, keeping: Callable[[Claim], Put]) -> list[Operation]:

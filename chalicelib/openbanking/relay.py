@@ -15,6 +15,7 @@ from chalicelib.openbanking.callers import Callers, Credentials
 from chalicelib.openbanking.consents import Consent, Consents
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.webhooks import RelayedCall, Webhook
+from chalicelib.statistics import current_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Relay:
     def admit(self, call: RelayedCall, credentials: Credentials) -> Admitted:
         """Check client, request id, bearer, version and scope, in this order. Raises: Refusal."""
         consent = self.callers.bearer(credentials).consent
+        current_call.concerns(consent.bic, call.service)
         return Admitted(consent, permitted(call.webhooks, consent))
 
     def question(self, admitted: Admitted, members: object, *, in_query: bool) -> Question:

@@ -27,6 +27,7 @@ from chalicelib.openbanking.notices import revocation
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.replays import Claim, Replays
+from chalicelib.statistics import current_call
 
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
@@ -58,6 +59,7 @@ class TokenFlow:
             raise _invalid_grant("the authorization code is not valid")
         if consent.client_id != client.client_id:
             raise _invalid_grant("the authorization code is not valid")
+        current_call.concerns(consent.bic, "authorization")
         _check_redemption(grant, redirect_uri, verifier)
         if grant.code_redeemed_at is not None:
             raise self._misused(consent, "the authorization code was used before: its tokens are revoked")
@@ -86,7 +88,10 @@ class TokenFlow:
             or not credential.matches((found[2] or {}).get("digest"))
         ):
             raise _invalid_grant("the refresh token is not valid")
-        if consent.client_id != client.client_id or not consent.is_valid(self.clock.time()):
+        if consent.client_id != client.client_id:
+            raise _invalid_grant("the refresh token is not valid")
+        current_call.concerns(consent.bic, "authorization")
+        if not consent.is_valid(self.clock.time()):
             raise _invalid_grant("the refresh token is not valid")
         refresh_id = credential.ids[1]
         if grant.refresh_id != refresh_id:
@@ -113,6 +118,7 @@ class TokenFlow:
         consent = Consent.from_item(found[0])
         known = any(credential.matches(item["digest"]) for item in found[1:] if item)
         if known and consent.client_id == client.client_id:
+            current_call.concerns(consent.bic, "authorization")
             self.end(consent, "tpp", client)
 
     def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: Claim) -> dict[str, Any]:

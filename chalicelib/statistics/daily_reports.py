@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.store import Item, Put
+from chalicelib.foundation.store import Item, Put, Store
 
 TABLE = "statistics"
 OLDEST_DAYS = 35
@@ -18,18 +18,23 @@ class DayOutOfRange(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class DailyReport:
-    """One bank's report on one day; durations in milliseconds, ``None`` when the bank did not tell."""
+    """One bank's report on one day; durations in milliseconds, ``None`` when the bank did not tell.
+
+    ``received_at`` is the Unix second that it came in; 0 until it is kept.
+    """
 
     bic: str
     day: date
     consent_duration: int | None
     payment_duration: int | None
+    received_at: int = 0
 
 
 class DailyReports:
     """The reports, one per bank and day; a later one replaces an earlier one."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
         self._clock = clock
 
     def keeping(self, report: DailyReport) -> Put:
@@ -40,10 +45,36 @@ class DailyReports:
         if report.day < today - timedelta(days=OLDEST_DAYS):
             raise DayOutOfRange(f"date must not be more than {OLDEST_DAYS} days ago")
         item: Item = {
-            "subject": f"report#{report.bic}",
+            "subject": _subject(report.bic),
             "part": report.day.isoformat(),
             "consent_duration": report.consent_duration,
             "payment_duration": report.payment_duration,
             "received_at": self._clock.time(),
         }
         return Put(TABLE, {name: value for name, value in item.items() if value is not None})
+
+    def of_bank(self, bic: str, since: date, until: date) -> list[DailyReport]:
+        """A bank's reports on the days from ``since`` to ``until``, both included, in their order: one query."""
+        found: list[DailyReport] = []
+        after: Item | None = None
+        while True:
+            bounds = "part", since.isoformat(), until.isoformat()
+            page = self._store.query(TABLE, ("subject", _subject(bic)), between=bounds, after=after)
+            found += [_report(bic, item) for item in page.items]
+            after = page.next
+            if after is None:
+                return found
+
+
+def _subject(bic: str) -> str:
+    return f"report#{bic}"
+
+
+def _report(bic: str, item: Item) -> DailyReport:
+    return DailyReport(
+        bic,
+        date.fromisoformat(item["part"]),
+        item.get("consent_duration"),
+        item.get("payment_duration"),
+        item["received_at"],
+    )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+from itertools import accumulate, pairwise
 from typing import Literal
 
-from chalicelib.foundation.store import Item, Put
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.parallel import together
+from chalicelib.foundation.store import Item, Put, Store
 from chalicelib.statistics.tallies import SERVICES, Latencies, Service, Tally
 
 TABLE = "statistics"
@@ -81,6 +87,8 @@ class DayRecord:
         return (Decimal(100 * total.bank) / total.asked).quantize(Decimal("0.001"), ROUND_HALF_UP)
 
     def to_item(self) -> Item:
+        """The latencies are one text: to read maps of maps of numbers from DynamoDB takes ten times as long."""
+        latencies = {name: self.latencies[name].to_item() for name in SERVICES if name in self.latencies}
         item: Item = {
             "subject": quarter_subject(self.day),
             "part": f"{self.bic}#{self.day.isoformat()}",
@@ -88,8 +96,8 @@ class DayRecord:
             "name": self.name,
             "day": self.day.isoformat(),
             "tallies": {name: self.tallies[name].to_item() for name in SERVICES if name in self.tallies},
-            "latencies": {name: self.latencies[name].to_item() for name in SERVICES if name in self.latencies},
-            "down": [list(span) for span in self.down],
+            "latencies": jsontext.dumps(latencies),
+            "down": _as_lengths(self.down),
             "report": self.report,
             "consent_duration": self.consent_duration,
             "payment_duration": self.payment_duration,
@@ -108,13 +116,24 @@ class DayRecord:
             item["name"],
             date.fromisoformat(item["day"]),
             {name: Tally.from_item(tally) for name, tally in item["tallies"].items()},
-            {name: Latencies.from_item(latencies) for name, latencies in item["latencies"].items()},
-            tuple((int(since), int(until)) for since, until in item["down"]),
+            {name: Latencies.from_item(latencies) for name, latencies in jsontext.loads(item["latencies"]).items()},
+            _from_lengths(item["down"]),
             item["report"],
             item.get("consent_duration"),
             item.get("payment_duration"),
             item.get("report_received_at"),
         )
+
+
+def _as_lengths(spans: Iterable[tuple[int, int]]) -> str:
+    """Seconds up, seconds down, in turns: ``36000,120``. A day of ups and downs, each of a second, has to fit, too."""
+    edges = [0, *(second for span in spans for second in span)]
+    return ",".join(str(later - earlier) for earlier, later in pairwise(edges))
+
+
+def _from_lengths(text: str) -> tuple[tuple[int, int], ...]:
+    edges = list(accumulate(map(int, text.split(",")))) if text else []
+    return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
 def quarter_of(day: date) -> str:
@@ -125,3 +144,63 @@ def quarter_of(day: date) -> str:
 def quarter_subject(day: date) -> str:
     """The partition that the records of a day's quarter stand in, those of all banks."""
     return f"quarter#{quarter_of(day)}"
+
+
+@dataclass(frozen=True, slots=True)
+class DayRecords:
+    """The records that are kept."""
+
+    store: Store
+
+    def keep(self, record: DayRecord) -> None:
+        """In place of one of the same day."""
+        put = record.keeping()
+        self.store.put(put.table, put.item)
+
+    def of_bank(self, bic: str, since: date, until: date) -> list[DayRecord]:
+        """Those of one bank, both ends included, in the order of days: one query for each quarter."""
+        bounds = "part", f"{bic}#{since.isoformat()}", f"{bic}#{until.isoformat()}"
+        parts = together([partial(self._rows, subject, bounds) for subject in _subjects(since, until)])
+        return [DayRecord.from_item(item) for items in parts for item in items]
+
+    def of_all(self, since: date, until: date) -> Iterator[DayRecord]:
+        """Those of every bank, both ends included: quarter by quarter, bank by bank, in the order of days."""
+        for subject in _subjects(since, until):
+            for item in self._items(subject):
+                if since.isoformat() <= item["day"] <= until.isoformat():
+                    yield DayRecord.from_item(item)
+
+    def _rows(self, subject: str, between: tuple[str, str, str]) -> list[Item]:
+        return list(self._items(subject, between))
+
+    def _items(self, subject: str, between: tuple[str, str, str] | None = None) -> Iterator[Item]:
+        after: Item | None = None
+        while True:
+            page = self.store.query(TABLE, ("subject", subject), between=between, after=after)
+            yield from page.items
+            after = page.next
+            if after is None:
+                return
+
+
+def days_of_quarter(quarter: str) -> tuple[date, date]:
+    """The first and the last day of a quarter like ``2026-Q4``. Raises: ValueError, for what is none."""
+    given = re.fullmatch(r"([12][0-9]{3})-Q([1-4])", quarter)
+    if given is None:
+        raise ValueError(f"{quarter!r} is no quarter: give one like 2026-Q4")
+    first = date(int(given[1]), 3 * int(given[2]) - 2, 1)
+    return first, _next_quarter(first) - timedelta(days=1)
+
+
+def _subjects(since: date, until: date) -> Iterator[str]:
+    """The partitions of all quarters that have days from ``since`` to ``until``."""
+    day = since
+    while day <= until:
+        yield quarter_subject(day)
+        day = _next_quarter(day)
+
+
+def _next_quarter(day: date) -> date:
+    """The first day of the quarter after that of ``day``."""
+    month = (day.month + 2) // 3 * 3 + 1
+    return date(day.year + 1, 1, 1) if month > 12 else date(day.year, month, 1)

@@ -23,8 +23,8 @@ class Tally:
         calls: requests of TPPs that concern the bank, whatever came of them.
         answered: requests to the bank that got a whole answer, good or bad.
         unanswered: requests to the bank that got none: time-outs, refused and broken connections.
-        not_asked: requests that the bank was spared because it had not answered the ones before.
-        bank, caller, hub: failures, by whose fault.
+        not_asked: requests of TPPs that failed because the bank had not answered the ones before, and was spared them.
+        bank, caller, hub: all other failures, by whose fault.
     """
 
     calls: int = 0
@@ -37,8 +37,8 @@ class Tally:
 
     @property
     def asked(self) -> int:
-        """Requests that were meant for the bank."""
-        return self.answered + self.unanswered + self.not_asked
+        """Requests that the bank was sent."""
+        return self.answered + self.unanswered
 
     def blame(self, fault: Fault) -> None:
         """Count a failure."""

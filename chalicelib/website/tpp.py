@@ -21,6 +21,7 @@ from chalicelib.openbanking.clients import Client, Clients
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeRequest
 from chalicelib.openbanking.token_flow import TokenFlow
+from chalicelib.statistics import current_call
 from chalicelib.website.drafts import Drafts, base64url
 from chalicelib.website.journeys import STATE_TIME, Journey, Journeys, Moved
 
@@ -141,6 +142,7 @@ class Tpp:
                 marked.client_id, secret, known["code"], marked.callback_url, known.get("code_verifier")
             )
         except Refusal as refusal:
+            current_call.failed("caller")  # the page that says so may well be a good answer
             if again and refusal.oauth_error == "invalid_grant":
                 self.journeys.ended(marked)
             else:

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from infra.admin import banks, clients, consents, deliveries, keys, ledger, programme, users
+from infra.admin import banks, clients, consents, deliveries, keys, ledger, programme, statistics, users
 from infra.admin.trace import trace
 
 _HELP = """The operator's command line of Causeway.
@@ -62,5 +62,6 @@ program.add_typer(deliveries.group, name="deliveries")
 program.add_typer(keys.group, name="keys")
 program.add_typer(ledger.group, name="ledger")
 program.add_typer(programme.group, name="programme")
+program.add_typer(statistics.group, name="statistics")
 program.add_typer(users.group, name="users")
 program.command("trace")(trace)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NoReturn, ParamSpec
 
+import simplejson
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -22,6 +23,7 @@ from chalicelib.foundation.vault import Unsealable
 from chalicelib.openbanking.bank_record import InvalidBank
 from chalicelib.openbanking.banks import BankExists, UnknownBank
 from chalicelib.openbanking.clients import InvalidClient, UnknownClient
+from chalicelib.statistics.ingest import DayRefused
 from chalicelib.website.users import InvalidUser, UnknownUser, UserExists
 from infra.admin.connection import NoStack
 from infra.programme.file import InvalidProgramme
@@ -55,7 +57,7 @@ def reporting(command: Callable[P, Report]) -> Callable[P, None]:
             report = command(*arguments, **options)
         except (*_SPOKEN, StoreError, ClientError, BotoCoreError) as error:
             fail(_sentence(error), as_json)
-        typer.echo(json.dumps(report.data, indent=2, default=str) if as_json else report.text)
+        typer.echo(simplejson.dumps(report.data, indent=2, default=str) if as_json else report.text)
         if not report.good:
             raise typer.Exit(1)
 
@@ -109,6 +111,7 @@ _SPOKEN = (
     InvalidUser,
     UserExists,
     UnknownUser,
+    DayRefused,
     UnknownDelivery,
     NotResendable,
     TooWide,

@@ -80,7 +80,7 @@ class ScriptedHub:
 
     def install(self, mock: responses.RequestsMock) -> None:
         for base, camel in (("/bank", False), ("/bank/v2", True)):
-            for path in ("/init_authorization", "/consent", "/token/revoke", "/payments/status"):
+            for path in ("/init_authorization", "/consent", "/token/revoke", "/payments/status", "/daily_performance"):
                 url = self.settings.bank_api_url + base + path
                 mock.add_callback(responses.POST, url, callback=self._answering(path, camel))
         mock.add_callback(responses.GET, f"{self.settings.bank_api_url}/bank/public_key", callback=self._keys)

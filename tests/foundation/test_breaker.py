@@ -119,6 +119,15 @@ def test_a_probe_that_fails_opens_the_circuit_again(breaker: Breaker, clock: Man
         assert refused_for(breaker.admit) == 30
 
 
+def test_who_reports_the_failure_that_opens_a_circuit_is_told(breaker: Breaker, clock: ManualClock) -> None:
+    told = [breaker.failed("bank") for _ in range(7)]
+    clock.advance(30)
+    breaker.admit("bank")
+    told.append(breaker.failed("bank"))
+
+    assert told == [False] * 4 + [True, False, False, True]
+
+
 def test_a_probe_that_never_reports_gives_way_to_another(breaker: Breaker, clock: ManualClock) -> None:
     fail(breaker, 5)
     clock.advance(30)

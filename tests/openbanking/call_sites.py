@@ -21,7 +21,7 @@ ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "de
 CARDS = "chalicelib.cards"
 """Where those of the card API are."""
 _DELIVERY = "chalicelib.delivery"
-_JOBS = f"{_DELIVERY}.jobs"
+_JOBS = (f"{_DELIVERY}.jobs", "chalicelib.statistics.jobs")
 """What runs without a caller."""
 _OPERATOR = ("infra", "chalicelib.demo_bank.setup")
 _GUESTS = ("infra", "chalicelib.demo_bank")
@@ -86,7 +86,7 @@ def call_sites(service: Service = STORE, rooms: tuple[str, ...] = ROOMS) -> froz
 def sites_of_requests() -> frozenset[Site]:
     """The calls of the store that requests of open banking come to; others are made by jobs, or for the operator."""
     served = {each: node for each, node in _functions() if not within(each.module, *_GUESTS)}
-    requests = _reached([each for each in served if speaks_http(each.module) and each.module != _JOBS], served)
+    requests = _reached([each for each in served if speaks_http(each.module) and each.module not in _JOBS], served)
     return call_sites() & _of(STORE, list(requests), ROOMS)
 
 

@@ -17,6 +17,7 @@ import pytest
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, RECORD
 from chalicelib.delivery.slots import Slot
 from chalicelib.foundation.aws import Queue
+from chalicelib.statistics.slips import hours_of
 from tests.openbanking.call_sites import Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, items
 from tests.openbanking.test_payments import PATHS, Payer, order
@@ -78,6 +79,7 @@ class Scenes:
         monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
         monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other, and here
         monkeypatch.setattr("chalicelib.foundation.sharded.SHARDS", 2)  # each is one more call like the others
+        monkeypatch.setattr("chalicelib.statistics.slip_reading.hours_of", lambda day: hours_of(day)[8:10])  # so here
         monkeypatch.setattr("chalicelib.delivery.bodies.PART_BYTES", _PART_BYTES)
         monkeypatch.setattr("chalicelib.delivery.worker.any_slot", lambda receiver: Slot(receiver, 0))
         world.hub.__dict__["deliveries_queue"] = InMemory()

@@ -10,7 +10,8 @@ import pytest
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.outbound import NotReached, Reply
-from chalicelib.openbanking.bank_link import BankFailed, Outgoing
+from chalicelib.openbanking.bank_answers import BankFailed
+from chalicelib.openbanking.bank_link import Outgoing
 from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN
 from tests.conftest import Lines
 from tests.world import IBAN, Answer, World

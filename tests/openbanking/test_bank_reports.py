@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import date
 from typing import Any
 
 import pytest
@@ -153,24 +154,25 @@ def test_another_duration_is_refused(stage: Stage, name: str, duration: Any) -> 
     assert_names(answer, 2, name)
 
 
-@pytest.mark.parametrize("date", ["2026-03-01", "2026-03-02", "2026-02-28"])
-def test_a_day_up_to_today_is_taken(stage: Stage, date: str) -> None:
-    assert performance(stage.world, DAY | {"date": date}).status == 200
+@pytest.mark.parametrize("day", ["2026-03-01", "2026-03-02", "2026-02-28", "2026-01-26"])
+def test_a_day_up_to_today_and_at_most_35_days_ago_is_taken(stage: Stage, day: str) -> None:
+    assert performance(stage.world, DAY | {"date": day}).status == 200
 
 
-@pytest.mark.parametrize(
-    "date", ["", "2026-02-29", "2026-3-1", "01.03.2026", "20260301", "2026-03-01T00:00:00", "yesterday", "2026-03-04"]
-)
-def test_a_date_that_is_none_or_still_to_come_is_refused(stage: Stage, date: str) -> None:
-    answer = performance(stage.world, DAY | {"date": date})
+NO_DATE = ["", "2026-02-29", "2026-3-1", "01.03.2026", "20260301", "2026-03-01T00:00:00", "yesterday"]
+
+
+@pytest.mark.parametrize("day", [*NO_DATE, "2026-03-03", "2026-03-04", "9999-12-31", "2026-01-25", "0001-01-01"])
+def test_a_date_that_is_none_still_to_come_or_too_long_ago_is_refused(stage: Stage, day: str) -> None:
+    answer = performance(stage.world, DAY | {"date": day})
 
     assert code_of(answer, 2) == (400, "INVALID_DATE_FORMAT")
     assert "date" in answer.body["additionalErrors"][0]["details"]
 
 
-@pytest.mark.parametrize("date", [20260301, None, [], True], ids=repr)
-def test_a_date_is_a_text(stage: Stage, date: Any) -> None:
-    answer = performance(stage.world, DAY | {"date": date})
+@pytest.mark.parametrize("day", [20260301, None, [], True], ids=repr)
+def test_a_date_is_a_text(stage: Stage, day: Any) -> None:
+    answer = performance(stage.world, DAY | {"date": day})
 
     assert code_of(answer, 2)[0] == 400
     assert code_of(answer, 2)[1] in ("INVALID_MODEL_TYPE", "INVALID_DATE_FORMAT")
@@ -186,6 +188,33 @@ def test_a_day_is_mandatory_and_names_are_camel_case(stage: Stage) -> None:
         answer = performance(stage.world, body)
         assert code_of(answer, 2) == (400, code)
         assert_names(answer, 2, name)
+
+
+def test_one_report_is_kept_for_each_day_and_the_last_one_replaces_the_others(stage: Stage) -> None:
+    def kept() -> list[tuple[str, int | None, int | None]]:
+        reports = stage.world.hub.daily_reports.of_bank("BETADEF1", date(2026, 2, 10), date(2026, 2, 12))
+        return [(str(each.day), each.consent_duration, each.payment_duration) for each in reports]
+
+    for body in (
+        {"date": "2026-02-11", "consentDuration": "0041", "paymentDuration": 7},
+        {"date": "2026-02-12", "consentDuration": 1, "paymentDuration": 2},
+        {"date": "2026-02-11", "paymentDuration": 0},
+    ):
+        assert performance(stage.world, body).status == 200
+
+    assert kept() == [("2026-02-11", None, 0), ("2026-02-12", 1, 2)]
+
+
+def test_a_report_that_is_refused_leaves_the_one_before_it(stage: Stage) -> None:
+    def kept() -> Any:
+        return stage.world.hub.daily_reports.of_bank("BETADEF1", date(2026, 2, 20), date(2026, 2, 20))
+
+    assert performance(stage.world, {"date": "2026-02-20", "consentDuration": 3}).status == 200
+    before = kept()
+    refused = performance(stage.world, {"date": "2026-02-20", "consentDuration": -3})
+
+    assert refused.status == 400
+    assert kept() == before != []
 
 
 def test_a_repeated_report_is_answered_again_and_another_under_its_id_refused(stage: Stage) -> None:

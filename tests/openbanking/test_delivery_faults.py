@@ -20,8 +20,13 @@ from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
 from chalicelib.foundation.store import StoreError
 from chalicelib.openbanking.protocol.event_types import EXPIRING_SECONDS
 from chalicelib.openbanking.protocol.payments import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
+from chalicelib.statistics import current_call
+from chalicelib.statistics.day_records import DayRecords
+from chalicelib.statistics.ingest import Incomplete
+from chalicelib.statistics.measurements import Measurements
 from tests.openbanking.call_sites import call_sites, sites_of_requests
 from tests.openbanking.faults import Fault, items
+from tests.openbanking.meter import counts, slips
 from tests.openbanking.scenes import (
     LATER,
     LaterPayer,
@@ -37,6 +42,7 @@ from tests.openbanking.scenes import (
     told,
 )
 from tests.openbanking.test_payments import REFUSAL, WEBHOOKS, taken
+from tests.statistics.counted import counted
 from tests.world import Sent, World
 
 pytestmark = pytest.mark.faults
@@ -450,6 +456,42 @@ def look_through_the_journal(world: World) -> Run:
         with fault, contextlib.suppress(StoreError):
             assert [each.delivery_id for each in world.hub.journal.list()] == [record["delivery_id"]]
             assert world.hub.journal.show(record["delivery_id"]).state == "due"
+
+    return run
+
+
+# -- what was measured
+
+
+@scene()
+def write_what_was_measured(world: World) -> Run:
+    def run(fault: Fault) -> None:
+        instance = Measurements(lambda: world.hub.store, world.clock, world.hub.metrics)
+        with fault:
+            for bic in ("ALPHGB21", "BETADEF1"):  # the first is written at once
+                with instance.measured():
+                    current_call.concerns(bic, "AISP")
+            instance.write()
+        instance.write()  # a minute later
+        assert counts(slips(world)) == {"ALPHGB21 AISP": {"calls": 1}, "BETADEF1 AISP": {"calls": 1}}
+
+    return run
+
+
+@scene()
+def ingest_what_was_counted_and_reported(world: World) -> Run:
+    day = world.clock.now().date()
+    counted(world.hub.store, "ALPHGB21", day, answered=["08:00:00"])
+    assert world.bank(2, "/daily_performance", {"date": day.isoformat(), "consentDuration": 7}).status == 200
+    world.clock.advance(24 * 3600)
+
+    def run(fault: Fault) -> None:
+        with contextlib.suppress(Incomplete):
+            during(fault, world.hub.ingest.run)
+        world.hub.ingest.run()  # when Lambda tries it again
+        (of_alpha, of_beta) = DayRecords(world.hub.store).of_all(day, day)
+        assert (of_alpha.bic, of_alpha.total.answered, of_alpha.report) == ("ALPHGB21", 1, "not_expected")
+        assert (of_beta.bic, of_beta.total.answered, of_beta.consent_duration) == ("BETADEF1", 0, 7)
 
     return run
 

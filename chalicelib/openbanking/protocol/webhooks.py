@@ -15,7 +15,11 @@ from chalicelib.foundation.fields import Message, OpenMessage
 from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.payments import Kind
-from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.scopes import SCOPES, Service, Version
+
+Measured = Service | Literal["authorization"]
+"""Whose calls are counted together: those of a service, and those that give or end a PSU's consent."""
+_SERVICES: Mapping[str, Service] = {scope.name: scope.service for rows in SCOPES.values() for scope in rows.values()}
 
 
 class Nothing(Message):
@@ -46,6 +50,7 @@ class Webhook:
         shape: brings the quirks that the specification admits into one shape.
         conclude: makes the TPP's answer of request and answer. Raises: v1.Unusable.
         sends_token: whether ``X-Auth-Token`` goes along.
+        part_of: what it is counted under, where no scope is asked for.
     """
 
     path: str
@@ -55,6 +60,12 @@ class Webhook:
     shape: Callable[[dict[str, Any]], dict[str, Any]] = unchanged
     conclude: Callable[[Mapping[str, Any], dict[str, Any]], dict[str, Any]] = as_answered
     sends_token: bool = True
+    part_of: Measured = "PISP"
+
+    @property
+    def service(self) -> Measured:
+        """What it is counted under."""
+        return _SERVICES[self.scope] if self.scope else self.part_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,11 @@ class RelayedCall:
     method: Literal["GET", "POST"]
     path: str
     webhooks: Mapping[Version, Webhook]
+
+    @property
+    def service(self) -> Measured:
+        """What it is counted under: the same whichever version the bank has."""
+        return next(iter(self.webhooks.values())).service
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +209,7 @@ STATUS: Mapping[Kind, Webhook] = {
 }
 """Where a version 2 bank is asked for a payment's status; version 1 banks report it and are not asked."""
 
-REVOKE_TOKEN = Webhook("/revoke_token", None, TokenEnded, v1.Acknowledgement)
+REVOKE_TOKEN = Webhook("/revoke_token", None, TokenEnded, v1.Acknowledgement, part_of="authorization")
 """Both versions: the consent behind a token has ended."""
 
 

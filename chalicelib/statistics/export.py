@@ -1,0 +1,124 @@
+"""Day records in the layout of the regulatory statistics (RTS article 32(4), EBA/GL/2018/07), as CSV and as JSON.
+
+One row per day and bank (ASPSP), whose interface is the one that this service uses, the dedicated one. What is unknown
+is left empty, and ``null`` in JSON: it is never 0.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.clock import timestamp
+from chalicelib.statistics.day_records import DayRecord
+from chalicelib.statistics.histogram import Histogram
+from chalicelib.statistics.tallies import Latencies, Service
+
+Value = str | int | Decimal | None
+Row = dict[str, Value]
+
+INTERFACE = "dedicated"
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+PERCENTILES = (50, 95, 99)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, what it means, how it is made of a record, and which guideline asks for it, if any does."""
+
+    name: str
+    meaning: str
+    of: Callable[[DayRecord], Value]
+    source: str = ""
+
+
+def _average(service: Service) -> Callable[[DayRecord], Value]:
+    return lambda record: record.latencies.get(service, Latencies()).bank.average
+
+
+def _percentile(histogram: Callable[[DayRecord], Histogram], percent: int) -> Callable[[DayRecord], Value]:
+    return lambda record: histogram(record).percentile(percent)
+
+
+def _downtime(record: DayRecord) -> Value:
+    return None if record.availability is None else 100 - record.availability
+
+
+def _downtime_minutes(record: DayRecord) -> Value:
+    return None if record.availability is None else record.unavailability_minutes
+
+
+def _received(record: DayRecord) -> Value:
+    return None if record.report_received_at is None else timestamp(record.report_received_at)
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("day", "UTC day, from midnight to midnight", lambda record: record.day.isoformat(), "GL 2.4(b)"),
+    Column("aspsp_bic", "BIC of the bank", lambda record: record.bic, "GL 3.1"),
+    Column("aspsp_name", "Name of the bank", lambda record: record.name, "GL 3.1"),
+    Column("interface", f"Always `{INTERFACE}`", lambda _: INTERFACE, "RTS Art. 32(4)"),
+    Column("uptime_percent", "100 less the downtime", lambda record: record.availability, "GL 2.2(a), 2.4(a)"),
+    Column("downtime_percent", "Part of the day's seconds that it was down", _downtime, "GL 2.2(b), 2.4(b), 2.4(c)"),
+    Column("downtime_minutes", "The same in minutes", _downtime_minutes, "GL 2.4(b), 2.4(c)"),
+    Column("pisp_average_ms", "Average time of a PISP's request at the bank", _average("PISP"), "GL 2.3(a)"),
+    Column("aisp_average_ms", "Average time of an AISP's request at the bank", _average("AISP"), "GL 2.3(b)"),
+    Column("cbpii_average_ms", "Average time of a confirmation of funds at the bank", _average("CBPII"), "GL 2.3(c)"),
+    Column(
+        "error_response_rate_percent",
+        "Requests that failed by its fault",
+        lambda record: record.error_rate,
+        "GL 2.3(d)",
+    ),
+    Column("calls", "Requests of TPPs that concerned the bank", lambda record: record.total.calls),
+    Column("answered", "Requests to the bank that it answered", lambda record: record.total.answered),
+    Column("unanswered", "Requests to the bank that it did not answer", lambda record: record.total.unanswered),
+    Column(
+        "not_asked", "Requests of TPPs that it was spared, for it did not answer", lambda record: record.total.not_asked
+    ),
+    Column("bank_failures", "Failures by the bank's fault", lambda record: record.total.bank),
+    Column("caller_failures", "Failures by the TPP's or its user's fault", lambda record: record.total.caller),
+    Column("hub_failures", "Failures by this service's fault", lambda record: record.total.hub),
+    *(
+        Column(f"bank_p{percent}_ms", f"Time at the bank that was enough for {percent} % of the requests", of)
+        for percent in PERCENTILES
+        for of in [_percentile(lambda record: record.latency.bank, percent)]
+    ),
+    *(
+        Column(f"hub_p{percent}_ms", f"Time in this service that was enough for {percent} % of the calls", of)
+        for percent in PERCENTILES
+        for of in [_percentile(lambda record: record.latency.hub, percent)]
+    ),
+    Column("consent_duration_ms", "`consentDuration` of its report", lambda record: record.consent_duration),
+    Column("payment_duration_ms", "`paymentDuration` of its report", lambda record: record.payment_duration),
+    Column("report", "`received`, `missing` or `not_expected`", lambda record: record.report),
+    Column("report_received_at", "When its report came, UTC", _received),
+)
+NAMES: Sequence[str] = tuple(column.name for column in COLUMNS)
+
+
+def rows(records: Iterable[DayRecord]) -> Iterable[Row]:
+    """A row for each record, with a value for each column, in their order."""
+    return ({column.name: column.of(record) for column in COLUMNS} for record in records)
+
+
+def as_csv(given: Iterable[Row]) -> str:
+    """The rows under the names of the columns, as RFC 4180 has it; no text is a formula to a spreadsheet."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, NAMES)
+    writer.writeheader()
+    writer.writerows({name: _harmless(value) for name, value in row.items()} for row in given)
+    return text.getvalue()
+
+
+def _harmless(value: Value) -> Value:
+    """A bank's name may begin as formulas do."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
+
+
+def as_json(given: Iterable[Row]) -> str:
+    """``{"days": […]}``, with an object for each row; numbers have the digits that they have in CSV."""
+    return jsontext.dumps({"days": list(given)})

@@ -1,0 +1,241 @@
+"""Ingesting days: what was counted of a bank, and what it has reported, become one record of each UTC day.
+
+A record is worked out of the slips of its day (and of the days before, as far as a series of unanswered requests may
+reach), the bank's own report, and nothing else: whoever does it again, whenever, gets the same record. What was known
+of the bank itself when its record was first made, its name and whether it had to report, stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import partial
+from random import sample
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.metrics import Metrics
+from chalicelib.statistics.daily_reports import OLDEST_DAYS, DailyReport, DailyReports
+from chalicelib.statistics.day_records import DayRecord, DayRecords, Reported
+from chalicelib.statistics.downtime import spans_down
+from chalicelib.statistics.slip_reading import REACH_DAYS, SlipReader, Slips
+from chalicelib.statistics.slips import KEPT_DAYS, Slip, hours_of
+from chalicelib.statistics.tallies import Latencies, Service, Tally
+
+AGAIN_DAYS = 2
+"""The last days are ingested by the schedule whatever is there: instances that were frozen write slips late."""
+WATCHED_DAYS = OLDEST_DAYS + 1
+"""The schedule looks after so many days: reports may come until then, and runs may have failed."""
+OLDEST_INGESTED = KEPT_DAYS - REACH_DAYS - 1
+"""Of a day so long ago all slips are there that its record needs."""
+RUN_SECONDS = 840
+"""The schedule begins no other bank after so long."""
+_DAY = timedelta(days=1)
+
+
+class DayRefused(ValueError):
+    """A day that cannot be ingested; the message says why."""
+
+    def __init__(self, day: date, why: str) -> None:
+        self.day = day
+        super().__init__(f"{day} {why}")
+
+
+class Incomplete(Exception):
+    """Days of these banks could not be ingested; those of all others were."""
+
+    def __init__(self, bics: Sequence[str]) -> None:
+        self.bics = tuple(bics)
+        super().__init__(f"not ingested: {', '.join(bics)}")
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedBank:
+    """A bank whose days are ingested.
+
+    Attributes:
+        is_active: whether there is a record of it even for a day on which nobody asked for it.
+        reports: whether it has a report to make of each day.
+        since: the day that it was registered on; its first report is due for the day after.
+    """
+
+    bic: str
+    name: str
+    is_active: bool = False
+    reports: bool = False
+    since: date = date.min
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """A record, and whether it differed from what was there."""
+
+    record: DayRecord
+    is_new: bool
+
+
+def reckoned(
+    bank: ExpectedBank, day: date, slips: Iterable[Slip], report: DailyReport | None, before: DayRecord | None = None
+) -> DayRecord:
+    """The record of a day.
+
+    Args:
+        slips: of the day, and of the days before it that ``spans_down`` needs; in any order.
+        before: the record that was made earlier, if there is one.
+    """
+    slips, hours = list(slips), hours_of(day)
+    tallies: dict[Service, Tally] = {}
+    latencies: dict[Service, Latencies] = {}
+    for slip in slips:
+        if slip.hour in hours:
+            for of_minute in slip.minutes.values():
+                for service, tally in of_minute.items():
+                    tallies.setdefault(service, Tally()).include(tally)
+            for service, latency in slip.latencies.items():
+                latencies.setdefault(service, Latencies()).include(latency)
+    return DayRecord(
+        bank.bic,
+        before.name if before else bank.name,
+        day,
+        tallies,
+        latencies,
+        spans_down(slips, day),
+        "received" if report else _without_report(bank, day, before),
+        report.consent_duration if report else None,
+        report.payment_duration if report else None,
+        report.received_at if report else None,
+    )
+
+
+def _without_report(bank: ExpectedBank, day: date, before: DayRecord | None) -> Reported:
+    if before:
+        return "not_expected" if before.report == "not_expected" else "missing"
+    return "missing" if bank.is_active and bank.reports and bank.since < day else "not_expected"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is kept of some days of a bank."""
+
+    records: dict[date, DayRecord]
+    reports: dict[date, DailyReport]
+
+    def needs(self, bank: ExpectedBank, day: date) -> bool:
+        """Whether there should be a record that is not there, or a report has come since it was made."""
+        record, report = self.records.get(day), self.reports.get(day)
+        if record is None:
+            return bank.since <= day and (bank.is_active or report is not None)
+        return report is not None and record.report_received_at != report.received_at
+
+
+class Ingest:
+    """Makes the records.
+
+    Args:
+        banks: answers the banks that are registered.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        slips: Slips,
+        reports: DailyReports,
+        records: DayRecords,
+        metrics: Metrics,
+        banks: Callable[[], Sequence[ExpectedBank]],
+    ) -> None:
+        self.banks = banks
+        self._clock = clock
+        self._slips = slips
+        self._reports = reports
+        self._records = records
+        self._metrics = metrics
+
+    def run(self) -> None:
+        """What the schedule does: the days that are due, of every bank; and tell of reports that are missing.
+
+        Raises: Incomplete, after all that could be done.
+        """
+        done: list[Ingested] = []
+        failed: list[str] = []
+        started = self._clock.monotonic()
+        banks = self.banks()
+        for bank in sample(banks, len(banks)):  # where time is too short for all, the next run begins with others
+            has_time = self._clock.monotonic() - started < RUN_SECONDS
+            made = self._attempt(bank) if has_time else None
+            if made is None:
+                failed.append(bank.bic)
+            else:
+                done += made
+        self._tell(done)
+        if failed:
+            raise Incomplete(failed)
+
+    def due(self, bank: ExpectedBank) -> list[Ingested]:
+        """Ingest what is due of a bank: the last days, days without a record, and days whose report came later."""
+        yesterday = self._today - _DAY
+        days = [yesterday - timedelta(days=ago) for ago in reversed(range(WATCHED_DAYS))]
+        known = self._known(bank.bic, days)
+        due = [day for day in days if day > yesterday - timedelta(days=AGAIN_DAYS) or known.needs(bank, day)]
+        return self._ingest(bank, due, known)
+
+    def days(self, bank: ExpectedBank, days: Sequence[date]) -> list[Ingested]:
+        """Ingest some days of a bank, whether they are due or not; a day that nothing is known of has no record.
+
+        Raises: DayRefused, and then none of them was ingested.
+        """
+        for day in days:
+            self._check(day)
+        return self._ingest(bank, days, self._known(bank.bic, days))
+
+    @property
+    def _today(self) -> date:
+        return self._clock.now().date()
+
+    def _attempt(self, bank: ExpectedBank) -> list[Ingested] | None:
+        """Whatever is in the way of one bank's days, those of the others are ingested."""
+        try:
+            return self.due(bank)
+        except Exception:
+            log.exception("days not ingested", bic=bank.bic)
+            return None
+
+    def _check(self, day: date) -> None:
+        if day >= self._today:
+            raise DayRefused(day, "is not over yet: a day can be ingested from midnight (UTC) on")
+        if day < self._today - timedelta(days=OLDEST_INGESTED):
+            raise DayRefused(
+                day, f"is more than {OLDEST_INGESTED} days ago: what was counted then is not kept any more"
+            )
+
+    def _known(self, bic: str, days: Sequence[date]) -> _Known:
+        span = min(days), max(days)
+        return _Known(
+            {record.day: record for record in self._records.of_bank(bic, *span)},
+            {report.day: report for report in self._reports.of_bank(bic, *span)},
+        )
+
+    def _ingest(self, bank: ExpectedBank, days: Sequence[date], known: _Known) -> list[Ingested]:
+        slips = SlipReader(partial(self._slips.of_hour, bank.bic))
+        done: list[Ingested] = []
+        for day in days:
+            before, of_day = known.records.get(day), slips.reaching(day)
+            if before or of_day or known.needs(bank, day):
+                done.append(self._keep(reckoned(bank, day, of_day, known.reports.get(day), before), before))
+        return done
+
+    def _keep(self, record: DayRecord, before: DayRecord | None) -> Ingested:
+        is_new = before is None or before.to_item() != record.to_item()
+        if is_new:
+            self._records.keep(record)
+        return Ingested(record, is_new)
+
+    def _tell(self, done: Sequence[Ingested]) -> None:
+        for record in [each.record for each in done if each.record.report == "missing"]:
+            is_overdue = record.day < self._today - _DAY
+            log.warning("report missing", bic=record.bic, day=record.day.isoformat())
+            self._metrics.write({"MissingReports": 1, "OverdueReports": int(is_overdue)}, Bank=record.bic)
+        always = {"IngestedDays": len(done), "MissingReports": 0, "OverdueReports": 0}
+        self._metrics.write(always)
+        log.info("days ingested", records=len(done), changed=sum(each.is_new for each in done))

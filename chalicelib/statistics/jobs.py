@@ -1,0 +1,17 @@
+"""What is done about statistics without a caller: their schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalice.app import Blueprint, Cron
+
+from chalicelib.bootstrap import hub
+
+statistics_jobs = Blueprint(__name__)
+
+
+@statistics_jobs.schedule(Cron(10, 1, "*", "*", "?", "*"), name="ingest")
+def ingest(event: Any) -> None:
+    """Every night at 01:10 UTC: make the records of days, and tell of reports that are missing."""
+    hub().ingest.run()

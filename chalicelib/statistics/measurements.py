@@ -1,0 +1,131 @@
+"""Own measurements: counted in memory, and written down by each instance at most once a minute.
+
+Writing is the last thing that a request does whose turn it is. It never fails the request: the answer waits for it only
+so long, and what could not be written is written the next time, under the names that it had, so that nothing counts
+twice of which only the storage's answer was lost.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.metrics import Metrics
+from chalicelib.foundation.store import Put, Store
+from chalicelib.statistics.current_call import CurrentCall, noting
+from chalicelib.statistics.gathered import Figures, Gathered
+from chalicelib.statistics.slips import TABLE, Slip
+
+SECONDS = 60
+"""How much time at least lies between two writings of an instance."""
+TOGETHER = 100
+"""So many slips are written in one transaction."""
+PATIENCE = 2
+"""For so many seconds at most an answer waits until what was counted is written."""
+KEPT = 1000
+"""So many slips that could not be written are kept; the oldest are dropped."""
+
+
+class Measurements:
+    """Counts what is measured; safe to be used by many threads.
+
+    Args:
+        store: where slips are written; asked for when there are some.
+        clock: tells when what happened, and how long it took.
+        metrics: take the same figures.
+    """
+
+    def __init__(self, store: Callable[[], Store], clock: Clock, metrics: Metrics) -> None:
+        self._store = store
+        self._clock = clock
+        self._metrics = metrics
+        self._lock = threading.Lock()
+        self._gathered = Gathered()
+        self._unwritten: dict[str, Slip] = {}
+        self._not_before = 0
+
+    @contextmanager
+    def measured(self) -> Iterator[CurrentCall]:
+        """Count what is noted inside and, if it is time, write down what was counted until now."""
+        call, started = CurrentCall(self._clock.time()), self._clock.monotonic()
+        try:
+            with noting(call):
+                yield call
+        finally:
+            self._ended(call, self._clock.monotonic() - started)
+
+    def _ended(self, call: CurrentCall, seconds: float) -> None:
+        """Count a request, and write if it is time. Whatever fails here does not fail the request."""
+        try:
+            if call.concern is not None or call.asked:
+                with self._lock:
+                    self._gathered.count(call, seconds)
+            if self._is_time():
+                writing = threading.Thread(target=self.write, name="measurements", daemon=True)
+                writing.start()
+                writing.join(PATIENCE)
+        except Exception:
+            log.exception("measurements failed")
+
+    def write(self) -> None:
+        """Write down what was counted and, of what could not be written before, what is still known."""
+        with self._lock:
+            gathered, self._gathered = self._gathered, Gathered()
+            self._unwritten |= {new_id(): slip for slip in gathered.slips.values()}
+            slips = list(self._unwritten.items())
+        try:
+            for figures in gathered.figures():
+                self._tell(figures)
+            for first in range(0, len(slips), TOGETHER):
+                self._keep(slips[first : first + TOGETHER])
+        except Exception:
+            log.exception("measurements not written", slips=len(self._unwritten))
+            self._drop()
+
+    def _is_time(self) -> bool:
+        """Whether it is the turn of this request to write; then it is nobody else's for a while."""
+        now = self._clock.time()
+        with self._lock:
+            if now < self._not_before or not (self._gathered.slips or self._unwritten):
+                return False
+            self._not_before = now + SECONDS
+            return True
+
+    def _tell(self, figures: Figures) -> None:
+        tally = figures.tally
+        counts = {
+            "Calls": tally.calls,
+            "Answered": tally.answered,
+            "Unanswered": tally.unanswered,
+            "NotAsked": tally.not_asked,
+            "BankFailures": tally.bank,
+            "CallerFailures": tally.caller,
+            "HubFailures": tally.hub,
+        }
+        self._metrics.write(
+            {name: count for name, count in counts.items() if count},
+            {"HubTime": figures.hub, "BankTime": figures.bank},
+            at=figures.at,
+            Bank=figures.bic,
+            Service=figures.service,
+        )
+
+    def _keep(self, slips: list[tuple[str, Slip]]) -> None:
+        """Write slips. Raises: StoreError."""
+        self._store().transact([Put(TABLE, slip.to_item(slip_id)) for slip_id, slip in slips])
+        with self._lock:
+            for slip_id, _ in slips:
+                self._unwritten.pop(slip_id, None)
+
+    def _drop(self) -> None:
+        """Forget the oldest of what could not be written, when it is too much."""
+        with self._lock:
+            too_old = list(self._unwritten)[:-KEPT]
+            for slip_id in too_old:
+                del self._unwritten[slip_id]
+        if too_old:
+            log.warning("measurements dropped", slips=len(too_old))

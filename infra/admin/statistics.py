@@ -1,0 +1,222 @@
+"""Commands for statistics: making the records of days, looking at them, and exporting what regulation asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chalicelib.bootstrap import Hub
+from chalicelib.openbanking.bank_record import valid_bic
+from chalicelib.statistics import export as layout
+from chalicelib.statistics.day_records import DayRecord, days_of_quarter
+from chalicelib.statistics.ingest import ExpectedBank, Ingested
+from infra.admin import connection
+from infra.admin.output import AsJson, Refused, Report, reporting, table
+
+group = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Daily performance of banks: ingest, show, export."
+)
+
+_SHOWN_DAYS = 7
+_LOOKED_BACK = timedelta(days=92)
+_COLUMNS = (
+    "day",
+    "aspsp_bic",
+    "uptime_percent",
+    "downtime_minutes",
+    "error_response_rate_percent",
+    "answered",
+    "unanswered",
+    "bank_p95_ms",
+    "hub_p95_ms",
+    "report",
+    "down",
+)
+
+
+class Format(StrEnum):
+    """What an export is written as."""
+
+    CSV = "csv"
+    JSON = "json"
+
+
+OfBank = Annotated[str | None, typer.Option("--bank", metavar="BIC", help="Only one bank.", show_default=False)]
+Day = Annotated[str | None, typer.Option("--day", metavar="DAY", help="A UTC day like 2026-11-22.", show_default=False)]
+Since = Annotated[
+    str | None, typer.Option("--from", metavar="DAY", help="The first of several days.", show_default=False)
+]
+Until = Annotated[
+    str | None, typer.Option("--to", metavar="DAY", help="The last of them; yesterday if left out.", show_default=False)
+]
+Quarter = Annotated[
+    str | None, typer.Option("--quarter", metavar="QUARTER", help="A quarter like 2026-Q4.", show_default=False)
+]
+
+
+@group.command("ingest")
+@reporting
+def ingest(
+    day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None, as_json: AsJson = False
+) -> Report:
+    """Make the records of days that are over, and say which banks have not reported theirs.
+
+    Without a day it does what the schedule does every night: the last two days, days without a record, and days whose
+    report came after the record. It can be repeated, and the same comes of it. --bank may be one that was removed.
+
+    \b
+    Examples:
+      python -m infra.admin statistics ingest
+      python -m infra.admin statistics ingest --day 2026-11-21
+      python -m infra.admin statistics ingest --from 2026-10-01 --to 2026-10-31 --bank DEMODEF1
+    """
+    hub = connection.connect()
+    days = _days(hub, day, since, until)
+    made: list[Ingested] = []
+    for each in _banks(hub, bank, days):
+        made += hub.ingest.days(each, days) if days else hub.ingest.due(each)
+    if bank and not made:
+        raise Refused(f"nothing is known of {valid_bic(bank)} on these days")
+    return _ingested(made)
+
+
+@group.command("show")
+@reporting
+def show(
+    day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None, as_json: AsJson = False
+) -> Report:
+    """Show the records of days, by default of the last seven; with --json all that is in an export.
+
+    \b
+    Examples:
+      python -m infra.admin statistics show
+      python -m infra.admin statistics show --bank DEMODEF1 --from 2026-11-01 --to 2026-11-21
+    """
+    hub = connection.connect()
+    yesterday = _yesterday(hub)
+    days = _days(hub, day, since, until) or [yesterday - timedelta(days=_SHOWN_DAYS - 1), yesterday]
+    found = list(_records(hub, days[0], days[-1], bank))
+    readable = [
+        {**row, "down": ", ".join(_down(record))} for row, record in zip(layout.rows(found), found, strict=True)
+    ]
+    shown = [{**row, "down": _down(record)} for row, record in zip(readable, found, strict=True)]
+    return Report({"days": shown}, table(readable, _COLUMNS) if shown else "There are no records of these days.")
+
+
+@group.command("export")
+@reporting
+def export(
+    quarter: Quarter = None,
+    since: Since = None,
+    until: Until = None,
+    bank: OfBank = None,
+    written_as: Annotated[Format, typer.Option("--format", help="CSV as in RFC 4180, or JSON.")] = Format.CSV,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write it to this file.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> Report:
+    """Export the statistics that regulation asks for (RTS article 32(4), EBA/GL/2018/07): a row per day and bank.
+
+    \b
+    Examples:
+      python -m infra.admin statistics export --quarter 2026-Q4 --output 2026-Q4.csv
+      python -m infra.admin statistics export --quarter 2026-Q4 --format json
+      python -m infra.admin statistics export --from 2026-11-01 --to 2026-11-21 --bank DEMODEF1
+    """
+    hub = connection.connect()
+    if bool(quarter) == bool(since or until):
+        raise Refused("give either --quarter, or --from and --to")
+    days = _quarter(quarter) if quarter else _days(hub, None, since, until)
+    found = list(layout.rows(_records(hub, days[0], days[-1], bank)))
+    text = layout.as_csv(found) if written_as is Format.CSV else f"{layout.as_json(found)}\n"
+    if output is None:
+        return Report({"days": found}, text.removesuffix("\n"))  # which is added when it is printed
+    try:
+        output.write_text(text, "utf-8", newline="")
+    except OSError as error:
+        raise Refused(f"{output} cannot be written: {error.strerror}") from None
+    data = {"file": str(output), "format": written_as.value, "rows": len(found)}
+    return Report(data, f"{output} has {_several(len(found), 'row')}.")
+
+
+def _days(hub: Hub, day: str | None, since: str | None, until: str | None) -> list[date]:
+    """The days that the options name, none if there are none. Raises: Refused."""
+    if day and (since or until):
+        raise Refused("give either --day, or --from and --to")
+    if until and not since:
+        raise Refused("--to needs --from")
+    if not (day or since):
+        return []
+    first = _day(day or since or "")
+    last = first if day else _day(until) if until else _yesterday(hub)
+    if last < first:
+        raise Refused(f"{first} comes after {last}")
+    if last > hub.clock.now().date():
+        raise Refused(f"{last} lies in the future")
+    return [first + timedelta(days=number) for number in range((last - first).days + 1)]
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise Refused(f"{text!r} is no day: give one like 2026-11-22") from None
+
+
+def _quarter(text: str) -> Sequence[date]:
+    try:
+        return days_of_quarter(text)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def _yesterday(hub: Hub) -> date:
+    return hub.clock.now().date() - timedelta(days=1)
+
+
+def _banks(hub: Hub, bank: str | None, days: Sequence[date]) -> Sequence[ExpectedBank]:
+    """The banks whose days are ingested: all that are registered, or the one that is named, registered or not."""
+    registered = hub.ingest.banks()
+    if bank is None:
+        return registered
+    bic = valid_bic(bank)
+    named = [each for each in registered if each.bic == bic]
+    if named or not days:
+        return named
+    earlier = hub.day_records.of_bank(bic, days[0] - _LOOKED_BACK, days[-1])
+    return [ExpectedBank(bic, earlier[-1].name if earlier else bic)]
+
+
+def _records(hub: Hub, since: date, until: date, bank: str | None) -> Iterable[DayRecord]:
+    records = hub.day_records
+    return records.of_bank(valid_bic(bank), since, until) if bank else records.of_all(since, until)
+
+
+def _ingested(made: Sequence[Ingested]) -> Report:
+    changed = sum(each.is_new for each in made)
+    missing = [
+        {"bic": each.record.bic, "day": each.record.day.isoformat()} for each in made if each.record.report == "missing"
+    ]
+    text = f"{_several(len(made), 'record')}; new, or not as before: {changed}."
+    if missing:
+        text += f"\n\nThese reports are missing:\n\n{table(missing, ('bic', 'day'))}"
+    return Report({"records": len(made), "changed": changed, "missing_reports": missing}, text)
+
+
+def _down(record: DayRecord) -> list[str]:
+    """When it was down: ``10:02:07-10:40:00``."""
+    return [f"{_time(since)}-{_time(until)}" for since, until in record.down]
+
+
+def _time(second: int) -> str:
+    return f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -1,0 +1,120 @@
+"""The bank of version 2 tells the service once a day how long its customers took to confirm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import requests
+
+from chalicelib.demo_bank import clearing, durations
+from chalicelib.demo_bank.runtime import TABLE
+from tests.demo_bank.paying import at_confirmation, initiate, token
+from tests.demo_bank.stage import Stage
+
+DAY = 86_400
+PATH = "/daily_performance"
+
+
+def told(stage: Stage) -> list[Any]:
+    return [body for _, body, _ in stage.hub.named(PATH)]
+
+
+def consent(stage: Stage, seconds: float) -> None:
+    """A customer who takes so long."""
+    browser = stage.browser().at_confirmation("lena")
+    stage.clock.advance(seconds)
+    assert browser.confirm().status == 303
+
+
+def payment(stage: Stage, seconds: float) -> None:
+    """A payment that is confirmed so long after it was initiated."""
+    answer = initiate(stage, token(stage))
+    stage.clock.advance(seconds)
+    assert at_confirmation(stage, answer).pay().status == 303
+
+
+def test_the_averages_of_a_day_are_told_when_it_is_over(two: Stage) -> None:
+    for seconds in (30, 61, 62):
+        consent(two, seconds)
+    payment(two, 20)
+    clearing.run()
+    before = told(two)
+    two.clock.advance(DAY)
+
+    clearing.run()
+
+    assert before == [{"date": "2026-03-01"}]
+    assert told(two)[1:] == [{"date": "2026-03-02", "consentDuration": 51_000, "paymentDuration": 20_000}]
+    path, _, headers = two.hub.named(PATH)[-1]
+    assert path == "/bank/v2/daily_performance"
+    assert headers["X-Signature"]
+
+
+def test_a_day_is_told_once(two: Stage) -> None:
+    for _ in range(3):
+        clearing.run()
+        two.clock.advance(3600)
+
+    assert [body["date"] for body in told(two)] == ["2026-03-01"]
+
+
+def test_what_nobody_confirmed_is_left_out(two: Stage) -> None:
+    consent(two, 0)
+    two.clock.advance(DAY)
+
+    clearing.run()
+
+    assert told(two) == [{"date": "2026-03-02", "consentDuration": 0}]
+
+
+def test_a_confirmation_counts_for_the_day_that_it_was_given_on(two: Stage) -> None:
+    browser = two.browser()
+    two.clock.advance(14.9 * 3600)  # six minutes to midnight
+    browser.at_confirmation("lena")
+    two.clock.advance(600)
+    assert browser.confirm().status == 303
+    two.clock.advance(DAY)
+
+    clearing.run()
+
+    assert told(two) == [{"date": "2026-03-03", "consentDuration": 600_000}]
+
+
+@pytest.mark.parametrize("failure", [requests.ConnectionError("away"), (401, {"code": "ERROR", "title": "no"})])
+def test_a_report_that_fails_is_sent_again_after_a_while(two: Stage, failure: Any) -> None:
+    two.hub.errors[PATH] = failure
+    for _ in range(3):
+        clearing.run()
+        two.clock.advance(60)
+    assert len(told(two)) == 1
+    two.hub.errors.clear()
+    two.clock.advance(durations.AGAIN_SECONDS)
+
+    clearing.run()
+    clearing.run()
+
+    assert [body["date"] for body in told(two)] == ["2026-03-01"] * 2
+
+
+def test_a_confirmation_that_was_not_written_does_not_count(two: Stage) -> None:
+    two.hub.errors["/consent"] = (400, {"code": "FORMAT_ERROR", "title": "no"})
+    browser = two.browser().at_confirmation("lena")
+    browser.confirm()
+    two.clock.advance(DAY)
+
+    clearing.run()
+
+    assert told(two) == [{"date": "2026-03-02"}]
+
+
+def test_version_1_has_nothing_to_tell(one: Stage) -> None:
+    browser = one.browser().at_confirmation("ada")
+    assert browser.confirm().status == 303
+    payment(one, 1)
+    one.clock.advance(DAY)
+
+    clearing.run()
+
+    assert [path for path, _, _ in one.hub.named(PATH)] == ["/bank/v2/daily_performance"]  # of the other bank
+    assert one.store.rows(TABLE, ("bank", "one"), sort_prefix=("id", "took#")) == []

@@ -1,0 +1,134 @@
+"""Figures for CloudWatch, held against the specification of its embedded metric format (EMF)."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.metrics import Metrics
+
+MOMENT = 1_795_341_600
+Captured = pytest.CaptureFixture[str]
+
+
+def lines(captured: Captured) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in captured.readouterr().out.splitlines()]
+
+
+def values(lines: list[dict[str, Any]], name: str) -> list[float]:
+    return [value for line in lines for value in line.get(name, ())]
+
+
+def check(line: dict[str, Any]) -> None:
+    """What the specification asks of a line: every metric and dimension that is named has its value at the root."""
+    assert isinstance(line["_aws"]["Timestamp"], int)
+    (directive,) = line["_aws"]["CloudWatchMetrics"]
+    assert directive["Namespace"] == "Causeway"
+    for dimensions in directive["Dimensions"]:
+        assert len(dimensions) <= 30
+        assert all(0 < len(line[name]) <= 1024 for name in dimensions)
+    assert 0 < len(directive["Metrics"]) <= 100
+    for metric in directive["Metrics"]:
+        assert metric["Unit"] in ("Count", "Milliseconds")
+        assert 0 < len(line[metric["Name"]]) <= 100
+        assert all(isinstance(value, int | float) for value in line[metric["Name"]])
+
+
+def test_figures_are_one_line_that_names_every_metric_and_dimension(capsys: Captured) -> None:
+    Metrics("dev").write(
+        {"Calls": 3, "Answered": 2}, {"BankTime": [250.0004, 1.5]}, at=MOMENT, Bank="ALPHGB21", Service="AISP"
+    )
+
+    (line,) = lines(capsys)
+    check(line)
+    assert line == {
+        "_aws": {
+            "Timestamp": MOMENT * 1000,
+            "CloudWatchMetrics": [
+                {
+                    "Namespace": "Causeway",
+                    "Dimensions": [["Stage"], ["Stage", "Bank", "Service"]],
+                    "Metrics": [
+                        {"Name": "Calls", "Unit": "Count"},
+                        {"Name": "Answered", "Unit": "Count"},
+                        {"Name": "BankTime", "Unit": "Milliseconds"},
+                    ],
+                }
+            ],
+        },
+        "Stage": "dev",
+        "Bank": "ALPHGB21",
+        "Service": "AISP",
+        "Calls": [3],
+        "Answered": [2],
+        "BankTime": [250.0, 1.5],
+    }
+
+
+def test_figures_about_nothing_in_particular_are_the_stages(capsys: Captured) -> None:
+    before = int(time.time() * 1000)
+
+    Metrics("prod").write({"MissingReports": 2})
+
+    (line,) = lines(capsys)
+    check(line)
+    assert line["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["Stage"]]
+    assert before <= line["_aws"]["Timestamp"] <= time.time() * 1000
+
+
+@pytest.mark.parametrize("number", [1, 99, 100, 101, 250, 300])
+def test_more_than_a_hundred_values_take_more_lines_and_none_is_lost_or_told_twice(
+    capsys: Captured, number: int
+) -> None:
+    Metrics("dev").write({"Calls": number}, {"HubTime": list(range(number)), "BankTime": [7]}, at=MOMENT, Bank="B")
+
+    written = lines(capsys)
+    for line in written:
+        check(line)
+        assert line["_aws"]["Timestamp"] == MOMENT * 1000
+    assert len(written) == -(-number // 100)
+    assert values(written, "HubTime") == list(range(number))
+    assert (values(written, "Calls"), values(written, "BankTime")) == ([number], [7])
+
+
+def test_without_figures_there_is_no_line(capsys: Captured) -> None:
+    Metrics("dev").write({}, {"HubTime": []}, Bank="ALPHGB21")
+
+    assert lines(capsys) == []
+
+
+def test_figures_of_long_ago_are_told_without_a_word(capsys: Captured) -> None:
+    """Warnings are errors in tests; an instance that was frozen for days writes what it had counted."""
+    Metrics("dev").write({"Calls": 1}, at=MOMENT - 13 * 86_400)
+    Metrics("dev").write({"Calls": 1}, at=1)
+
+    assert [line["_aws"]["Timestamp"] for line in lines(capsys)] == [(MOMENT - 13 * 86_400) * 1000, 1000]
+
+
+def test_lines_of_several_threads_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stream:
+        def __init__(self) -> None:
+            self.pieces: list[str] = []
+
+        def write(self, text: str) -> int:
+            self.pieces += [text] if text else []
+            return len(text)
+
+        def flush(self) -> None:
+            pass
+
+    stream = Stream()
+    monkeypatch.setattr(sys, "stdout", stream)
+    threads = [threading.Thread(target=Metrics("dev").write, args=({"Calls": number},)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert all(piece.endswith("}\n") for piece in stream.pieces)
+    assert sorted(json.loads(piece)["Calls"][0] for piece in stream.pieces) == list(range(8))

@@ -1,0 +1,137 @@
+"""Day records: their figures, how they are kept, and finding them by bank and by quarter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.foundation import parallel
+from chalicelib.statistics.day_records import DayRecord, DayRecords, days_of_quarter, quarter_of, quarter_subject
+from chalicelib.statistics.histogram import Histogram
+from chalicelib.statistics.tallies import Latencies, Tally
+from tests.world import World
+
+DAY = date(2026, 3, 31)
+
+
+def record(bic: str = "ALPHGB21", day: date = DAY, answered: int = 1) -> DayRecord:
+    return DayRecord(bic, "Bank", day, {"AISP": Tally(answered=answered)})
+
+
+def keep(world: World, *records: DayRecord) -> None:
+    world.hub.store.transact([each.keeping() for each in records])
+
+
+def test_availability_is_exact_to_a_thousandth_of_a_percent() -> None:
+    for seconds, availability, minutes in (
+        (0, "100.000", "0.00"),
+        (1, "99.999", "0.02"),
+        (61, "99.929", "1.02"),
+        (43_200, "50.000", "720.00"),
+        (86_400, "0.000", "1440.00"),
+    ):
+        made = DayRecord("A", "A", DAY, {"CBPII": Tally(unanswered=1)}, {}, ((0, seconds),) if seconds else ())
+        assert (made.availability, made.unavailability_minutes) == (Decimal(availability), Decimal(minutes))
+
+
+def test_the_error_rate_is_of_all_requests_that_the_bank_was_sent() -> None:
+    made = DayRecord(
+        "A", "A", DAY, {"AISP": Tally(5, 4, 1, 0, bank=1), "PISP": Tally(unanswered=1, not_asked=1, bank=1)}
+    )
+
+    assert made.error_rate == Decimal("33.333")
+    assert record(answered=3).error_rate == 0
+
+
+def test_what_was_not_asked_has_no_figures() -> None:
+    made = DayRecord("A", "A", DAY, {"authorization": Tally(calls=4, caller=3, not_asked=1)})
+
+    assert (made.availability, made.error_rate, made.latency.bank.percentile(95)) == (None, None, None)
+
+
+def test_a_record_is_read_back_as_it_was_kept(world: World) -> None:
+    histogram = Histogram()
+    for milliseconds in (0.2, 17, 20_000):
+        histogram.add(milliseconds)
+    whole = DayRecord(
+        "ALPHGB21",
+        "Bänk",
+        DAY,
+        {"AISP": Tally(1, 2, 3, 4, 5, 6, 7)},
+        {"AISP": Latencies(histogram, Histogram())},
+        ((0, 5), (7, 86_400)),
+        "received",
+        0,
+        9_999_999_999,
+        1_772_442_000,
+    )
+    keep(world, whole, record("BETADEF1"))
+
+    assert DayRecords(world.hub.store).of_bank("ALPHGB21", DAY, DAY) == [whole]
+    assert DayRecords(world.hub.store).of_bank("BETADEF1", DAY, DAY) == [record("BETADEF1")]
+
+
+@pytest.mark.parametrize(
+    "down", [(), ((0, 86_400),), ((86_399, 86_400),), tuple((second, second + 1) for second in range(0, 86_400, 2))]
+)
+def test_whatever_ups_and_downs_a_day_has_its_record_fits(world: World, down: tuple[tuple[int, int], ...]) -> None:
+    made = replace(record(), down=down)
+    keep(world, made)
+
+    assert DayRecords(world.hub.store).of_bank("ALPHGB21", DAY, DAY) == [made]
+    assert len(str(made.to_item())) < 200_000
+
+
+def test_a_later_record_of_a_day_replaces_the_earlier_one(world: World) -> None:
+    keep(world, record(answered=1))
+    keep(world, record(answered=2))
+
+    assert DayRecords(world.hub.store).of_bank("ALPHGB21", DAY, DAY) == [record(answered=2)]
+
+
+def test_records_are_found_by_bank_and_day_over_the_end_of_a_quarter(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
+    real = world.hub.store.query
+    monkeypatch.setattr(world.hub.store, "query", lambda *of, **options: real(*of, **options, limit=2))
+    days = [DAY + timedelta(days=number) for number in range(-3, 4)]
+    for day in days:
+        keep(world, record("ALPHGB21", day), record("ALPHGB2L", day), record("ALPHGB21XXX", day))
+    records = DayRecords(world.hub.store)
+
+    assert records.of_bank("ALPHGB21", days[1], days[5]) == [record("ALPHGB21", day) for day in days[1:6]]
+    assert records.of_bank("ALPHGB21", days[5], days[1]) == []
+    assert list(records.of_all(days[2], days[4])) == [
+        *(record(bic, day) for bic in ("ALPHGB21", "ALPHGB21XXX", "ALPHGB2L") for day in days[2:4]),
+        *(record(bic, days[4]) for bic in ("ALPHGB21", "ALPHGB21XXX", "ALPHGB2L")),
+    ]
+
+
+@given(st.dates(date(1000, 1, 1), date(2999, 12, 31)))
+def test_every_day_belongs_to_its_quarter_and_no_other(day: date) -> None:
+    first, last = days_of_quarter(quarter_of(day))
+
+    assert first <= day <= last
+    assert quarter_of(first) == quarter_of(last) == quarter_of(day)
+    assert quarter_of(first - timedelta(days=1)) != quarter_of(day) != quarter_of(last + timedelta(days=1))
+    assert quarter_subject(day) == f"quarter#{quarter_of(day)}"
+
+
+def test_quarters_have_their_days() -> None:
+    assert days_of_quarter("2026-Q1") == (date(2026, 1, 1), date(2026, 3, 31))
+    assert days_of_quarter("2024-Q1")[1] == date(2024, 3, 31)
+    assert days_of_quarter("2026-Q4") == (date(2026, 10, 1), date(2026, 12, 31))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "2026", "2026-Q0", "2026-Q5", "2026Q1", "26-Q1", " 2026-Q1", "2026-q1", "9999-Q4"]
+)
+def test_what_is_no_quarter_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no quarter: give one like 2026-Q4"):
+        days_of_quarter(text)

@@ -1,0 +1,147 @@
+"""The layout of the regulatory statistics: a row per day and bank, exact numbers, and nothing made up."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import date
+from decimal import Decimal
+
+from chalicelib.foundation import jsontext
+from chalicelib.statistics.day_records import DayRecord
+from chalicelib.statistics.export import COLUMNS, NAMES, as_csv, as_json, rows
+from chalicelib.statistics.histogram import Histogram
+from chalicelib.statistics.tallies import Latencies, Tally
+from tests.documents import OPERATIONS, section
+from tests.documents import rows as cells
+
+UNKNOWN = DayRecord("ALPHGB21", 'Bank "A", London', date(2026, 11, 21))
+
+
+def took(*milliseconds: float) -> Histogram:
+    histogram = Histogram()
+    for each in milliseconds:
+        histogram.add(each)
+    return histogram
+
+
+KNOWN = DayRecord(
+    "BETADEF1",
+    "Bänk\nB",
+    date(2026, 11, 22),
+    {"AISP": Tally(9, 7, 5, 1, bank=6, caller=2, hub=1), "PISP": Tally(answered=3)},
+    {"AISP": Latencies(took(1.25), took(100, 200.5)), "PISP": Latencies(took(), took(1000))},
+    ((0, 61), (86_399, 86_400)),
+    "received",
+    41_250,
+    None,
+    1_772_442_000,
+)
+
+
+def test_a_row_has_what_regulation_asks_for_first() -> None:
+    (row,) = rows([KNOWN])
+
+    assert list(row) == list(NAMES)
+    assert [row[name] for name in NAMES[:11]] == [
+        "2026-11-22",
+        "BETADEF1",
+        "Bänk\nB",
+        "dedicated",
+        Decimal("99.928"),
+        Decimal("0.072"),
+        Decimal("1.03"),
+        Decimal("1000.0"),
+        Decimal("150.3"),
+        None,
+        Decimal("40.000"),
+    ]
+
+
+def test_a_row_has_counts_percentiles_and_the_banks_own_report() -> None:
+    (row,) = rows([KNOWN])
+
+    assert {name: row[name] for name in NAMES[11:18]} == {
+        "calls": 9,
+        "answered": 10,
+        "unanswered": 5,
+        "not_asked": 1,
+        "bank_failures": 6,
+        "caller_failures": 2,
+        "hub_failures": 1,
+    }
+    assert (row["bank_p50_ms"], row["bank_p99_ms"], row["hub_p95_ms"]) == (
+        Decimal("215.3"),
+        Decimal("1024.0"),
+        Decimal("1.3"),
+    )
+    assert [row[name] for name in NAMES[-4:]] == [41_250, None, "received", "2026-03-02T09:00:00+00:00"]
+
+
+def test_uptime_and_downtime_are_a_hundred_together() -> None:
+    for until in (1, 43_200, 86_400, 28_801):
+        record = DayRecord("A", "A", KNOWN.day, {"AISP": Tally(answered=1)}, {}, ((0, until),))
+        (row,) = rows([record])
+        assert row["uptime_percent"] + row["downtime_percent"] == 100  # type: ignore[operator]
+
+
+def test_what_is_unknown_is_empty_and_null_and_never_zero() -> None:
+    (row,) = csv.DictReader(io.StringIO(as_csv(rows([UNKNOWN]))))
+    (given,) = jsontext.loads(as_json(rows([UNKNOWN])))["days"]
+
+    counts = set(NAMES[11:18])
+    assert {name for name, value in row.items() if value == ""} == {name for name in given if given[name] is None}
+    assert {name for name, value in given.items() if value is not None} - counts == {
+        "day",
+        "aspsp_bic",
+        "aspsp_name",
+        "interface",
+        "report",
+    }
+
+
+def test_csv_is_read_back_as_it_was_written() -> None:
+    text = as_csv(rows([UNKNOWN, KNOWN]))
+    read = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+
+    assert text.startswith(",".join(NAMES) + "\r\n")
+    assert text.endswith("\r\n")
+    assert '"Bank ""A"", London"' in text
+    assert [row["aspsp_name"] for row in read] == [UNKNOWN.name, KNOWN.name]
+    assert [list(row) for row in read] == [list(NAMES)] * 2
+
+
+def test_a_name_that_a_spreadsheet_takes_for_a_formula_is_text_in_csv() -> None:
+    for name in ("=1+1", "+1", "-1", "@SUM(A1)"):
+        given = list(rows([DayRecord("A", name, KNOWN.day)]))
+        (read,) = csv.DictReader(io.StringIO(as_csv(given), newline=""))
+
+        assert read["aspsp_name"] == f"'{name}"
+        assert jsontext.loads(as_json(given))["days"][0]["aspsp_name"] == name
+
+
+def test_json_and_csv_have_the_same_digits() -> None:
+    (row,) = csv.DictReader(io.StringIO(as_csv(rows([KNOWN])), newline=""))
+    (given,) = jsontext.loads(as_json(rows([KNOWN])))["days"]
+
+    assert {name: "" if value is None else str(value) for name, value in given.items()} == row
+    assert type(given["uptime_percent"]) is jsontext.Number
+    assert '"uptime_percent":99.928,' in as_json(rows([KNOWN]))
+
+
+def test_without_a_record_there_are_columns_only() -> None:
+    assert as_csv(rows([])) == ",".join(NAMES) + "\r\n"
+    assert as_json(rows([])) == '{"days":[]}'
+
+
+def test_no_column_is_a_binary_float() -> None:
+    for record in (KNOWN, UNKNOWN):
+        (row,) = rows([record])
+        assert not [name for name, value in row.items() if isinstance(value, float)]
+
+
+def test_every_column_is_documented_with_who_asks_for_it() -> None:
+    documented = cells(section(OPERATIONS, "### Columns of the export"))[2:]
+
+    nobody = "\N{EN DASH}"
+    assert documented == [[column.name, column.meaning.replace("`", ""), column.source or nobody] for column in COLUMNS]

@@ -1,0 +1,462 @@
+"""Own measurements: what an instance counts, when it writes it down, and what becomes of it when it cannot."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.metrics import Metrics
+from chalicelib.foundation.store import Operation, Put, StoreUnavailable
+from chalicelib.statistics import current_call, measurements
+from chalicelib.statistics.measurements import KEPT, SECONDS, TOGETHER, Measurements
+from chalicelib.statistics.slips import TABLE, Slip
+from chalicelib.statistics.tallies import Service, Tally
+from tests.conftest import Lines
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+HOUR = int(START.timestamp())
+BIC = "ALPHGB21"
+
+
+class Table:
+    """A store of one table, which may be told to fail; ``transactions`` are those that it was sent."""
+
+    def __init__(self) -> None:
+        self.items: dict[tuple[str, str], dict[str, Any]] = {}
+        self.transactions: list[list[Put]] = []
+        self.before: Callable[[], object] = lambda: None
+        self.after: Callable[[], object] = lambda: None
+
+    def transact(self, operations: Sequence[Operation]) -> None:
+        puts = [each for each in operations if isinstance(each, Put)]
+        assert len(puts) == len(operations) <= TOGETHER
+        assert all(put.table == TABLE and put.condition is None for put in puts)
+        self.transactions.append(puts)
+        self.before()
+        for put in puts:
+            self.items[put.item["subject"], put.item["part"]] = put.item
+        self.after()
+
+    @property
+    def slips(self) -> list[Slip]:
+        return [Slip.from_item(item) for item in self.items.values()]
+
+    @property
+    def total(self) -> Tally:
+        total = Tally()
+        for slip in self.slips:
+            for tallies in slip.minutes.values():
+                for tally in tallies.values():
+                    total.include(tally)
+        return total
+
+
+def fails() -> None:
+    raise StoreUnavailable("DynamoDB cannot be reached")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START)
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table()
+
+
+@pytest.fixture
+def instance(table: Table, clock: ManualClock) -> Measurements:
+    return Measurements(lambda: table, clock, Metrics("dev"))  # type: ignore[arg-type, return-value]
+
+
+def ask(
+    instance: Measurements,
+    clock: ManualClock,
+    bic: str = BIC,
+    service: Service = "AISP",
+    reply: current_call.Reply = "answered",
+    status: int = 200,
+) -> None:
+    """A request of 0.25 s, of which the bank has 0.2."""
+    with instance.measured() as call:
+        current_call.concerns(bic, service)
+        at = clock.time()
+        clock.advance(0.2)
+        current_call.asked(bic, service, at, reply, 0.2)
+        clock.advance(0.05)
+        call.status = status
+
+
+def written(captured: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """The figures for CloudWatch."""
+    return [json.loads(line) for line in captured.readouterr().out.splitlines() if line.startswith('{"_aws"')]
+
+
+# -- when
+
+
+def test_the_first_request_is_written_at_once_and_then_one_each_minute(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
+    """So an instance that lives for one request loses nothing."""
+    written = []
+    for _ in range(500):
+        ask(instance, clock)
+        written.append(len(table.transactions))
+        clock.advance(0.75)
+
+    turns = [number for number, (before, after) in enumerate(pairwise([0, *written])) if after > before]
+    assert turns == [0, *range(60, 500, 60)]
+    assert table.total.calls == turns[-1] + 1
+
+
+def test_what_concerns_no_bank_writes_nothing_and_takes_nobodys_turn(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
+    with instance.measured() as call:
+        call.status = 500
+    assert table.transactions == []
+
+    ask(instance, clock)
+    assert len(table.transactions) == 1
+
+
+def test_a_request_that_concerns_no_bank_writes_what_others_have_counted(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
+    for _ in range(2):
+        ask(instance, clock)
+    clock.advance(SECONDS)
+
+    with instance.measured():
+        pass
+
+    assert table.total.calls == 2
+
+
+def test_a_frozen_instance_writes_what_it_held_back_under_the_hour_that_it_was_of(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
+    ask(instance, clock)
+    clock.advance(30)
+    ask(instance, clock, reply="unanswered", status=502)
+    clock.advance(5 * 3600 + 61)
+    ask(instance, clock)
+
+    found = {slip.hour: slip for slip in sorted(table.slips, key=lambda slip: slip.hour)}
+    late = HOUR + 5 * 3600
+    assert list(found) == [HOUR, late]
+    assert len(table.slips) == 3
+    (held_back,) = (slip for slip in table.slips if list(slip.replies()) == [(HOUR + 30, False, 1)])
+    assert held_back.minutes == {0: {"AISP": Tally(calls=1, unanswered=1, hub=1)}}
+    assert list(found[late].replies()) == [(late + 91, True, 0)]
+    assert list(found[late].minutes) == [1]
+
+
+def test_a_request_that_lasts_beyond_the_hour_belongs_to_the_one_it_began_in_and_its_banks_to_their_own(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
+    clock.advance(3599)
+    with instance.measured() as call:
+        current_call.concerns(BIC, "AISP")
+        clock.advance(2)
+        current_call.asked(BIC, "AISP", clock.time(), "answered", 0)
+        call.status = 200
+
+    by_hour = {slip.hour: slip.minutes for slip in table.slips}
+    assert by_hour == {HOUR: {59: {"AISP": Tally(calls=1)}}, HOUR + 3600: {0: {"AISP": Tally(answered=1)}}}
+
+
+# -- what
+
+
+def test_the_time_of_the_service_is_what_the_bank_did_not_take(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
+    ask(instance, clock)
+
+    (slip,) = table.slips
+    assert slip.latency("AISP").hub.microseconds == pytest.approx(50_000, abs=1)
+    assert slip.latency("AISP").bank.microseconds == 200_000
+
+
+@pytest.mark.parametrize("reply", ["unanswered", "not_asked"])
+def test_the_time_of_a_bank_is_counted_when_it_answers(
+    instance: Measurements, table: Table, clock: ManualClock, reply: current_call.Reply
+) -> None:
+    ask(instance, clock, reply=reply, status=502)
+
+    (slip,) = table.slips
+    assert (slip.latency("AISP").hub.count, slip.latency("AISP").bank.count) == (1, 0)
+    assert slip.latency("AISP").hub.microseconds == pytest.approx(50_000, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("noted", "status", "counted"),
+    [
+        (None, 200, None),
+        (None, 303, None),
+        (None, 400, "caller"),
+        (None, 404, "caller"),
+        (None, 500, "hub"),
+        (None, 503, "hub"),
+        (None, None, None),
+        ("bank", 502, "bank"),
+        ("caller", 502, "caller"),
+        ("bank", 200, "bank"),
+        ("caller", 303, "caller"),
+        ("bank", None, "bank"),
+    ],
+)
+def test_a_failure_is_counted_once_by_what_was_noted_or_else_by_its_status(
+    instance: Measurements,
+    table: Table,
+    noted: current_call.Fault | None,
+    status: int | None,
+    counted: current_call.Fault | None,
+) -> None:
+    with instance.measured() as call:
+        current_call.concerns(BIC, "CBPII")
+        if noted:
+            current_call.failed(noted)
+        call.status = status
+
+    expected = Tally(calls=1)
+    if counted:
+        expected.blame(counted)
+    assert table.total == expected
+
+
+def test_what_a_worker_asks_counts_without_being_a_request(instance: Measurements, table: Table) -> None:
+    with instance.measured():
+        current_call.asked(BIC, "PISP", HOUR, "unanswered", 3)
+        current_call.failed("bank")
+
+    (slip,) = table.slips
+    assert slip.minutes == {0: {"PISP": Tally(unanswered=1, bank=1)}}
+    assert slip.latency("PISP").hub.count == 0
+
+
+def test_a_request_that_breaks_off_is_counted_too(instance: Measurements, table: Table) -> None:
+    def break_off() -> None:
+        with instance.measured():
+            current_call.concerns(BIC, "AISP")
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        break_off()
+
+    assert table.total == Tally(calls=1)
+
+
+def test_every_bank_and_hour_has_a_slip_of_its_own(instance: Measurements, table: Table, clock: ManualClock) -> None:
+    for bic in ("ALPHGB21", "BETADEF1", "ALPHGB21"):
+        for service in ("AISP", "PISP"):
+            ask(instance, clock, bic, service)  # type: ignore[arg-type]
+    table.items.clear()
+
+    instance.write()
+
+    assert sorted((slip.bic, slip.hour) for slip in table.slips) == [("ALPHGB21", HOUR), ("BETADEF1", HOUR)]
+    assert table.total.calls == 5  # the first was written before
+
+
+# -- the figures for CloudWatch
+
+
+def test_the_same_figures_go_to_cloudwatch_by_bank_service_and_minute(
+    instance: Measurements, table: Table, clock: ManualClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ask(instance, clock)
+    ask(instance, clock, service="PISP", reply="unanswered", status=502)
+    ask(instance, clock, status=404)
+    clock.advance(61)
+    ask(instance, clock, "BETADEF1")
+
+    told = written(capsys)
+    assert [
+        (line["Bank"], line["Service"], line["_aws"]["Timestamp"] // 1000 - HOUR, line["Calls"]) for line in told
+    ] == [
+        ("ALPHGB21", "AISP", 0, [1]),
+        ("ALPHGB21", "PISP", 0, [1]),
+        ("ALPHGB21", "AISP", 0, [1]),
+        ("BETADEF1", "AISP", 60, [1]),
+    ]
+    sums = {name: sum(sum(line.get(name, [])) for line in told) for name in ("Calls", "Answered", "Unanswered")}
+    assert sums == {"Calls": table.total.calls, "Answered": table.total.answered, "Unanswered": 1}
+    assert [line.get("HubFailures") for line in told] == [None, [1], None, None]
+    assert [line.get("CallerFailures") for line in told] == [None, None, [1], None]
+    assert told[0]["HubTime"] == [pytest.approx(50)]
+    assert (told[0]["BankTime"], "BankTime" in told[1]) == ([200.0], False)
+
+
+def test_figures_are_told_once_however_often_their_slips_are_written(
+    instance: Measurements, table: Table, clock: ManualClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table.before = fails
+    ask(instance, clock)
+    for _ in range(3):
+        instance.write()
+
+    assert len(written(capsys)) == 1
+
+
+# -- when it cannot be written
+
+
+def test_a_request_is_answered_although_its_measurements_cannot_be_written(
+    instance: Measurements, table: Table, clock: ManualClock, lines: Lines
+) -> None:
+    table.before = fails
+    for _ in range(3):
+        ask(instance, clock)
+    assert len(table.transactions) == 1  # who comes next does not wait for the same again
+
+    table.before = lambda: None
+    clock.advance(SECONDS)
+    ask(instance, clock)
+
+    (line,) = lines.all()
+    assert (line["message"], line["level"], line["slips"]) == ("measurements not written", "ERROR", 1)
+    assert table.total == Tally(calls=4, answered=4)
+
+
+def test_what_was_written_although_nobody_said_so_counts_once(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
+    table.after = fails
+    ask(instance, clock)
+    table.after = lambda: None
+    instance.write()
+    instance.write()
+
+    assert table.total.calls == 1
+    assert [put.item for put in table.transactions[0]] == [put.item for put in table.transactions[1]]
+    assert len(table.transactions) == 2
+
+
+def test_what_cannot_be_written_for_long_is_dropped_from_the_oldest_on_and_said_so(
+    instance: Measurements, table: Table, clock: ManualClock, lines: Lines
+) -> None:
+    table.before = fails
+    for number in range(KEPT + 3):
+        ask(instance, clock, f"BANK{number:04}")
+        if number % 250 == 0:
+            instance.write()
+    instance.write()
+    table.before = lambda: None
+    instance.write()
+
+    assert len(table.items) == KEPT
+    assert min(bic for bic, _ in table.items) == f"calls#BANK{3:04}#2026-03-02T09"
+    dropped = [line["slips"] for line in lines.all() if line["message"] == "measurements dropped"]
+    assert sum(dropped) == 3
+    assert {len(puts) for puts in table.transactions[-10:]} == {TOGETHER}
+
+
+def test_many_slips_are_written_a_hundred_at_a_time_and_what_failed_stays(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
+    for number in range(250):
+        with instance.measured():
+            current_call.concerns(f"BANK{number:04}", "AISP")
+    table.transactions.clear()
+    table.before = lambda: fails() if len(table.transactions) == 2 else None  # type: ignore[func-returns-value]
+
+    instance.write()
+    assert [len(puts) for puts in table.transactions] == [100, 100]
+    instance.write()
+
+    assert [len(puts) for puts in table.transactions] == [100, 100, 100, 49]
+    assert table.total.calls == 250
+
+
+def test_a_defect_in_telling_figures_loses_no_slips(
+    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Metrics, "write", lambda *_, **__: 1 / 0)
+        ask(instance, clock)
+    instance.write()
+
+    assert table.total.calls == 1
+
+
+def test_an_answer_waits_only_so_long_for_a_storage_that_hangs(
+    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measurements, "PATIENCE", 0.01)
+    goes_on, went_on = threading.Event(), threading.Event()
+    table.before = lambda: goes_on.wait(10)
+    table.after = went_on.set
+
+    ask(instance, clock)
+    assert table.items == {}
+    goes_on.set()
+
+    assert went_on.wait(10)
+    assert table.total.calls == 1
+
+
+# -- many at the same time
+
+
+def test_no_count_is_lost_among_threads(instance: Measurements, table: Table, clock: ManualClock) -> None:
+    def work(number: int) -> None:
+        for turn in range(200):
+            with instance.measured() as call:
+                current_call.concerns(BIC, "AISP")
+                current_call.asked(BIC, "AISP", HOUR + number, "answered" if turn % 2 else "unanswered", 0.001)
+                call.status = 200 if turn % 2 else 500
+            if turn % 50 == number:
+                instance.write()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    instance.write()
+
+    assert table.total == Tally(calls=3200, answered=1600, unanswered=1600, hub=1600)
+    total = Slip(BIC, HOUR)
+    for slip in table.slips:
+        total.include(slip)
+    assert list(total.replies()) == [(HOUR + number, True, 100) for number in range(16)]
+    assert (total.latency("AISP").hub.count, total.latency("AISP").bank.count) == (3200, 1600)
+
+
+def test_an_answer_that_fails_the_request_has_no_time_but_those_before_it_have(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
+    with instance.measured() as call:
+        current_call.concerns(BIC, "AISP")
+        current_call.asked(BIC, "AISP", clock.time(), "answered", 0.1)
+        current_call.asked(BIC, "AISP", clock.time(), "answered", 0.002)
+        current_call.failed("bank")
+        call.status = 502
+
+    (slip,) = table.slips
+    assert (table.total.answered, table.total.bank) == (2, 1)
+    assert (slip.latency("AISP").bank.count, slip.latency("AISP").bank.microseconds) == (1, 100_000)
+
+
+def test_a_request_is_answered_also_when_it_can_be_neither_counted_nor_written(
+    instance: Measurements, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, lines: Lines
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+
+    ask(instance, clock)
+
+    assert [line["message"] for line in lines.all()] == ["measurements failed"]
