@@ -16,7 +16,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK
 
-.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-openapi chaos openapi postman screenshots bench volume lint format package deploy clean
+.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-emulator test-openapi chaos openapi postman screenshots bench capacity volume lint format package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -34,7 +34,7 @@ tour: environment ## Play a TPP and a PSU at both demonstration banks, and a car
 	@exec $(PYTHON) -m infra.tour
 
 test: environment ## Run every test but the slow proofs, offline
-	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages"
+	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages and not rehearsal"
 
 test-faults: environment ## Play every fault at every call of storage and queue, kill workers in small, call 50 times at once
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m faults
@@ -44,6 +44,9 @@ test-pages: environment ## Go every way through the pages in Chromium: accessibl
 
 test-dynamodb: environment ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
 	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m pytest -m "dynamodb or e2e"
+
+test-emulator: environment ## Run all end-to-end tests on an emulator that runs already: AWS_ENDPOINT_URL=… or LOCALSTACK=1
+	@exec $(PYTHON) -m tests.endpoint
 
 test-openapi: environment ## Hold a stack against the OpenAPI documents, with generated requests: EXAMPLES=300 SEED=2026
 	@exec $(PYTHON) -m tests.conformance --examples $(EXAMPLES) --seed $(SEED)
@@ -63,6 +66,9 @@ screenshots: environment ## Write pictures of every page to build/screenshots, w
 bench: environment ## Measure processor time per request, cold starts, latency; transfers a second (Java, Maven)
 	@exec $(PYTHON) -m tests.bench
 
+capacity: environment ## Count what each kind of request takes of AWS, and write infra/capacity.md: costs and limits
+	@exec $(PYTHON) -m tests.capacity
+
 volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; some minutes)
 	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m tests.volume
 
@@ -76,12 +82,14 @@ format: environment ## Put the code into its form
 	@$(VENV)/bin/ruff check --fix-only --quiet .
 	@$(VENV)/bin/ruff format .
 
-package: environment ## Write the deployable CloudFormation template and zip files to build/: STAGE=dev
+package: environment ## Write one CloudFormation template for a whole stage, and its zip files, to build/: STAGE=dev
 	@exec $(PYTHON) -m infra.package $(STAGE) build
 
-deploy: environment ## Deploy resources and application to AWS: STAGE=dev
-	@$(PYTHON) -m infra.deploy $(STAGE)
-	@$(VENV)/bin/chalice deploy --stage $(STAGE)
+rehearse: environment ## Deploy to an emulator with Chalice's own code and read all back (downloads packages with pip)
+	@exec $(PYTHON) -m pytest tests/rehearsal
+
+deploy: environment ## Deploy resources and application to AWS: STAGE=dev ALARM_TOPIC=arn:…
+	@exec $(PYTHON) -m infra.deploy $(STAGE) $(if $(ALARM_TOPIC),--alarm-topic $(ALARM_TOPIC))
 
 clean: ## Remove what was built, the environment and the local stack's data
 	@rm -rf build .local .chalice/deployments $(VENV) $(VENV).lock

@@ -1,58 +1,99 @@
-"""Deploys the resources of a stage: ``python -m infra.deploy dev``. The application follows with ``chalice deploy``."""
+"""Deploys a stage: ``python -m infra.deploy dev`` lays its resources, and then has Chalice deploy the application."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra import stacks, template
+from infra import application, compact, stacks, template
 
-STAGES = ("dev", "prod")
-CONFIG = Path(__file__).resolve().parents[1] / ".chalice" / "config.json"
-_PLACEHOLDER = "causeway.example"
-
-
-def unfinished(stage: str) -> str | None:
-    """What is wrong with the stage's address in ``.chalice/config.json``, as a sentence without its end."""
-    stages = json.loads(CONFIG.read_text(encoding="utf-8"))["stages"]
-    address = stages[stage]["environment_variables"]["PUBLIC_URL"]
-    if not f".{urlsplit(address).hostname}".endswith(f".{_PLACEHOLDER}"):
-        return None
-    return f"PUBLIC_URL of the stage {stage} in .chalice/config.json is still the placeholder {address}"
+_BOTH = ("resources", "application")
+_EXISTS = "ResourceAlreadyExistsException"
 
 
-def deploy(stage: str, alarm_topic: str = "") -> dict[str, str]:
-    """Make or change the stack ``causeway-<stage>``; answers its outputs. Raises: StackFailed."""
+def resources(stage: str, alarm_topic: str | None) -> dict[str, str]:
+    """Make or change the stack ``causeway-<stage>``; answers its outputs.
+
+    Args:
+        alarm_topic: where alarms go, nowhere when empty; ``None`` leaves that as it is.
+
+    Raises:
+        StackFailed: the template is too large to be sent, or CloudFormation failed.
+    """
     client = boto3.client("cloudformation")
     name = f"causeway-{stage}"
-    stacks.lay(client, name, template.load(), {"Stage": stage, "AlarmTopicArn": alarm_topic}, pause=5)
+    if alarm_topic is None:
+        alarm_topic = stacks.parameters(client, name).get("AlarmTopicArn", "")
+    source, tags = compact.compact(template.load(), stage, alarm_topic)
+    if (size := len(compact.written(source))) > compact.LARGEST:
+        raise stacks.StackFailed(f"infra/resources.yaml is too large: {size} bytes of {compact.LARGEST}")
+    stacks.lay(client, name, source, {"Stage": stage, "AlarmTopicArn": alarm_topic}, pause=5, tags=tags)
     return stacks.outputs(client, name)
+
+
+def functions(stage: str) -> None:
+    """Have Chalice make or change the functions, the API and the schedules.
+
+    Raises:
+        ChaliceFailed: it could not, or what is there already would be made again beside itself.
+    """
+    if not application.is_recorded(stage) and _consumes(boto3.client("lambda"), stage):
+        raise application.ChaliceFailed(
+            f"there is an application of the stage {stage} that .chalice/deployed/{stage}.json does not know of: "
+            'bring that file here, or see "A deployment that broke off" in docs/deployment.md'
+        )
+    keep_log(boto3.client("logs"), stage)
+    with application.copied() as project:
+        application.deploy(project, stage)
+
+
+def _consumes(client: Any, stage: str) -> bool:
+    """Whether the queue has a consumer: Chalice makes it among the first, and could not make it again."""
+    pages = client.get_paginator("list_event_source_mappings").paginate()
+    called = pages.search("EventSourceMappings[].FunctionArn")
+    return f"causeway-{stage}-deliver" in (arn.rpartition(":")[2] for arn in called)
+
+
+def keep_log(client: Any, stage: str) -> None:
+    """Have the interface's log kept as long as the others: Chalice sets another, which nothing writes to."""
+    group, days = f"/aws/lambda/causeway-{stage}", application.stage_settings(stage)["log_retention_in_days"]
+    try:
+        client.create_log_group(logGroupName=group)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != _EXISTS:
+            raise
+    client.put_retention_policy(logGroupName=group, retentionInDays=days)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
     parser = argparse.ArgumentParser(prog="python -m infra.deploy", description=__doc__)
-    parser.add_argument("stage", choices=STAGES)
-    parser.add_argument("--alarm-topic", default="", metavar="ARN", help="the SNS topic that alarms are sent to")
+    parser.add_argument("stage", choices=application.STAGES)
+    parser.add_argument("--alarm-topic", metavar="ARN", help="the SNS topic that alarms go to; as before if left out")
+    parser.add_argument("--only", choices=_BOTH, help="one of the two steps")
     options = parser.parse_args(arguments)
-    if problem := unfinished(options.stage):
+    if problem := application.unfinished(options.stage):
         print(f"causeway: {problem}: put the stage's address there first.", file=sys.stderr)
         return 1
     try:
-        found = deploy(options.stage, options.alarm_topic)
-    except (stacks.StackFailed, ClientError, BotoCoreError) as error:
+        if options.only != "application":
+            _show(resources(options.stage, options.alarm_topic))
+        if options.only != "resources":
+            functions(options.stage)
+    except (stacks.StackFailed, application.ChaliceFailed, ClientError, BotoCoreError) as error:
         print(f"causeway: {error}", file=sys.stderr)
         return 1
-    width = max(map(len, found), default=0)
-    for name, value in sorted(found.items()):
-        print(f"{name:<{width}}  {value}")
     return 0
+
+
+def _show(outputs: dict[str, str]) -> None:
+    width = max(map(len, outputs), default=0)
+    for name, value in sorted(outputs.items()):
+        print(f"{name:<{width}}  {value}", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import ClientError, WaiterError
+
+from infra import compact
 
 _MISSING = "does not exist"
 _UNCHANGED = "No updates are to be performed"
@@ -16,22 +17,31 @@ class StackFailed(Exception):
     """CloudFormation did not get the stack into a usable state; the message says why, as far as it tells."""
 
 
-def lay(client: Any, name: str, template: Mapping[str, Any], parameters: Mapping[str, str], pause: int) -> bool:
+def lay(
+    client: Any,
+    name: str,
+    template: Mapping[str, Any],
+    parameters: Mapping[str, str],
+    pause: int,
+    tags: Sequence[Mapping[str, str]] = (),
+) -> bool:
     """Bring the stack ``name`` to the state that ``template`` describes; answers whether anything changed.
 
     Args:
         client: a boto3 CloudFormation client.
         pause: how long to wait between looks at the stack, in seconds.
+        tags: what everything is to be tagged with that the stack makes.
 
     Raises:
         StackFailed: the stack could not be made or changed.
     """
     request = {
         "StackName": name,
-        "TemplateBody": json.dumps(template),
+        "TemplateBody": compact.written(template),
         "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
+        "Tags": list(tags),
     }
-    if _exists(client, name):
+    if _found(client, name):
         operation, waiter = client.update_stack, "stack_update_complete"
     else:
         operation, waiter = client.create_stack, "stack_create_complete"
@@ -53,14 +63,20 @@ def outputs(client: Any, name: str) -> dict[str, str]:
     return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
 
-def _exists(client: Any, name: str) -> bool:
+def parameters(client: Any, name: str) -> dict[str, str]:
+    """What a stack was laid with; empty when there is none."""
+    stack = _found(client, name) or {}
+    return {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", [])}
+
+
+def _found(client: Any, name: str) -> dict[str, Any] | None:
     try:
-        client.describe_stacks(StackName=name)
+        stack: dict[str, Any] = client.describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
         if _MISSING in str(error):
-            return False
+            return None
         raise
-    return True
+    return stack
 
 
 def _reason(client: Any, name: str) -> str:

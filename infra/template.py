@@ -170,16 +170,16 @@ def without(template: Mapping[str, Any], kind: str) -> dict[str, Any]:
     return {
         **template,
         "Resources": {name: entry for name, entry in template["Resources"].items() if name not in gone},
-        "Outputs": {name: entry for name, entry in outputs.items() if not gone & set(_named(entry))},
+        "Outputs": {name: entry for name, entry in outputs.items() if not gone & set(named(entry))},
     }
 
 
-def _named(value: Any) -> list[str]:
+def named(value: Any) -> list[str]:
     """The resources that a value refers to."""
     if isinstance(value, list):
-        return [name for item in value for name in _named(item)]
+        return [name for item in value for name in named(item)]
     if not isinstance(value, dict):
         return []
     names = [value["Ref"]] if "Ref" in value else []
     names += [value["Fn::GetAtt"][0]] if "Fn::GetAtt" in value else []
-    return names + [name for member in value.values() for name in _named(member)]
+    return names + [name for member in value.values() for name in named(member)]

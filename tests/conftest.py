@@ -15,6 +15,10 @@ from unittest.mock import patch
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from tests import endpoint
+
+ENDPOINT = endpoint.given(os.environ)
+"""What leads to the emulator that ``make test-emulator`` runs the end-to-end tests on."""
 os.environ.update(
     AWS_ACCESS_KEY_ID="test",
     AWS_SECRET_ACCESS_KEY="test",
@@ -24,6 +28,7 @@ os.environ.update(
 )
 DYNAMODB_ENDPOINT = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB")
 """DynamoDB Local, when ``make test-dynamodb`` runs the tests."""
+os.environ.update(endpoint.credentials(ENDPOINT))
 for variable in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "PORT", "PUBLIC_URL", "BANK_API_URL", "AWS_PROFILE"):
     os.environ.pop(variable, None)
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # or every process that a test starts would compile everything anew

@@ -14,8 +14,9 @@ from chalicelib import bootstrap
 from chalicelib.foundation.settings import Settings
 from tests.cards.leak_watch import none_of
 from tests.cards.stack_search import read_in_stack
-from tests.conftest import DYNAMODB_ENDPOINT
+from tests.conftest import DYNAMODB_ENDPOINT, ENDPOINT
 from tests.e2e.parties import Tpp
+from tests.endpoint import of_a_stack
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +27,7 @@ def stack_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def stack(stack_log: Path) -> Iterator[dict[str, Any]]:
     """What the running stack's file says. Its data are its own: its worker would take the deliveries of other tests.
+    At an endpoint that others use, too, they are told apart by their names.
 
     In the end nobody can read card data in its tables or its log.
     """
@@ -34,12 +36,12 @@ def stack(stack_log: Path) -> Iterator[dict[str, Any]]:
 
     environ = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     with ExitStack() as ending:
-        if DYNAMODB_ENDPOINT:
+        if DYNAMODB_ENDPOINT and not ENDPOINT:
             engine = DynamoDBLocal()
             ending.callback(engine.stop)
             environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.wait()
         log = ending.enter_context(stack_log.open("wb"))
-        content = ending.enter_context(started(environ=environ, output=log))
+        content = ending.enter_context(started(environ=environ, output=log, elsewhere=of_a_stack(ENDPOINT)))
         yield content
         none_of(read_in_stack(content, stack_log))
 

@@ -10,9 +10,12 @@ from chalicelib.delivery import headers, journal
 from chalicelib.foundation import keyring
 from chalicelib.foundation.pages import cookie
 from chalicelib.openbanking.clients import _REPEATED_SECONDS, TITLE_LENGTH
-from chalicelib.website import attempts, journeys, listing, own_clients, sessions, users
+from chalicelib.statistics import performance
+from chalicelib.statistics.histogram import STEPS
+from chalicelib.website import attempts, journeys, listing, own_clients, performance_views, sessions, users
 from chalicelib.website.destinations import PLACES
 from chalicelib.website.pages import COOKIE, statics
+from chalicelib.website.performance_chart import PERCENTILES
 from chalicelib.website.screens import SCREENS
 from chalicelib.website.site import FOR_USERS
 from tests.documents import DOCUMENTS, OPERATIONS, blocks, rows, section, tables
@@ -81,6 +84,18 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     assert f"{journal.PAGE} a page" in deliveries
     assert f"the latest {journal.LOOKED_THROUGH} are looked through" in deliveries
     assert f"`{headers.MASK}` stands for it" in deliveries
+
+
+def test_the_numbers_of_the_page_of_performance_are_the_codes() -> None:
+    found = {subject: rule for subject, (rule,) in table("## Performance", "Subject").items()}
+    *first, last = (f"p{percentile}" for percentile in PERCENTILES)
+
+    assert f"the last {performance_views.DAYS} that are over" in found["Asked for"]
+    assert f"At most {performance_views.LONGEST} days." in found["Asked for"]
+    assert found["Latency"].startswith(f"{', '.join(first)} and {last} of each day")
+    assert f"less than {100 * (2 ** (1 / STEPS) - 1):.1f} %" in found["Latency"]
+    assert f"at most every {performance.CACHED_SECONDS} s" in found["Today so far"]
+    assert re.findall("format=([a-z]+)", found["Download"]) == list(performance_views.FORMATS)
 
 
 def test_what_the_table_of_the_website_holds_is_documented() -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import pieces, together
 from chalicelib.foundation.sharded import ShardedIndex
 from chalicelib.foundation.store import Item, Store, StoreError
@@ -22,13 +25,16 @@ MOST = 2_000
 PUT_OFF_SECONDS = 60
 """So long what went wrong waits for its next turn."""
 
+_Outcome = Literal["moved on", "stuck", "not due"]
+
 
 @dataclass(frozen=True, slots=True)
 class DueItems:
-    """The items of an index ``due``; ``what`` names them in the log: "payment not finished"."""
+    """The items of an index ``due``; ``what`` names them in the log, "payment not finished", and in metrics."""
 
     store: Store
     clock: Clock
+    metrics: Metrics
     due: ShardedIndex
     what: str
 
@@ -36,36 +42,40 @@ class DueItems:
         """Look after everything whose time has come, until the clock's monotonic ``until``.
 
         Answers how many have moved on. What goes wrong with one is tried again, and keeps nobody else from being looked
-        after.
+        after. What has not moved on, or has not had its turn, is counted as stuck.
         """
-        moved = 0
+        outcomes: Counter[_Outcome] = Counter()
         rows = self.due.rows(self.store, until=self.clock.time(), limit=MOST)
+        begun = 0
         for piece in pieces(rows, AT_ONCE):
             if self.clock.monotonic() > until:
                 break
-            moved += self._run(look_after, piece)
-        return moved
+            begun += len(piece)
+            outcomes.update(self._run(look_after, piece))
+        self.metrics.write({"StuckClaims": outcomes["stuck"] + len(rows) - begun}, Kind=self.what)
+        return outcomes["moved on"]
 
-    def _run(self, look_after: Callable[[Item], bool], rows: Sequence[Item]) -> int:
+    def _run(self, look_after: Callable[[Item], bool], rows: Sequence[Item]) -> list[_Outcome]:
         """Those of one account one after the other, since they would be in each other's way, all others together."""
         lanes: dict[object, list[Item]] = {}
         for item in self.store.batch_get([(self.due.table, _key(row)) for row in rows]):
             if item is not None:
                 lanes.setdefault(item.get("account_id", item["owner"]), []).append(item)
-        return sum(together([partial(self._lane, look_after, items) for items in lanes.values()]))
+        seen = together([partial(self._lane, look_after, items) for items in lanes.values()])
+        return [outcome for lane in seen for outcome in lane]
 
-    def _lane(self, look_after: Callable[[Item], bool], items: Sequence[Item]) -> int:
-        return sum(self._one(look_after, item) for item in items)
+    def _lane(self, look_after: Callable[[Item], bool], items: Sequence[Item]) -> list[_Outcome]:
+        return [self._one(look_after, item) for item in items]
 
-    def _one(self, look_after: Callable[[Item], bool], item: Item) -> bool:
+    def _one(self, look_after: Callable[[Item], bool], item: Item) -> _Outcome:
         if item.get("due_at", self.clock.time() + 1) > self.clock.time():  # the index was behind
-            return False
+            return "not due"
         try:
-            return look_after(item)
+            return "moved on" if look_after(item) else "stuck"
         except Exception:
             log.exception(f"{self.what} not finished", kind=item["part"], id=item["id"])
             self._put_off(item)
-            return False
+            return "stuck"
 
     def _put_off(self, item: Item) -> None:
         """Have others have their turn before one that cannot be finished is looked at again."""

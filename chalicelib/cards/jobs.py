@@ -1,4 +1,4 @@
-"""What the card API does without a caller: its schedule."""
+"""What the card API does without a caller: its schedules."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from chalicelib.foundation import log
 
 RUN_SECONDS = 40
 """Nothing further is begun after so long."""
+PROVING_SECONDS = 480
+"""The same of the ledger's proof: what was begun may need some minutes more."""
 card_jobs = Blueprint(__name__)
 
 
@@ -25,3 +27,9 @@ def finish(event: Any) -> None:
         log.info("payments finished", payments=payments)
     if holds:
         log.info("holds released", holds=holds)
+
+
+@card_jobs.schedule(Rate(1, unit=Rate.HOURS), name="prove")
+def prove(event: Any) -> None:
+    """Every hour: prove some accounts of the ledger, a round of all of them a day as long as that can be done."""
+    hub().card_room.proof.go_on(hub().clock.monotonic() + PROVING_SECONDS)

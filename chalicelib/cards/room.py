@@ -44,19 +44,21 @@ from chalicelib.cards.protocol.action import Flow
 from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.desk_messages import DESK_ACTIONS
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
+from chalicelib.cards.proving.rounds import Rounds
 from chalicelib.cards.reissuing import Reissuing
 from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.sequences import Sequences
 from chalicelib.cards.simulator_flow import SimulatorFlow
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.store import Store
 from chalicelib.foundation.vault import Vault
 
 
 class CardRoom:
-    """``api`` answers ``POST /api``, ``simulator`` ``POST /simulator``; the schedule asks ``overdue`` and ``holds``.
+    """``api`` answers ``POST /api``, ``simulator`` ``POST /simulator``.
 
-    ``desk`` is where the web interface asks.
+    ``desk`` is where the web interface asks; schedules ask ``overdue``, ``holds`` and ``proof``.
     """
 
     def __init__(
@@ -69,6 +71,8 @@ class CardRoom:
         card_data: CardData,
         provider: Provider,
         events: CardEvents,
+        *,
+        metrics: Metrics,
     ) -> None:
         references = References(vault, card_data)
         sequences = Sequences(store)
@@ -90,8 +94,9 @@ class CardRoom:
             "returns": ReturnFlow(programmes, booking, finishing, payments),
             "transfers": TransferFlow(programmes, booking, finishing, payments),
         }
-        self.overdue = Overdue(store, clock, programmes, finishing, payments, addresses, debits, events)
-        self.holds = Holds(store, clock, programmes, releasing, events)
+        self.overdue = Overdue(store, clock, metrics, programmes, finishing, payments, addresses, debits, events)
+        self.proof = Rounds(store, clock, metrics)
+        self.holds = Holds(store, clock, metrics, programmes, releasing, events)
         parts = (store, clock, credentials, programmes, references, events, flows)
         self.api = Dispatch(*parts, ACTIONS, dict.fromkeys(SIMULATED, "this action is one of POST /simulator"))
         self.simulator = Dispatch(*parts, SIMULATED, dict.fromkeys(ACTIONS, "this action is one of POST /api"))

@@ -10,12 +10,14 @@ from __future__ import annotations
 import threading
 from typing import Literal, get_args
 
-from chalicelib.cards.record import TABLE
+from chalicelib.cards.record import TABLE, Key
 from chalicelib.foundation.store import Store, StoreUnavailable
 
 BLOCK = 50
 LOW = 20
 """With fewer numbers left a counter is filled up when another one has to be."""
+SEQUENCES: Key = (TABLE, {"owner": "sequences", "part": "sequences"})
+"""Where the counters stand: the highest number of each that was handed to a process."""
 
 Name = Literal[
     "holder",
@@ -61,10 +63,9 @@ class Sequences:
         """Take a new block of a counter and of all that run low; the numbers left of their last one are lost."""
         names = [name for name, left in self._left.items() if name == wanted or len(left) < LOW]
         counted = dict.fromkeys(names, BLOCK)
-        key = {"owner": "sequences", "part": "sequences"}
         try:
-            item = self._store.update(TABLE, key, add=counted)
+            item = self._store.update(*SEQUENCES, add=counted)
         except StoreUnavailable:  # if it was counted, those numbers are lost
-            item = self._store.update(TABLE, key, add=counted)
+            item = self._store.update(*SEQUENCES, add=counted)
         for name in names:
             self._left[name] = range(item[name] - BLOCK + 1, item[name] + 1)

@@ -23,6 +23,7 @@ PLACES: Mapping[str, Sequence[str]] = {
     "/cards/{card_id}": ("GET",),
     "/deliveries": ("GET",),
     "/deliveries/{delivery_id}": ("GET", "POST"),
+    "/performance": ("GET",),
 }
 """Every page with its methods; what stands there is loaded when somebody first goes there (see ``site``)."""
 SIMULATOR = "/cards/{card_id}/simulator"

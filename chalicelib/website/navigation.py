@@ -13,6 +13,7 @@ _MENU = (
     (f"/specifications/{SCREENS[0].name}", "API"),
     ("/deliveries", "Deliveries"),
     ("/cards", "Cards"),
+    ("/performance", "Performance"),
 )
 
 

@@ -15,7 +15,7 @@ from chalicelib.bootstrap import hub
 from chalicelib.foundation import pages
 from chalicelib.foundation.statics import Statics
 from chalicelib.foundation.templates import Templates
-from chalicelib.website import card_words, wording
+from chalicelib.website import card_words, performance_words, wording
 from chalicelib.website.navigation import entries
 from chalicelib.website.sessions import LIFETIME, Session
 
@@ -184,4 +184,4 @@ def _render(visit: Visit | None, template: str, values: dict[str, Any]) -> str:
 
 @cache
 def _templates() -> Templates:
-    return Templates((_ROOM / "templates",), {**wording.FILTERS, **card_words.FILTERS})
+    return Templates((_ROOM / "templates",), {**wording.FILTERS, **card_words.FILTERS, **performance_words.FILTERS})

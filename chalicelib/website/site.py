@@ -18,6 +18,7 @@ from chalicelib.website import (
     client_views,
     delivery_views,
     home_views,
+    performance_views,
     specification_views,
 )
 from chalicelib.website.destinations import SIMULATOR
@@ -37,6 +38,7 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
     ("GET", "/authorize/callback"): callback_views.callback,
     ("GET", "/payments/callback"): callback_views.payment_callback,
     ("GET", "/specifications/{screen}"): specification_views.screen,
+    ("GET", "/performance"): performance_views.performance,
     ("GET", SIMULATOR): card_views.answered_before,
 }
 """Method, address and view of the pages that need no user."""

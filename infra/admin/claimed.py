@@ -1,25 +1,20 @@
-"""What payments, authorizations and disputes say they hold or reserve of accounts."""
+"""Everything that holds or reserves money of accounts, by the records of payments, authorizations and disputes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 from chalicelib.cards.accounts import Account
 from chalicelib.cards.external.payments import ExternalPayment
 from chalicelib.cards.external.special_accounts import special_account_key
-from chalicelib.cards.money.claims import AUTHORIZATION, DISPUTE, PAYMENT, Claim, mismatched
-from chalicelib.cards.money.proof import Broken, Fold, money
+from chalicelib.cards.money.claims import AUTHORIZATION, DISPUTE, PAYMENT, Claim
+from chalicelib.cards.money.proof import Broken
 from chalicelib.cards.network.authorizations import DUE, NOT_DUE, Authorization
 from chalicelib.cards.network.disputes import Dispute
 from chalicelib.cards.protocol.network_states import HELD
 from chalicelib.cards.protocol.values import OF_HOLDER
-from chalicelib.cards.record import Key, Record
-from chalicelib.foundation.parallel import pieces
+from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item, Store
-
-READ_TOGETHER = 100
-_RECORDS: Mapping[str, type[Record]] = {PAYMENT: ExternalPayment, AUTHORIZATION: Authorization, DISPUTE: Dispute}
-"""What claims money; disputes stand under the numbers of their transactions."""
 
 
 def claims_by_account(store: Store) -> dict[str, list[Claim]]:
@@ -31,24 +26,6 @@ def claims_by_account(store: Store) -> dict[str, list[Claim]]:
     for owner, claim in _claims(store):
         found.setdefault(owner, []).append(claim)
     return found
-
-
-def records_of(store: Store, claims: Iterable[Claim]) -> dict[Claim, Item | None]:
-    """The records of claims."""
-    found: dict[Claim, Item | None] = {}
-    for piece in pieces(sorted(claims), READ_TOGETHER):
-        keys = [_RECORDS[claim.kind].key(claim.number) for claim in piece]
-        found |= zip(piece, store.batch_get(keys), strict=True)
-    return found
-
-
-def compare(fold: Fold, records: Mapping[Claim, Item | None]) -> None:
-    """Hold the records of claims against the rows of their account. Raises: Broken."""
-    for claim in mismatched(fold.claims, records):
-        verb, record = claim.verb, records[claim]
-        by_rows = money(fold.claims.get(claim, 0), fold.currency)
-        said = f"{verb} {money(claim.amount(record), fold.currency)}" if record else "is not there"
-        raise Broken(fold.owner, f"its rows {verb.removesuffix('s')} {by_rows} for {claim}, which {said}")
 
 
 # -- inside

@@ -13,10 +13,10 @@ from chalicelib.cards.external.special_accounts import SpecialAccount, special_a
 from chalicelib.cards.money.claims import about
 from chalicelib.cards.money.ledger import BALANCES, Entry, entries_of
 from chalicelib.cards.money.proof import Broken, Fold, moment, money, number_of, spoken
+from chalicelib.cards.proving.reading import as_moved, latest_first
 from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item
 from infra.admin import connection, proving
-from infra.admin.ledger_reading import as_moved, latest_first
 from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
 from infra.admin.proving import Proven
 

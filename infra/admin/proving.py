@@ -1,30 +1,27 @@
-"""Proves the ledger: accounts, rows, transactions, and whatever holds money, while the service goes on.
+"""Proves the whole ledger at once: accounts, rows, transactions, and whatever holds money, while the service goes on.
 
-An account is read first and then its rows, up to the number that it counted: what is written meanwhile comes after
-them. Rows come page by page, and a few accounts at the same time.
+Rows come page by page, and a few accounts at the same time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from chalicelib.cards.money.claims import Claim, mismatched
 from chalicelib.cards.money.ledger import BALANCES
 from chalicelib.cards.money.proof import Books, Broken, Fold, Shared
+from chalicelib.cards.proving.account import KINDS, prove_account
+from chalicelib.cards.proving.counterparts import find_missing
+from chalicelib.cards.proving.reading import batches
 from chalicelib.cards.record import TABLE as CARDS
 from chalicelib.cards.record import Key
 from chalicelib.foundation.parallel import together
-from chalicelib.foundation.store import Item, Store
+from chalicelib.foundation.store import Store
 from infra.admin import claimed
-from infra.admin.ledger_reading import Reading, batches
-from infra.admin.strays import KINDS, find_missing, find_strays
+from infra.admin.strays import find_strays
 
 AT_ONCE = 16
 """So many accounts are read at the same time."""
-LOOKS = 3
-"""So often an account is looked at anew before it is called broken: a page may not show yet what is just written."""
 
 
 @dataclass
@@ -57,7 +54,7 @@ def prove(store: Store) -> Proven:
     noted = claimed.claims_by_account(store)
     accounts = (item for item in store.scan(CARDS) if item["part"] in KINDS)
     for batch in batches(accounts, AT_ONCE):
-        folds = together([partial(_look, store, item, noted.get(item["owner"], ()), shared) for item in batch])
+        folds = together([partial(prove_account, store, item, noted.get(item["owner"], ()), shared) for item in batch])
         for fold in folds:
             proven.add(fold)
             noted.pop(fold.owner, None)
@@ -77,36 +74,6 @@ def prove_one(store: Store, key: Key) -> Fold | None:
     item, shared = store.get(*key), Shared()
     if item is None:
         return None
-    fold = _look(store, item, (), shared)
+    fold = prove_account(store, item, (), shared)
     find_missing(store, shared)
-    return fold
-
-
-def _look(store: Store, account: Item, noted: Sequence[Claim], shared: Shared) -> Fold:
-    """Prove one account; ``noted`` is what claimed money of it before. Raises: Broken."""
-    for attempt in range(LOOKS):
-        try:
-            return _proven(store, account, noted, shared)
-        except Broken:
-            if attempt + 1 == LOOKS:
-                raise
-            store.wait(4)
-    raise AssertionError("unreachable")
-
-
-def _proven(store: Store, account: Item, noted: Sequence[Claim], shared: Shared) -> Fold:
-    fold = Fold(account["owner"], account["currency"])
-    reading = Reading(store, fold, shared)
-    reading.go_on()
-    if reading.beyond is not None:  # it was written just now, and then the account counts it by now
-        was = fold.rows
-        beyond = reading.beyond
-        reading.go_on()
-        if fold.rows == was:
-            raise Broken(fold.owner, beyond)
-    records = claimed.records_of(store, {*fold.claims, *noted})
-    wrong = mismatched(fold.claims, records)
-    if wrong:  # what was changed after the account was read is in its next rows
-        reading.go_on()
-    claimed.compare(fold, {claim: records[claim] for claim in wrong})
     return fold

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chalicelib.cards.accounts import Account
 from chalicelib.cards.cards import Card
-from chalicelib.cards.external.special_accounts import SpecialAccount
-from chalicelib.cards.money.proof import Broken, Shared, spoken
+from chalicelib.cards.money.proof import Broken, spoken
 from chalicelib.cards.money.transactions import TABLE as LEDGER
+from chalicelib.cards.proving.account import KINDS
+from chalicelib.cards.proving.reading import READ_TOGETHER, batches
 from chalicelib.cards.record import TABLE as CARDS
 from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item, Store
-from infra.admin.ledger_reading import READ_TOGETHER, batches, latest_first
-
-KINDS = (Account.kind, SpecialAccount.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +26,6 @@ class _Lead:
 
     def leads_to(self, found: Item | None) -> bool:
         return found is not None and self.members.items() <= found.items()
-
-
-def find_missing(store: Store, shared: Shared) -> None:
-    """Look for the other rows of movements of several accounts, the latest first. Raises: Broken."""
-    for owner, halves in shared.missing().items():
-        waiting = set(halves)
-        for row in latest_first(store, owner):
-            if row["movement"] in waiting:
-                shared.note(owner, row)
-                waiting.remove(row["movement"])
-            if not waiting:
-                break
-        for movement in waiting:
-            half = halves[movement]
-            raise Broken(half.owner, f"it moves {spoken(owner)}, too, which has no such row", half.row)
 
 
 def find_strays(store: Store) -> None:

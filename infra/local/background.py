@@ -30,6 +30,7 @@ def started(
     output: IO[bytes] | None = None,
     engine: str = ENGINES[0],
     folder: Path | None = None,
+    elsewhere: Mapping[str, str] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Start a stack and end it afterwards; gives what its file says (see ``stackfile``).
 
@@ -41,6 +42,7 @@ def started(
         output: where what it prints and logs is written; nowhere when left out. It prints no credentials.
         engine: one of ``infra.local.engines.ENGINES``.
         folder: where the stack keeps its file and data; a temporary one when left out.
+        elsewhere: variables that lead it to engines that run already, whatever of ``environ`` is not heeded.
 
     Raises:
         NotReady: it did not start; ``output`` says why.
@@ -51,7 +53,8 @@ def started(
         options = ["--port", "0", "--engine", engine, "--stack-file", str(file), "--quiet", "--end-with-stdin"]
         child = Child(
             python("infra.local", *options),
-            environ={name: value for name, value in given.items() if name not in _NOT_HANDED_ON},
+            environ={name: value for name, value in given.items() if name not in _NOT_HANDED_ON}
+            | dict(elsewhere or {}),
             output=output or subprocess.DEVNULL,
             errors=subprocess.STDOUT,
             folder=stackfile.ROOT,

@@ -23,7 +23,7 @@ ENGINES = ("emulator", "dynamodb-local")
 
 _FAKE_CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 _MISLEADING = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
-_SHARED = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_DEFAULT_REGION", "AWS_REGION")
+_SHARED = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_DEFAULT_REGION", "AWS_REGION", "RESOURCE_PREFIX")
 
 
 class Engines:
@@ -46,7 +46,7 @@ class Engines:
         self._dynamodb: DynamoDBLocal | None = None
         self._lock: IO[str] | None = None
         if environ.get("LOCALSTACK") == "1":
-            environ.setdefault("AWS_ENDPOINT_URL", _localstack())
+            environ.setdefault("AWS_ENDPOINT_URL", localstack())
         self.kind = _kind(environ, engine)
         region = environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or REGION
         environ.update({"AWS_DEFAULT_REGION": region, "AWS_REGION": region, "AWS_EC2_METADATA_DISABLED": "true"})
@@ -60,6 +60,11 @@ class Engines:
     @property
     def dynamodb_apart(self) -> bool:
         return self._dynamodb is not None or "AWS_ENDPOINT_URL_DYNAMODB" in self._environ
+
+    @property
+    def prefix(self) -> str | None:
+        """What the names of all resources begin with, if it is not the template's own."""
+        return self._environ.get("RESOURCE_PREFIX")
 
     @property
     def dynamodb_engine(self) -> str | None:
@@ -163,7 +168,8 @@ def _kind(environ: MutableMapping[str, str], engine: str) -> str:
     return "endpoint" if "AWS_ENDPOINT_URL" in environ else engine
 
 
-def _localstack() -> str:
+def localstack() -> str:
+    """LocalStack's address on this machine, as its client knows it."""
     from localstack_client import config
 
     return str(config.get_service_endpoint("dynamodb"))

@@ -2,7 +2,8 @@
 
 CloudFormation does it, so that the template that is deployed is the one that is tested. What an emulator's
 CloudFormation leaves out (secrets, the expiry of items) is added through the services' own calls. With DynamoDB alone
-at another address its tables are made there, from the same template.
+at another address its tables are made there, from the same template. Several stacks share an endpoint if their names
+begin differently (``RESOURCE_PREFIX``).
 """
 
 from __future__ import annotations
@@ -30,26 +31,34 @@ _TRUSTING = {
 _CONFIG = Config(connect_timeout=2, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 3})
 
 
-def lay(*, emulated: bool, dynamodb_apart: bool) -> None:
+def lay(*, emulated: bool, dynamodb_apart: bool, prefix: str = STACK) -> None:
     """Make whatever is not there yet; safe to repeat on engines that keep their data.
 
     Args:
         emulated: the endpoint is the stack's own emulator, which cannot make every type of resource.
         dynamodb_apart: ``AWS_ENDPOINT_URL_DYNAMODB`` names an engine of its own.
+        prefix: what all names begin with, the CloudFormation stack's too.
 
     Raises:
         StackFailed: CloudFormation refused the template, or a table that was kept has another form than it describes.
     """
-    whole = template.load()
+    whole = named(template.load(), prefix)
     local = template.Template(whole, Stage=STAGE)
     laid = template.without(whole, template.TABLE) if dynamodb_apart else whole
     understood = _understood(laid, emulated=emulated)
-    stacks.lay(_client("cloudformation"), STACK, understood, {"Stage": STAGE}, pause=1)
+    stacks.lay(_client("cloudformation"), prefix, understood, {"Stage": STAGE}, pause=1)
     dynamodb = _client("dynamodb")
     if dynamodb_apart:
         make_tables(dynamodb, local)
     expire_items(dynamodb, local)
     _make_secrets(_client("secretsmanager"), local)
+
+
+def named(source: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The template with names that begin with ``prefix`` instead of ``causeway-<stage>``."""
+    text = json.dumps(source).replace("causeway-${Stage}", prefix)
+    renamed: dict[str, Any] = json.loads(text)
+    return renamed
 
 
 def make_tables(dynamodb: Any, source: template.Template) -> None:

@@ -138,7 +138,11 @@ class Stack:
 
         engines.wait()
         try:
-            resources.lay(emulated=engines.emulated, dynamodb_apart=engines.dynamodb_apart)
+            resources.lay(
+                emulated=engines.emulated,
+                dynamodb_apart=engines.dynamodb_apart,
+                prefix=engines.prefix or resources.STACK,
+            )
         except (EndpointConnectionError, ConnectTimeoutError) as error:
             raise StartFailed(engines.silence(str(error.kwargs["endpoint_url"]).rstrip("/"))) from None
         except (StackFailed, BotoCoreError, ClientError) as error:

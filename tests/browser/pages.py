@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tests.browser import bank_pages, card_pages, website_pages
+from tests.browser import bank_pages, card_pages, performance_pages, website_pages
 from tests.browser.walks import Walk
 
-WALKS: tuple[Walk, ...] = (*website_pages.walks(), *card_pages.walks(), *bank_pages.walks())
+WALKS: tuple[Walk, ...] = (
+    *website_pages.walks(),
+    *card_pages.walks(),
+    *performance_pages.walks(),
+    *bank_pages.walks(),
+)

@@ -26,6 +26,8 @@ MONEY = tuple(f"{CARDS}.{room}" for room in ("external", "money"))
 """Where money is moved."""
 NETWORK = tuple(f"{CARDS}.{room}" for room in ("network", "reports", "timelines", "due", "latest", "desk_flow"))
 """Where cards are used, and where that is reported and shown."""
+PROVING = f"{CARDS}.proving"
+"""Where the ledger is proved."""
 _AS_OFTEN = 2
 """So often a read is hit at the same place by the same fault."""
 _PARTS_OF_A_PROCESS = ("card_api", "card_simulator", "card_room", "credentials", "programmes")

@@ -169,9 +169,10 @@ def add_lines(written: Written, lines: Iterable[str]) -> None:
             written.add("log", line)
 
 
-def add_tables(written: Written, client: Any) -> None:
-    """Add every item of every table."""
-    for name in client.list_tables()["TableNames"]:
+def add_tables(written: Written, client: Any, prefix: str = "") -> None:
+    """Add every item of every table whose name begins with ``prefix``."""
+    names = [name for page in client.get_paginator("list_tables").paginate() for name in page["TableNames"]]
+    for name in filter(lambda name: name.startswith(prefix), names):
         for page in client.get_paginator("scan").paginate(TableName=name):
             for item in page["Items"]:
                 written.add(name, item)

@@ -27,7 +27,7 @@ def read_in_stack(content: Mapping[str, Any], log: Path) -> list[Leak]:
         hub = bootstrap.Hub(Settings.from_environment(content["environment"]))
         seen = opened(hub)
         written = Written()
-        add_tables(written, hub.store._client)
+        add_tables(written, hub.store._client, hub.settings.prefix)
     add_lines(written, _lines(Path(content["log"])))
     add_lines(written, [line for line in _lines(log) if not line.startswith("{")])  # the others stand in both
     return leaks(written, seen)

@@ -13,6 +13,7 @@ from chalicelib.cards.network.authorizations import DUE
 from chalicelib.foundation.store import Item, StoreUnavailable
 from tests.cards.scenes import Scene
 from tests.conftest import Lines
+from tests.figures import counted
 
 pytestmark = pytest.mark.faults
 
@@ -24,7 +25,7 @@ class Things:
 
     def __init__(self, scene: Scene) -> None:
         self.clock, self.store = scene.clock, scene.hub.store
-        self.items = DueItems(self.store, self.clock, DUE, "thing")
+        self.items = DueItems(self.store, self.clock, scene.hub.metrics, DUE, "thing")
         self.seen: list[int] = []
 
     def waits(self, seconds: int) -> int:
@@ -119,6 +120,23 @@ def test_what_is_done_by_now_is_left_alone_though_the_index_still_has_it(
 
     assert len(rows) == 4
     assert (things.run(), things.seen) == (1, [now])
+
+
+def test_what_did_not_move_on_or_had_no_turn_is_counted_as_stuck(
+    things: Things, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(due, "AT_ONCE", 2)
+    numbers = [things.waits(seconds) for seconds in (-5, -4, -3, -2, -1)]
+
+    def slow(item: Item) -> bool:
+        things.clock.advance(10)
+        return item["id"] != numbers[0] and things.look_after(item)
+
+    things.items.run(slow, things.clock.monotonic() + 15)
+    things.run()
+    things.run()
+
+    assert counted(capsys.readouterr().out, "StuckClaims", Stage="local", Kind="thing") == [4, 0, 0]
 
 
 def test_a_run_looks_for_so_many_of_the_oldest_and_the_next_one_goes_on(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,15 +19,36 @@ from tests.world import START, World
 SCHEDULED = schedule_event("sweep", START, "eu-west-1")
 
 
-def run(name: str, event: dict[str, Any]) -> None:
+PATIENCE = 10
+"""Seconds after which a test has failed that waits for something that does not come."""
+
+
+def run(name: str, event: dict[str, Any]) -> Any:
     from app import app
 
-    app.handler_map[name](event, None)
+    return app.handler_map[name](event, None)
 
 
-def deliver(*bodies: str) -> None:
-    messages = [{"MessageId": body, "ReceiptHandle": body, "Body": body, "MD5OfBody": "0"} for body in bodies]
-    run("deliver", sqs_event(messages, "arn:aws:sqs:eu-west-1:1:deliveries", "eu-west-1"))
+def deliver(*bodies: str) -> Any:
+    messages = [{"MessageId": f"of {body}", "ReceiptHandle": "", "Body": body, "MD5OfBody": "0"} for body in bodies]
+    return run("deliver", sqs_event(messages, "arn:aws:sqs:eu-west-1:1:deliveries", "eu-west-1"))
+
+
+class Scripted:
+    """A worker whose attempts are scripted, by the delivery; those that are not do nothing."""
+
+    def __init__(self, **attempts: Callable[[], object]) -> None:
+        self.attempts = attempts
+        self.made: list[str] = []
+
+    def attempt(self, delivery_id: str) -> None:
+        log.bind(delivery_id=delivery_id)
+        self.attempts.get(delivery_id, lambda: None)()
+        self.made.append(delivery_id)
+
+
+def unreachable() -> None:
+    raise StoreUnavailable("the storage did not answer")
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +74,56 @@ def test_a_receiver_that_fails_is_no_failure_of_the_function(world: World, recei
 def test_storage_that_cannot_be_reached_leaves_the_message_to_come_again(world: World, recorded: str) -> None:
     with world.storage_gone("batch_get"), pytest.raises(StoreUnavailable):
         deliver(recorded)
+
+
+def test_of_several_messages_those_come_again_whose_attempt_broke_off(world: World, lines: Lines) -> None:
+    world.hub.__dict__["worker"] = scripted = Scripted(second=unreachable, fourth=unreachable)
+
+    answer = deliver("first", "second", "third", "fourth")
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "of second"}, {"itemIdentifier": "of fourth"}]}
+    assert sorted(scripted.made) == ["first", "third"]
+    told = {(line["message"], line["delivery_id"]) for line in lines.all()}
+    assert told == {("attempt broke off", "second"), ("attempt broke off", "fourth")}
+    assert all("unreachable" in line["exception"] for line in lines.all())
+
+
+def test_several_messages_that_all_arrive_are_done_with(world: World) -> None:
+    world.hub.__dict__["worker"] = Scripted()
+
+    assert deliver("first", "second") == {"batchItemFailures": []}
+
+
+def test_a_message_alone_answers_nothing_that_an_event_source_would_have_to_be_told_of(recorded: str) -> None:
+    assert deliver(recorded) is None
+
+
+def test_a_receiver_that_hangs_does_not_delay_the_other_messages(world: World) -> None:
+    others = [str(number) for number in range(9)]
+    arrived = threading.Semaphore(0)
+
+    def hang() -> None:
+        assert all(arrived.acquire(timeout=PATIENCE) for _ in others)
+
+    attempts = dict.fromkeys(others, arrived.release)
+    world.hub.__dict__["worker"] = scripted = Scripted(hangs=hang, **attempts)
+
+    assert deliver("hangs", *others) == {"batchItemFailures": []}
+    assert scripted.made[-1] == "hangs"
+    assert sorted(scripted.made) == [*others, "hangs"]
+
+
+def test_lines_of_messages_beside_each_other_name_their_own_delivery(world: World, lines: Lines) -> None:
+    bound = threading.Barrier(2)
+
+    def say() -> None:
+        bound.wait(PATIENCE)
+        log.info("attempted")
+
+    world.hub.__dict__["worker"] = Scripted(first=say, second=say)
+    deliver("first", "second")
+
+    assert sorted(line["delivery_id"] for line in lines.all()) == ["first", "second"]
 
 
 def test_the_lines_of_one_message_do_not_name_the_request_of_another(recorded: str, lines: Lines) -> None:

@@ -23,6 +23,7 @@ from chalicelib.foundation.sharded import SHARDS
 from chalicelib.foundation.store import Item, StoreUnavailable
 from tests.conftest import DYNAMODB_ENDPOINT
 from tests.delivery.conftest import Receiver, begun, fail, intended, record
+from tests.figures import counted
 from tests.volume.loading import BATCH
 from tests.volume.records import records
 from tests.volume.round_trips import RoundTrips
@@ -106,6 +107,16 @@ def test_a_queue_that_is_full_gets_no_more(
     assert sweep() == []
 
 
+def test_how_long_the_first_has_waited_is_measured_though_the_queue_be_full(
+    world: World, recorded: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Queue, "waiting", lambda queue: BACKLOG)
+    world.clock.advance(MINUTE)
+
+    assert world.hub.sweeper.sweep() == 0
+    assert counted(capsys.readouterr().out, "OldestDueSeconds", Stage="local") == [MINUTE]
+
+
 def test_a_queue_that_is_almost_full_gets_the_oldest(
     world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,7 +167,7 @@ def sweeper(world: World, taken: list[str]) -> Sweeper:
         return SimpleNamespace(status_code=200), {}
 
     queue._sqs().meta.events.register("before-call.sqs.SendMessageBatch", take)
-    return Sweeper(hub.store, hub.clock, queue, Outbox(hub.bodies, queue, hub.clock))
+    return Sweeper(hub.store, hub.clock, queue, Outbox(hub.bodies, queue, hub.clock), hub.metrics)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.e2e
 
 def tables(operator: bootstrap.Hub) -> list[str]:
     """The short names of all tables that the template has."""
-    prefix = f"{operator.settings.prefix}-"
+    prefix = f"causeway-{operator.settings.stage}-"
     names = [table["TableName"] for table in template.for_stage(operator.settings.stage).tables()]
     assert all(name.startswith(prefix) for name in names)
     return [name.removeprefix(prefix) for name in names]

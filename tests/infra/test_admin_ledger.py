@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.proving import claimed, reading
 from chalicelib.foundation.store import Item, Store
-from infra.admin import claimed, connection, ledger_reading, proving, strays
+from infra.admin import connection, proving, strays
 from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, Scene
 from tests.infra.test_admin import done, refused, run
@@ -118,7 +119,7 @@ def test_pages_waves_and_batches_change_nothing(money: Money, monkeypatch: pytes
     whole = done("ledger", "verify")
 
     for module, name in (
-        *((proving, "AT_ONCE"), (ledger_reading, "PAGE"), (ledger_reading, "READ_TOGETHER")),
+        *((proving, "AT_ONCE"), (reading, "PAGE"), (reading, "READ_TOGETHER")),
         *((claimed, "READ_TOGETHER"), (strays, "READ_TOGETHER")),
     ):
         monkeypatch.setattr(module, name, 1)
@@ -225,6 +226,17 @@ def forged_row(money: Money) -> None:
     store.update("ledger", key, set={"entries": renamed})
 
 
+def disowned_row(money: Money) -> None:
+    """The payee's row of the movement at home does not name the payer any more."""
+    store, key = money.scene.hub.store, row_key(1, money.payee)
+    row = store.get("ledger", key)
+    assert row is not None
+    entries = [
+        ["fees", *entry] if book.startswith(owner(money.payer)) else [book, *entry] for book, *entry in row["entries"]
+    ]
+    store.update("ledger", key, set={"entries": entries})
+
+
 def row_of_nobody(money: Money) -> None:
     store = money.scene.hub.store
     row = store.get("ledger", first_row(money))
@@ -276,6 +288,7 @@ def payment_of_nobody(money: Money) -> None:
         (pointer_to_nothing, "account#2: it has no transaction 77, to which an id leads"),
         (later_transaction, "account#2: its transaction 78 belongs to no row"),
         (forged_row, "account#[12], row [15]: its entries are not those of row [15] of account [12]"),
+        (disowned_row, "account#[12], row [15]: its entries are not those of row [15] of account [12]"),
         (row_of_nobody, "account#99: it has rows, and there is no such account"),
         (uncounted_row, "account#1: it has row 9 that it does not count"),
         (held_otherwise, "account#1: its rows hold .* GBP for payment [0-9]+, which holds 0.01 GBP"),
@@ -346,7 +359,7 @@ def test_a_payment_that_is_finished_before_it_is_read_still_proves_its_account(m
 
 def test_a_movement_between_two_accounts_of_which_one_was_read_is_found_in_the_other(money: Money) -> None:
     """One account is proved before it, the other one after."""
-    looked = proving._look
+    looked = proving.prove_account
     proved: list[str] = []
 
     def look(store: Store, account: Item, *more: Any) -> Any:
@@ -358,7 +371,7 @@ def test_a_movement_between_two_accounts_of_which_one_was_read_is_found_in_the_o
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(proving, "AT_ONCE", 1)
-        patch.setattr(proving, "_look", look)
+        patch.setattr(proving, "prove_account", look)
         found = done("ledger", "verify")
 
     assert found["good"] is True

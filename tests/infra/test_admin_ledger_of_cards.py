@@ -15,6 +15,7 @@ import pytest
 from chalicelib.cards.money.transactions import timeline
 from chalicelib.cards.network.authorizations import Authorization, waiting
 from chalicelib.cards.network.disputes import Dispute
+from chalicelib.cards.proving import account
 from chalicelib.foundation.store import Item
 from infra.admin import connection, proving
 from tests.cards.contest import at_once, processes
@@ -184,7 +185,7 @@ BREAKS: list[tuple[Tamper, str]] = [
 
 
 def test_what_does_not_fit_between_cards_and_accounts_is_named(spent: Spent, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proving, "LOOKS", 1)
+    monkeypatch.setattr(account, "LOOKS", 1)
     beginning = Snapshot(spent.scene.world, ("ledger", "card-activity"))
     with cases() as case:
         for tamper, sentence in BREAKS:

@@ -50,7 +50,8 @@ def test_without_settings_the_own_emulator_is_used_with_made_up_credentials(
 
 
 def test_another_endpoint_is_used_as_it_is(tmp_path: Path, commands: list[list[str]]) -> None:
-    environ = {"AWS_ENDPOINT_URL": "http://elsewhere:4566", "AWS_ACCESS_KEY_ID": "own", "AWS_SECRET_ACCESS_KEY": "own"}
+    own = {"AWS_ACCESS_KEY_ID": "own", "AWS_SECRET_ACCESS_KEY": "own", "RESOURCE_PREFIX": "causeway-local-4711"}
+    environ = {"AWS_ENDPOINT_URL": "http://elsewhere:4566", **own}
     started = Engines(environ, "emulator", tmp_path)
     started.wait()
 
@@ -59,6 +60,7 @@ def test_another_endpoint_is_used_as_it_is(tmp_path: Path, commands: list[list[s
     assert (started.kind, started.emulated, started.dynamodb_engine) == ("endpoint", False, None)
     assert started.seed_file == tmp_path / "seed-http-elsewhere-4566.json"
     assert "AWS_ACCESS_KEY_ID" not in started.environment(), "credentials of others are not written down"
+    assert started.prefix == started.environment()["RESOURCE_PREFIX"] == "causeway-local-4711"
 
 
 def test_localstack_is_found_by_its_client(tmp_path: Path, commands: list[list[str]]) -> None:

@@ -158,4 +158,4 @@ def test_the_applications_own_consumers_and_schedules_are_found() -> None:
 
     found = runner(app)
     assert [source.name for source in found.consumers] == ["deliver"]
-    assert [source.name for source in found.scheduled] == ["sweep", "expire", "finish", "settle"]
+    assert [source.name for source in found.scheduled] == ["sweep", "expire", "finish", "prove", "ingest", "settle"]

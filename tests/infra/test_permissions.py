@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +13,14 @@ from chalicelib.cards.external.provider import ProviderSilent
 from chalicelib.cards.external.sandbox_provider import SandboxProvider
 from chalicelib.cards.programmes import entry_key
 from chalicelib.cards.protocol.values import HOLD_SECONDS
+from chalicelib.cards.proving.progress import PROGRESS
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
 from chalicelib.foundation.outbound import Reply
 from chalicelib.openbanking.events import EventSender
 from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene
 from tests.infra.test_policies import FOLDER, STAGES, TAKING, granted
+from tests.openbanking.meter import deliver
 from tests.openbanking.test_deferred import DOWN, LATER, Question
 from tests.openbanking.test_deferred_payments import LaterPayer
 from tests.openbanking.test_payments import Payer, taken
@@ -109,8 +112,9 @@ def test_the_worker_uses_what_it_may_and_may_what_it_uses(
     def work() -> None:
         world.hub.banks._forget()
         world.hub.deliveries_queue._client = None
+        world.writes_measurements()
         for delivery_id in [*ids, *ids]:
-            world.hub.worker.attempt(delivery_id)
+            deliver(delivery_id)
             world.clock.advance(6)
         with monkeypatch.context() as patch:
             patch.setattr(EventSender, "send", lambda *_: 1 / 0)
@@ -156,6 +160,16 @@ def test_who_tells_of_expiries_uses_what_it_may_and_may_what_it_uses(
     assert all(told == policy(stage, "-expire") for stage in STAGES)
 
 
+def test_what_ingests_days_uses_what_it_may_and_may_what_it_uses(
+    world: World, working: Callable[[Callable[[], object]], Used]
+) -> None:
+    world.clock.advance(24 * 3600)
+
+    ingested = working(world.another_process().ingest.run)
+
+    assert all(ingested == policy(stage, "-ingest") for stage in STAGES)
+
+
 def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
@@ -173,6 +187,19 @@ def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
 
     taken_up = working(work)
 
+    assert all(taken_up <= policy(stage, "") for stage in STAGES)
+
+
+def test_the_page_of_performance_reads_statistics_and_may(
+    world: World, working: Callable[[Callable[[], object]], Used]
+) -> None:
+    taken_up = working(lambda: world.call("GET", "/performance"))
+    tables = "arn:aws:dynamodb:*:*:table/causeway-local"
+
+    assert taken_up == {
+        ("dynamodb:Query", f"{tables}-banks/index/directory"),
+        ("dynamodb:Query", f"{tables}-statistics"),
+    }
     assert all(taken_up <= policy(stage, "") for stage in STAGES)
 
 
@@ -316,6 +343,27 @@ def test_what_finishes_payments_and_releases_holds_uses_what_it_may_and_may_what
 
     assert [each.status_code for each in (waiting, accepted, lost)] == [8001] * 3
     assert all(finished == policy(stage, "-finish") for stage in STAGES)
+
+
+def test_what_proves_the_ledger_uses_what_it_may_and_may_what_it_uses(
+    world: World, working: Callable[[Callable[[], object]], Used]
+) -> None:
+    """With payments and authorizations that hold money, and a special account."""
+    scene = Scene(world)
+    money_at_work(world, scene)
+    scene.purchase(scene.spendable(2_500).card_id, 2_500)
+
+    proved = working(lambda: world.another_process().card_room.proof.go_on(float("inf")))
+
+    assert all(proved == policy(stage, "-prove") for stage in STAGES)
+
+
+def test_the_ledgers_proof_writes_nothing_but_how_far_it_has_come() -> None:
+    for stage in STAGES:
+        document = json.loads((FOLDER / f"policy-{stage}-prove.json").read_text("utf-8"))
+        [writing] = [each for each in document["Statement"] if "dynamodb:PutItem" in each["Action"]]
+
+        assert writing["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [PROGRESS[1]["owner"]]}}
 
 
 def test_what_the_pages_on_cards_take_is_granted(world: World, working: Callable[[Callable[[], object]], Used]) -> None:

@@ -14,6 +14,7 @@ from infra import template
 from infra.local import resources
 from infra.local.process import Child, python
 from infra.stacks import StackFailed
+from tests import endpoint
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +60,32 @@ def test_everything_that_the_service_needs_is_there(laid: None) -> None:
     attributes = client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=["All"])["Attributes"]
     assert attributes["VisibilityTimeout"] == "180"
     assert "causeway-local-deliveries-dead" in attributes["RedrivePolicy"]
+
+
+def test_two_stacks_share_an_endpoint_by_their_names_and_one_of_them_can_go(
+    emulators: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
+    for prefix in ("causeway-local", "causeway-local-4711"):
+        resources.lay(emulated=False, dynamodb_apart=False, prefix=prefix)
+    both = everything()
+
+    endpoint.remove("causeway-local-4711")
+
+    assert everything() == [name for name in both if "4711" not in name]
+    assert len(both) == 2 * len(everything())
+
+
+def everything() -> list[str]:
+    """The names of all that a stack has."""
+    tables = client("dynamodb").list_tables()["TableNames"]
+    secrets = [secret["Name"] for secret in client("secretsmanager").list_secrets()["SecretList"]]
+    queues = [url.rpartition("/")[2] for url in client("sqs").list_queues().get("QueueUrls", [])]
+    aliases = [
+        alias["AliasName"] for alias in client("kms").list_aliases()["Aliases"] if "causeway" in alias["AliasName"]
+    ]
+    stacks = [stack["StackName"] for stack in client("cloudformation").describe_stacks()["Stacks"]]
+    return sorted([*tables, *secrets, *queues, *aliases, *stacks])
 
 
 def test_tables_are_left_out_where_dynamodb_is_apart(emulators: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from botocore.exceptions import ClientError, WaiterError
 
-from infra import deploy, stacks
+from infra import application, compact, deploy, stacks
 from infra.stacks import StackFailed
 
 
@@ -26,7 +26,8 @@ class CloudFormation:
     def describe_stacks(self, **_: Any) -> dict[str, Any]:
         if not self.exists:
             raise refusal("Stack with id x does not exist")
-        return {"Stacks": [{"Outputs": [{"OutputKey": "KeyArn", "OutputValue": "arn"}]}]}
+        parameters = [{"ParameterKey": "AlarmTopicArn", "ParameterValue": "arn:before"}]
+        return {"Stacks": [{"Outputs": [{"OutputKey": "KeyArn", "OutputValue": "arn"}], "Parameters": parameters}]}
 
     def create_stack(self, **request: Any) -> None:
         self._call("create", request)
@@ -84,33 +85,171 @@ def test_a_failed_stack_names_the_resource_that_failed_first() -> None:
         lay(CloudFormation(False, events=events))
 
 
+def test_a_template_is_sent_without_spaces() -> None:
+    client = CloudFormation(False)
+    lay(client)
+
+    assert client.calls[0][1]["TemplateBody"] == '{"Resources":{}}'
+
+
+class Chalice:
+    """Chalice's command on the copies of the application that it was given."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.deployed: list[str] = []
+        self.failure = ""
+        monkeypatch.setattr(application, "deploy", self.deploy)
+
+    def deploy(self, project: Path, stage: str) -> None:
+        assert (project / "app.py").is_file()
+        if self.failure:
+            raise application.ChaliceFailed(self.failure)
+        self.deployed.append(stage)
+
+
+class Logs:
+    """A client of CloudWatch's logs."""
+
+    def __init__(self, refusal: str = "") -> None:
+        self.refusal = refusal
+        self.kept: dict[str, int] = {}
+
+    def create_log_group(self, logGroupName: str) -> None:  # noqa: N803 - CloudWatch's name
+        if self.refusal:
+            raise ClientError({"Error": {"Code": self.refusal}}, "CreateLogGroup")
+
+    def put_retention_policy(self, logGroupName: str, retentionInDays: int) -> None:  # noqa: N803 - CloudWatch's names
+        self.kept[logGroupName] = retentionInDays
+
+
+class Functions:
+    """A client of Lambda, for what consumes queues."""
+
+    consumers: ClassVar[list[str]] = []
+
+    def get_paginator(self, operation: str) -> Functions:
+        return self
+
+    def paginate(self) -> Functions:
+        return self
+
+    def search(self, expression: str) -> list[str]:
+        return self.consumers
+
+
 @pytest.fixture
 def finished(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stage's address has been put in place."""
-    monkeypatch.setattr(deploy, "unfinished", lambda stage: None)
+    monkeypatch.setattr(application, "unfinished", lambda stage: None)
+
+
+@pytest.fixture
+def cloud_formation(monkeypatch: pytest.MonkeyPatch) -> CloudFormation:
+    clients = {"cloudformation": CloudFormation(False), "logs": Logs(), "lambda": Functions()}
+    monkeypatch.setattr(deploy.boto3, "client", lambda service: clients[service])
+    return clients["cloudformation"]
+
+
+@pytest.fixture
+def chalice(monkeypatch: pytest.MonkeyPatch) -> Chalice:
+    return Chalice(monkeypatch)
 
 
 @pytest.mark.usefixtures("finished")
-def test_a_deployment_prints_the_outputs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    client = CloudFormation(False)
-    monkeypatch.setattr(deploy.boto3, "client", lambda service: client)
-
+def test_a_deployment_lays_the_resources_prints_their_outputs_and_deploys_the_application(
+    cloud_formation: CloudFormation, chalice: Chalice, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert deploy.main(["prod", "--alarm-topic", "arn:topic"]) == 0
-    assert {"ParameterKey": "AlarmTopicArn", "ParameterValue": "arn:topic"} in client.calls[0][1]["Parameters"]
+    assert {"ParameterKey": "AlarmTopicArn", "ParameterValue": "arn:topic"} in cloud_formation.calls[0][1]["Parameters"]
     assert capsys.readouterr().out == "KeyArn  arn\n"
+    assert chalice.deployed == ["prod"]
+
+
+@pytest.mark.usefixtures("finished", "chalice")
+@pytest.mark.parametrize(
+    ("exists", "options", "topic"),
+    [(True, [], "arn:before"), (False, [], ""), (True, ["--alarm-topic", ""], ""), (True, ["--alarm-topic", "t"], "t")],
+)
+def test_alarms_go_where_they_went_before_unless_said_otherwise(
+    cloud_formation: CloudFormation, exists: bool, options: list[str], topic: str
+) -> None:
+    cloud_formation.exists = exists
+
+    assert deploy.main(["dev", *options]) == 0
+    request = cloud_formation.calls[0][1]
+    assert {"ParameterKey": "AlarmTopicArn", "ParameterValue": topic} in request["Parameters"]
+    assert ("AlarmActions" in request["TemplateBody"]) == bool(topic)
+    assert request["Tags"] == [{"Key": "Application", "Value": "causeway"}, {"Key": "Stage", "Value": "dev"}]
+
+
+@pytest.mark.usefixtures("finished")
+def test_resources_that_do_not_fit_into_a_call_are_not_sent(
+    cloud_formation: CloudFormation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compact, "LARGEST", 1000)
+
+    assert deploy.main(["dev"]) == 1
+    assert cloud_formation.calls == []
+    assert capsys.readouterr().err.startswith("causeway: infra/resources.yaml is too large: ")
+
+
+@pytest.mark.usefixtures("finished", "cloud_formation")
+def test_an_application_that_is_not_known_here_is_not_made_again_beside_itself(
+    chalice: Chalice, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(application, "is_recorded", lambda stage: False)
+    monkeypatch.setattr(Functions, "consumers", ["arn:aws:lambda:eu-west-1:1:function:causeway-dev-deliver"])
+
+    assert deploy.main(["dev", "--only", "application"]) == 1
+    assert chalice.deployed == []
+    assert '.chalice/deployed/dev.json does not know of: bring that file here, or see "A' in capsys.readouterr().err
+    assert deploy.main(["prod", "--only", "application"]) == 0
+    assert chalice.deployed == ["prod"]
+
+
+@pytest.mark.usefixtures("finished")
+@pytest.mark.parametrize(("step", "calls", "deployed"), [("resources", 1, []), ("application", 0, ["dev"])])
+def test_either_step_can_be_done_alone(
+    cloud_formation: CloudFormation, chalice: Chalice, step: str, calls: int, deployed: list[str]
+) -> None:
+    assert deploy.main(["dev", "--only", step]) == 0
+    assert (len(cloud_formation.calls), chalice.deployed) == (calls, deployed)
+
+
+@pytest.mark.usefixtures("finished", "cloud_formation")
+def test_an_application_that_cannot_be_deployed_is_one_sentence(
+    chalice: Chalice, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chalice.failure = "`chalice deploy --stage dev` ended with exit code 2"
+
+    assert deploy.main(["dev", "--only", "application"]) == 1
+    assert capsys.readouterr().err == "causeway: `chalice deploy --stage dev` ended with exit code 2\n"
+
+
+@pytest.mark.parametrize("refusal", ["", "ResourceAlreadyExistsException"])
+def test_the_interfaces_log_is_kept_as_long_as_the_others(refusal: str) -> None:
+    client = Logs(refusal)
+    deploy.keep_log(client, "prod")
+
+    assert client.kept == {"/aws/lambda/causeway-prod": 365}
+
+
+def test_a_log_that_cannot_be_made_is_no_success() -> None:
+    with pytest.raises(ClientError):
+        deploy.keep_log(Logs("AccessDeniedException"), "prod")
 
 
 def test_a_deployment_with_the_placeholder_for_its_address_touches_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    cloud_formation: CloudFormation,
+    chalice: Chalice,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    client = CloudFormation(False)
-    config = tmp_path / "config.json"
-    config.write_text('{"stages": {"dev": {"environment_variables": {"PUBLIC_URL": "https://dev.causeway.example"}}}}')
-    monkeypatch.setattr(deploy, "CONFIG", config)
-    monkeypatch.setattr(deploy.boto3, "client", lambda service: client)
+    address = {"environment_variables": {"PUBLIC_URL": "https://dev.causeway.example"}}
+    monkeypatch.setattr(application, "stage_settings", lambda stage: address)
 
     assert deploy.main(["dev"]) == 1
-    assert client.calls == []
+    assert (cloud_formation.calls, chalice.deployed) == ([], [])
     assert capsys.readouterr().err == (
         "causeway: PUBLIC_URL of the stage dev in .chalice/config.json is still the placeholder "
         "https://dev.causeway.example: put the stage's address there first.\n"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.clients import Client
+from chalicelib.statistics.slips import hours_of
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run
+from tests.website.measured import keeping, record, slip
 from tests.website.person import Person
 from tests.world import Answer, World
 
@@ -53,6 +56,21 @@ def look_at_deliveries_in_the_web_interface(world: World) -> Run:
         delivery_id = world.hub.events.test(client)
         answer = shown(fault, lambda: person.get(f"/deliveries?client_id={client.client_id}"))
         assert (answer.status, delivery_id in answer.text) == (200, True)
+
+    return run
+
+
+@scene()
+def look_at_performance_in_the_web_interface(world: World) -> Run:
+    def run(fault: Fault) -> None:
+        today = world.clock.now().date()
+        yesterday = today - timedelta(days=1)
+        earlier, now = (slip("ALPHGB21", hours_of(day)[0], answered=7) for day in (yesterday, today))
+        world.hub.store.transact([record("ALPHGB21", yesterday, earlier).keeping(), keeping(now)])
+        world.hub.banks.directory()
+        world.hub.__dict__.pop("performance", None)  # it would remember today
+        answer = shown(fault, lambda: Person(world).get("/performance"))
+        assert (answer.status, answer.text.count("<dd>7</dd>")) == (200, 2)
 
     return run
 

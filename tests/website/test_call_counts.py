@@ -85,3 +85,55 @@ def test_the_latest_journeys_take_one_call_however_many_there_are(world: World, 
 
     assert calls == ["Query"]
     assert [int(journey.state[:8], 16) - world.clock.time() for journey in found] == list(range(39, 29, -1))
+
+
+HOURS_SO_FAR = ["Query"] * 10
+"""The world's clock begins at 09:00."""
+
+
+@pytest.mark.parametrize(
+    ("days", "quarters"),
+    [
+        ("from=2026-01-01&to=2026-03-01", 1),
+        ("from=2025-12-31&to=2026-01-01", 2),
+        ("from=2025-03-01&to=2026-03-01", 5),
+    ],
+)
+def test_performance_takes_one_query_for_each_quarter_and_for_each_hour_of_today(
+    world: World, visitor: Person, days: str, quarters: int
+) -> None:
+    world.hub.banks.directory()
+    with counted(world) as calls:
+        visitor.get(f"/performance?bic=ALPHGB21&{days}")
+
+    assert calls == ["Query"] * quarters + HOURS_SO_FAR
+
+
+def test_performance_reads_today_once_a_minute_and_never_more_than_24_hours(world: World, visitor: Person) -> None:
+    visitor.get("/performance")
+    with counted(world) as calls:
+        visitor.get("/performance")
+    assert calls == ["Query"]
+
+    world.clock.advance(15 * 3600 - 1)
+    world.hub.banks.directory()
+    with counted(world) as calls:
+        visitor.get("/performance")
+    assert calls == ["Query"] * (1 + 24)
+
+
+@pytest.mark.parametrize("query", ["bic=NOBKGB2L", "from=tomorrow", "from=2026-02-02&to=2026-02-01"])
+def test_what_cannot_be_shown_is_not_read(world: World, visitor: Person, query: str) -> None:
+    world.hub.banks.directory()
+    with counted(world) as calls:
+        visitor.get(f"/performance?{query}")
+
+    assert calls == []
+
+
+def test_a_file_of_days_does_without_today(world: World, visitor: Person) -> None:
+    world.hub.banks.directory()
+    with counted(world) as calls:
+        visitor.get("/performance?format=csv")
+
+    assert calls == ["Query"]

@@ -18,6 +18,7 @@ from chalicelib.website.navigation import entries
         ("/deliveries/some-id", ["Deliveries"]),
         ("/cards/{card_id}", ["Cards"]),
         ("/specifications/cards", ["API"]),
+        ("/performance", ["Performance"]),
         ("/payments/callback", []),
         ("", []),
     ],

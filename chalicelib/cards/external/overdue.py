@@ -19,6 +19,7 @@ from chalicelib.cards.moment import Moment
 from chalicelib.cards.programmes import Programmes
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
 
 
@@ -28,6 +29,7 @@ class Overdue:
 
     store: Store
     clock: Clock
+    metrics: Metrics
     programmes: Programmes
     finishing: Finishing
     payments: PaymentOrders
@@ -37,7 +39,7 @@ class Overdue:
 
     def finish(self, until: float = math.inf) -> int:
         """Look after everything whose time has come; answers how many have moved on, as ``DueItems.run``."""
-        return DueItems(self.store, self.clock, DUE, "payment").run(self._finish, until)
+        return DueItems(self.store, self.clock, self.metrics, DUE, "payment").run(self._finish, until)
 
     def _finish(self, item: Item) -> bool:
         if item["part"] == ExternalAddress.kind:

@@ -248,7 +248,7 @@ class Shared:
             return
         fingerprint = digest(repr(sorted(row["entries"])))
         with self._lock:
-            half = self._halves.pop(movement, None)
+            half = self._halves.get(movement)
             if half is None and len(self._halves) >= self._most:
                 self.left_out += 1
                 return
@@ -257,6 +257,7 @@ class Shared:
                     owner, f"its entries are not those of row {number_of(half.row)} of {spoken(half.owner)}", row
                 )
             missing = (half.missing if half else owners) - {owner}
+            self._halves.pop(movement, None)
             if missing:
                 seen = {name: row[name] for name in ("part", "cause", "at")}
                 self._halves[movement] = Half(owner, seen, fingerprint, missing)

@@ -14,6 +14,7 @@ from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.values import EXPIRY
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
 
 
@@ -23,13 +24,14 @@ class Holds:
 
     store: Store
     clock: Clock
+    metrics: Metrics
     programmes: Programmes
     releasing: Releasing
     events: CardEvents
 
     def expire(self, until: float = math.inf) -> int:
         """Release every hold that is over; answers how many, as ``DueItems.run``."""
-        return DueItems(self.store, self.clock, DUE, "hold").run(self._expire, until)
+        return DueItems(self.store, self.clock, self.metrics, DUE, "hold").run(self._expire, until)
 
     def _expire(self, item: Item) -> bool:
         """Raises: StoreError."""

@@ -1,0 +1,145 @@
+"""Performance: how well the interface of a bank, and this service, worked on the days that somebody asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation.store import Item
+from chalicelib.foundation.web import JSON, text_answer
+from chalicelib.statistics import export
+from chalicelib.statistics.day_records import DayRecord
+from chalicelib.statistics.performance import summary
+from chalicelib.website.pages import Visit, page
+from chalicelib.website.performance_chart import HEIGHT, PERCENTILES, WIDTH, Range, availability_chart, latency_chart
+from chalicelib.website.performance_words import day as written
+
+DAYS = 30
+"""So many days are shown unless others are asked for."""
+LONGEST = 366
+"""So many days at most."""
+SPANS = (DAYS, 90, 365)
+"""The ranges that a link leads to."""
+_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_QUOTED = 40
+"""So much of a BIC that does not exist is shown again."""
+
+FORMATS: Mapping[str, tuple[str, Callable[[Iterable[export.Row]], str]]] = {
+    "csv": ("text/csv; charset=utf-8", export.as_csv),
+    "json": (JSON, export.as_json),
+}
+"""What the days can be downloaded as: content type, and what writes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody asks for: a bank of the directory and days, or what is wrong with that, by field."""
+
+    bank: Item | None
+    days: Range
+    errors: Mapping[str, str]
+
+
+def performance(visit: Visit) -> Response:
+    """``GET /performance``: of the bank ``bic`` the days ``from`` … ``to``; as a file with ``format``, csv or json."""
+    banks = sorted(hub().banks.directory(), key=lambda bank: str(bank["name"]).casefold())
+    wanted = _wanted(visit, banks)
+    if wanted.bank is None or wanted.errors:
+        return _page(visit, banks, wanted, status=_status(wanted.errors))
+    records = hub().performance.days(wanted.bank["bic"], wanted.days.since, wanted.days.until)
+    if visit.field("format") in FORMATS:
+        return _file(visit.field("format"), wanted.bank["bic"], wanted.days, records)
+    return _page(visit, banks, wanted, records)
+
+
+def _wanted(visit: Visit, banks: Sequence[Item]) -> Wanted:
+    """What the query says; the first bank, and the latest days that are over, where it says nothing."""
+    errors: dict[str, str] = {}
+    bic = visit.field("bic").strip().upper()
+    bank = next((bank for bank in banks if bic in ("", bank["bic"])), None)
+    if bic and bank is None:
+        errors["bic"] = "There is no bank with this BIC. Choose one of the list."
+    latest = hub().clock.now().date() - timedelta(days=1)
+    until = _day(visit, "to", errors) or latest
+    since = _day(visit, "from", errors) or _before(until, DAYS)
+    if "to" not in errors and until > latest:
+        errors["to"] = f"The latest day that is over is {written(latest)}."
+    elif not errors.keys() & {"from", "to"}:
+        if since > until:
+            errors["from"] = f"This is after the last day, {written(until)}."
+        elif Range(since, until).length > LONGEST:
+            earliest = written(_before(until, LONGEST))
+            errors["from"] = f"These are more than {LONGEST} days. Begin on {earliest} or later."
+    return Wanted(bank, Range(since, until), errors)
+
+
+def _day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
+    """The day in a field; ``None`` when there is none, or nothing that is a day, which is then an error."""
+    given = visit.field(name).strip()
+    try:
+        if _DATE.fullmatch(given):
+            return date.fromisoformat(given)
+    except ValueError:
+        pass
+    if given:
+        errors[name] = "This is no day. Write one like 2026-11-21."
+    return None
+
+
+def _before(until: date, days: int) -> date:
+    """The first of so many days of which ``until`` is the last."""
+    return date.fromordinal(max(1, until.toordinal() - days + 1))
+
+
+def _status(errors: Mapping[str, str]) -> int:
+    if not errors:
+        return 200
+    return 404 if errors.keys() == {"bic"} else 400
+
+
+def _page(
+    visit: Visit, banks: Sequence[Item], wanted: Wanted, records: Sequence[DayRecord] = (), *, status: int = 200
+) -> Response:
+    days = wanted.days
+    latest = hub().clock.now().date() - timedelta(days=1)
+    shown = wanted.bank if not wanted.errors else None
+    given = {"bic": visit.field("bic").strip()[:_QUOTED], "from": days.since.isoformat(), "to": days.until.isoformat()}
+    given |= {name: visit.field(name) for name in ("from", "to") if name in wanted.errors}
+    return page(
+        visit,
+        "performance.html",
+        status=status,
+        banks=banks,
+        bank=wanted.bank,
+        shown=shown,
+        given=given,
+        errors=wanted.errors,
+        latest=latest,
+        days=days,
+        longest=LONGEST,
+        spans={count: (_before(latest, count).isoformat(), latest.isoformat()) for count in SPANS},
+        formats=list(FORMATS),
+        percentiles=PERCENTILES,
+        records=list(reversed(records)),
+        summary=summary(records),
+        availability=availability_chart(records, days),
+        latencies={
+            "bank": latency_chart("Time at the bank, by day", records, days, "bank"),
+            "hub": latency_chart("Time in this service, by day", records, days, "hub"),
+        },
+        size=(WIDTH, HEIGHT),
+        today=hub().performance.today(shown["bic"]) if shown else None,
+    )
+
+
+def _file(format: str, bic: str, days: Range, records: Sequence[DayRecord]) -> Response:
+    """The days as a file to keep."""
+    content_type, write = FORMATS[format]
+    name = f"performance-{bic}-{days.since}-{days.until}.{format}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return text_answer(write(export.rows(records)), content_type, headers=headers)

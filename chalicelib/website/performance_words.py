@@ -1,0 +1,77 @@
+"""How figures of performance are written: days, percentages, durations; what is not known is a dash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+DASH = "\u2013"
+"""Also what stands for something that is not known."""
+_EXACT_BELOW = 100
+"""Milliseconds: what takes longer is told without decimal places."""
+_SPANS = 3
+"""So many times of a day that something was down are told."""
+
+
+def day(day: date) -> str:
+    """``21 Nov 2026``."""
+    return f"{day:%-d %b %Y}"
+
+
+def short_day(day: date) -> str:
+    """``21 Nov``."""
+    return f"{day:%-d %b}"
+
+
+def percent(number: Decimal | None) -> str:
+    """``99.931 %``, ``100 %``."""
+    if number is None:
+        return DASH
+    return f"{number:.0f} %" if number == number.to_integral_value() else f"{number} %"
+
+
+def duration(milliseconds: Decimal | None) -> str:
+    """``12.3 ms``, ``1,250 ms``."""
+    if milliseconds is None:
+        return DASH
+    if milliseconds < _EXACT_BELOW:
+        return f"{milliseconds:.1f} ms"
+    return f"{milliseconds.quantize(Decimal(1), ROUND_HALF_UP):,} ms"
+
+
+def downtime(seconds: int | None) -> str:
+    """``4 min 30 s``, ``2 h 5 min``: the two largest units that there are."""
+    if seconds is None:
+        return DASH
+    hours, minutes, rest = seconds // 3600, seconds % 3600 // 60, seconds % 60
+    parts = [f"{number} {unit}" for number, unit in ((hours, "h"), (minutes, "min"), (rest, "s")) if number]
+    return " ".join(parts[:2]) or "none"
+
+
+def when_down(spans: Sequence[tuple[int, int]]) -> str:
+    """From when until when, of seconds of a day; only so many times as are worth reading."""
+    told = ", ".join(_span(since, until) for since, until in spans[:_SPANS])
+    return told + (f" and {len(spans) - _SPANS} more" if len(spans) > _SPANS else "")
+
+
+def grouped(number: int) -> str:
+    """``12,345``."""
+    return f"{number:,}"
+
+
+def _span(since: int, until: int) -> str:
+    """To the minute, when it has one."""
+    moments = [f"{at // 3600:02d}:{at % 3600 // 60:02d}:{at % 60:02d}" for at in (since, until)]
+    return DASH.join(moments if until - since < 60 else (moment[:-3] for moment in moments))
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "day": day,
+    "percent": percent,
+    "duration": duration,
+    "downtime": downtime,
+    "when_down": when_down,
+    "grouped": grouped,
+}

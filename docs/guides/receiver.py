@@ -1,0 +1,32 @@
+"""A receiver of events: verifies each and prints it. SECRET=whsec_… python docs/guides/receiver.py PORT."""
+
+import json
+import os
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+seen = set()  # in earnest a table that outlives the process
+
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))  # the bytes as they came: they are what is signed
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        try:
+            event = Webhook(os.environ["SECRET"]).verify(body, headers)
+        except WebhookVerificationError:
+            self.send_error(400)
+            return
+        if headers["webhook-id"] not in seen:  # an event may come more than once
+            seen.add(headers["webhook-id"])
+            print("verified", event["type"], json.dumps(event["data"]), flush=True)
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Only events are printed."""
+
+
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Receiver).serve_forever()

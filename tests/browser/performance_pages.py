@@ -1,0 +1,41 @@
+"""The page of performance, and what is measured for it: some months and a morning of one bank, nothing of the other."""
+
+from __future__ import annotations
+
+import os
+from unittest.mock import patch
+
+from chalicelib.bootstrap import Hub
+from chalicelib.foundation.settings import Settings
+from chalicelib.statistics.slips import hours_of
+from tests.browser.visitor import Visitor
+from tests.browser.walks import Walk, opens
+from tests.website import measured
+
+
+def walks() -> tuple[Walk, ...]:
+    """With and without figures, and what cannot be shown."""
+    return (
+        Walk(
+            "performance",
+            (
+                ("month", _looks_at_what_was_measured),
+                ("quarter", lambda visitor: visitor.follow("90 days")),
+                ("newcomer", lambda visitor: visitor.open(f"/performance?bic={visitor.bank(2)['bic']}")),
+                ("no-such-bank", opens("/performance?bic=NOBKGB2L")),
+                ("not-these-days", opens("/performance?from=tomorrow&to=2020-02-30")),
+            ),
+            ("/performance",),
+        ),
+    )
+
+
+def _looks_at_what_was_measured(visitor: Visitor) -> None:
+    bic = visitor.bank(1)["bic"]
+    with patch.dict(os.environ, visitor.stack["environment"]):
+        hub = Hub(Settings.from_environment(visitor.stack["environment"]))
+        today = hub.clock.now().date()
+        hub.store.transact([record.keeping() for record in measured.records(bic, today, 90)])
+        morning = measured.slip(bic, hours_of(today)[0], answered=400, unanswered=6)
+        hub.store.transact([measured.keeping(morning)])
+    visitor.open(f"/performance?bic={bic}")

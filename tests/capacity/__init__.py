@@ -1,0 +1,1 @@
+"""Plays every kind of request in this process and counts what it takes of AWS."""

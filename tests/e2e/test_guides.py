@@ -1,0 +1,68 @@
+"""The guides are played, command by command, and print what they show."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.local import stackfile
+from tests import warm_python
+from tests.documents import ROOT
+from tests.guides import Reading, Shell, ports_of, steps, translated
+
+pytestmark = pytest.mark.e2e
+
+FOLDER = ROOT / "docs" / "guides"
+GUIDES = {file.stem: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.md"))}
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a Python that begins at once."""
+    folder = tmp_path_factory.mktemp("warm")
+    with warm_python.installed(folder):
+        yield folder
+
+
+@pytest.fixture
+def shell(stack: dict[str, Any], warm: Path, tmp_path: Path) -> Iterator[Shell]:
+    """A shell in a folder that has of the repository what guides name, and works on the running stack."""
+    stackfile.write(tmp_path / ".local" / "stack.json", stack)
+    (tmp_path / ".venv").symlink_to(warm / ".venv")
+    stack_file = {stackfile.VARIABLE: str(tmp_path / ".local" / "stack.json")}
+    environ = {**os.environ, **stack_file, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1"}
+    made = Shell(tmp_path, environ)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_every_command_of_a_guide_prints_what_stands_beside_it(
+    stack: dict[str, Any], shell: Shell, tmp_path: Path, name: str
+) -> None:
+    played = steps(GUIDES[name])
+    ports = {"8000": stack["base_url"].rpartition(":")[2]} | {port: _free() for port in ports_of(GUIDES[name])}
+    (tmp_path / "docs" / "guides").mkdir(parents=True)
+    for file in FOLDER.glob("*.[py]*"):
+        (tmp_path / "docs" / "guides" / file.name).write_text(translated(file.read_text("utf-8"), ports), "utf-8")
+    back = {now: shown for shown, now in ports.items()}
+    reading = Reading()
+    for step in played:
+        printed, code = shell.run(translated(step.commands, ports))
+        difference = reading.difference(step.printed.rstrip("\n"), translated(printed, back))
+        if difference or code:
+            place = f"docs/guides/{name}.md: exit code {code} after"
+            pytest.fail(f"{place}\n\n{step.commands}\n{difference}", pytrace=False)
+
+
+def _free() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])

@@ -1,0 +1,117 @@
+"""Where the end-to-end tests find AWS: a stack has an emulator of its own, or works on an endpoint that runs already.
+
+``python -m tests.endpoint``, which is ``make test-emulator``, runs all of them against what ``AWS_ENDPOINT_URL`` names.
+What else is at that endpoint is not touched: everything of a run has names that begin with a prefix of its own, and is
+removed in the end.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+from infra.local.engines import REGION, localstack
+from infra.local.resources import STACK
+
+VARIABLE = "CAUSEWAY_TEST_PREFIX"
+"""Set while the tests run against an endpoint: what the names of the run begin with."""
+
+_WAYS = """\
+make test-emulator runs the end-to-end tests against an emulator of AWS that runs already. Say where it is:
+  AWS_ENDPOINT_URL=http://127.0.0.1:4566 make test-emulator
+  LOCALSTACK=1 make test-emulator      LocalStack, where its client looks for it
+With AWS_ENDPOINT_URL_DYNAMODB beside it, DynamoDB is somewhere else."""
+_ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB")
+_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+
+
+def given(environ: Mapping[str, str]) -> dict[str, str]:
+    """What leads to the endpoint of the tests; nothing where there is none."""
+    names = (VARIABLE, *_ENDPOINTS, *_CREDENTIALS)
+    return {name: environ[name] for name in names if environ.get(name)} if environ.get(VARIABLE) else {}
+
+
+def of_a_stack(endpoint: Mapping[str, str]) -> dict[str, str]:
+    """What leads one of the tests' stacks to what is ``given``, with names of its own there."""
+    if not endpoint:
+        return {}
+    return {**endpoint, "RESOURCE_PREFIX": f"{endpoint[VARIABLE]}-{uuid.uuid4().hex[:4]}"}
+
+
+def credentials(endpoint: Mapping[str, str]) -> dict[str, str]:
+    """Those of what is ``given``, for the tests' own calls."""
+    return {name: endpoint[name] for name in _CREDENTIALS if name in endpoint}
+
+
+def prepare(environ: MutableMapping[str, str]) -> list[str]:
+    """Complete the tests' environment; answers the addresses of the endpoints, none if it says none."""
+    if environ.get("LOCALSTACK") == "1" and not environ.get("AWS_ENDPOINT_URL"):
+        environ["AWS_ENDPOINT_URL"] = localstack()
+    if not environ.get("AWS_ENDPOINT_URL"):
+        return []
+    defaults = {**dict.fromkeys(_CREDENTIALS, "test"), "AWS_DEFAULT_REGION": REGION}
+    for name, value in defaults.items():
+        environ[name] = environ.get(name) or value
+    environ[VARIABLE] = f"{STACK}-{uuid.uuid4().hex[:8]}"
+    return [environ[name] for name in _ENDPOINTS if environ.get(name)]
+
+
+def answers(address: str) -> bool:
+    """Whether anybody is there."""
+    try:
+        urlopen(address, timeout=5).close()
+    except HTTPError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def remove(prefix: str) -> None:
+    """Remove everything of a run. KMS keys stay, as they do everywhere; they have no names any more."""
+    import boto3
+
+    formation, dynamodb, secrets, sqs = map(boto3.client, ("cloudformation", "dynamodb", "secretsmanager", "sqs"))
+    for stack in _all(formation, "describe_stacks", "Stacks"):
+        if stack["StackName"].startswith(prefix):
+            formation.delete_stack(StackName=stack["StackName"])
+    for table in _all(dynamodb, "list_tables", "TableNames"):
+        if table.startswith(prefix):
+            dynamodb.delete_table(TableName=table)
+    for secret in _all(secrets, "list_secrets", "SecretList"):
+        if secret["Name"].startswith(prefix):
+            secrets.delete_secret(SecretId=secret["Name"], ForceDeleteWithoutRecovery=True)
+    for url in sqs.list_queues(QueueNamePrefix=prefix).get("QueueUrls", []):
+        sqs.delete_queue(QueueUrl=url)
+
+
+def _all(client: Any, operation: str, member: str) -> Iterator[Any]:
+    """All that a list has, read before any of it goes."""
+    yield from [each for page in client.get_paginator(operation).paginate() for each in page[member]]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the tests, ``arguments`` being for pytest; answers the exit code."""
+    addresses = prepare(os.environ)
+    if not addresses:
+        print(_WAYS, file=sys.stderr)
+        return 2
+    for address in addresses:
+        if not answers(address):
+            print(f"causeway: nothing answers at {address}: is the emulator running there?", file=sys.stderr)
+            return 1
+    print(f"End to end at {' and '.join(addresses)}; names begin with {os.environ[VARIABLE]}", flush=True)
+    try:
+        return subprocess.run([sys.executable, "-m", "pytest", "-m", "e2e", *arguments], check=False).returncode
+    finally:
+        remove(os.environ[VARIABLE])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,158 @@
+"""Guides as tests read them: what is typed, what has to be printed then, and whether that is what was printed.
+
+A guide shows what was printed once. What is another each time (``_OTHER_EACH_TIME``) may differ; but an id that stands
+in two places of a guide has to stand in both again, and two that differ have to differ. ``…``, with the word before it,
+stands for what is left out of a line. All else is the same, to the letter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.documented_examples import OTHER_EACH_TIME as MEMBERS
+from tests.documents import BLOCK
+
+_OTHER_EACH_TIME = {
+    "uuid": r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
+    "record": r"\b[0-9a-f]{22}\b",
+    "payment": r"\b[a-z2-7]{18}\b",
+    "key": r"\b[0-9a-f]{16}\b",
+    "time": r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?\+00:00",
+    "day": r"\b20\d\d-\d\d-\d\d\b",
+    "duration": r"\b\d+(?:\.\d+)?(?= ms\b)|(?<=dur=)\d+\.\d",
+}
+_NAMES = re.compile("uuid|record|payment|key|trans_link|(.*_)?id")
+"""Of those, what stands for one and the same thing wherever it is printed; all others are measured."""
+_SHOWN = re.compile(
+    "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _OTHER_EACH_TIME.items())
+    + rf'|"(?P<member>{"|".join(sorted(MEMBERS))})":(?P<gap> ?)(?P<value>\d+|"[^"…]*")|(?P<left_out>[\w-]*…)'
+)
+_ENDED = "--- this command has ended"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Commands, and what they have to print."""
+
+    commands: str
+    printed: str
+
+
+def steps(text: str) -> list[Step]:
+    """What a guide has one do. Raises: ValueError: where it shows what nobody typed, or anything else in a block."""
+    found: list[Step] = []
+    for language, content in BLOCK.findall(text):
+        if language == "sh":
+            found.append(Step(content, ""))
+        elif language == "text" and found and not found[-1].printed:
+            found[-1] = Step(found[-1].commands, content)
+        else:
+            raise ValueError(f"a guide has commands and what they print, and not: {content}")
+    return found
+
+
+class Reading:
+    """Holds what was printed against what a guide shows, from its beginning to its end."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], str] = {}
+        self._shown: dict[tuple[str, str], str] = {}
+
+    def difference(self, shown: str, found: str) -> str:
+        """What is not as shown, for people; nothing if all of it is."""
+        kinds: list[tuple[str, str]] = []
+        pattern, end = "", 0
+        for other in _SHOWN.finditer(shown):
+            pattern += re.escape(shown[end : other.start()])
+            end = other.end()
+            if other["left_out"]:
+                pattern += ".+?"
+            elif other["member"]:
+                kinds.append((other["member"], other["value"]))
+                pattern += re.escape(f'"{other["member"]}":{other["gap"]}') + r'(\d+|"[^"]*")'
+            else:
+                kinds.append((str(other.lastgroup), other[0]))
+                pattern += f"({_OTHER_EACH_TIME[str(other.lastgroup)]})"
+        same = re.fullmatch(pattern + re.escape(shown[end:]), found)
+        if not same:
+            lines = difflib.unified_diff(shown.split("\n"), found.split("\n"), "shown", "printed", lineterm="", n=99)
+            return "\n".join(lines)
+        pairs = zip(kinds, same.groups(), strict=True)
+        return "\n".join(filter(None, [self._other(kind, before, now) for (kind, before), now in pairs]))
+
+    def _other(self, kind: str, before: str, now: str) -> str:
+        """What is to be said if a value does not stand for the one that it stood for earlier."""
+        if not _NAMES.fullmatch(kind):
+            return ""
+        first, second = self._found.setdefault((kind, before), now), self._shown.setdefault((kind, now), before)
+        if (first, second) == (now, before):
+            return ""
+        return f"{kind}: {now} stands for {before}, but {before} is {first} elsewhere, or {now} {second}"
+
+
+class Shell:
+    """A bash in a folder, which its commands are typed into; what they have started ends with it."""
+
+    SECONDS = 60.0
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self._file = folder / "typed"
+        self._bash = subprocess.Popen(
+            ["bash"],
+            cwd=folder,
+            env=environ,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def run(self, commands: str) -> tuple[str, int]:
+        """What they print, without line breaks at the end, and the exit code of the last.
+
+        Raises: TimeoutError: they do not end, or the shell has ended.
+        """
+        assert self._bash.stdin is not None
+        assert self._bash.stdout is not None
+        self._file.write_text(commands, "utf-8")
+        too_long = threading.Timer(self.SECONDS, self._kill)
+        too_long.start()
+        try:
+            print(f". ./typed < /dev/null; printf '\\n%s %s\\n' '{_ENDED}' $?", file=self._bash.stdin, flush=True)
+            printed = ""
+            for line in self._bash.stdout:
+                if line.startswith(_ENDED):
+                    return printed.rstrip("\n"), int(line.split()[-1])
+                printed += line
+        finally:
+            too_long.cancel()
+        raise TimeoutError(f"this does not end:\n{commands}\n{printed}")
+
+    def end(self) -> None:
+        self._kill()
+        self._bash.communicate()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._bash.pid, signal.SIGKILL)
+
+
+def translated(text: str, addresses: Mapping[str, str]) -> str:
+    """The text with addresses of this machine replaced, such as ``8000`` by another port."""
+    ports = re.compile(r"(?<!\d)(" + "|".join(addresses) + r")(?!\d)")
+    return ports.sub(lambda port: addresses[port[1]], text)
+
+
+def ports_of(text: str) -> set[str]:
+    """The ports at which a guide has something listen: 9700 to 9799."""
+    return set(re.findall(r"(?<!\d)97\d\d(?!\d)", text))

@@ -1,0 +1,50 @@
+"""An empty account of the emulator, and both stages deployed to it, one after the other."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infra.application import STAGES
+from infra.local.process import Child, python
+from tests.rehearsal.project import Project
+
+
+@pytest.fixture(scope="session")
+def emulator() -> Iterator[None]:
+    """An account that has nothing, which all clients of this process and its children talk to."""
+    child = Child(python("tests.rehearsal.emulator"), output=subprocess.PIPE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", child.first_line())
+        yield
+    child.stop()
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return Project(tmp_path_factory.mktemp("rehearsal") / "causeway")
+
+
+@pytest.fixture(scope="session")
+def deployed(emulator: None, project: Project) -> Project:
+    """Both stages, in one account."""
+    for stage in STAGES:
+        project.deploy(stage)
+    return project
+
+
+@pytest.fixture(scope="session")
+def packaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What ``make package`` writes of each stage, for the processor that it is deployed to."""
+    from infra import application, package
+
+    place = tmp_path_factory.mktemp("packaged")
+    project = Project(place / "causeway", "arm64")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(application, "ROOT", project.root)
+        for stage in STAGES:
+            package.package(stage, place / stage)
+    return place

@@ -1,0 +1,130 @@
+"""A copy of the project whose stages can be deployed from this machine, to the emulator."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra import application, deploy, template
+from tests.rehearsal.chalice import CALLS, FAILING
+
+ADDRESSES = {"dev": "https://dev.rehearsed.example.com", "prod": "https://rehearsed.example.com"}
+PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
+TOPIC = "arn:aws:sns:eu-west-1:123456789012:alarms"
+REPOSITORY = application.ROOT
+_REGISTERED = """
+import json, app
+from infra.local.events import expression, queue_name
+from chalice.app import SQSEventConfig
+print(json.dumps({
+    "routes": {path: sorted(methods) for path, methods in app.app.routes.items()},
+    "handlers": {each.name: each.handler_string for each in app.app.event_sources},
+    "consumers": {each.name: [queue_name(each), each.batch_size]
+                  for each in app.app.event_sources if isinstance(each, SQSEventConfig)},
+    "schedules": {each.name: expression(each)
+                  for each in app.app.event_sources if not isinstance(each, SQSEventConfig)},
+}))
+"""
+
+
+class Project:
+    """The copy: with an address for each stage, and for this machine's processor unless said otherwise."""
+
+    def __init__(self, root: Path, processor: str | None = None) -> None:
+        self.root, self.calls = root, root / "calls"
+        root.mkdir()
+        for name in ("app.py", "requirements.txt"):
+            shutil.copy2(REPOSITORY / name, root / name)
+        for name in ("chalicelib", ".chalice"):
+            left_out = shutil.ignore_patterns("__pycache__", "deployments", "deployed")
+            shutil.copytree(REPOSITORY / name, root / name, ignore=left_out)
+        config = self.config
+        config["lambda_architecture"] = processor or PROCESSORS[platform.machine().lower()]
+        for stage, address in ADDRESSES.items():
+            config["stages"][stage]["environment_variables"]["PUBLIC_URL"] = address
+        self.write(config)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.root / ".chalice/config.json").read_text(encoding="utf-8"))
+        return found
+
+    def write(self, config: dict[str, Any]) -> None:
+        (self.root / ".chalice/config.json").write_text(json.dumps(config), encoding="utf-8")
+
+    def settings(self, stage: str, function: str = "") -> dict[str, Any]:
+        """What ``config.json`` says of one function of a stage, the interface if it has no name."""
+        config = self.config
+        there = config["stages"][stage]
+        of_function = [part["lambda_functions"][function] if function else {} for part in (config, there)]
+        return config | of_function[0] | there | of_function[1]
+
+    def policy(self, stage: str, function: str = "") -> dict[str, Any]:
+        file = self.root / ".chalice" / self.settings(stage, function)["iam_policy_file"]
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        return found
+
+    def packages(self, kind: str) -> list[Path]:
+        """The zip files that Chalice has built: ``appcode`` or ``managed-layer``."""
+        return sorted((self.root / ".chalice/deployments").glob(f"{kind}-*.zip"))
+
+    def deploy(self, stage: str, *options: str, failing: str = "") -> list[str]:
+        """As ``make deploy`` does; answers the calls that Chalice made."""
+        self.calls.unlink(missing_ok=True)
+        with self._used() as patch:
+            patch.setenv(FAILING, failing)
+            assert deploy.main([stage, "--alarm-topic", TOPIC, *options]) == bool(failing)
+        return self.calls.read_text(encoding="utf-8").splitlines()
+
+    def refused(self, stage: str) -> None:
+        """``make deploy`` ends before Chalice is called."""
+        self.calls.unlink(missing_ok=True)
+        with self._used():
+            assert deploy.main([stage, "--only", "application"]) == 1
+        assert not self.calls.exists()
+
+    def tear_down(self, stage: str) -> None:
+        """As an operator does, with Chalice's own command."""
+        with self._used():
+            command = [*application._CHALICE, "--project-dir", str(self.root), "delete", "--stage", stage]
+            subprocess.run(command, check=True)
+
+    @contextmanager
+    def _used(self) -> Iterator[pytest.MonkeyPatch]:
+        """The tools work on this copy, and Chalice with the client of the rehearsal."""
+        source = template.load()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(application, "ROOT", self.root)
+            patch.setattr(application, "_CHALICE", (sys.executable, "-B", "-m", "tests.rehearsal.chalice"))
+            patch.setattr(template, "load", lambda: _understood(source))
+            patch.setenv(CALLS, str(self.calls))
+            yield patch
+
+
+def _understood(source: dict[str, Any]) -> dict[str, Any]:
+    """The resources without those that moto's CloudFormation does not know and that refer to each other."""
+    for kind in ("AWS::CloudWatch::Dashboard", "AWS::CloudWatch::Alarm"):
+        source = template.without(source, kind)
+    return source
+
+
+@cache
+def registered(stage: str) -> dict[str, Any]:
+    """What the application has in a stage: routes, consumers, schedules, and their functions."""
+    environ = {**os.environ, "STAGE": stage, "PUBLIC_URL": ADDRESSES[stage]}
+    said = subprocess.run(
+        [sys.executable, "-c", _REGISTERED], cwd=REPOSITORY, env=environ, capture_output=True, text=True, check=True
+    ).stdout
+    found: dict[str, Any] = json.loads(said)
+    return found

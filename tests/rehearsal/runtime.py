@@ -1,0 +1,36 @@
+"""Lambda's place: calls one handler with events, with nothing on its path but what was unpacked.
+
+Run as a file, by a Python that knows no site-packages: ``python -I -S -B runtime.py CODE LAYER HANDLER ANSWERS``, with
+the events as a JSON array in standard input. Answers, and what was loaded, are written to the file ``ANSWERS``.
+"""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+
+class Context:
+    """What Lambda says of an invocation."""
+
+    function_name = "rehearsed"
+    function_version = "$LATEST"
+    invoked_function_arn = "arn:aws:lambda:eu-west-1:123456789012:function:rehearsed"
+    memory_limit_in_mb = 512
+    aws_request_id = "7c9a5b10-0d0e-4e55-8c39-7c7a8a2b0c11"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 29_000
+
+
+def main(code: str, layer: str, handler: str, answers: str) -> None:
+    sys.path[:0] = [code, layer]
+    module, _, name = handler.rpartition(".")
+    function = getattr(importlib.import_module(module), name)
+    made = [function(event, Context()) for event in json.load(sys.stdin)]
+    files = sorted(file for each in list(sys.modules.values()) if (file := getattr(each, "__file__", None)))
+    Path(answers).write_text(json.dumps({"answers": made, "files": files, "boto3": sys.modules["boto3"].__version__}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

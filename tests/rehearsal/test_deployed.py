@@ -1,0 +1,151 @@
+"""``make deploy`` of both stages into one account: everything is there, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+
+from infra import template
+from infra.application import STAGES
+from tests.infra.test_policies import resources
+from tests.rehearsal import account
+from tests.rehearsal.project import ADDRESSES, PROCESSORS, TOPIC, Project, registered
+
+pytestmark = pytest.mark.rehearsal
+each_stage = pytest.mark.parametrize("stage", STAGES)
+LAMBDA_IS_TRUSTED = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {"Sid": "", "Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    ],
+}
+
+
+def role_of(stage: str, function: str) -> str:
+    """Chalice's name for a function's role."""
+    return f"causeway-{stage}-{function or 'api_handler'}"
+
+
+def names(stage: str) -> dict[str, str]:
+    """All functions of a stage, and what of the code they call."""
+    handlers: dict[str, str] = registered(stage)["handlers"]
+    return {"": "app.app"} | handlers
+
+
+@each_stage
+def test_every_function_is_as_the_configuration_says(deployed: Project, stage: str) -> None:
+    found = account.functions(stage)
+    layer = f"causeway-{stage}-managed-layer"
+    ((version,),) = [versions for name, versions in account.layers().items() if name == layer]
+
+    assert found.keys() == names(stage).keys()
+    for name, handler in names(stage).items():
+        settings, made = deployed.settings(stage, name), found[name]
+        assert (made["Handler"], made["Runtime"]) == (handler, "python3.11")
+        assert made["MemorySize"] == settings["lambda_memory_size"]
+        assert made["Timeout"] == settings["lambda_timeout"]
+        assert made["Architectures"] == [settings["lambda_architecture"]]
+        assert settings["lambda_architecture"] in PROCESSORS.values()
+        assert made["Environment"]["Variables"] == {"STAGE": stage, "PUBLIC_URL": ADDRESSES[stage]}
+        assert made["TracingConfig"] == {"Mode": "Active"}
+        assert [each["Arn"] for each in made["Layers"]] == [version["LayerVersionArn"]]
+        assert made["Role"].endswith(f":role/{role_of(stage, name)}")
+        assert made["Tags"].items() >= {"Application": "causeway", "Stage": stage}.items()
+
+
+@each_stage
+def test_every_role_is_lambdas_and_has_the_policy_of_its_file_and_no_other(deployed: Project, stage: str) -> None:
+    own = {name: role for name, role in account.roles().items() if name.startswith(f"causeway-{stage}-")}
+
+    assert own == {
+        role_of(stage, name): (LAMBDA_IS_TRUSTED, {role_of(stage, name): deployed.policy(stage, name)}, [])
+        for name in names(stage)
+    }
+
+
+def test_each_queue_has_its_one_consumer_which_takes_one_message_at_a_time(deployed: Project) -> None:
+    found = {
+        each["EventSourceArn"]: (each["FunctionArn"], each["BatchSize"], each["State"])
+        for each in account.event_sources()
+    }
+
+    assert found == {
+        f"arn:aws:sqs:{account.REGION}:{account.NUMBER}:{queue}": (
+            account.arn(f"causeway-{stage}-{name}"),
+            1,
+            "Enabled",
+        )
+        for stage in STAGES
+        for name, (queue, _) in registered(stage)["consumers"].items()
+    }
+    assert len(found) == len(STAGES)
+
+
+def test_every_schedule_calls_its_function_and_may_and_no_other_is_there(deployed: Project) -> None:
+    expected = {
+        f"causeway-{stage}-{name}-event": (account.arn(f"causeway-{stage}-{name}"), expression)
+        for stage in STAGES
+        for name, expression in registered(stage)["schedules"].items()
+    }
+
+    assert account.schedules() == {
+        rule: ("ENABLED", expression, [function]) for rule, (function, expression) in expected.items()
+    }
+    for rule, (function, _) in expected.items():
+        source = f"arn:aws:events:{account.REGION}:{account.NUMBER}:rule/{rule}"
+        assert account.permissions(function) == [("events.amazonaws.com", "lambda:InvokeFunction", source)]
+
+
+@each_stage
+def test_every_route_and_method_of_the_application_is_in_the_interface_and_calls_it(
+    deployed: Project, stage: str
+) -> None:
+    interface = account.interfaces()[stage]
+    there = list(account.methods(interface["id"]))
+    function = account.arn(f"causeway-{stage}")
+    source = f"arn:aws:execute-api:{account.REGION}:{account.NUMBER}:{interface['id']}/*"
+
+    assert {(path, method) for path, method, _ in there} == {
+        (path, method) for path, methods in registered(stage)["routes"].items() for method in methods
+    }
+    called = f"arn:aws:apigateway:{account.REGION}:lambda:path/2015-03-31/functions/{function}/invocations"
+    assert {(each["type"], each["httpMethod"], each["uri"]) for *_, each in there} == {("aws_proxy", "POST", called)}
+    assert account.permissions(function) == [("apigateway.amazonaws.com", "lambda:InvokeFunction", source)]
+
+
+def test_the_interfaces_of_one_account_differ_in_their_stages_names(deployed: Project) -> None:
+    assert {stage: each["name"] for stage, each in account.interfaces().items()} == dict.fromkeys(STAGES, "causeway")
+
+
+@each_stage
+def test_the_log_of_every_function_is_kept_as_long_as_the_configuration_says(deployed: Project, stage: str) -> None:
+    kept = account.logs()
+
+    for name in names(stage):
+        group = "/aws/lambda/causeway-" + "-".join(filter(None, (stage, name)))
+        assert kept[group] == deployed.settings(stage, name)["log_retention_in_days"]
+
+
+@each_stage
+def test_whatever_a_policy_names_is_there(deployed: Project, stage: str) -> None:
+    import boto3
+
+    queues = [url.rpartition("/")[2] for url in boto3.client("sqs").list_queues()["QueueUrls"]]
+    tables = boto3.client("dynamodb").get_paginator("list_tables").paginate().search("TableNames[]")
+    there = {f"table/{name}" for name in tables} | set(queues) | {f"log-group:{name}" for name in account.logs()}
+    there |= {f"secret:{each['Name']}" for each in template.for_stage(stage).resources(template.SECRET).values()}
+
+    for name in names(stage):
+        for statement in deployed.policy(stage, name)["Statement"]:
+            for resource in resources(statement):
+                place = resource.split(":", 5)[-1].partition("/index/")[0].removesuffix(":log-stream:*")
+                assert place in {"*", "key/*"} | there | {f"{secret}-??????" for secret in there}, resource
+
+
+def test_the_resources_were_laid_with_the_topic_of_the_alarms(deployed: Project) -> None:
+    import boto3
+
+    for stage in STAGES:
+        (stack,) = boto3.client("cloudformation").describe_stacks(StackName=f"causeway-{stage}")["Stacks"]
+        assert stack["StackStatus"] == "CREATE_COMPLETE"
+        parameters = {each["ParameterKey"]: each["ParameterValue"] for each in stack["Parameters"]}
+        assert parameters == {"Stage": stage, "AlarmTopicArn": TOPIC}

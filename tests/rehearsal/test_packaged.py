@@ -1,0 +1,159 @@
+"""``make package`` of both stages: a template that CloudFormation takes, and zip files for Lambda's own processor."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra import one_stack, template
+from infra.application import STAGES
+from tests.infra.test_policies import resources
+from tests.rehearsal.project import REPOSITORY
+
+pytestmark = pytest.mark.rehearsal
+each_stage = pytest.mark.parametrize("stage", STAGES)
+MEGABYTE = 1024 * 1024
+ZIPPED, UNZIPPED = 50 * MEGABYTE, 250 * MEGABYTE
+"""What Lambda takes of one file that comes with a call, and of function and layer together."""
+ARM64 = 0xB7
+"""The processor that a library is for, by the header of its file (ELF)."""
+
+
+@cache
+def packaged_template(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "sam.json").read_text(encoding="utf-8"))
+    return found
+
+
+def roles(folder: Path) -> dict[str, dict[str, Any]]:
+    found = packaged_template(folder)["Resources"].items()
+    return {name: each["Properties"] for name, each in found if each["Type"] == "AWS::IAM::Role"}
+
+
+@each_stage
+def test_the_template_passes_cfn_lint(packaged: Path, stage: str) -> None:
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("cfn-lint")), str(packaged / stage / "sam.json")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@each_stage
+def test_a_worker_is_told_several_messages_of_the_queue_that_the_stack_makes(packaged: Path, stage: str) -> None:
+    functions = dict(one_stack.functions(packaged_template(packaged / stage)))
+    sources = [each for entry in functions.values() for each in entry["Properties"].get("Events", {}).values()]
+    ((queue, size, partial),) = [
+        (each["Properties"]["Queue"], each["Properties"]["BatchSize"], each["Properties"]["FunctionResponseTypes"])
+        for each in sources
+        if each["Type"] == "SQS"
+    ]
+
+    assert queue == {"Fn::GetAtt": ["DeliveriesQueue", "Arn"]}
+    assert (size, partial) == (one_stack.BATCH, ["ReportBatchItemFailures"])
+
+
+@each_stage
+def test_every_resource_that_a_policy_names_is_made_by_the_template(packaged: Path, stage: str) -> None:
+    source = packaged_template(packaged / stage)
+    made = template.Template(source, Stage=stage)
+    tables = made.resources(template.TABLE).values()
+    there = {f"table/{table['TableName']}" for table in tables}
+    for table in tables:
+        indexes = table.get("GlobalSecondaryIndexes", [])
+        there |= {f"table/{table['TableName']}/index/{index['IndexName']}" for index in indexes}
+    there |= {queue["QueueName"] for queue in made.resources(template.QUEUE).values()}
+    there |= {f"secret:{secret['Name']}-??????" for secret in made.resources(template.SECRET).values()}
+    there |= {f"log-group:{log['LogGroupName']}" for log in made.resources("AWS::Logs::LogGroup").values()}
+    aliases = [alias["AliasName"] for alias in made.resources("AWS::KMS::Alias").values()]
+
+    statements = [
+        each
+        for role in roles(packaged / stage).values()
+        for policy in role["Policies"]
+        for each in policy["PolicyDocument"]["Statement"]
+    ]
+    named = {
+        resource.split(":", 5)[-1].removesuffix(":log-stream:*") for each in statements for resource in resources(each)
+    }
+    assert named - there == {"*", "key/*"}
+    assert {
+        each["Condition"]["ForAnyValue:StringEquals"]["kms:ResourceAliases"]
+        for each in statements
+        if resources(each) == ["arn:aws:kms:*:*:key/*"]
+    } == set(aliases)
+
+
+@each_stage
+def test_every_function_has_its_name_its_log_and_what_it_uses_before_it_is_made(packaged: Path, stage: str) -> None:
+    parts = packaged_template(packaged / stage)["Resources"]
+    stored = {name for name, each in parts.items() if each["Type"] in (template.TABLE, template.SECRET)}
+
+    for name, function in one_stack.functions(packaged_template(packaged / stage)):
+        logs = [each for each in function["DependsOn"] if parts[each]["Type"] == "AWS::Logs::LogGroup"]
+        group = f"/aws/lambda/{function['Properties']['FunctionName']}"
+        assert [parts[each]["Properties"]["LogGroupName"] for each in logs] == [group], name
+        assert stored <= set(function["DependsOn"])
+
+
+@each_stage
+def test_the_stage_is_fixed_and_the_topic_of_alarms_is_a_parameter(packaged: Path, stage: str) -> None:
+    parameters = packaged_template(packaged / stage)["Parameters"]
+
+    assert (parameters["Stage"]["AllowedValues"], parameters["Stage"]["Default"]) == ([stage], stage)
+    assert parameters["AlarmTopicArn"]["Default"] == ""
+
+
+def test_all_that_is_compiled_is_for_the_processor_that_it_is_deployed_to(packaged: Path) -> None:
+    with zipfile.ZipFile(packaged / "prod" / "layer-deployment.zip") as layer:
+        libraries = [name for name in layer.namelist() if re.search(r"\.so(\.[0-9]+)*$", name)]
+        processors = {name: int.from_bytes(layer.read(name)[18:20], "little") for name in libraries}
+
+    assert {"pydantic_core", "cryptography", "_cffi_backend"} <= {
+        part for name in libraries for part in re.split(r"[/.]", name)
+    }
+    assert set(processors.values()) == {ARM64}
+
+
+def test_every_requirement_is_in_the_layer_in_its_version(packaged: Path) -> None:
+    with zipfile.ZipFile(packaged / "prod" / "layer-deployment.zip") as layer:
+        found = {match[1].lower() for name in layer.namelist() if (match := re.search(r"/([^/]+)\.dist-info/", name))}
+
+    for line in (REPOSITORY / "requirements.txt").read_text(encoding="utf-8").splitlines():
+        name, _, version = line.partition("==")
+        wanted = f"{re.sub('[-.]', '_', name)}-{version}".lower()
+        assert wanted in found or name == "chalice", line  # Chalice's runtime is part of the function
+
+
+@each_stage
+def test_lambda_takes_the_zip_files(packaged: Path, stage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = {}
+    for name in ("deployment.zip", "layer-deployment.zip"):
+        file = packaged / stage / name
+        with zipfile.ZipFile(file) as content:
+            sizes[name] = (file.stat().st_size, sum(each.file_size for each in content.infolist()))
+    with capsys.disabled():
+        for name, (zipped, unzipped) in sizes.items():
+            print(f"\n{stage} {name}: {zipped / MEGABYTE:.1f} MB, unzipped {unzipped / MEGABYTE:.1f} MB", end="")
+
+    assert all(zipped <= ZIPPED for zipped, _ in sizes.values())
+    assert sum(unzipped for _, unzipped in sizes.values()) <= UNZIPPED
+
+
+def test_nothing_but_the_application_is_in_the_function(packaged: Path) -> None:
+    with zipfile.ZipFile(packaged / "dev" / "deployment.zip") as content:
+        names = content.namelist()
+
+    assert {name.partition("/")[0] for name in names} == {"app.py", "chalice", "chalicelib"}
+    assert not [name for name in names if name.endswith(".pyc")]

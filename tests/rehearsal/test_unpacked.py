@@ -1,0 +1,191 @@
+"""The zip files, unpacked into an empty environment: every handler answers what AWS sends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from infra import template
+from infra.local.events import schedule_event, sqs_event
+from tests.infra.test_policies import CONFIG
+from tests.rehearsal import runtime
+from tests.rehearsal.project import ADDRESSES, REPOSITORY, Project, registered
+
+pytestmark = pytest.mark.rehearsal
+STAGE = "dev"
+ENVIRONMENT = {"STAGE": STAGE, "PUBLIC_URL": ADDRESSES[STAGE]}
+QUEUE = f"causeway-{STAGE}-deliveries"
+SCHEDULED = sorted(CONFIG["stages"][STAGE]["lambda_functions"].keys() - {"deliver"})
+
+
+STANDARD_LIBRARY = [
+    str(place)
+    for place in Path(sysconfig.get_path("stdlib")).iterdir()
+    if place.name not in ("site-packages", "dist-packages")
+]
+
+
+@dataclass(frozen=True)
+class Function:
+    """The unpacked application, which is called as Lambda calls it: one process for each handler."""
+
+    code: Path
+    layer: Path
+    answers: Path
+
+    def call(self, handler: str, *events: Mapping[str, Any]) -> list[Any]:
+        environ = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+        command = [sys.executable, "-I", "-S", "-B", runtime.__file__]
+        done = subprocess.run(
+            [*command, str(self.code), str(self.layer), handler, str(self.answers)],
+            input=json.dumps(events),
+            env=environ | ENVIRONMENT | {"AWS_LAMBDA_FUNCTION_NAME": "rehearsed"},
+            cwd=self.code,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        said = json.loads(self.answers.read_text(encoding="utf-8"))
+        assert [file for file in said["files"] if not file.startswith(self._own)] == []
+        assert f"boto3=={said['boto3']}" in (REPOSITORY / "requirements.txt").read_text(encoding="utf-8").splitlines()
+        found: list[Any] = said["answers"]
+        return found
+
+    @property
+    def _own(self) -> tuple[str, ...]:
+        """Where everything that is loaded has to come from."""
+        return str(self.code), str(self.layer), runtime.__file__, *STANDARD_LIBRARY
+
+
+@pytest.fixture(scope="session")
+def function(deployed: Project, tmp_path_factory: pytest.TempPathFactory) -> Function:
+    place = tmp_path_factory.mktemp("unpacked")
+    for kind in ("appcode", "managed-layer"):
+        with zipfile.ZipFile(deployed.packages(kind)[0]) as file:
+            file.extractall(place / kind)
+    (libraries,) = (place / "managed-layer").glob("python/lib/*/site-packages")
+    return Function(place / "appcode", libraries, place / "answers.json")
+
+
+def operator(*arguments: str, said_in: str = "") -> Any:
+    """What the operator's command line answers, which is told ``said_in``."""
+    said = subprocess.run(
+        [sys.executable, "-m", "infra.admin", *arguments, "--json"],
+        input=said_in,
+        env=os.environ | ENVIRONMENT,
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stdout + said.stderr
+    return json.loads(said.stdout)
+
+
+@pytest.fixture(scope="session")
+def started(deployed: Project) -> None:
+    """The stage after the steps that follow a first deployment: secrets, which moto has not laid, and their keys."""
+    for secret in template.for_stage(STAGE).resources(template.SECRET).values():
+        boto3.client("secretsmanager").create_secret(Name=secret["Name"])
+    operator("keys", "init")
+
+
+def request(method: str, path: str, resource: str = "", **headers: str) -> dict[str, Any]:
+    """What API Gateway makes of a request."""
+    names = re.findall(r"\{(\w+)\}", resource)
+    found = re.fullmatch(re.sub(r"\{\w+\}", "([^/]+)", resource or path), path)
+    assert found is not None
+    return {
+        "resource": resource or path,
+        "path": path,
+        "httpMethod": method,
+        "headers": headers,
+        "multiValueHeaders": {name: [value] for name, value in headers.items()},
+        "queryStringParameters": None,
+        "multiValueQueryStringParameters": None,
+        "pathParameters": dict(zip(names, found.groups(), strict=True)) or None,
+        "stageVariables": None,
+        "requestContext": {
+            "resourcePath": resource or path,
+            "path": f"/{STAGE}{path}",
+            "httpMethod": method,
+            "stage": STAGE,
+            "identity": {"sourceIp": "192.0.2.1", "userAgent": "rehearsal"},
+        },
+        "body": None,
+        "isBase64Encoded": False,
+    }
+
+
+def test_the_interface_answers(function: Function, started: None) -> None:
+    requests = {
+        "health": request("GET", "/health"),
+        "page": request("GET", "/"),
+        "keys": request("GET", "/.well-known/jwks.json"),
+        "banks": request("GET", "/tpp/banks"),
+        "document": request("GET", "/openapi/tpp.json"),
+        "cards": request("POST", "/api")
+        | {"body": '{"action":"getCards"}', "headers": {"content-type": "application/json"}},
+        "nothing": request("GET", "/nowhere", "/{first}"),
+    }
+
+    answers = dict(zip(requests, function.call("app.app", *requests.values()), strict=True))
+
+    assert answers["health"]["statusCode"] == 200
+    page = answers["page"]
+    assert (page["statusCode"], page["headers"]["Content-Type"].partition(";")[0]) == (200, "text/html")
+    assert "<title>" in page["body"]
+    assert len(json.loads(answers["keys"]["body"])["keys"]) == 1
+    assert (answers["banks"]["statusCode"], json.loads(answers["banks"]["body"])["code"]) == (
+        401,
+        "AUTHENTICATION_REQUIRED",
+    )
+    assert json.loads(answers["document"]["body"])["openapi"].startswith("3.")
+    assert json.loads(answers["cards"]["body"])["status_code"] == 1101
+    assert answers["nothing"]["statusCode"] == 404
+    (style, *_) = re.findall(r"/static/[^\"]+\.css", page["body"])
+    (sheet,) = function.call("app.app", request("GET", style, "/static/{name}"))
+    assert (sheet["statusCode"], sheet["headers"]["Content-Type"].partition(";")[0]) == (200, "text/css")
+
+
+def test_the_consumer_tries_the_deliveries_of_several_messages(function: Function, started: None) -> None:
+    operator("users", "add", "ada@example.com", "--terms-accepted", "--password-stdin", said_in="rain on a tin roof")
+    client = operator(
+        *("clients", "add", "--owner", "ada@example.com", "--title", "Rehearsed"),
+        *("--events-url", "https://receiver.invalid/events"),
+    )["client"]["client_id"]
+    sent = [operator("clients", "test-event", client) for _ in range(2)]
+    sqs = boto3.client("sqs")
+    url = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
+    messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, AttributeNames=["All"])["Messages"]
+    event = sqs_event(messages, f"arn:aws:sqs:eu-west-1:123456789012:{QUEUE}", "eu-west-1")
+
+    assert len(messages) == len(sent)
+    assert function.call(registered(STAGE)["handlers"]["deliver"], event) == [{"batchItemFailures": []}]
+    for message in messages:
+        delivery = operator("deliveries", "show", message["Body"])["delivery"]
+        assert delivery["attempts"] == 1
+    alone = function.call(registered(STAGE)["handlers"]["deliver"], {"Records": event["Records"][:1]})
+    assert alone == [None]
+
+
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_every_schedule_runs(function: Function, started: None, name: str) -> None:
+    assert name in registered(STAGE)["schedules"]
+    event = schedule_event(f"causeway-{STAGE}-{name}-event", datetime(2026, 11, 22, 1, 10, tzinfo=UTC), "eu-west-1")
+
+    assert function.call(registered(STAGE)["handlers"][name], event) == [None]

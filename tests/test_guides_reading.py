@@ -1,0 +1,109 @@
+"""A guide is played only if what was printed is what it shows, but for what is another each time."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import warm_python
+from tests.documents import ROOT
+from tests.guides import Reading, Shell, Step, steps, translated
+
+LONGEST = 145
+ONE, OTHER = "0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "docs" / "guides").glob("*.md")), ids=lambda file: file.stem)
+def test_guides_are_short_and_show_what_each_command_prints(file: Path) -> None:
+    text = file.read_text("utf-8")
+
+    assert len(text.splitlines()) <= LONGEST
+    assert all(step.commands for step in steps(text))
+
+
+def test_commands_are_read_with_what_they_print() -> None:
+    text = "Do\n\n```sh\necho a\n```\n```text\na\n```\n\n```sh\ntrue\n```\n"
+
+    assert steps(text) == [Step("echo a\n", "a\n"), Step("true\n", "")]
+
+
+@pytest.mark.parametrize(
+    "text", ["```text\na\n```\n", "```sh\na\n```\n```text\na\n```\n```text\nb\n```\n", "```json\n1\n```\n"]
+)
+def test_what_nobody_typed_has_no_place_in_a_guide(text: str) -> None:
+    with pytest.raises(ValueError, match="commands and what they print"):
+        steps(text)
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed"),
+    [
+        ("done", "done"),
+        (f"id {ONE}", f"id {OTHER}"),
+        ("at 2026-11-21T09:30:00+00:00, 36 ms", "at 2026-11-22T10:31:13+00:00, 7 ms"),
+        ('{"card_id":1,"amount":4590}', '{"card_id":17,"amount":4590}'),
+        ('{"token":"a3f…","type":"Bearer"}', '{"token":"Zk0-x_Y.q","type":"Bearer"}'),
+    ],
+)
+def test_what_is_another_each_time_may_differ(shown: str, printed: str) -> None:
+    assert Reading().difference(shown, printed) == ""
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed"),
+    [
+        ("done", "done\n"),
+        ("done", "failed"),
+        (f"id {ONE}", "id unknown"),
+        ("at 2026-11-21T09:30:00+00:00", "at noon"),
+        ('{"card_id":1,"amount":4590}', '{"card_id":17,"amount":4591}'),
+        ('{"token":"a3f…","type":"Bearer"}', '{"token":"a3f","type":"Basic"}'),
+        ("all …", "all\nof it"),
+    ],
+)
+def test_anything_else_is_shown_as_a_difference(shown: str, printed: str) -> None:
+    difference = Reading().difference(shown, printed)
+
+    assert f"-{shown.splitlines()[0]}" in difference or f" {shown}" in difference
+
+
+def test_an_id_stands_for_the_same_thing_in_a_whole_guide() -> None:
+    reading = Reading()
+
+    assert reading.difference(f"made {ONE}", f"made {OTHER}") == ""
+    assert reading.difference(f"found {ONE}", f"found {OTHER}") == ""
+    assert reading.difference(f"found {ONE}", f"found {ONE}") != ""
+
+
+def test_two_ids_do_not_stand_for_one_thing() -> None:
+    assert Reading().difference(f"{ONE} {OTHER}", f"{ONE} {ONE}") != ""
+
+
+def test_addresses_are_those_of_the_run_and_nothing_else_changes() -> None:
+    assert translated("127.0.0.1:8000, 18000, %3A8000", {"8000": "4711"}) == "127.0.0.1:4711, 18000, %3A4711"
+
+
+def test_a_shell_remembers_and_says_what_was_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = Shell(tmp_path, {"PATH": "/usr/bin:/bin"})
+    try:
+        assert shell.run("NAME=Ada\nsleep 600 &") == ("", 0)
+        assert shell.run('echo "$NAME" >&2; printf end; false') == ("Ada\nend", 1)
+        monkeypatch.setattr(Shell, "SECONDS", 0.1)
+        with pytest.raises(TimeoutError, match="sleep 601"):
+            shell.run("sleep 601")
+    finally:
+        shell.end()  # which waits until nobody can print any more: what was started has ended
+
+
+def test_a_warm_python_is_the_operators_command_line_and_any_other_python(tmp_path: Path) -> None:
+    with warm_python.installed(tmp_path):
+        operator, other = (
+            subprocess.run([tmp_path / ".venv/bin/python", *arguments], capture_output=True, text=True, check=False)
+            for arguments in (["-m", "infra.admin", "banks", "nonsense"], ["-c", "print(6 * 7)"])
+        )
+
+    assert operator.returncode == 2
+    assert operator.stderr.startswith("Usage: python -m infra.admin banks ")
+    assert (other.returncode, other.stdout) == (0, "42\n")

@@ -1,0 +1,219 @@
+"""Pictures of performance: every day in its place, gaps where nothing is known, and all of it in words as well."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.statistics.day_records import DAY_SECONDS, DayRecord
+from chalicelib.statistics.tallies import Latencies, Tally
+from chalicelib.website.performance_chart import HEIGHT, WIDTH, Chart, Range, availability_chart, latency_chart
+
+FIRST = date(2026, 2, 1)
+TEN_DAYS = Range(FIRST, date(2026, 2, 10))
+
+
+def known(number: int, *, down: int = 0, bank: tuple[float, ...] = (100,)) -> DayRecord:
+    """The record of the ``number``-th day, with one answer from the bank for each of some times in milliseconds."""
+    latencies = Latencies()
+    for milliseconds in bank:
+        latencies.bank.add(milliseconds)
+    return DayRecord(
+        "ALPHGB21",
+        "A bank",
+        FIRST + timedelta(days=number),
+        {"AISP": Tally(calls=1, answered=1)},
+        {"AISP": latencies},
+        ((0, down),) if down else (),
+    )
+
+
+def quiet(number: int) -> DayRecord:
+    """The record of a day on which nobody asked."""
+    return DayRecord("ALPHGB21", "A bank", FIRST + timedelta(days=number))
+
+
+def available(records: list[DayRecord], days: Range = TEN_DAYS) -> Chart:
+    made = availability_chart(records, days)
+    assert made is not None
+    return made
+
+
+def at_the_bank(records: list[DayRecord], days: Range = TEN_DAYS) -> Chart:
+    made = latency_chart("Time at the bank", records, days, "bank")
+    assert made is not None
+    return made
+
+
+def path(made: Chart, name: str) -> str:
+    (found,) = [shape.path for shape in made.shapes if shape.name == name]
+    return found
+
+
+def columns(text: str) -> list[tuple[float, float, float, float]]:
+    """Left, top, width and bottom of each column."""
+    found = re.findall(r"M([\d.e+-]+) ([\d.]+)h([\d.]+)V([\d.]+)h-[\d.]+z", text)
+    assert "".join(re.findall("[Mz]", text)) == "Mz" * len(found)
+    return [tuple(float(number) for number in each) for each in found]  # type: ignore[misc]
+
+
+def lines(text: str) -> list[list[tuple[float, float]]]:
+    """The points of each line."""
+    return [
+        [tuple(float(number) for number in point.split()) for point in run.rstrip("z").split("L")]  # type: ignore[misc]
+        for run in text.split("M")[1:]
+    ]
+
+
+# -- availability
+
+
+def test_a_day_has_a_column_and_what_it_was_down_hangs_from_the_top() -> None:
+    made = available([known(0), known(1, down=DAY_SECONDS // 100), known(9)])
+    up, down = columns(path(made, "up")), columns(path(made, "down"))
+
+    assert [(left // 100, top, bottom) for left, top, _, bottom in up] == [(0, 0, 160), (1, 160, 160), (9, 0, 160)]
+    assert [(left // 100, top, bottom) for left, top, _, bottom in down] == [(1, 0, 160)]
+    assert made.scale == ["100 %", "99.5 %", "99 %"]
+
+
+@pytest.mark.parametrize(
+    ("down", "lowest"), [(0, "99 %"), (864, "99 %"), (865, "98 %"), (40_000, "50 %"), (50_000, "0 %"), (86_400, "0 %")]
+)
+def test_a_picture_goes_as_far_down_as_the_worst_day(down: int, lowest: str) -> None:
+    assert available([known(0), known(1, down=down)]).scale[-1] == lowest
+
+
+def test_a_short_time_that_it_was_down_is_seen_beside_a_long_one() -> None:
+    made = available([known(0, down=DAY_SECONDS), known(1, down=1)])
+
+    assert [bottom for *_, bottom in columns(path(made, "down"))] == [160, 2]
+
+
+def test_a_day_on_which_nobody_asked_has_no_column_and_says_so() -> None:
+    made = available([known(0), quiet(1), known(3)])
+
+    assert [left // 100 for left, *_ in columns(path(made, "up"))] == [0, 3]
+    assert [each.words for each in made.days[:4]] == [
+        "1 Feb 2026: 100 %",
+        "2 Feb 2026: no calls",
+        "3 Feb 2026: no calls",
+        "4 Feb 2026: 100 %",
+    ]
+
+
+def test_availability_is_told_in_words() -> None:
+    records = [known(0), known(1, down=270), known(2, down=60), quiet(3)]
+
+    assert available(records).description == (
+        "Asked on 3 of 10 days. Down on 2 of them; longest on 2 Feb 2026: 99.688 %, down 4 min 30 s."
+    )
+    assert available(records[:1]).description == "Asked on 1 of 10 days. Never down."
+
+
+def test_where_nothing_is_known_there_is_no_picture() -> None:
+    for records in ([], [quiet(0), quiet(1)]):
+        assert availability_chart(records, TEN_DAYS) is None
+        assert latency_chart("Time at the bank", records, TEN_DAYS, "bank") is None
+    assert latency_chart("Time in this service", [known(0)], TEN_DAYS, "hub") is None
+
+
+# -- latency
+
+
+def test_a_line_ends_where_a_day_is_missing_and_begins_again_after_it() -> None:
+    made = at_the_bank([known(0), known(1), quiet(2), known(4), known(5), known(6)])
+
+    for name in ("p50", "p95", "p99"):
+        assert [[x for x, _ in run] for run in lines(path(made, name))] == [[50, 150], [450, 550, 650]]
+    assert [len(run) for run in lines(path(made, "band"))] == [4, 6]
+    assert made.dots == []
+
+
+def test_a_day_without_neighbours_is_a_dot() -> None:
+    made = at_the_bank([known(0), known(1), known(5), known(9)])
+
+    assert [(dot.name, dot.across) for dot in made.dots if dot.name == "p50"] == [("p50", 55), ("p50", 95)]
+    assert {dot.name for dot in made.dots} == {"p50", "p95", "p99"}
+
+
+def test_percentiles_lie_one_above_the_other() -> None:
+    made = at_the_bank([known(0, bank=(*[100] * 90, *[400] * 8, 3000, 3000)), known(1)])
+    heights = [lines(path(made, name))[0][0][1] for name in ("p50", "p95", "p99")]
+
+    assert heights == sorted(heights, reverse=True)
+    assert made.scale == ["4,000 ms", "2,000 ms", "0 ms"]
+    assert made.days[0].words == "1 Feb 2026: p50 108 ms, p95 431 ms, p99 3,158 ms"
+    assert made.description == (
+        "On 2 of 10 days: p50 between 108 ms and 108 ms, p95 between 108 ms and 431 ms, "
+        "p99 between 108 ms and 3,158 ms."
+    )
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "scale"),
+    [
+        (0.2, ["1 ms", "0.5 ms", "0 ms"]),
+        (5, ["6 ms", "3 ms", "0 ms"]),
+        (9, ["10 ms", "5 ms", "0 ms"]),
+        (90, ["100 ms", "50 ms", "0 ms"]),
+        (25_000, ["30,000 ms", "15,000 ms", "0 ms"]),
+    ],
+)
+def test_the_scale_has_short_numbers(milliseconds: float, scale: list[str]) -> None:
+    assert at_the_bank([known(0, bank=(milliseconds,))]).scale == scale
+
+
+# -- days
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "words"),
+    [
+        ("2026-02-01", "2026-02-01", ["1 Feb"]),
+        ("2026-02-01", "2026-02-02", ["1 Feb", "2 Feb"]),
+        ("2026-02-01", "2026-02-10", ["1 Feb", "3 Feb", "5 Feb", "8 Feb", "10 Feb"]),
+        ("2025-03-01", "2026-02-28", ["1 Mar 2025", "31 May 2025", "30 Aug 2025", "29 Nov 2025", "28 Feb"]),
+    ],
+)
+def test_some_days_are_named_the_first_and_the_last_among_them(since: str, until: str, words: list[str]) -> None:
+    labels = Range(date.fromisoformat(since), date.fromisoformat(until)).dates()
+
+    assert [label.words for label in labels] == words
+    anchors = {1: ["middle"], 2: ["start", "end"]}.get(len(words), ["start", *["middle"] * 3, "end"])
+    assert [label.anchor for label in labels] == anchors
+
+
+@settings(deadline=None)
+@given(
+    length=st.integers(1, 366),
+    days=st.dictionaries(
+        st.integers(0, 365),
+        st.tuples(st.integers(0, DAY_SECONDS), st.lists(st.floats(0, 10**6), min_size=1, max_size=3)),
+        min_size=1,
+        max_size=20,
+    ),
+)
+def test_every_shape_is_inside_the_picture(length: int, days: dict[int, tuple[int, list[float]]]) -> None:
+    inside = {number % length: value for number, value in days.items()}
+    records = [known(number, down=down, bank=tuple(bank)) for number, (down, bank) in inside.items()]
+    shown = Range(FIRST, FIRST + timedelta(days=length - 1))
+    first, second = available(records, shown), at_the_bank(records, shown)
+
+    for name in ("up", "down"):
+        for left, top, width, bottom in columns(path(first, name)):
+            assert 0 <= left <= left + width <= WIDTH * 1.001
+            assert 0 <= top <= bottom <= HEIGHT
+    for name in ("band", "p50", "p95", "p99"):
+        for run in lines(path(second, name)):
+            assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in run)
+    for made in (first, second):
+        assert len(made.days) == length
+        assert all(0 <= place.across <= place.across + place.width <= 100.01 for place in made.days)
+        assert all(0 <= dot.across <= 100 and 0 <= dot.down <= HEIGHT for dot in made.dots)
+    assert Decimal(first.scale[-1].removesuffix(" %")) < 100

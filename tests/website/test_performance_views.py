@@ -1,0 +1,304 @@
+"""The page of performance: for everybody, of one bank and some days, as pictures, tables and files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from datetime import date, timedelta
+
+import pytest
+
+from chalicelib.foundation.settings import Settings
+from chalicelib.statistics import export
+from chalicelib.statistics.slips import hours_of
+from tests.openbanking.examples import BY_WEBHOOK
+from tests.openbanking.stage import Stage
+from tests.website.measured import keeping, record, slip
+from tests.website.person import Person
+from tests.world import World
+
+BIC, OTHER = "ALPHGB21", "BETADEF1"
+TODAY = date(2026, 3, 2)
+YESTERDAY = TODAY - timedelta(days=1)
+FEBRUARY = "from=2026-02-01&to=2026-02-28"
+
+
+def measured(world: World, bic: str, day: date, *, answered: int = 9, unanswered: int = 0) -> None:
+    """A day with calls in its first seconds, unanswered ones first."""
+    slips = [slip(bic, hours_of(day)[0], answered=answered, unanswered=unanswered)] if answered + unanswered else []
+    made = record(bic, day, *slips, name=f"Bank {bic}").keeping()
+    world.hub.store.put(made.table, made.item)
+
+
+def figures(person: Person) -> dict[str, str]:
+    """The figures on top of the page."""
+    return dict(re.findall("<dt>([^<]+)</dt><dd>([^<]+)</dd>", person.last.text.partition("</dl>")[0]))
+
+
+def table(person: Person, label: str) -> list[list[str]]:
+    """The rows of a table by the label of its region, without its heads."""
+    (body,) = re.findall(f'aria-label="{label}">.*?<tbody>(.*?)</tbody>', person.last.text, re.DOTALL)
+    cells = (re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in body.split("</tr>")[:-1])
+    return [[" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
+
+
+def fields(person: Person) -> tuple[str, str, str]:
+    """What the form says: the bank that is chosen, from, to."""
+    (bank,) = re.findall('<option value="([^"]*)" selected', person.last.text)
+    since, until = (re.search(f'<input id="{name}"[^>]* value="([^"]*)"', person.last.text) for name in ("from", "to"))
+    assert since is not None
+    assert until is not None
+    return bank, since[1], until[1]
+
+
+# -- who may look, and what for
+
+
+def test_everybody_may_look_and_finds_the_page_in_the_menu(visitor: Person, user: Person) -> None:
+    for person in (visitor, user):
+        assert person.get("/performance").status == 200
+        assert '<a href="/performance" aria-current="page">Performance</a>' in person.last.text
+        assert '<a href="/performance">Performance</a>' in person.get("/").text
+
+
+def test_the_page_is_there_in_production(world: World) -> None:
+    prod = Settings.from_environment({"STAGE": "prod", "PUBLIC_URL": "https://causeway.example"})
+    fresh = world.again()
+    fresh.hub.settings = prod
+    fresh.hub.__dict__["store"] = world.hub.store
+    with fresh.installed():
+        assert Person(fresh).get("/performance").status == 200
+
+
+def test_without_a_choice_the_first_bank_and_the_last_thirty_days_are_shown(world: World, visitor: Person) -> None:
+    for day in (YESTERDAY - timedelta(days=30), YESTERDAY - timedelta(days=29), YESTERDAY):
+        measured(world, BIC, day)
+    visitor.get("/performance")
+
+    assert fields(visitor) == (BIC, "2026-01-31", "2026-03-01")
+    assert [row[0] for row in table(visitor, "Availability by day")] == ["1 Mar 2026", "31 Jan 2026"]
+
+
+def test_the_other_end_is_thirty_days_away_when_one_is_given(visitor: Person) -> None:
+    visitor.get("/performance?to=2026-01-30")
+    assert fields(visitor)[1:] == ("2026-01-01", "2026-01-30")
+
+    visitor.get("/performance?from=2026-02-20")
+    assert fields(visitor)[1:] == ("2026-02-20", "2026-03-01")
+
+
+def test_a_bank_may_be_written_in_any_case(visitor: Person) -> None:
+    visitor.get("/performance?bic=betadef1")
+
+    assert fields(visitor)[0] == OTHER
+
+
+# -- what is shown
+
+
+def test_a_month_is_shown_as_figures_pictures_and_tables(world: World, visitor: Person) -> None:
+    measured(world, BIC, date(2026, 2, 3), answered=90, unanswered=10)
+    measured(world, BIC, date(2026, 2, 5))
+    measured(world, OTHER, date(2026, 2, 5), answered=77)
+    visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
+
+    assert figures(visitor) == {
+        "Availability": "99.994 %",
+        "Down": "10 s",
+        "Error rate": "9.174 %",
+        "Requests": "109",
+        "At the bank, p95": "128 ms",
+        "In this service, p95": "4.0 ms",
+    }
+    assert table(visitor, "Availability by day") == [
+        ["5 Feb 2026", "100 %", "none", "0 %", "9", "0", "0"],
+        ["3 Feb 2026", "99.988 %", "10 s 00:00:00\u201300:00:10", "10 %", "100", "10", "0"],
+    ]
+    (latest, _) = table(visitor, "Latency by day")
+    assert latest == ["5 Feb 2026", *["128 ms"] * 3, *["4.0 ms"] * 3, "120 ms", "\u2013", "\u2013"]
+    assert visitor.last.text.count('role="img"') == 3
+    assert "Asked on 2 of 28 days. Down on 1 of them; longest on 3 Feb 2026: 99.988 %, down 10 s." in visitor.text
+
+
+def test_every_picture_has_a_title_and_says_in_words_what_it_shows(world: World, visitor: Person) -> None:
+    measured(world, BIC, YESTERDAY)
+    visitor.get("/performance")
+
+    for labels in re.findall('<svg class="picture"[^>]*aria-labelledby="([^"]+)"', visitor.last.text):
+        title, description = labels.split()
+        assert re.search(
+            f'<title id="{title}">[^<]+</title>\\s*<desc id="{description}">[^<]+</desc>', visitor.last.text
+        )
+
+
+def test_a_page_has_neither_styles_nor_scripts_in_it(world: World, visitor: Person) -> None:
+    measured(world, BIC, YESTERDAY, unanswered=7)
+    text = visitor.get("/performance").text
+
+    assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=)", text)
+
+
+def test_what_is_not_known_is_a_dash_and_not_zero(world: World, visitor: Person) -> None:
+    measured(world, BIC, YESTERDAY)
+    measured(world, BIC, YESTERDAY - timedelta(days=1), answered=0)
+    visitor.get("/performance")
+    (_, quiet), (_, untimed) = table(visitor, "Availability by day"), table(visitor, "Latency by day")
+
+    assert quiet == ["28 Feb 2026", *["\u2013"] * 3, "0", "0", "0"]
+    assert untimed == ["28 Feb 2026", *["\u2013"] * 9]
+
+
+def test_days_on_which_nobody_asked_give_no_picture(world: World, visitor: Person) -> None:
+    measured(world, BIC, YESTERDAY, answered=0)
+    visitor.get("/performance")
+
+    assert 'role="img"' not in visitor.last.text
+    assert "Nobody asked this bank for anything on these days" in visitor.text
+    assert figures(visitor)["Availability"] == "\u2013"
+
+
+def test_without_any_day_the_page_says_when_there_will_be_one(visitor: Person) -> None:
+    visitor.get("/performance")
+
+    assert "There are no figures for these days." in visitor.text
+    assert "at 01:10 UTC of the next one" in visitor.text
+    assert "format=csv" not in visitor.last.text
+
+
+def test_a_day_that_is_over_and_not_reckoned_yet_is_told_of(world: World, visitor: Person) -> None:
+    measured(world, BIC, YESTERDAY - timedelta(days=1))
+    visitor.get("/performance")
+    assert "1 Mar 2026 is not reckoned yet" in visitor.text
+
+    measured(world, BIC, YESTERDAY)
+    visitor.get("/performance")
+    assert "not reckoned yet" not in visitor.text
+
+
+def test_today_so_far_is_added_up(world: World, visitor: Person) -> None:
+    visitor.get("/performance")
+    assert "Nobody has asked this bank for anything yet today." in visitor.text
+
+    made = keeping(slip(BIC, hours_of(TODAY)[8], answered=99, unanswered=6))
+    world.hub.store.put(made.table, made.item)
+    world.clock.advance(60)
+    visitor.get("/performance")
+    assert "Today so far Availability 99.982 % Down 6 s Error rate 5.714 % Requests 105" in visitor.text
+    assert "As of 2 Mar 2026, 09:01:00 UTC" in visitor.text
+
+
+def test_what_a_tpp_asks_is_seen_on_the_page_when_it_is_written_down(world: World, visitor: Person) -> None:
+    stage = Stage(world)
+    stage.bearer(1)
+    assert stage.ask(BY_WEBHOOK["/accounts"]).status == 200
+    world.hub.measurements.write()
+    visitor.get(f"/performance?bic={BIC}")
+
+    assert "Today so far Availability 100 % Down none Error rate 0 % Requests" in visitor.text
+
+
+def test_a_day_with_more_than_can_be_read_says_so(
+    world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = keeping(slip(BIC, hours_of(TODAY)[8], answered=9))
+    world.hub.store.put(made.table, made.item)
+    real = world.hub.store.query
+
+    def cut_off(table: str, *arguments: object, **options: object) -> object:
+        page = real(table, *arguments, **options)  # type: ignore[arg-type]
+        if table == "statistics" and "between" not in options:
+            object.__setattr__(page, "next", {"subject": "more"})
+        return page
+
+    monkeypatch.setattr(world.hub.store, "query", cut_off)
+    visitor.get("/performance")
+
+    assert "only a part of it is added up here" in visitor.text
+    assert "Today so far Availability \u2013 Down \u2013 Error rate 0 %" in visitor.text
+
+
+def test_without_banks_the_page_says_so(world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.hub.banks, "directory", list)
+
+    assert visitor.get("/performance").status == 200
+    assert "There is no bank yet" in visitor.text
+    assert visitor.get(f"/performance?bic={BIC}").status == 404
+
+
+# -- what cannot be shown
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "told"),
+    [
+        ("bic=NOBKGB2L", 404, "There is no bank with this BIC."),
+        ("bic=%3Cb%3E", 404, "There is no bank with this BIC."),
+        ("from=tomorrow", 400, "This is no day. Write one like 2026-11-21."),
+        ("from=2026-02-30", 400, "This is no day."),
+        ("from=20260201", 400, "This is no day."),
+        ("to=2026-2-1", 400, "This is no day."),
+        ("to=\u0662026-02-01", 400, "This is no day."),
+        ("to=2026-03-02", 400, "The latest day that is over is 1 Mar 2026."),
+        ("to=9999-12-31", 400, "The latest day that is over is 1 Mar 2026."),
+        ("from=2026-02-02&to=2026-02-01", 400, "This is after the last day, 1 Feb 2026."),
+        ("from=2026-03-02", 400, "This is after the last day, 1 Mar 2026."),
+        ("from=2025-02-27&to=2026-02-28", 400, "These are more than 366 days. Begin on 28 Feb 2025 or later."),
+        ("from=0001-01-01&to=2026-02-28", 400, "These are more than 366 days."),
+        ("bic=NOBKGB2L&from=x", 400, "There is no bank with this BIC."),
+    ],
+)
+@pytest.mark.parametrize("format", ["", "&format=csv"])
+def test_what_cannot_be_shown_is_told_at_its_field(
+    visitor: Person, query: str, status: int, told: str, format: str
+) -> None:
+    answer = visitor.get(f"/performance?{query}{format}")
+
+    assert (answer.status, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert told in visitor.text
+    assert 'aria-invalid="true"' in answer.text
+    assert "Today so far" not in visitor.text
+
+
+def test_nothing_that_was_typed_is_lost(visitor: Person) -> None:
+    visitor.get("/performance?bic=BETADEF1&from=2026-02-05&to=next%20%22week%22")
+    assert fields(visitor) == (OTHER, "2026-02-05", "next &#34;week&#34;")
+    assert re.search('<input id="to"[^>]* type="text"', visitor.last.text), "a field for dates would not show it"
+
+    visitor.get("/performance?bic=NOBKGB2L&from=2026-02-05&to=2026-02-07")
+    assert fields(visitor) == ("NOBKGB2L", "2026-02-05", "2026-02-07")
+
+    visitor.get("/performance?from=2026-02-09&to=2026-02-07")
+    assert fields(visitor)[1:] == ("2026-02-09", "2026-02-07")
+
+
+@pytest.mark.parametrize("query", ["from=2025-03-01&to=2026-03-01", "from=0001-01-01&to=0001-01-05", "to=0001-01-05"])
+def test_a_year_can_be_shown_and_any_days_of_the_past(visitor: Person, query: str) -> None:
+    assert visitor.get(f"/performance?{query}").status == 200
+
+
+# -- files
+
+
+def test_what_is_shown_can_be_downloaded(world: World, visitor: Person) -> None:
+    for day in (date(2026, 2, 1), date(2026, 2, 28), YESTERDAY):
+        measured(world, BIC, day, unanswered=5)
+    visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
+    links = {link[-4:]: link for link in re.findall('href="([^"]+&amp;format=[a-z]+)"', visitor.last.text)}
+    as_csv, as_json = (visitor.get(links[name].replace("&amp;", "&")) for name in ("=csv", "json"))
+
+    name = f"performance-{BIC}-2026-02-01-2026-02-28"
+    assert as_csv.headers["content-type"] == "text/csv; charset=utf-8"
+    assert as_csv.headers["content-disposition"] == f'attachment; filename="{name}.csv"'
+    assert as_json.headers["content-disposition"] == f'attachment; filename="{name}.json"'
+    rows = list(csv.DictReader(io.StringIO(as_csv.text)))
+    assert [row["day"] for row in rows] == ["2026-02-01", "2026-02-28"]
+    assert list(rows[0]) == list(export.NAMES)
+    assert [row["day"] for row in as_json.body["days"]] == ["2026-02-01", "2026-02-28"]
+    assert {str(row["uptime_percent"]) for row in as_json.body["days"]} == {rows[0]["uptime_percent"]}
+
+
+def test_a_file_without_days_has_no_rows(visitor: Person) -> None:
+    assert visitor.get("/performance?format=json").body == {"days": []}
+    assert visitor.get("/performance?format=csv").text.count("\r\n") == 1
+    assert visitor.get("/performance?format=pdf").headers["content-type"].startswith("text/html")
