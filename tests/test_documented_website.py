@@ -94,7 +94,9 @@ def test_the_numbers_of_the_page_of_performance_are_the_codes() -> None:
     assert f"At most {performance_views.LONGEST} days." in found["Asked for"]
     assert found["Latency"].startswith(f"{', '.join(first)} and {last} of each day")
     assert f"less than {100 * (2 ** (1 / STEPS) - 1):.1f} %" in found["Latency"]
-    assert f"at most every {performance.CACHED_SECONDS} s" in found["Today so far"]
+    settled = f"over for {performance.SETTLED_SECONDS // 60} min every {performance.SETTLED_SECONDS // 60} min"
+    assert f"at most every {performance.CACHED_SECONDS} s, an hour that has been {settled}" in found["Today so far"]
+    assert f"Of an hour {performance.PAGES} MB are read" in found["Today so far"]
     assert re.findall("format=([a-z]+)", found["Download"]) == list(performance_views.FORMATS)
 
 

@@ -106,7 +106,11 @@ class Performance:
     def today(self, bic: str) -> Today:
         """What is counted of a bank that is registered, up to a minute ago: one Query for each hour, as a rule."""
         now, known = self._clock.time(), self._known.pop(bic, None)
-        if known is None or now - known.today.at >= CACHED_SECONDS or now // DAY_SECONDS > known.today.at // DAY_SECONDS:
+        if (
+            known is None
+            or now - known.today.at >= CACHED_SECONDS
+            or now // DAY_SECONDS > known.today.at // DAY_SECONDS
+        ):
             known = self._read(bic, known.hours if known else {}, now)
         self._known[bic] = known
         for forgotten in list(self._known)[:-REMEMBERED]:

@@ -38,8 +38,9 @@ FORMATS: Mapping[str, tuple[str, Callable[[Iterable[export.Row]], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What somebody asks for: a bank of the directory and days, or what is wrong with that, by field."""
+    """What somebody asks for: one of the banks, and days; or what is wrong with that, by field."""
 
+    banks: Sequence[Item]
     bank: Item | None
     days: Range
     errors: Mapping[str, str]
@@ -47,23 +48,28 @@ class Wanted:
 
 def performance(visit: Visit) -> Response:
     """``GET /performance``: of the bank ``bic`` the days ``from`` … ``to``; as a file with ``format``, csv or json."""
-    banks = sorted(hub().banks.directory(), key=lambda bank: str(bank["name"]).casefold())
-    wanted = _wanted(visit, banks)
+    wanted = _wanted(visit)
     if wanted.bank is None or wanted.errors:
-        return _page(visit, banks, wanted, status=_status(wanted.errors))
+        return _page(visit, wanted, status=_status(wanted.errors))
     records = hub().performance.days(wanted.bank["bic"], wanted.days.since, wanted.days.until)
     if visit.field("format") in FORMATS:
         return _file(visit.field("format"), wanted.bank["bic"], wanted.days, records)
-    return _page(visit, banks, wanted, records)
+    return _page(visit, wanted, records)
 
 
-def _wanted(visit: Visit, banks: Sequence[Item]) -> Wanted:
+def _wanted(visit: Visit) -> Wanted:
     """What the query says; the first bank, and the latest days that are over, where it says nothing."""
     errors: dict[str, str] = {}
     bic = visit.field("bic").strip().upper()
+    banks = sorted(hub().banks.directory(), key=lambda bank: str(bank["name"]).casefold())
     bank = next((bank for bank in banks if bic in ("", bank["bic"])), None)
     if bic and bank is None:
-        errors["bic"] = "There is no bank with this BIC. Choose one of the list."
+        found = hub().banks.find(bic, active=False)  # spelled in the other way, or switched off
+        if found is None:
+            errors["bic"] = "There is no bank with this BIC. Choose one of the list."
+        else:
+            bank = {"bic": found.bic, "name": found.name}
+            banks = [*(each for each in banks if each["bic"] != found.bic), bank]
     latest = hub().clock.now().date() - timedelta(days=1)
     until = _day(visit, "to", errors) or latest
     since = _day(visit, "from", errors) or _before(until, DAYS)
@@ -75,7 +81,7 @@ def _wanted(visit: Visit, banks: Sequence[Item]) -> Wanted:
         elif Range(since, until).length > LONGEST:
             earliest = written(_before(until, LONGEST))
             errors["from"] = f"These are more than {LONGEST} days. Begin on {earliest} or later."
-    return Wanted(bank, Range(since, until), errors)
+    return Wanted(banks, bank, Range(since, until), errors)
 
 
 def _day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
@@ -102,9 +108,7 @@ def _status(errors: Mapping[str, str]) -> int:
     return 404 if errors.keys() == {"bic"} else 400
 
 
-def _page(
-    visit: Visit, banks: Sequence[Item], wanted: Wanted, records: Sequence[DayRecord] = (), *, status: int = 200
-) -> Response:
+def _page(visit: Visit, wanted: Wanted, records: Sequence[DayRecord] = (), *, status: int = 200) -> Response:
     days = wanted.days
     latest = hub().clock.now().date() - timedelta(days=1)
     shown = wanted.bank if not wanted.errors else None
@@ -114,7 +118,7 @@ def _page(
         visit,
         "performance.html",
         status=status,
-        banks=banks,
+        banks=wanted.banks,
         bank=wanted.bank,
         shown=shown,
         given=given,

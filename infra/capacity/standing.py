@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 
 from infra import template
@@ -26,7 +27,8 @@ def rows(counted: Counted) -> str:
         ("alarms", "AWS::CloudWatch::Alarm", prices.ALARM),
         ("dashboards", "AWS::CloudWatch::Dashboard", prices.DASHBOARD),
     ]
-    found = [(f"{name}: {_count(kind)}", price.of(_count(kind))) for name, kind, price in resources]
+    there = _resources()
+    found = [(f"{name}: {there[kind]}", price.of(there[kind])) for name, kind, price in resources]
     for kind in counted.kinds:
         if kind.runs:
             spent = cost(counted, kind, Setting()).dollars * kind.runs / MILLION
@@ -41,9 +43,12 @@ def rows(counted: Counted) -> str:
     return table(["in 30 days", "dollars"], [[what, f"{dollars:,.2f}"] for what, dollars in found])
 
 
-def _count(kind: str) -> int:
-    """How many resources of a type production has."""
+def _resources() -> Counter[str]:
+    """How many resources of each type production has."""
     made = template.load()
     stage = template.Template(made, Stage=PRODUCTION)
-    found = [entry for entry in made["Resources"].values() if entry["Type"] == kind]
-    return sum("Condition" not in entry or stage.condition(entry["Condition"]) for entry in found)
+    return Counter(
+        entry["Type"]
+        for entry in made["Resources"].values()
+        if "Condition" not in entry or stage.condition(entry["Condition"])
+    )

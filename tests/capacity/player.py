@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, replace
 from datetime import timedelta
@@ -43,7 +42,6 @@ def _once(first: World, play: Play, group: Group) -> Counts:
         warm(world)
         with play.within(world):
             run = play.set_up(world)
-            gc.collect()
             with _traffic() as traffic, noted() as notes:
                 run()
     return _counts(play, group, notes, traffic)

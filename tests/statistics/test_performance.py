@@ -10,9 +10,18 @@ import pytest
 
 from chalicelib.foundation.store import Page
 from chalicelib.statistics.day_records import DAY_SECONDS, DayRecord
-from chalicelib.statistics.performance import CACHED_SECONDS, Figures, Today, summary
+from chalicelib.statistics.performance import (
+    CACHED_SECONDS,
+    PAGES,
+    REMEMBERED,
+    SETTLED_SECONDS,
+    Summary,
+    Today,
+    summary,
+)
 from chalicelib.statistics.slips import hours_of
 from chalicelib.statistics.tallies import Latencies, Tally
+from tests.openbanking.test_call_counts import counted
 from tests.website.measured import keeping, record, slip
 from tests.world import World
 
@@ -52,7 +61,7 @@ def test_several_days_are_added_up_and_what_nobody_asked_for_is_not_up() -> None
 
     assert (found.availability, found.downtime) == (Decimal("99.500"), seconds)
     assert (found.error_rate, found.total.asked) == (Decimal("25.000"), 4)
-    assert summary([quiet]) == Figures(0, 0, Tally(), Latencies())
+    assert summary([quiet]) == Summary(0, 0, Tally(), Latencies())
     assert [summary([]).availability, summary([]).downtime, summary([]).error_rate] == [None] * 3
 
 
@@ -71,24 +80,24 @@ def test_today_is_what_all_instances_counted_since_midnight(world: World) -> Non
     found = today(world)
 
     assert found.is_whole
-    assert found.figures.total == Tally(calls=9, answered=9)
-    assert (found.figures.latency.bank.count, found.figures.latency.hub.percentile(50)) == (9, Decimal("2.0"))
-    assert (found.figures.availability, found.figures.downtime) == (Decimal("100.000"), 0)
+    assert found.summary.total == Tally(calls=9, answered=9)
+    assert (found.summary.latency.bank.count, found.summary.latency.hub.percentile(50)) == (9, Decimal("2.0"))
+    assert (found.summary.availability, found.summary.downtime) == (Decimal("100.000"), 0)
 
 
 def test_an_outage_that_goes_on_lasts_until_now(world: World) -> None:
     kept(world, slip(BIC, HOURS[6], unanswered=5))
     found = today(world)
 
-    assert found.figures.downtime == 3 * 3600
-    assert found.figures.availability == Decimal("66.667")
+    assert found.summary.downtime == 3 * 3600
+    assert found.summary.availability == Decimal("66.667")
 
 
 def test_of_a_bank_that_nobody_asked_nothing_is_known(world: World) -> None:
     found = today(world)
 
-    assert (found.is_whole, found.figures.total) == (True, Tally())
-    assert [found.figures.availability, found.figures.downtime, found.figures.error_rate] == [None] * 3
+    assert (found.is_whole, found.summary.total) == (True, Tally())
+    assert [found.summary.availability, found.summary.downtime, found.summary.error_rate] == [None] * 3
 
 
 def test_today_is_read_once_a_minute(world: World) -> None:
@@ -98,30 +107,80 @@ def test_today_is_read_once_a_minute(world: World) -> None:
     assert today(world) is first
 
     world.clock.advance(1)
-    assert today(world).figures.total.calls == 1
+    assert today(world).summary.total.calls == 1
 
 
 def test_at_midnight_a_new_day_begins(world: World) -> None:
     kept(world, slip(BIC, HOURS[23], answered=1))
     world.clock.advance(15 * 3600 - 1)
-    assert today(world).figures.total.calls == 1
+    assert today(world).summary.total.calls == 1
 
     world.clock.advance(1)
-    assert today(world).figures == Figures()
+    assert today(world).summary == Summary()
+
+
+class Pages:
+    """Answers one slip of 08:00 with each Query, and says as often that there are more."""
+
+    def __init__(self, world: World, pages: int) -> None:
+        self._real = world.hub.store.query
+        self._pages = pages
+        self.asked: list[Any] = []
+
+    def __call__(self, table: str, partition: tuple[str, Any], **options: Any) -> Page:
+        if not partition[1].endswith("T08"):
+            return self._real(table, partition, **options)
+        self.asked.append(options["after"])
+        number = len(self.asked)
+        item = slip(BIC, HOURS[8], answered=1).to_item(str(number))
+        return Page([item], {"part": str(number)} if number < self._pages else None)
+
+
+def test_what_one_answer_of_the_database_does_not_hold_is_read_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = Pages(world, PAGES)
+    monkeypatch.setattr(world.hub.store, "query", pages)
+    found = today(world)
+
+    assert pages.asked == [None, {"part": "1"}, {"part": "2"}]
+    assert (found.is_whole, found.summary.total.calls) == (True, PAGES)
 
 
 def test_from_a_part_of_the_slips_nobody_can_tell_whether_the_bank_was_up(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept(world, slip(BIC, HOURS[8], answered=2), slip(BIC, HOURS[9], answered=1))
-    real = world.hub.store.query
-
-    def cut_off(table: str, partition: tuple[str, Any], **options: Any) -> Page:
-        page = real(table, partition, **options)
-        return Page(page.items, page.items[-1] if page.items and partition[1].endswith("T08") else None)
-
-    monkeypatch.setattr(world.hub.store, "query", cut_off)
+    pages = Pages(world, PAGES + 1)
+    monkeypatch.setattr(world.hub.store, "query", pages)
     found = today(world)
 
-    assert (found.is_whole, found.figures.total.calls) == (False, 3)
-    assert (found.figures.availability, found.figures.error_rate) == (None, Decimal("0.000"))
+    assert (len(pages.asked), found.is_whole, found.summary.total.calls) == (PAGES, False, PAGES)
+    assert (found.summary.availability, found.summary.error_rate) == (None, Decimal("0.000"))
+
+
+def test_an_hour_that_has_long_been_over_is_read_again_after_a_while_only(world: World) -> None:
+    world.clock.advance(SETTLED_SECONDS - 1)  # 09:14:59
+    today(world)
+    kept(world, slip(BIC, HOURS[7], answered=1), slip(BIC, HOURS[8], answered=10), slip(BIC, HOURS[9], answered=100))
+    world.clock.advance(CACHED_SECONDS)
+    assert today(world).summary.total.calls == 110
+
+    kept(world, slip(BIC, HOURS[8], answered=10), slip(BIC, HOURS[8], answered=10))
+    world.clock.advance(SETTLED_SECONDS - CACHED_SECONDS)
+    assert today(world).summary.total.calls == 111
+
+    world.clock.advance(CACHED_SECONDS)
+    assert today(world).summary.total.calls == 121
+
+
+def test_the_days_of_a_few_banks_are_remembered(world: World) -> None:
+    today(world)
+    for number in range(REMEMBERED):
+        today(world, f"BANKGB{number:02d}")
+    with counted(world) as calls:
+        today(world, "BANKGB00")
+    assert calls == []
+
+    with counted(world) as calls:
+        today(world)
+    assert calls == ["Query"] * 10

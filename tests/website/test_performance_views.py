@@ -11,7 +11,9 @@ import pytest
 
 from chalicelib.foundation.settings import Settings
 from chalicelib.statistics import export
+from chalicelib.statistics.performance import Performance, Summary, Today
 from chalicelib.statistics.slips import hours_of
+from chalicelib.statistics.tallies import Tally
 from tests.openbanking.examples import BY_WEBHOOK
 from tests.openbanking.stage import Stage
 from tests.website.measured import keeping, record, slip
@@ -88,10 +90,25 @@ def test_the_other_end_is_thirty_days_away_when_one_is_given(visitor: Person) ->
     assert fields(visitor)[1:] == ("2026-02-20", "2026-03-01")
 
 
-def test_a_bank_may_be_written_in_any_case(visitor: Person) -> None:
-    visitor.get("/performance?bic=betadef1")
+@pytest.mark.parametrize("bic", ["betadef1", "BETADEF1XXX", "%20BETADEF1"])
+def test_a_bank_may_be_written_in_either_way_and_in_any_case(visitor: Person, bic: str) -> None:
+    visitor.get(f"/performance?bic={bic}")
 
     assert fields(visitor)[0] == OTHER
+    assert visitor.last.text.count(f'<option value="{OTHER}"') == 1
+
+
+def test_the_days_of_a_bank_that_is_switched_off_can_still_be_seen(world: World, visitor: Person) -> None:
+    measured(world, OTHER, YESTERDAY)
+    try:
+        world.hub.banks.change(OTHER, active=False)
+        assert OTHER not in visitor.get("/performance").text
+        assert visitor.get(f"/performance?bic={OTHER}").status == 200
+    finally:
+        world.hub.banks.change(OTHER, active=True)
+
+    assert fields(visitor)[0] == OTHER
+    assert figures(visitor)["Requests"] == "9"
 
 
 # -- what is shown
@@ -201,17 +218,8 @@ def test_what_a_tpp_asks_is_seen_on_the_page_when_it_is_written_down(world: Worl
 def test_a_day_with_more_than_can_be_read_says_so(
     world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = keeping(slip(BIC, hours_of(TODAY)[8], answered=9))
-    world.hub.store.put(made.table, made.item)
-    real = world.hub.store.query
-
-    def cut_off(table: str, *arguments: object, **options: object) -> object:
-        page = real(table, *arguments, **options)  # type: ignore[arg-type]
-        if table == "statistics" and "between" not in options:
-            object.__setattr__(page, "next", {"subject": "more"})
-        return page
-
-    monkeypatch.setattr(world.hub.store, "query", cut_off)
+    part = Today(world.clock.time(), Summary(total=Tally(calls=9, answered=9)), is_whole=False)
+    monkeypatch.setattr(Performance, "today", lambda *_: part)
     visitor.get("/performance")
 
     assert "only a part of it is added up here" in visitor.text
@@ -223,7 +231,7 @@ def test_without_banks_the_page_says_so(world: World, visitor: Person, monkeypat
 
     assert visitor.get("/performance").status == 200
     assert "There is no bank yet" in visitor.text
-    assert visitor.get(f"/performance?bic={BIC}").status == 404
+    assert visitor.get("/performance?bic=NOBKGB2L").status == 404
 
 
 # -- what cannot be shown

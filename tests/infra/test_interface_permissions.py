@@ -1,0 +1,101 @@
+"""What the interface's policy grants is what its requests take: people, TPPs and banks send them, and it is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+
+from chalicelib.application import Application
+from chalicelib.foundation import parallel
+from tests.demo_bank.test_with_the_service import PAYMENT_SCOPES, Psu, connected, payment, tokens
+from tests.infra.test_permissions import CARD_TABLES, Used, policy, used
+from tests.infra.test_policies import STAGES
+from tests.openbanking.test_deferred_payments import LaterPayer
+from tests.website.journey import with_tokens
+from tests.website.person import Person
+from tests.website.test_delivery_views import send, send_test_event
+from tests.world import World
+
+__all__ = ["connected"]
+TABLE = "arn:aws:dynamodb:*:*:table/causeway-local-"
+OF_DEMO_BANKS = f"{TABLE}demo-banks"
+
+
+@pytest.fixture
+def asked(connected: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Used]:
+    """Answers the rights that requests have taken until now; what tests do besides takes none."""
+    monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
+    answering: list[object] = []  # and not a variable of the context: measurements are written in another thread
+    taken: Used = set()
+    answer, call = Application.__call__, BaseClient._make_api_call
+
+    def answered(application: Application, event: Any, context: Any) -> Any:
+        answering.append(event)
+        try:
+            return answer(application, event, context)
+        finally:
+            answering.pop()
+
+    def noted(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
+        if answering and client.meta.service_model.service_name in ("dynamodb", "sqs"):
+            taken.update(used(operation, parameters))
+        return call(client, operation, parameters)
+
+    monkeypatch.setattr(Application, "__call__", answered)
+    monkeypatch.setattr(BaseClient, "_make_api_call", noted)
+    return lambda: taken
+
+
+def visit(world: World) -> None:
+    """What a person does at the web interface."""
+    user = Person(world)
+    user.register("rights@example.com")
+    client_id = user.create_client(events_url=world.receiver.url)
+    user.get("/performance")
+    with_tokens(world, user, client_id)
+    for action in ("deactivate", "activate"):
+        user.post(f"/clients/{client_id}", action=action)
+    delivery = send_test_event(user, client_id)
+    user.get("/deliveries")
+    send(world)
+    user.post(delivery)
+    user.get("/cards")
+    user.post("/sign-out")
+    user.sign_in("rights@example.com")
+    user.get("/")
+
+
+def pay(world: World) -> None:
+    """What TPPs, PSUs and banks do with payments, at once and later, and what banks report."""
+    world.writes_measurements()
+    for bank, scopes in PAYMENT_SCOPES.items():
+        given = {"scopes": scopes, "consent_type": "one_time", "state": f"rights {bank}"}
+        bearer = tokens(world, bank, **given)["access_token"]
+        started = world.tpp("POST", "/tpp/payment_initiation", payment(world, bank), bearer=bearer)
+        Psu(world, bank).pay(started.body["confirmation_url"])
+
+
+def report(world: World) -> None:
+    """What is accepted for later, and reported of a payment that nobody knows yet."""
+    payer = LaterPayer(world, 2, "bulk", "one_time")
+    payer.outcome(payer.order("key-1"))
+    direct = LaterPayer(world, 1, "direct")
+    direct.pay_at_once()
+    direct.report(4)
+
+
+def test_the_interface_uses_what_it_may_of_all_but_the_cards_and_may_what_it_uses(
+    connected: World, asked: Callable[[], Used], world: World
+) -> None:
+    visit(connected)
+    pay(connected)
+    report(connected)
+
+    cards = tuple(f"{TABLE}{name}" for name in CARD_TABLES)
+    taken = {right for right in asked() if not right[1].startswith(cards)}
+    for stage in STAGES:
+        granted = {right for right in policy(stage, "") if not right[1].startswith(cards)}
+        assert granted == taken - {right for right in taken if stage == "prod" and right[1] == OF_DEMO_BANKS}
