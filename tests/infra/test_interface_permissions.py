@@ -1,8 +1,12 @@
-"""What the interface's policy grants is what its requests take: people, TPPs and banks send them, and it is noted."""
+"""What the policies of the interface, and of what settles demonstration banks' payments, grant is what is called.
+
+People, TPPs and banks send requests, and it is noted what these take.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -10,6 +14,7 @@ from botocore.client import BaseClient
 
 from chalicelib.application import Application
 from chalicelib.foundation import parallel
+from infra.local.events import schedule_event
 from tests.demo_bank.test_with_the_service import PAYMENT_SCOPES, Psu, connected, payment, tokens
 from tests.infra.test_permissions import CARD_TABLES, Used, policy, used
 from tests.infra.test_policies import STAGES
@@ -17,19 +22,28 @@ from tests.openbanking.test_deferred_payments import LaterPayer
 from tests.website.journey import with_tokens
 from tests.website.person import Person
 from tests.website.test_delivery_views import send, send_test_event
-from tests.world import World
+from tests.world import START, World
 
 __all__ = ["connected"]
 TABLE = "arn:aws:dynamodb:*:*:table/causeway-local-"
 OF_DEMO_BANKS = f"{TABLE}demo-banks"
 
 
+@dataclass
+class Rights:
+    """What was taken by requests, and by the test besides."""
+
+    of_requests: Used = field(default_factory=set)
+    besides: Used = field(default_factory=set)
+
+
 @pytest.fixture
-def asked(connected: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Used]:
-    """Answers the rights that requests have taken until now; what tests do besides takes none."""
-    monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
+def rights(connected: World) -> Iterator[Rights]:
+    """Notes the rights that are taken from now on."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     answering: list[object] = []  # and not a variable of the context: measurements are written in another thread
-    taken: Used = set()
+    taken = Rights()
     answer, call = Application.__call__, BaseClient._make_api_call
 
     def answered(application: Application, event: Any, context: Any) -> Any:
@@ -40,13 +54,15 @@ def asked(connected: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Use
             answering.pop()
 
     def noted(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
-        if answering and client.meta.service_model.service_name in ("dynamodb", "sqs"):
-            taken.update(used(operation, parameters))
+        looked_on = operation == "Scan" and not answering  # by the test
+        if client.meta.service_model.service_name in ("dynamodb", "sqs") and not looked_on:
+            (taken.of_requests if answering else taken.besides).update(used(operation, parameters))
         return call(client, operation, parameters)
 
-    monkeypatch.setattr(Application, "__call__", answered)
-    monkeypatch.setattr(BaseClient, "_make_api_call", noted)
-    return lambda: taken
+    patch.setattr(Application, "__call__", answered)
+    patch.setattr(BaseClient, "_make_api_call", noted)
+    yield taken
+    patch.undo()
 
 
 def visit(world: World) -> None:
@@ -88,14 +104,25 @@ def report(world: World) -> None:
 
 
 def test_the_interface_uses_what_it_may_of_all_but_the_cards_and_may_what_it_uses(
-    connected: World, asked: Callable[[], Used], world: World
+    connected: World, rights: Rights
 ) -> None:
     visit(connected)
     pay(connected)
     report(connected)
 
     cards = tuple(f"{TABLE}{name}" for name in CARD_TABLES)
-    taken = {right for right in asked() if not right[1].startswith(cards)}
+    taken = {right for right in rights.of_requests if not right[1].startswith(cards)}
     for stage in STAGES:
         granted = {right for right in policy(stage, "") if not right[1].startswith(cards)}
         assert granted == taken - {right for right in taken if stage == "prod" and right[1] == OF_DEMO_BANKS}
+
+
+def test_what_settles_payments_uses_what_it_may_and_may_what_it_uses(connected: World, rights: Rights) -> None:
+    from app import app
+
+    pay(connected)
+    connected.clock.advance(20)
+    rights.besides.clear()
+    app.handler_map["settle"](schedule_event("settle", START, "eu-west-1"), None)
+
+    assert rights.besides == policy("dev", "-settle")

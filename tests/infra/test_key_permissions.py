@@ -1,0 +1,177 @@
+"""Keys, secrets, logs and traces: each function may reach those that it uses, and no statement grants anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+
+from chalicelib import bootstrap
+from chalicelib.cards.protocol.values import HOLD_SECONDS
+from chalicelib.demo_bank.profiles import PROFILES
+from chalicelib.demo_bank.runtime import Bank, NotInstalled
+from tests.cards.scenes import Scene
+from tests.infra.test_policies import CONFIG, FOLDER, resources, stage_of, statements
+from tests.world import World
+
+FILES = sorted(FOLDER.glob("policy-*.json"))
+each_policy = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+DATA_KEY = {"kms:EncryptionContext:purpose": "causeway-data-key"}
+Keys = dict[str, Any]
+
+
+def granted(stage: str, function: str) -> Keys:
+    """The secrets that a function may read, with the names of the local stage, and whether it may unwrap data keys."""
+    own = {statement["Sid"]: statement for statement in statements(FOLDER / f"policy-{stage}{function}.json")}
+    named = resources(own["ReadSecrets"]) if "ReadSecrets" in own else []
+    names = {each.rpartition(f":secret:causeway-{stage}-")[2].removesuffix("-??????") for each in named}
+    return {"secrets": names, "unwraps": "UnwrapDataKeys" in own}
+
+
+@pytest.fixture
+def reached(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[bootstrap.Hub], object]], Keys]:
+    """Answers what a piece of work reads of secrets and unwraps in a process that remembers nothing."""
+    taken: Keys = {}
+    call = BaseClient._make_api_call
+
+    def noted(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
+        match client.meta.service_model.service_name:
+            case "secretsmanager":
+                assert operation == "GetSecretValue"
+                taken["secrets"].add(parameters["SecretId"].removeprefix("causeway-local-"))
+            case "kms":
+                assert operation == "Decrypt"
+                assert parameters["EncryptionContext"] == {"purpose": "causeway-data-key"}
+                taken["unwraps"] = True
+        return call(client, operation, parameters)
+
+    def reach(work: Callable[[bootstrap.Hub], object]) -> Keys:
+        fresh = world.another_process()
+        taken.update(secrets=set(), unwraps=False)
+        with monkeypatch.context() as patch:
+            patch.setattr(BaseClient, "_make_api_call", noted)
+            patch.setattr(bootstrap, "_hub", fresh)
+            work(fresh)
+        return dict(taken)
+
+    return reach
+
+
+def new_card(world: World) -> Callable[[bootstrap.Hub], object]:
+    """What the interface does that needs all keys; the demonstration banks are not installed here."""
+
+    def work(hub: bootstrap.Hub) -> None:
+        Scene(world, hub).card()
+        with pytest.raises(NotInstalled):
+            Bank(PROFILES[0], hub).credentials()
+
+    return work
+
+
+def event(world: World) -> Callable[[bootstrap.Hub], object]:
+    world.wants_events()
+    delivery_id = world.hub.events.test(world.client)
+
+    def work(hub: bootstrap.Hub) -> None:
+        hub.__dict__["outbound"] = world.hub.outbound
+        hub.worker.attempt(delivery_id)
+        assert world.delivery(delivery_id).state == "delivered"
+
+    return work
+
+
+def expiry(world: World) -> Callable[[bootstrap.Hub], object]:
+    world.wants_events()
+    world.approve(1)
+    world.clock.advance(200 * 24 * 3600)
+    return lambda hub: hub.consent_expiry.tell()
+
+
+def hold(world: World) -> Callable[[bootstrap.Hub], object]:
+    scene = Scene(world)
+    scene.purchase(scene.spendable(2_500).card_id, 2_500)
+    world.clock.advance(HOLD_SECONDS)
+
+    def work(hub: bootstrap.Hub) -> None:
+        with world.manager_wants_events():
+            assert hub.card_room.holds.expire()
+
+    return work
+
+
+WORK: dict[str, Callable[[World], Callable[[bootstrap.Hub], object]]] = {
+    "": new_card,
+    "-deliver": event,
+    "-expire": expiry,
+    "-finish": hold,
+    "-ingest": lambda world: lambda hub: hub.ingest.run(),
+    "-prove": lambda world: lambda hub: hub.card_room.proof.go_on(hub.clock.monotonic() + 1),
+    "-sweep": lambda world: lambda hub: hub.sweeper.sweep(),
+}
+"""What each function does; what settles the demonstration banks' payments has their secret and nothing else."""
+
+
+@pytest.mark.parametrize("function", WORK)
+def test_a_function_reaches_the_keys_and_secrets_that_it_may_and_may_reach_those(
+    world: World, reached: Callable[[Callable[[bootstrap.Hub], object]], Keys], function: str
+) -> None:
+    found = reached(WORK[function](world))
+
+    assert found == granted("dev", function)
+    assert found["secrets"] - {"demo-banks"} == granted("prod", function)["secrets"]
+    assert found["unwraps"] == granted("prod", function)["unwraps"]
+
+
+def test_what_settles_payments_has_the_demonstration_banks_secret_only() -> None:
+    assert granted("dev", "-settle") == {"secrets": {"demo-banks"}, "unwraps": False}
+
+
+def test_all_functions_are_looked_at() -> None:
+    functions = {f"-{name}" for name in CONFIG["lambda_functions"]}
+
+    assert WORK.keys() | {"-settle"} == functions | {""}
+
+
+@each_policy
+def test_every_statement_is_one_that_a_test_compares_with_what_is_called(file: Path) -> None:
+    """Tables and queues are compared elsewhere; here are the forms that all others have."""
+    stage = stage_of(file)
+    function = file.stem.removeprefix("policy-")
+    log = f"arn:aws:logs:*:*:log-group:/aws/lambda/causeway-{function}"
+    alias = {"kms:ResourceAliases": f"alias/causeway-{stage}"}
+    forms = {
+        "WriteLogs": statement(
+            ["CreateLogGroup", "CreateLogStream", "PutLogEvents"], "logs", [log, f"{log}:log-stream:*"]
+        ),
+        "WriteTraces": statement(["PutTraceSegments", "PutTelemetryRecords"], "xray", "*"),
+        "UnwrapDataKeys": statement(["Decrypt"], "kms", ["arn:aws:kms:*:*:key/*"])
+        | {"Condition": {"ForAnyValue:StringEquals": alias, "StringEquals": DATA_KEY}},
+        "OpenSecrets": statement(["Decrypt"], "kms", ["arn:aws:kms:*:*:key/*"])
+        | {
+            "Condition": {
+                "ForAnyValue:StringEquals": alias,
+                "StringLike": {"kms:ViaService": "secretsmanager.*.amazonaws.com"},
+            }
+        },
+    }
+    found = {each["Sid"]: each for each in statements(file)}
+
+    assert {"WriteLogs", "WriteTraces"} <= found.keys()
+    assert ("OpenSecrets" in found) == ("ReadSecrets" in found)
+    assert len(found) == len(statements(file))
+    for sid, each in found.items():
+        services = {action.partition(":")[0] for action in each["Action"]}
+        assert len(services) == 1
+        if services <= {"dynamodb", "sqs"}:
+            continue
+        if sid == "ReadSecrets":
+            assert each == statement(["GetSecretValue"], "secretsmanager", each["Resource"]) | {"Sid": sid}
+            continue
+        assert each == forms[sid] | {"Sid": sid}
+
+
+def statement(actions: list[str], service: str, place: str | list[str]) -> dict[str, Any]:
+    return {"Effect": "Allow", "Action": [f"{service}:{action}" for action in actions], "Resource": place}
