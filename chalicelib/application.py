@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 from chalice.app import Chalice, Request, Response
@@ -31,12 +30,11 @@ class Application(Chalice):
 
     def __call__(self, event: Any, context: Any) -> dict[str, Any]:
         with hub().measurements.measured() as call:
-            answer = self._answered(event, context)
+            answer = self._answered(event, context, call.started)
             call.status = answer["statusCode"]
         return answer
 
-    def _answered(self, event: Any, context: Any) -> dict[str, Any]:
-        started = hub().clock.monotonic()
+    def _answered(self, event: Any, context: Any, started: float) -> dict[str, Any]:
         place = event.get("requestContext") or {}
         route, method = str(place.get("resourcePath")), str(place.get("httpMethod"))
         try:
@@ -80,4 +78,4 @@ def _open_banking_answer(route: str, status: int, request_id: str) -> Response:
         refusal = Refusal(Fault.HEADERS, "the request's headers do not fit this call")
     else:
         refusal = Refusal(Fault.INTERNAL, "the service failed; nothing is known to be wrong with the request")
-    return refused(route, refusal, request_id, int(time.time()))
+    return refused(route, refusal, request_id, hub().clock.time())

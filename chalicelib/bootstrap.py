@@ -45,10 +45,7 @@ from chalicelib.openbanking.performance_flow import PerformanceFlow
 from chalicelib.openbanking.relay import Relay
 from chalicelib.openbanking.replays import Replays
 from chalicelib.openbanking.token_flow import TokenFlow
-from chalicelib.statistics.daily_reports import DailyReports
-from chalicelib.statistics.day_records import DayRecords
 from chalicelib.statistics.measurements import Measurements
-from chalicelib.statistics.performance import Performance
 from chalicelib.website.attempts import Attempts
 from chalicelib.website.drafts import Drafts
 from chalicelib.website.journeys import Journeys
@@ -56,7 +53,7 @@ from chalicelib.website.sessions import Sessions
 from chalicelib.website.tpp import Tpp
 from chalicelib.website.users import Users
 
-if TYPE_CHECKING:  # the card room is loaded when it is first asked for: no other interface waits for it
+if TYPE_CHECKING:  # a room is loaded when it is first asked for: no other interface waits for it
     from chalicelib.cards.card_data import CardData
     from chalicelib.cards.card_keys import CardKeys
     from chalicelib.cards.credentials import Credentials
@@ -66,7 +63,7 @@ if TYPE_CHECKING:  # the card room is loaded when it is first asked for: no othe
     from chalicelib.cards.external.provider import Provider
     from chalicelib.cards.programmes import Programmes
     from chalicelib.cards.room import CardRoom
-    from chalicelib.statistics.ingest import Ingest
+    from chalicelib.statistics.room import StatisticsRoom
 
 
 class Hub:
@@ -146,8 +143,15 @@ class Hub:
 
     @cached_property
     def web_tpp(self) -> Tpp:
-        flows = self.authorization_flow, self.token_flow
-        return Tpp(self.settings, self.clock, self.drafts, self.clients, self.journeys, *flows)
+        return Tpp(
+            self.settings,
+            self.clock,
+            self.drafts,
+            self.clients,
+            self.journeys,
+            self.authorization_flow,
+            self.token_flow,
+        )
 
     @cached_property
     def clients(self) -> Clients:
@@ -247,35 +251,15 @@ class Hub:
         return CallbackStatus(self.store, self.clock, self.banks, self.consents, self.bank_link)
 
     @cached_property
-    def daily_reports(self) -> DailyReports:
-        return DailyReports(self.store, self.clock)
-
-    @cached_property
     def performance_flow(self) -> PerformanceFlow:
-        return PerformanceFlow(self.store, self.replays, self.daily_reports)
+        return PerformanceFlow(self.store, self.replays, self.statistics.reports)
 
     @cached_property
-    def performance(self) -> Performance:
-        return Performance(self.store, self.day_records, self.clock)
-
-    @cached_property
-    def day_records(self) -> DayRecords:
-        return DayRecords(self.store)
-
-    @cached_property
-    def ingest(self) -> Ingest:
+    def statistics(self) -> StatisticsRoom:
         from chalicelib.openbanking.expected_banks import expected_banks
-        from chalicelib.statistics.ingest import Ingest
-        from chalicelib.statistics.slip_reading import Slips
+        from chalicelib.statistics.room import StatisticsRoom
 
-        return Ingest(
-            self.clock,
-            Slips(self.store),
-            self.daily_reports,
-            self.day_records,
-            self.metrics,
-            lambda: expected_banks(self.banks),
-        )
+        return StatisticsRoom(self.store, self.clock, self.metrics, lambda: expected_banks(self.banks))
 
     @cached_property
     def deferred(self) -> Deferred:

@@ -82,11 +82,14 @@ def package(project: Path, stage: str, out: Path) -> None:
     Raises:
         ChaliceFailed: it could not, or not completely.
     """
+    built = ROOT / ".chalice" / "deployments"
+    for file in built.glob("appcode-*.zip"):  # known by the files' contents, and not by their names
+        file.unlink()
     environ = {"AWS_DEFAULT_REGION": REGION, **os.environ}  # it asks for one, the result depends on none
     result = _chalice(project, "package", "--stage", stage, str(out), environ=environ, capture_output=True)
     said = (result.stdout + result.stderr).strip()
     if result.returncode or _INCOMPLETE in said or not out.is_dir():
-        shutil.rmtree(ROOT / ".chalice" / "deployments", ignore_errors=True)  # or the next run would take it from there
+        shutil.rmtree(built, ignore_errors=True)  # or the next run would take it from there
         raise ChaliceFailed(said)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from infra import template
 
 LARGEST = 51_200
+DASHBOARD = "AWS::CloudWatch::Dashboard"
 Parts = dict[str, Any]
 
 
@@ -23,7 +24,7 @@ def written(source: Mapping[str, Any]) -> str:
 
 def compact(resources: Mapping[str, Any], stage: str, alarm_topic: str) -> tuple[Parts, list[dict[str, str]]]:
     """The template of one stage as small as it goes, and the tags that the stack gives to all that it makes."""
-    small: Parts = _spelled(settled(resources, stage, alarm_topic), stage)
+    small: Parts = _in_one_line(_spelled(settled(resources, stage, alarm_topic), stage))
     tagged = [entry["Properties"] for entry in small["Resources"].values() if "Tags" in entry.get("Properties", {})]
     tags: list[dict[str, str]] = tagged[0]["Tags"]
     for properties in tagged:
@@ -79,3 +80,12 @@ def _spelled(value: Any, stage: str) -> Any:
         text = value["Fn::Sub"].replace("${Stage}", stage)
         return {"Fn::Sub": text} if "${" in text else text
     return {name: _spelled(member, stage) for name, member in value.items()}
+
+
+def _in_one_line(parts: Parts) -> Parts:
+    """``parts`` with the dashboard's JSON, which has its lines only for people, as one."""
+    for entry in parts["Resources"].values():
+        if entry["Type"] == DASHBOARD:
+            lines = entry["Properties"]["DashboardBody"]["Fn::Sub"].splitlines()
+            entry["Properties"]["DashboardBody"] = {"Fn::Sub": "".join(line.strip() for line in lines)}
+    return parts

@@ -13,7 +13,9 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("docs/**/*.md"))}
 README = (ROOT / "README.md").read_text("utf-8")
 EVERYTHING = "\n".join([README, *DOCUMENTS.values()])
-TPP, BANK, OPERATIONS = (DOCUMENTS[f"docs/{name}.md"] for name in ("tpp-api", "bank-api", "operations"))
+TPP, BANK, OPERATIONS, STATISTICS = (
+    DOCUMENTS[f"docs/{name}.md"] for name in ("tpp-api", "bank-api", "operations", "statistics")
+)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 Member = tuple[str, bool, str]

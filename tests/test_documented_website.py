@@ -10,12 +10,11 @@ from chalicelib.delivery import headers, journal
 from chalicelib.foundation import keyring
 from chalicelib.foundation.pages import cookie
 from chalicelib.openbanking.clients import _REPEATED_SECONDS, TITLE_LENGTH
-from chalicelib.statistics import performance
-from chalicelib.statistics.histogram import STEPS
+from chalicelib.statistics import today
+from chalicelib.statistics.histogram import PERCENTILES, STEPS
 from chalicelib.website import attempts, journeys, listing, own_clients, performance_views, sessions, users
 from chalicelib.website.destinations import PLACES
 from chalicelib.website.pages import COOKIE, statics
-from chalicelib.website.performance_chart import PERCENTILES
 from chalicelib.website.screens import SCREENS
 from chalicelib.website.site import FOR_USERS
 from tests.documents import DOCUMENTS, OPERATIONS, blocks, rows, section, tables
@@ -94,9 +93,9 @@ def test_the_numbers_of_the_page_of_performance_are_the_codes() -> None:
     assert f"At most {performance_views.LONGEST} days." in found["Asked for"]
     assert found["Latency"].startswith(f"{', '.join(first)} and {last} of each day")
     assert f"less than {100 * (2 ** (1 / STEPS) - 1):.1f} %" in found["Latency"]
-    settled = f"over for {performance.SETTLED_SECONDS // 60} min every {performance.SETTLED_SECONDS // 60} min"
-    assert f"at most every {performance.CACHED_SECONDS} s, an hour that has been {settled}" in found["Today so far"]
-    assert f"Of an hour {performance.PAGES} MB are read" in found["Today so far"]
+    settled = f"over for {today.SETTLED_SECONDS // 60} min every {today.SETTLED_SECONDS // 60} min"
+    assert f"at most every {today.CACHED_SECONDS} s, an hour that has been {settled}" in found["Today so far"]
+    assert f"Of an hour {today.PAGES} MB are read" in found["Today so far"]
     assert re.findall("format=([a-z]+)", found["Download"]) == list(performance_views.FORMATS)
 
 

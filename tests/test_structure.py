@@ -88,13 +88,24 @@ CARD_RECORDS = (
     "external.special_accounts",
     "external.waiting",
 )
-STATISTICS_RECORDS = ("daily_reports", "day_records", "histogram", "slips", "tallies")
+STATISTICS = f"{PACKAGE}.statistics"
+STATISTICS_RECORDS = (
+    "daily_reports",
+    "day_records",
+    "days",
+    "downtime",
+    "histogram",
+    "rounding",
+    "slip_reading",
+    "slips",
+    "tallies",
+)
 WEBSITE_RECORDS = ("users", "sessions", "attempts", "journeys")
 RECORDS = [
     *(f"{OPEN_BANKING}.{name}" for name in RECORD_NAMES),
     *(f"{PACKAGE}.cards.{name}" for name in CARD_RECORDS),
     *(f"{PACKAGE}.website.{name}" for name in WEBSITE_RECORDS),
-    *(f"{PACKAGE}.statistics.{name}" for name in STATISTICS_RECORDS),
+    *(f"{STATISTICS}.{name}" for name in STATISTICS_RECORDS),
 ]
 HTTP_NAMES = ("answers", "routes", "pages", "site", "statics", "jobs")
 """Modules that speak HTTP or are started by it, besides those that end in ``_api`` or ``_views``."""
@@ -201,6 +212,14 @@ def test_the_delivery_room_does_not_know_what_it_delivers() -> None:
         for module in [name for name in modules_of(DELIVERY) if not speaks_http(name)]:
             with case(module):
                 assert {name for name in own(module) if not within(name, FOUNDATION, DELIVERY)} == set()
+
+
+def test_statistics_stand_on_the_foundation_only() -> None:
+    """They do not know what is measured: whoever does, notes it with them."""
+    with cases() as case:
+        for module in [name for name in modules_of(STATISTICS) if not speaks_http(name)]:
+            with case(module):
+                assert {name for name in own(module) if not within(name, FOUNDATION, STATISTICS)} == set()
 
 
 def test_the_domain_does_not_know_the_framework() -> None:

@@ -26,6 +26,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import Delete, StoreUnavailable
 from chalicelib.openbanking.bank_record import Bank, NewBank
 from chalicelib.openbanking.clients import Client
+from chalicelib.statistics.measurements import Measurements
 from infra.programme import file, loading
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -152,7 +153,7 @@ class World:
         self.client_secret: str | None = None
         self.card_secrets: Mapping[str, Mapping[str, str]] = {}
         hub.__dict__["outbound"] = ScriptedOutbound(banks, self.receiver)
-        hub.measurements._not_before = sys.maxsize  # no request's turn to write comes, unless ``writes_measurements``
+        self._measures(not_before=sys.maxsize)  # no request's turn to write comes, unless ``writes_measurements``
 
     @classmethod
     def first(cls) -> World:
@@ -231,7 +232,11 @@ class World:
 
     def writes_measurements(self) -> None:
         """From now on measurements are written as by a new instance: by the next request, then each minute."""
-        self.hub.measurements._not_before = 0
+        self._measures(not_before=0)
+
+    def _measures(self, not_before: int) -> None:
+        hub = self.hub
+        hub.__dict__["measurements"] = Measurements(lambda: hub.store, hub.clock, hub.metrics, not_before)
 
     # -- storage that is slow, lossy or gone
 

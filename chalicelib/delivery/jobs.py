@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from chalice.app import Blueprint, Rate, SQSEvent
@@ -24,11 +26,8 @@ def deliver(event: SQSEvent) -> dict[str, Any] | None:
     worker = hub().worker  # made before there are threads
     records = event.to_dict()["Records"]
     if len(records) == 1:
-        try:
-            with hub().measurements.measured():
-                worker.attempt(records[0]["body"])
-        finally:
-            log.clear()
+        with _measured():
+            worker.attempt(records[0]["body"])
         return None
     with ThreadPoolExecutor(len(records)) as threads:  # not `together`, which attempts use themselves
         made = [(record["messageId"], threads.submit(_attempted, worker, record["body"])) for record in records]
@@ -37,15 +36,23 @@ def deliver(event: SQSEvent) -> dict[str, Any] | None:
 
 def _attempted(worker: Worker, delivery_id: str) -> bool:
     """Make an attempt in a thread of its own, which log lines of no other delivery come from; whether it was made."""
+    with _measured():
+        try:
+            worker.attempt(delivery_id)
+        except Exception:
+            log.exception("attempt broke off", delivery_id=delivery_id)
+            return False
+    return True
+
+
+@contextmanager
+def _measured() -> Iterator[None]:
+    """Measure an attempt; what its log lines had in common is over with it."""
     try:
         with hub().measurements.measured():
-            worker.attempt(delivery_id)
-    except Exception:
-        log.exception("attempt broke off", delivery_id=delivery_id)
-        return False
+            yield
     finally:
         log.clear()
-    return True
 
 
 @job_routes.schedule(Rate(1, unit=Rate.MINUTES), name="sweep")

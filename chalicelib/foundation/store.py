@@ -25,7 +25,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, ConditionExpressionBuilder, Key
 from botocore.exceptions import BotoCoreError, ClientError
@@ -55,6 +55,7 @@ __all__ = [
     "StoreError",
     "StoreUnavailable",
     "Update",
+    "Which",
     "absent",
 ]
 
@@ -111,6 +112,17 @@ class Page:
 
     items: list[Item]
     next: Item | None
+
+
+class Which(TypedDict, total=False):
+    """Which rows of a partition, and in what order: the options of ``Store.query``."""
+
+    index: str | None
+    sort_prefix: tuple[str, str] | None
+    between: tuple[str, int, int] | tuple[str, str, str] | None
+    after: Item | None
+    limit: int | None
+    newest_first: bool
 
 
 def absent(key: str) -> ConditionBase:
@@ -214,26 +226,15 @@ class Store:
             if not (failure.repeated and _wrote(operations, failure)):
                 raise
 
-    def query(
-        self,
-        table: str,
-        partition: tuple[str, Any],
-        *,
-        index: str | None = None,
-        sort_prefix: tuple[str, str] | None = None,
-        between: tuple[str, int, int] | tuple[str, str, str] | None = None,
-        after: Item | None = None,
-        limit: int | None = None,
-        newest_first: bool = False,
-    ) -> Page:
+    def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
         """Rows of one partition in the order of the sort key; of an index when one is named.
 
         ``sort_prefix`` and ``between``, with both ends, name the sort key and which rows are wanted.
         """
         condition = Key(partition[0]).eq(partition[1])
-        if sort_prefix is not None:
-            condition = condition & Key(sort_prefix[0]).begins_with(sort_prefix[1])
-        if between is not None:
+        if prefix := which.get("sort_prefix"):
+            condition = condition & Key(prefix[0]).begins_with(prefix[1])
+        if between := which.get("between"):
             condition = condition & Key(between[0]).between(between[1], between[2])
         expression, names, values = ConditionExpressionBuilder().build_expression(condition, is_key_condition=True)
         request: dict[str, Any] = {
@@ -241,25 +242,32 @@ class Store:
             "KeyConditionExpression": expression,
             "ExpressionAttributeNames": names,
             "ExpressionAttributeValues": pack(values),
-            "ScanIndexForward": not newest_first,
+            "ScanIndexForward": not which.get("newest_first"),
         }
-        request |= {"IndexName": index} if index else {"ConsistentRead": True}
-        request |= {"Limit": limit} if limit else {}
-        request |= {"ExclusiveStartKey": pack(after)} if after else {}
+        request |= {"IndexName": index} if (index := which.get("index")) else {"ConsistentRead": True}
+        request |= {"Limit": limit} if (limit := which.get("limit")) else {}
+        request |= {"ExclusiveStartKey": pack(after)} if (after := which.get("after")) else {}
         answer = self._read(self._client.query, **request)
         last = answer.get("LastEvaluatedKey")
         return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 
-    def rows(self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str] | None = None) -> list[Item]:
-        """All rows of one partition, page after page, in the order of the sort key: for collections that stay small."""
-        rows: list[Item] = []
-        after: Item | None = None
+    def pages(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Iterator[Page]:
+        """What ``query`` answers, one page after the other until there are no more; ``limit`` is that of each."""
         while True:
-            page = self.query(table, partition, sort_prefix=sort_prefix, after=after)
-            rows += page.items
-            after = page.next
-            if after is None:
-                return rows
+            page = self.query(table, partition, **which)
+            yield page
+            if page.next is None:
+                return
+            which["after"] = page.next
+
+    def each(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Iterator[Item]:
+        """All rows that ``query`` finds, read page by page as they are needed."""
+        for page in self.pages(table, partition, **which):
+            yield from page.items
+
+    def rows(self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str] | None = None) -> list[Item]:
+        """All rows of one partition in the order of the sort key: for collections that stay small."""
+        return list(self.each(table, partition, sort_prefix=sort_prefix))
 
     def scan(self, table: str) -> Iterator[Item]:
         """Every item of a table: for the operator's command line, never on a request's path."""

@@ -8,88 +8,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.fields import InvalidMessage, Problem
 from chalicelib.foundation.outbound import Reply
-from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
-from chalicelib.openbanking.protocol.payments import AUTHORIZE_AGAIN
+from chalicelib.openbanking.bank_failures import SERVER_ERROR, BankFailed
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.v1 import Unusable
 from chalicelib.openbanking.protocol.webhooks import Webhook
 
-_MESSAGE = "the request to the bank failed"
-_SERVER_ERROR = 500
-_TOO_MANY_REQUESTS = 429
 HANDED_ON_BYTES = 5_900_000
 _NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
 """Escaped twice, a byte becomes seven at most."""
 _UNDECIDED = (408, 409, 425)
 """Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
 _TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
-_OWN_FAILURES = {"4000", "4002", "INTERNAL_SERVER_ERROR", "ASPSP_UNKNOWN_ERROR"}
+_OWN_FAILURES = {"4000", "4002", "INTERNALSERVER_ERROR", "ASPSP_UNKNOWN_ERROR"}
 """Codes by which a bank says that it failed itself, whatever the status."""
-
-
-Reach = Literal["never", "refused", "unknown"]
-"""How far a request came: it never left, the bank said no, or nobody knows what the bank made of it."""
-
-
-class BankFailed(Refusal):
-    """A bank that could not be reached, refused, or answered with nonsense.
-
-    Attributes:
-        reach: how far the request came.
-        authorize_again: whether the bank does not accept the PSU's token any more.
-        quoted: whether the detail is the bank's own text, which may speak of the PSU.
-        broken: whether the bank says that it failed itself, by the code of its error.
-        status: the HTTP status of the bank's answer; ``None`` when there was none.
-        retry_after: seconds for which the bank wants to be left alone, or is because it keeps failing to answer.
-        not_asked: whether the latter is the reason: nothing was sent.
-    """
-
-    def __init__(
-        self,
-        detail: str,
-        reach: Reach = "unknown",
-        *,
-        authorize_again: bool = False,
-        quoted: bool = False,
-        broken: bool = False,
-        status: int | None = None,
-        retry_after: int | None = None,
-        not_asked: bool = False,
-    ) -> None:
-        self.not_asked = not_asked
-        self.broken = broken
-        self.reach: Reach = reach
-        self.authorize_again = authorize_again
-        self.quoted = quoted
-        self.status = status
-        message = f"{_MESSAGE}: {AUTHORIZE_AGAIN}" if authorize_again else _MESSAGE
-        details = [Detail(Fault.BANK_FAILED, _printable(detail))]
-        super().__init__(Fault.BANK_FAILED, message, details, retry_after=retry_after)
-
-    @property
-    def reason(self) -> str:
-        """What went wrong, without the bank's own words: for records and logs."""
-        return f"the bank answered with an error and status {self.status}" if self.quoted else self.detail
-
-    @property
-    def blamed(self) -> Literal["bank", "caller"]:
-        """Whose fault it is: the bank's, unless it said a plain no that is not for its own sake."""
-        return "caller" if self.reach == "refused" and not (self.asked_too_much or self.broken) else "bank"
-
-    @property
-    def asked_too_much(self) -> bool:
-        """Whether the bank said no only because it has too much to do."""
-        return self.status == _TOO_MANY_REQUESTS
-
-    @property
-    def detail(self) -> str:
-        """The bank's own words, or what went wrong on the way."""
-        return self.details[0].details
 
 
 def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
@@ -138,7 +74,7 @@ def _bank_error(answer: dict[str, Any], status: int, code_member: str, text_memb
     code, text = answer.get(code_member), answer.get(text_member)
     said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional(answer)])
     is_error = code is not None or answer.get("status") == "error"
-    is_no = is_error and status < _SERVER_ERROR and status not in _UNDECIDED
+    is_no = is_error and status < SERVER_ERROR and status not in _UNDECIDED
     return BankFailed(
         f"{code}: {said}" if code else said,
         "refused" if is_no else "unknown",
@@ -195,7 +131,3 @@ def _snake(value: Any) -> Any:
             raise BankFailed("the bank's answer has a member in both spellings")
         return members
     return [_snake(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _printable(text: str | None) -> str:
-    return "".join(character if character.isprintable() else " " for character in text or "")

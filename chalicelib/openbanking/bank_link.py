@@ -16,7 +16,8 @@ from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.outbound import NotReached, Outbound, OutboundError, Reply, TooLarge
 from chalicelib.foundation.signatures import sign
-from chalicelib.openbanking.bank_answers import BankFailed, conclude
+from chalicelib.openbanking.bank_answers import conclude
+from chalicelib.openbanking.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.protocol.scopes import Version
@@ -24,8 +25,6 @@ from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.statistics import current_call
 
 _TEXT = 510
-_SERVER_ERROR = 500
-_TOO_MANY_REQUESTS = 429
 _LONGEST_WAIT = 86_400
 """Seconds; a bank that wants to be left alone for longer is asked again after a day."""
 
@@ -104,8 +103,8 @@ class BankLink:
         """Send, and note what became of it; an answer that is too large is one. Raises: BankFailed."""
         at, started = self.clock.time(), self.clock.monotonic()
 
-        def note(reply: current_call.Reply) -> None:
-            current_call.asked(outgoing.bic, webhook.service, at, reply, self.clock.monotonic() - started)
+        def note(outcome: current_call.Outcome) -> None:
+            current_call.exchanged(outgoing.bic, webhook.service, at, outcome, self.clock.monotonic() - started)
 
         try:
             reply = self.send(outgoing, once=once)
@@ -120,7 +119,7 @@ class BankLink:
 
     def _wait(self, reply: Reply) -> int | None:
         """The seconds for which a bank that has too much to do, or a fault, wants to be left alone, if it says so."""
-        if reply.status != _TOO_MANY_REQUESTS and reply.status < _SERVER_ERROR:
+        if reply.status != TOO_MANY_REQUESTS and reply.status < SERVER_ERROR:
             return None
         seconds = reply.retry_after(self.clock.time())
         return None if seconds is None else min(seconds, _LONGEST_WAIT)
@@ -134,16 +133,7 @@ class BankLink:
         for key in (token, outgoing.headers["X-Api-Key"]):
             for secret in (key, key.split(".")[-1]) if key else ():
                 text = text.replace(secret, "***")
-        return BankFailed(
-            text[:_TEXT],
-            failure.reach,
-            authorize_again=failure.authorize_again and token is not None,
-            quoted=failure.quoted,
-            broken=failure.broken,
-            status=failure.status,
-            retry_after=failure.retry_after,
-            not_asked=failure.not_asked,
-        )
+        return failure.reworded(text[:_TEXT], authorize_again=failure.authorize_again and token is not None)
 
     def prepare(
         self,
@@ -172,8 +162,8 @@ class BankLink:
         try:
             self.breaker.require_closed(bank.bic)
         except CircuitOpen as error:
-            current_call.asked(bank.bic, webhook.service, self.clock.time(), "not_asked", 0)
-            raise _not_asked(error) from None
+            current_call.exchanged(bank.bic, webhook.service, self.clock.time(), "not_asked", 0)
+            raise BankFailed.of_open_circuit(error) from None
 
     def send(self, outgoing: Outgoing, *, once: bool = False) -> Reply:
         """Post a prepared request; a refused or dropped connection is tried once more.
@@ -186,7 +176,7 @@ class BankLink:
         try:
             self.breaker.admit(outgoing.bic)
         except CircuitOpen as error:
-            raise _not_asked(error) from None
+            raise BankFailed.of_open_circuit(error) from None
         started = self.clock.monotonic()
         try:
             reply = self.outbound.post(outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once)
@@ -196,7 +186,7 @@ class BankLink:
             failure.bank_seconds = self.clock.monotonic() - started
             _log_asked(outgoing, failure.bank_seconds, failure=type(error).__name__)
             raise failure from error
-        if reply.status < _SERVER_ERROR:
+        if reply.status < SERVER_ERROR:
             self.breaker.succeeded(outgoing.bic)
         else:
             self._failed(outgoing.bic)
@@ -206,11 +196,6 @@ class BankLink:
     def _failed(self, bic: str) -> None:
         if self.breaker.failed(bic):
             self.metrics.write({"CircuitOpened": 1}, Bank=bic)
-
-
-def _not_asked(error: CircuitOpen) -> BankFailed:
-    text = f"the bank does not answer at the moment and is not asked again for {error.retry_after} s"
-    return BankFailed(text, "never", retry_after=error.retry_after, not_asked=True)
 
 
 def _log_asked(outgoing: Outgoing, seconds: float, **outcome: Any) -> None:

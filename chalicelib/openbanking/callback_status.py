@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.store import Item, Store
-from chalicelib.openbanking.bank_answers import BankFailed
+from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankLink
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.clients import client_key

@@ -16,7 +16,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.store import Item, Operation, Store
 from chalicelib.openbanking.admission import permitted, reachable
-from chalicelib.openbanking.bank_answers import BankFailed
+from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankAnswer
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.callers import Caller, invalid_bearer, unknown_client

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
+from chalicelib.statistics.days import day_of
 from chalicelib.statistics.ingest import ExpectedBank
 
 
@@ -22,5 +21,5 @@ def _expected(bank: Bank) -> ExpectedBank:
         bank.name,
         is_active=bank.active,
         reports=bank.api_version == 2,
-        since=datetime.fromtimestamp(registered, UTC).date(),
+        since=day_of(registered),
     )

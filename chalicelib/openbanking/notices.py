@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
 from chalicelib.foundation.store import Store
-from chalicelib.openbanking.bank_answers import BankFailed
+from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankLink
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.consents import Consent, Consents, consent_key

@@ -25,7 +25,7 @@ from chalicelib.foundation.store import (
     StoreUnavailable,
 )
 from chalicelib.openbanking.admission import in_version, permitted, reachable
-from chalicelib.openbanking.bank_answers import BankFailed
+from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankAnswer
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.callers import Callers, Credentials, invalid_bearer, spent_bearer

@@ -12,20 +12,20 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal
 
-from chalicelib.statistics.tallies import Fault, Service
+from chalicelib.statistics.tallies import Blamed, Service
 
-Reply = Literal["answered", "unanswered", "not_asked"]
+Outcome = Literal["answered", "unanswered", "not_asked"]
 """What became of a request to a bank, named as in ``Tally``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Exchange:
     """A request to a bank: the Unix second it was sent in, what became of it, and for how many seconds it took."""
 
     bic: str
     service: Service
     at: int
-    reply: Reply
+    outcome: Outcome
     seconds: float
 
 
@@ -35,22 +35,24 @@ class CurrentCall:
 
     Attributes:
         at: the Unix second that it began in.
+        started: the same by the monotonic clock, in seconds.
         concern: the bank, and the service, that a TPP wants something of; ``None`` for what is not a TPP's.
-        asked: what banks were asked for it.
+        exchanges: the requests to banks that it led to.
         fault: whose fault it is that it fails; ``None`` when it does not, or it is not known yet.
         status: the HTTP status of its answer; ``None`` for what is not answered.
     """
 
     at: int
+    started: float
     concern: tuple[str, Service] | None = None
-    asked: list[Asked] = field(default_factory=list)
-    fault: Fault | None = None
+    exchanges: list[Exchange] = field(default_factory=list)
+    fault: Blamed | None = None
     status: int | None = None
 
     @property
     def bank_seconds(self) -> float:
         """For how long it waited for banks."""
-        return sum(asked.seconds for asked in self.asked)
+        return sum(exchange.seconds for exchange in self.exchanges)
 
 
 _current: ContextVar[CurrentCall | None] = ContextVar("current_call", default=None)
@@ -78,13 +80,13 @@ def repeats() -> None:
         call.concern = None
 
 
-def asked(bic: str, service: Service, at: int, reply: Reply, seconds: float) -> None:
+def exchanged(bic: str, service: Service, at: int, outcome: Outcome, seconds: float) -> None:
     """Note a request to a bank."""
     if (call := _current.get()) is not None:
-        call.asked.append(Asked(bic, service, at, reply, seconds))
+        call.exchanges.append(Exchange(bic, service, at, outcome, seconds))
 
 
-def failed(fault: Fault) -> None:
+def failed(fault: Blamed) -> None:
     """Note whose fault a failure is; of several that a request meets, the first counts."""
     if (call := _current.get()) is not None and call.fault is None:
         call.fault = fault

@@ -55,15 +55,8 @@ class DailyReports:
 
     def of_bank(self, bic: str, since: date, until: date) -> list[DailyReport]:
         """A bank's reports on the days from ``since`` to ``until``, both included, in their order: one query."""
-        found: list[DailyReport] = []
-        after: Item | None = None
-        while True:
-            bounds = "part", since.isoformat(), until.isoformat()
-            page = self._store.query(TABLE, ("subject", _subject(bic)), between=bounds, after=after)
-            found += [_report(bic, item) for item in page.items]
-            after = page.next
-            if after is None:
-                return found
+        bounds = "part", since.isoformat(), until.isoformat()
+        return [_report(bic, item) for item in self._store.each(TABLE, ("subject", _subject(bic)), between=bounds)]
 
 
 def _subject(bic: str) -> str:

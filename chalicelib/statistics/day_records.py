@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import date, timedelta
-from decimal import ROUND_HALF_UP, Decimal
+from datetime import date
+from decimal import Decimal
 from functools import partial
 from itertools import accumulate, pairwise
 from typing import Literal
@@ -14,10 +13,11 @@ from typing import Literal
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.parallel import together
 from chalicelib.foundation.store import Item, Put, Store
+from chalicelib.statistics.days import DAY_SECONDS, DayRange, Span, quarter_of
+from chalicelib.statistics.rounding import percent, rounded
 from chalicelib.statistics.tallies import SERVICES, Latencies, Service, Tally
 
 TABLE = "statistics"
-DAY_SECONDS = 86_400
 Reported = Literal["received", "missing", "not_expected"]
 """Whether the bank's own report of the day (daily_performance) is there; banks of version 1 have none to make."""
 
@@ -40,7 +40,7 @@ class DayRecord:
     day: date
     tallies: dict[Service, Tally] = field(default_factory=dict)
     latencies: dict[Service, Latencies] = field(default_factory=dict)
-    down: tuple[tuple[int, int], ...] = ()
+    down: tuple[Span, ...] = ()
     report: Reported = "not_expected"
     consent_duration: int | None = None
     payment_duration: int | None = None
@@ -49,18 +49,12 @@ class DayRecord:
     @property
     def total(self) -> Tally:
         """The counts of all services together."""
-        total = Tally()
-        for tally in self.tallies.values():
-            total.include(tally)
-        return total
+        return Tally.total(self.tallies.values())
 
     @property
     def latency(self) -> Latencies:
         """The latencies of all services together."""
-        total = Latencies()
-        for latencies in self.latencies.values():
-            total.include(latencies)
-        return total
+        return Latencies.total(self.latencies.values())
 
     @property
     def down_seconds(self) -> int:
@@ -69,28 +63,23 @@ class DayRecord:
     @property
     def unavailability_minutes(self) -> Decimal:
         """With two decimal places."""
-        return (Decimal(self.down_seconds) / 60).quantize(Decimal("0.01"), ROUND_HALF_UP)
+        return rounded(Decimal(self.down_seconds) / 60, 2)
 
     @property
     def availability(self) -> Decimal | None:
         """Percent of the day that the interface was not down, with three decimal places; ``None``: it was not asked."""
-        if not self.total.asked:
-            return None
-        return (100 - Decimal(100 * self.down_seconds) / DAY_SECONDS).quantize(Decimal("0.001"), ROUND_HALF_UP)
+        return percent(DAY_SECONDS - self.down_seconds, DAY_SECONDS) if self.total.asked else None
 
     @property
     def error_rate(self) -> Decimal | None:
-        """Percent of the requests to the bank that failed by its fault, three decimal places; ``None`` without any."""
-        total = self.total
-        if not total.asked:
-            return None
-        return (Decimal(100 * total.bank) / total.asked).quantize(Decimal("0.001"), ROUND_HALF_UP)
+        """As of a ``Tally``."""
+        return self.total.error_rate
 
     def to_item(self) -> Item:
         """The latencies are one text: to read maps of maps of numbers from DynamoDB takes ten times as long."""
         latencies = {name: self.latencies[name].to_item() for name in SERVICES if name in self.latencies}
         item: Item = {
-            "subject": quarter_subject(self.day),
+            "subject": quarter_subject(quarter_of(self.day)),
             "part": f"{self.bic}#{self.day.isoformat()}",
             "bic": self.bic,
             "name": self.name,
@@ -125,25 +114,20 @@ class DayRecord:
         )
 
 
-def _as_lengths(spans: Iterable[tuple[int, int]]) -> str:
+def _as_lengths(spans: Iterable[Span]) -> str:
     """Seconds up, seconds down, in turns: ``36000,120``. A day of ups and downs, each of a second, has to fit, too."""
     edges = [0, *(second for span in spans for second in span)]
     return ",".join(str(later - earlier) for earlier, later in pairwise(edges))
 
 
-def _from_lengths(text: str) -> tuple[tuple[int, int], ...]:
+def _from_lengths(text: str) -> tuple[Span, ...]:
     edges = list(accumulate(map(int, text.split(",")))) if text else []
     return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
-def quarter_of(day: date) -> str:
-    """``2026-Q4``."""
-    return f"{day.year}-Q{(day.month + 2) // 3}"
-
-
-def quarter_subject(day: date) -> str:
-    """The partition that the records of a day's quarter stand in, those of all banks."""
-    return f"quarter#{quarter_of(day)}"
+def quarter_subject(quarter: str) -> str:
+    """The partition that the records of a quarter like ``2026-Q4`` stand in, those of all banks."""
+    return f"quarter#{quarter}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,47 +144,15 @@ class DayRecords:
     def of_bank(self, bic: str, since: date, until: date) -> list[DayRecord]:
         """Those of one bank, both ends included, in the order of days: one query for each quarter."""
         bounds = "part", f"{bic}#{since.isoformat()}", f"{bic}#{until.isoformat()}"
-        parts = together([partial(self._rows, subject, bounds) for subject in _subjects(since, until)])
+        parts = together([partial(self._rows, quarter, bounds) for quarter in DayRange(since, until).quarters])
         return [DayRecord.from_item(item) for items in parts for item in items]
 
     def of_all(self, since: date, until: date) -> Iterator[DayRecord]:
         """Those of every bank, both ends included: quarter by quarter, bank by bank, in the order of days."""
-        for subject in _subjects(since, until):
-            for item in self._items(subject):
+        for quarter in DayRange(since, until).quarters:
+            for item in self.store.each(TABLE, ("subject", quarter_subject(quarter))):
                 if since.isoformat() <= item["day"] <= until.isoformat():
                     yield DayRecord.from_item(item)
 
-    def _rows(self, subject: str, between: tuple[str, str, str]) -> list[Item]:
-        return list(self._items(subject, between))
-
-    def _items(self, subject: str, between: tuple[str, str, str] | None = None) -> Iterator[Item]:
-        after: Item | None = None
-        while True:
-            page = self.store.query(TABLE, ("subject", subject), between=between, after=after)
-            yield from page.items
-            after = page.next
-            if after is None:
-                return
-
-
-def days_of_quarter(quarter: str) -> tuple[date, date]:
-    """The first and the last day of a quarter like ``2026-Q4``. Raises: ValueError, for what is none."""
-    given = re.fullmatch(r"([12][0-9]{3})-Q([1-4])", quarter)
-    if given is None:
-        raise ValueError(f"{quarter!r} is no quarter: give one like 2026-Q4")
-    first = date(int(given[1]), 3 * int(given[2]) - 2, 1)
-    return first, _next_quarter(first) - timedelta(days=1)
-
-
-def _subjects(since: date, until: date) -> Iterator[str]:
-    """The partitions of all quarters that have days from ``since`` to ``until``."""
-    day = since
-    while day <= until:
-        yield quarter_subject(day)
-        day = _next_quarter(day)
-
-
-def _next_quarter(day: date) -> date:
-    """The first day of the quarter after that of ``day``."""
-    month = (day.month + 2) // 3 * 3 + 1
-    return date(day.year + 1, 1, 1) if month > 12 else date(day.year, month, 1)
+    def _rows(self, quarter: str, between: tuple[str, str, str]) -> list[Item]:
+        return list(self.store.each(TABLE, ("subject", quarter_subject(quarter)), between=between))

@@ -13,12 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import date
 
-from chalicelib.statistics.day_records import DAY_SECONDS
-from chalicelib.statistics.slips import Slip, hours_of
+from chalicelib.statistics.days import DAY_SECONDS, Span, hours_of
+from chalicelib.statistics.slips import Slip
 
 CONSECUTIVE = 5
-Span = tuple[int, int]
-"""From … until before …."""
 
 
 def spans_down(slips: Iterable[Slip], day: date) -> tuple[Span, ...]:

@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import timestamp
 from chalicelib.statistics.day_records import DayRecord
-from chalicelib.statistics.histogram import Histogram
-from chalicelib.statistics.tallies import Latencies, Service
+from chalicelib.statistics.histogram import PERCENTILES, Histogram
+from chalicelib.statistics.tallies import TALLIED, Latencies, Service
 
 Value = str | int | Decimal | None
 Row = dict[str, Value]
 
 INTERFACE = "dedicated"
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-PERCENTILES = (50, 95, 99)
+_COUNTED: Mapping[str, str] = {
+    "calls": "Requests of TPPs that concerned the bank",
+    "answered": "Requests to the bank that it answered",
+    "unanswered": "Requests to the bank that it did not answer",
+    "not_asked": "Requests of TPPs that it was spared, for it did not answer",
+    "bank_failures": "Failures by the bank's fault",
+    "caller_failures": "Failures by the TPP's or its user's fault",
+    "hub_failures": "Failures by this service's fault",
+}
+"""What the members of ``Tally`` mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,10 @@ def _average(service: Service) -> Callable[[DayRecord], Value]:
 
 def _percentile(histogram: Callable[[DayRecord], Histogram], percent: int) -> Callable[[DayRecord], Value]:
     return lambda record: histogram(record).percentile(percent)
+
+
+def _count(name: str) -> Callable[[DayRecord], int]:
+    return lambda record: getattr(record.total, name)
 
 
 def _downtime(record: DayRecord) -> Value:
@@ -73,15 +86,7 @@ COLUMNS: tuple[Column, ...] = (
         lambda record: record.error_rate,
         "GL 2.3(d)",
     ),
-    Column("calls", "Requests of TPPs that concerned the bank", lambda record: record.total.calls),
-    Column("answered", "Requests to the bank that it answered", lambda record: record.total.answered),
-    Column("unanswered", "Requests to the bank that it did not answer", lambda record: record.total.unanswered),
-    Column(
-        "not_asked", "Requests of TPPs that it was spared, for it did not answer", lambda record: record.total.not_asked
-    ),
-    Column("bank_failures", "Failures by the bank's fault", lambda record: record.total.bank),
-    Column("caller_failures", "Failures by the TPP's or its user's fault", lambda record: record.total.caller),
-    Column("hub_failures", "Failures by this service's fault", lambda record: record.total.hub),
+    *(Column(name, _COUNTED[name], _count(name)) for name in TALLIED),
     *(
         Column(f"bank_p{percent}_ms", f"Time at the bank that was enough for {percent} % of the requests", of)
         for percent in PERCENTILES

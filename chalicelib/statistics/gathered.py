@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from chalicelib.statistics.current_call import CurrentCall
 from chalicelib.statistics.slips import Slip
-from chalicelib.statistics.tallies import Fault, Service, Tally
+from chalicelib.statistics.tallies import Blamed, Service, Tally
 
 _MINUTE = 60
 _HOUR = 3600
@@ -16,7 +16,7 @@ _OWN_ERROR = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class MinuteFigures:
     """The figures of a bank, a service and a minute, which begins at the Unix second ``at``; times in milliseconds."""
 
     bic: str
@@ -48,19 +48,19 @@ class Gathered:
         A failure is counted once, at the bank that was asked. An answer that made the request fail has no time: it is
         not what was asked for.
         """
-        for number, asked in enumerate(call.asked, 1):
-            if asked.reply == "not_asked" and call.concern is None:  # a delivery waits, and no TPP for an answer
+        for number, exchange in enumerate(call.exchanges, 1):
+            if exchange.outcome == "not_asked" and call.concern is None:  # a delivery waits, and no TPP for an answer
                 continue
-            slip = self._slip(asked.bic, asked.at)
-            tally = slip.tally(asked.at, asked.service)
-            setattr(tally, asked.reply, getattr(tally, asked.reply) + 1)
-            if asked.reply == "answered":
-                slip.answered(asked.at)
-                if number < len(call.asked) or call.fault is None:
-                    slip.latency(asked.service).bank.add(asked.seconds * 1000)
-                    self._of(asked.bic, asked.service, asked.at).bank.append(asked.seconds * 1000)
-            elif asked.reply == "unanswered":
-                slip.unanswered(asked.at)
+            slip = self._slip(exchange.bic, exchange.at)
+            tally = slip.tally(exchange.at, exchange.service)
+            setattr(tally, exchange.outcome, getattr(tally, exchange.outcome) + 1)
+            if exchange.outcome == "answered":
+                slip.answered(exchange.at)
+                if number < len(call.exchanges) or call.fault is None:
+                    slip.latency(exchange.service).bank.add(exchange.seconds * 1000)
+                    self._of(exchange.bic, exchange.service, exchange.at).bank.append(exchange.seconds * 1000)
+            elif exchange.outcome == "unanswered":
+                slip.unanswered(exchange.at)
         if call.concern is not None:
             bic, service = call.concern
             own = max(seconds - call.bank_seconds, 0) * 1000
@@ -70,21 +70,21 @@ class Gathered:
             self._of(bic, service, call.at).hub.append(own)
         self._blame(call)
 
-    def figures(self) -> Iterator[Figures]:
+    def figures(self) -> Iterator[MinuteFigures]:
         """Everything that was counted, minute by minute."""
         for (bic, hour), slip in self.slips.items():
             for minute, tallies in slip.minutes.items():
                 for service, tally in tallies.items():
                     at = hour + minute * _MINUTE
                     times = self._times.get((bic, service, at), _Times())
-                    yield Figures(bic, service, at, tally, times.hub, times.bank)
+                    yield MinuteFigures(bic, service, at, tally, times.hub, times.bank)
 
     def _blame(self, call: CurrentCall) -> None:
         fault = call.fault or _fault_by_status(call.status)
-        if fault is None or (call.asked and call.asked[-1].reply == "not_asked"):
+        if fault is None or (call.exchanges and call.exchanges[-1].outcome == "not_asked"):
             return
-        if call.asked:
-            last = call.asked[-1]
+        if call.exchanges:
+            last = call.exchanges[-1]
             self._slip(last.bic, last.at).tally(last.at, last.service).blame(fault)
         elif call.concern is not None:
             bic, service = call.concern
@@ -100,7 +100,7 @@ class Gathered:
         return self._times.setdefault((bic, service, at - at % _MINUTE), _Times())
 
 
-def _fault_by_status(status: int | None) -> Fault | None:
+def _fault_by_status(status: int | None) -> Blamed | None:
     """Whose fault a failure is of which no bank had a part: this service's, or the caller's, who was refused."""
     if status is None or status < _CALLER_ERROR:
         return None

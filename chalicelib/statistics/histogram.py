@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 
 from chalicelib.foundation.store import Item
+from chalicelib.statistics.rounding import rounded
 
 STEPS = 8
 """Buckets per doubling: a percentile is too high by less than 2 ** (1 / 8), which is 9.1 %."""
-_TENTH = Decimal("0.1")
+PERCENTILES = (50, 95, 99)
+"""Those that are told wherever durations are."""
+MAIN_PERCENTILE = 95
+"""The one that is told where there is room for one."""
 
 
 @dataclass(slots=True)
@@ -48,7 +52,7 @@ class Histogram:
         """Milliseconds with one decimal place; ``None`` when nothing was counted."""
         if not self.count:
             return None
-        return (Decimal(self.microseconds) / 1000 / self.count).quantize(_TENTH, ROUND_HALF_UP)
+        return rounded(Decimal(self.microseconds) / 1000 / self.count, 1)
 
     def percentile(self, percent: int) -> Decimal | None:
         """So many milliseconds, with one decimal place, were enough for ``percent`` of 100; ``None`` without any."""
@@ -57,7 +61,7 @@ class Histogram:
         for bucket in sorted(self.buckets):
             found += self.buckets[bucket]
             if found >= wanted:
-                return Decimal(2 ** (bucket / STEPS)).quantize(_TENTH, ROUND_HALF_UP)
+                return rounded(Decimal(2 ** (bucket / STEPS)), 1)
         return None
 
     def to_item(self) -> Item:
@@ -67,9 +71,7 @@ class Histogram:
         }
 
     @classmethod
-    def from_item(cls, item: Mapping[str, object] | None) -> Histogram:
-        if item is None:
-            return cls()
+    def from_item(cls, item: Mapping[str, object]) -> Histogram:
         buckets = item["buckets"]
         assert isinstance(buckets, Mapping)
         return cls({int(bucket): int(count) for bucket, count in buckets.items()}, int(str(item["microseconds"])))

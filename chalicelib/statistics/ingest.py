@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
-from random import sample
+from random import Random
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics.daily_reports import OLDEST_DAYS, DailyReport, DailyReports
 from chalicelib.statistics.day_records import DayRecord, DayRecords, Reported
+from chalicelib.statistics.days import DayRange, hours_of, yesterday
 from chalicelib.statistics.downtime import spans_down
 from chalicelib.statistics.slip_reading import REACH_DAYS, SlipReader, Slips
-from chalicelib.statistics.slips import KEPT_DAYS, Slip, hours_of
-from chalicelib.statistics.tallies import Latencies, Service, Tally
+from chalicelib.statistics.slips import KEPT_DAYS, Slip, summed
 
 AGAIN_DAYS = 2
 """The last days are ingested by the schedule whatever is there: instances that were frozen write slips late."""
@@ -31,7 +31,6 @@ OLDEST_INGESTED = KEPT_DAYS - REACH_DAYS - 1
 """Of a day so long ago all slips are there that its record needs."""
 RUN_SECONDS = 840
 """The schedule begins no other bank after so long."""
-_DAY = timedelta(days=1)
 
 
 class DayRefused(ValueError):
@@ -85,21 +84,11 @@ def reckoned(
         before: the record that was made earlier, if there is one.
     """
     slips, hours = list(slips), hours_of(day)
-    tallies: dict[Service, Tally] = {}
-    latencies: dict[Service, Latencies] = {}
-    for slip in slips:
-        if slip.hour in hours:
-            for of_minute in slip.minutes.values():
-                for service, tally in of_minute.items():
-                    tallies.setdefault(service, Tally()).include(tally)
-            for service, latency in slip.latencies.items():
-                latencies.setdefault(service, Latencies()).include(latency)
     return DayRecord(
         bank.bic,
         before.name if before else bank.name,
         day,
-        tallies,
-        latencies,
+        *summed(slip for slip in slips if slip.hour in hours),
         spans_down(slips, day),
         "received" if report else _without_report(bank, day, before),
         report.consent_duration if report else None,
@@ -160,8 +149,7 @@ class Ingest:
         done: list[Ingested] = []
         failed: list[str] = []
         started = self._clock.monotonic()
-        banks = self.banks()
-        for bank in sample(banks, len(banks)):  # where time is too short for all, the next run begins with others
+        for bank in self._in_turn(self.banks()):
             has_time = self._clock.monotonic() - started < RUN_SECONDS
             made = self._attempt(bank) if has_time else None
             if made is None:
@@ -174,10 +162,10 @@ class Ingest:
 
     def due(self, bank: ExpectedBank) -> list[Ingested]:
         """Ingest what is due of a bank: the last days, days without a record, and days whose report came later."""
-        yesterday = self._today - _DAY
-        days = [yesterday - timedelta(days=ago) for ago in reversed(range(WATCHED_DAYS))]
+        latest = yesterday(self._clock)
+        days = list(DayRange(latest - timedelta(days=WATCHED_DAYS - 1), latest))
         known = self._known(bank.bic, days)
-        due = [day for day in days if day > yesterday - timedelta(days=AGAIN_DAYS) or known.needs(bank, day)]
+        due = [day for day in days if day > latest - timedelta(days=AGAIN_DAYS) or known.needs(bank, day)]
         return self._ingest(bank, due, known)
 
     def days(self, bank: ExpectedBank, days: Sequence[date]) -> list[Ingested]:
@@ -192,6 +180,10 @@ class Ingest:
     @property
     def _today(self) -> date:
         return self._clock.now().date()
+
+    def _in_turn(self, banks: Sequence[ExpectedBank]) -> list[ExpectedBank]:
+        """In another order with each run: where time is too short for all, not always the same are left out."""
+        return Random(self._clock.time()).sample(banks, len(banks))
 
     def _attempt(self, bank: ExpectedBank) -> list[Ingested] | None:
         """Whatever is in the way of one bank's days, those of the others are ingested."""
@@ -233,7 +225,7 @@ class Ingest:
 
     def _tell(self, done: Sequence[Ingested]) -> None:
         for record in [each.record for each in done if each.record.report == "missing"]:
-            is_overdue = record.day < self._today - _DAY
+            is_overdue = record.day < yesterday(self._clock)
             log.warning("report missing", bic=record.bic, day=record.day.isoformat())
             self._metrics.write({"MissingReports": 1, "OverdueReports": int(is_overdue)}, Bank=record.bic)
         always = {"IngestedDays": len(done), "MissingReports": 0, "OverdueReports": 0}

@@ -17,7 +17,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.store import Put, Store
 from chalicelib.statistics.current_call import CurrentCall, noting
-from chalicelib.statistics.gathered import Figures, Gathered
+from chalicelib.statistics.gathered import Gathered, MinuteFigures
 from chalicelib.statistics.slips import TABLE, Slip
 
 SECONDS = 60
@@ -37,31 +37,32 @@ class Measurements:
         store: where slips are written; asked for when there are some.
         clock: tells when what happened, and how long it took.
         metrics: take the same figures.
+        not_before: the Unix second from which on requests write down what was counted.
     """
 
-    def __init__(self, store: Callable[[], Store], clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, store: Callable[[], Store], clock: Clock, metrics: Metrics, not_before: int = 0) -> None:
         self._store = store
         self._clock = clock
         self._metrics = metrics
         self._lock = threading.Lock()
         self._gathered = Gathered()
         self._unwritten: dict[str, Slip] = {}
-        self._not_before = 0
+        self._not_before = not_before
 
     @contextmanager
     def measured(self) -> Iterator[CurrentCall]:
         """Count what is noted inside and, if it is time, write down what was counted until now."""
-        call, started = CurrentCall(self._clock.time()), self._clock.monotonic()
+        call = CurrentCall(self._clock.time(), self._clock.monotonic())
         try:
             with noting(call):
                 yield call
         finally:
-            self._ended(call, self._clock.monotonic() - started)
+            self._ended(call, self._clock.monotonic() - call.started)
 
     def _ended(self, call: CurrentCall, seconds: float) -> None:
         """Count a request, and write if it is time. Whatever fails here does not fail the request."""
         try:
-            if call.concern is not None or call.asked:
+            if call.concern is not None or call.exchanges:
                 with self._lock:
                     self._gathered.count(call, seconds)
             if self._is_time():
@@ -95,19 +96,10 @@ class Measurements:
             self._not_before = now + SECONDS
             return True
 
-    def _tell(self, figures: Figures) -> None:
-        tally = figures.tally
-        counts = {
-            "Calls": tally.calls,
-            "Answered": tally.answered,
-            "Unanswered": tally.unanswered,
-            "NotAsked": tally.not_asked,
-            "BankFailures": tally.bank,
-            "CallerFailures": tally.caller,
-            "HubFailures": tally.hub,
-        }
+    def _tell(self, figures: MinuteFigures) -> None:
+        """Under the names that the members of ``Tally`` have: ``NotAsked``."""
         self._metrics.write(
-            {name: count for name, count in counts.items() if count},
+            {name.title().replace("_", ""): count for name, count in figures.tally.to_item().items()},
             {"HubTime": figures.hub, "BankTime": figures.bank},
             at=figures.at,
             Bank=figures.bic,

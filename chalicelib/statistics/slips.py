@@ -6,12 +6,13 @@ slips of its own. To tell when a bank was down the order of its answers matters;
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.store import Item
+from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
 from chalicelib.statistics.tallies import Latencies, Service, Tally
 
 TABLE = "statistics"
@@ -39,19 +40,19 @@ class Slip:
 
     def tally(self, at: int, service: Service) -> Tally:
         """Where something of the Unix second ``at`` is counted."""
-        return self.minutes.setdefault(at % 3600 // 60, {}).setdefault(service, Tally())
+        return self.minutes.setdefault(at % HOUR_SECONDS // 60, {}).setdefault(service, Tally())
 
     def latency(self, service: Service) -> Latencies:
         return self.latencies.setdefault(service, Latencies())
 
     def answered(self, at: int) -> None:
         """A request that was sent in the Unix second ``at`` was answered."""
-        minute = at % 3600 // 60
+        minute = at % HOUR_SECONDS // 60
         self.answered_in[minute] = self.answered_in.get(minute, 0) | 1 << at % 60
 
     def unanswered(self, at: int) -> None:
         """A request that was sent in the Unix second ``at`` was not."""
-        seconds = self.unanswered_at.setdefault(at % 3600 // 60, {})
+        seconds = self.unanswered_at.setdefault(at % HOUR_SECONDS // 60, {})
         seconds[at % 60] = seconds.get(at % 60, 0) + 1
 
     def include(self, other: Slip) -> None:
@@ -90,13 +91,14 @@ class Slip:
             },
             "latencies": {service: latencies.to_item() for service, latencies in self.latencies.items()},
         }
+        attribute, subject = slip_key(self.bic, self.hour)
         return {
-            **slip_key(self.bic, self.hour),
+            attribute: subject,
             "part": slip_id,
             "bic": self.bic,
             "hour": self.hour,
             "counts": jsontext.dumps(counts),
-            "expires_at": self.hour + KEPT_DAYS * 86_400,
+            "expires_at": self.hour + KEPT_DAYS * DAY_SECONDS,
         }
 
     @classmethod
@@ -118,12 +120,19 @@ class Slip:
         )
 
 
-def slip_key(bic: str, hour: int) -> Item:
-    """The partition that slips of a bank and hour stand in."""
-    return {"subject": f"calls#{bic}#{datetime.fromtimestamp(hour, UTC):%Y-%m-%dT%H}"}
+def slip_key(bic: str, hour: int) -> tuple[str, str]:
+    """The partition that slips of a bank and hour stand in: its attribute's name and value."""
+    return "subject", f"calls#{bic}#{datetime.fromtimestamp(hour, UTC):%Y-%m-%dT%H}"
 
 
-def hours_of(day: date) -> range:
-    """The Unix seconds that the hours of a UTC day begin at."""
-    midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
-    return range(midnight, midnight + 86_400, 3600)
+def summed(slips: Iterable[Slip]) -> tuple[dict[Service, Tally], dict[Service, Latencies]]:
+    """The counts and the latencies of slips of a bank, by service."""
+    tallies: dict[Service, Tally] = {}
+    latencies: dict[Service, Latencies] = {}
+    for slip in slips:
+        for of_minute in slip.minutes.values():
+            for service, tally in of_minute.items():
+                tallies.setdefault(service, Tally()).include(tally)
+        for service, latency in slip.latencies.items():
+            latencies.setdefault(service, Latencies()).include(latency)
+    return tallies, latencies

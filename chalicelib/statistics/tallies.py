@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from typing import Literal
 
 from chalicelib.foundation.store import Item
 from chalicelib.statistics.histogram import Histogram
+from chalicelib.statistics.rounding import percent
 
 Service = Literal["AISP", "PISP", "CBPII", "authorization"]
 SERVICES: tuple[Service, ...] = ("AISP", "PISP", "CBPII", "authorization")
-Fault = Literal["bank", "caller", "hub"]
+Blamed = Literal["bank", "caller", "hub"]
 """Who is to blame for a failure: the bank (ASPSP); the TPP, or its user, whose request was refused; this service."""
 
 
@@ -24,41 +26,56 @@ class Tally:
         answered: requests to the bank that got a whole answer, good or bad.
         unanswered: requests to the bank that got none: time-outs, refused and broken connections.
         not_asked: requests of TPPs that failed because the bank had not answered the ones before, and was spared them.
-        bank, caller, hub: all other failures, by whose fault.
+        bank_failures, caller_failures, hub_failures: all other failures, by whose fault.
     """
 
     calls: int = 0
     answered: int = 0
     unanswered: int = 0
     not_asked: int = 0
-    bank: int = 0
-    caller: int = 0
-    hub: int = 0
+    bank_failures: int = 0
+    caller_failures: int = 0
+    hub_failures: int = 0
 
     @property
     def asked(self) -> int:
         """Requests that the bank was sent."""
         return self.answered + self.unanswered
 
-    def blame(self, fault: Fault) -> None:
+    @property
+    def error_rate(self) -> Decimal | None:
+        """Percent of the requests to the bank that failed by its fault, three decimal places; ``None`` without any."""
+        return percent(self.bank_failures, self.asked)
+
+    def blame(self, blamed: Blamed) -> None:
         """Count a failure."""
-        setattr(self, fault, getattr(self, fault) + 1)
+        name = f"{blamed}_failures"
+        setattr(self, name, getattr(self, name) + 1)
 
     def include(self, other: Tally) -> None:
         """Count all that ``other`` has counted."""
-        for name in _NAMES:
+        for name in TALLIED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    @classmethod
+    def total(cls, tallies: Iterable[Tally]) -> Tally:
+        """All of them together."""
+        total = cls()
+        for tally in tallies:
+            total.include(tally)
+        return total
 
     def to_item(self) -> Item:
         """What is not zero."""
-        return {name: number for name in _NAMES if (number := getattr(self, name))}
+        return {name: number for name in TALLIED if (number := getattr(self, name))}
 
     @classmethod
     def from_item(cls, item: Mapping[str, int]) -> Tally:
         return cls(**{name: int(number) for name, number in item.items()})
 
 
-_NAMES = tuple(each.name for each in fields(Tally))
+TALLIED = tuple(each.name for each in fields(Tally))
+"""What is counted, by name."""
 
 
 @dataclass(slots=True)
@@ -72,6 +89,14 @@ class Latencies:
         """Count all that ``other`` has counted."""
         self.hub.include(other.hub)
         self.bank.include(other.bank)
+
+    @classmethod
+    def total(cls, latencies: Iterable[Latencies]) -> Latencies:
+        """All of them together."""
+        total = cls()
+        for each in latencies:
+            total.include(each)
+        return total
 
     def to_item(self) -> Item:
         return {"hub": self.hub.to_item(), "bank": self.bank.to_item()}

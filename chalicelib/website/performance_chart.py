@@ -6,18 +6,26 @@ place in percent of that width. All pictures of a page have a place for every da
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Literal
 
 from chalicelib.statistics.day_records import DayRecord
-from chalicelib.statistics.histogram import Histogram
-from chalicelib.website.performance_words import day, downtime, duration, percent, short_day
+from chalicelib.statistics.days import DayRange
+from chalicelib.statistics.histogram import PERCENTILES, Histogram
+from chalicelib.website.performance_words import (
+    availability_in_words,
+    availability_of,
+    day,
+    latency_in_words,
+    latency_of,
+    percent,
+    short_day,
+)
 
 WIDTH, HEIGHT = 1000, 160
-PERCENTILES = (50, 95, 99)
 Side = Literal["bank", "hub"]
 _LOWEST = (99, 98, 95, 90, 80, 50, 0)
 """Percent: what a picture of availability may end at below, so that a bad minute is seen, and a bad day fits."""
@@ -28,7 +36,12 @@ _SEEN = 2
 _CROWDED = 100
 """Of more days the columns have no room between them."""
 _ROOM = 0.22
-_DATES = 5
+_FEW = 8
+"""Up to so many columns are as wide as a date below them."""
+_PARTS = (4, 3, 5, 6, 7)
+"""Into so many parts of whole days, the first that does it, a range is divided by the dates below it."""
+_ALWAYS = 3
+"""Into so many otherwise: it is then the one in the middle that is longer or shorter, by a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,50 +93,44 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """The days from ``since`` to ``until``, both included, side by side."""
+class Axis:
+    """Days side by side."""
 
-    since: date
-    until: date
-
-    @property
-    def length(self) -> int:
-        return (self.until - self.since).days + 1
+    days: DayRange
 
     @property
     def step(self) -> float:
         """The width of a day."""
-        return WIDTH / self.length
-
-    def days(self) -> Iterator[tuple[int, date]]:
-        """Each day with its number from 0."""
-        return ((number, self.since + timedelta(days=number)) for number in range(self.length))
+        return WIDTH / len(self.days)
 
     def centre(self, number: int) -> float:
+        """Of the ``number``-th day, from 0."""
         return (number + 0.5) * self.step
 
     def dates(self) -> list[Label]:
-        """Some days by their names, the first and the last among them."""
-        last = self.length - 1
-        numbers = sorted({round(last * part / (_DATES - 1)) for part in range(_DATES)})
-        return [self._label(number, last) for number in numbers]
+        """Some days by their names, the first and the last among them, at equal distances or nearly so."""
+        last = len(self.days) - 1
+        parts = next((parts for parts in _PARTS if last % parts == 0), _ALWAYS)
+        numbers = {round(last * part / parts) for part in range(parts + 1)}
+        return [self._label(number, each) for number, each in enumerate(self.days) if number in numbers]
 
     def places(self, told: Mapping[date, str]) -> list[Place]:
         """The places of all days; of those that nothing is ``told`` of, there was nothing to measure."""
         return [
             Place(_in_percent(number * self.step), _in_percent(self.step), f"{day(each)}: {told.get(each, 'no calls')}")
-            for number, each in self.days()
+            for number, each in enumerate(self.days)
         ]
 
-    def _label(self, number: int, last: int) -> Label:
-        each = self.since + timedelta(days=number)
-        words = short_day(each) if each.year == self.until.year else day(each)
-        if last and number in (0, last):
-            return Label(0, "start", words) if number == 0 else Label(100, "end", words)
+    def _label(self, number: int, each: date) -> Label:
+        words = short_day(each) if each.year == self.days.until.year else day(each)
+        if len(self.days) > _FEW and each == self.days.since:
+            return Label(0, "start", words)
+        if len(self.days) > _FEW and each == self.days.until:
+            return Label(100, "end", words)
         return Label(_in_percent(self.centre(number)), "middle", words)
 
 
-def availability_chart(records: Sequence[DayRecord], days: Range) -> Chart | None:
+def availability_chart(records: Sequence[DayRecord], days: DayRange) -> Chart | None:
     """A column for each day on which the bank was asked, and what it was down hangs from 100 %; ``None`` without any.
 
     The longer it was down, the longer: with the whole height for what ``scale`` has at the bottom.
@@ -133,38 +140,38 @@ def availability_chart(records: Sequence[DayRecord], days: Range) -> Chart | Non
         return None
     worst = min(record.availability or Decimal(0) for record in known.values())
     lowest = next(number for number in _LOWEST if worst >= number)
-    room = _ROOM if days.length <= _CROWDED else 0
+    axis, room = Axis(days), _ROOM if len(days) <= _CROWDED else 0
     up, down = [], []
-    for number, each in days.days():
+    for number, each in enumerate(days):
         if (record := known.get(each)) is None:
             continue
         missing = (100 - (record.availability or Decimal(0))) / (100 - lowest) * HEIGHT
         height = max(_SEEN, round(float(missing), 1)) if record.down_seconds else 0
-        left, width = (number + room / 2) * days.step, (1 - room) * days.step
+        left, width = (number + room / 2) * axis.step, (1 - room) * axis.step
         up.append(_column(left, width, height, HEIGHT))
         down += [_column(left, width, 0, height)] if height else []
-    told = {each: _availability_of(record) for each, record in known.items()}
+    told = {each: availability_of(record) for each, record in known.items()}
     return Chart(
         title="Availability by day",
-        description=_availability_in_words(list(known.values()), days),
+        description=availability_in_words(list(known.values()), days),
         scale=[percent(number.normalize()) for number in _steps(Decimal(lowest), Decimal(100))],
         shapes=[Shape("up", "".join(up)), Shape("down", "".join(down))],
         dots=(),
-        dates=days.dates(),
-        days=days.places(told),
+        dates=axis.dates(),
+        days=axis.places(told),
     )
 
 
-def latency_chart(title: str, records: Sequence[DayRecord], days: Range, side: Side) -> Chart | None:
+def latency_chart(title: str, records: Sequence[DayRecord], days: DayRange, side: Side) -> Chart | None:
     """A line for each of ``PERCENTILES`` over the days on which something was timed; ``None`` without any."""
     known = {record.day: found for record in records if (found := _percentiles(getattr(record.latency, side)))}
     if not known:
         return None
-    highest = _above(max(max(found) for found in known.values()))
+    axis, highest = Axis(days), _above(max(max(found) for found in known.values()))
     runs = _runs(days, known)
 
     def points(run: Sequence[tuple[int, Sequence[Decimal]]], which: int) -> list[str]:
-        return [f"{days.centre(number):.4g} {_down(found[which], highest):g}" for number, found in run]
+        return [f"{axis.centre(number):.4g} {_down(found[which], highest):g}" for number, found in run]
 
     bands = "".join(f"M{'L'.join([*points(run, 0), *points(run, 1)[::-1]])}z" for run in runs)
     shapes, dots = [Shape("band", bands)], []
@@ -172,15 +179,15 @@ def latency_chart(title: str, records: Sequence[DayRecord], days: Range, side: S
         name = f"p{percentile}"
         shapes.append(Shape(name, "".join(f"M{'L'.join(points(run, which))}" for run in runs)))
         alone = [run[0] for run in runs if len(run) == 1]
-        dots += [Dot(name, _in_percent(days.centre(number)), _down(found[which], highest)) for number, found in alone]
+        dots += [Dot(name, _in_percent(axis.centre(number)), _down(found[which], highest)) for number, found in alone]
     return Chart(
         title=title,
-        description=_latency_in_words(list(known.values()), days),
+        description=latency_in_words(list(known.values()), days),
         scale=[f"{number.normalize():,f} ms" for number in _steps(Decimal(0), highest)],
         shapes=shapes,
         dots=dots,
-        dates=days.dates(),
-        days=days.places({each: _latency_of(found) for each, found in known.items()}),
+        dates=axis.dates(),
+        days=axis.places({each: latency_of(found) for each, found in known.items()}),
     )
 
 
@@ -189,10 +196,10 @@ def _percentiles(histogram: Histogram) -> list[Decimal]:
     return [found for each in PERCENTILES if (found := histogram.percentile(each)) is not None]
 
 
-def _runs(days: Range, known: Mapping[date, Sequence[Decimal]]) -> list[list[tuple[int, Sequence[Decimal]]]]:
+def _runs(days: DayRange, known: Mapping[date, Sequence[Decimal]]) -> list[list[tuple[int, Sequence[Decimal]]]]:
     """The known days with their numbers, those without a gap between them together."""
     runs: list[list[tuple[int, Sequence[Decimal]]]] = []
-    for number, each in days.days():
+    for number, each in enumerate(days):
         if each not in known:
             continue
         if not (runs and runs[-1][-1][0] == number - 1):
@@ -221,29 +228,3 @@ def _steps(lowest: Decimal, highest: Decimal) -> tuple[Decimal, Decimal, Decimal
 
 def _in_percent(across: float) -> float:
     return round(100 * across / WIDTH, 3)
-
-
-def _availability_of(record: DayRecord) -> str:
-    return f"{percent(record.availability)}" + (f", down {downtime(record.down_seconds)}" if record.down else "")
-
-
-def _latency_of(found: Sequence[Decimal]) -> str:
-    pairs = zip(PERCENTILES, found, strict=True)
-    return ", ".join(f"p{percentile} {duration(milliseconds)}" for percentile, milliseconds in pairs)
-
-
-def _availability_in_words(known: Sequence[DayRecord], days: Range) -> str:
-    worst = max(known, key=lambda record: record.down_seconds)
-    down = [record for record in known if record.down_seconds]
-    told = f"Asked on {len(known)} of {days.length} days."
-    if not down:
-        return f"{told} Never down."
-    return f"{told} Down on {len(down)} of them; longest on {day(worst.day)}: {_availability_of(worst)}."
-
-
-def _latency_in_words(known: Sequence[Sequence[Decimal]], days: Range) -> str:
-    told = [
-        f"p{percentile} between {duration(min(found))} and {duration(max(found))}"
-        for percentile, found in zip(PERCENTILES, zip(*known, strict=True), strict=True)
-    ]
-    return f"On {len(known)} of {days.length} days: {', '.join(told)}."

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from chalice.app import Response
 
@@ -14,9 +13,12 @@ from chalicelib.foundation.store import Item
 from chalicelib.foundation.web import JSON, text_answer
 from chalicelib.statistics import export
 from chalicelib.statistics.day_records import DayRecord
-from chalicelib.statistics.performance import summary
+from chalicelib.statistics.days import DayRange, parse_day, yesterday
+from chalicelib.statistics.histogram import MAIN_PERCENTILE, PERCENTILES
+from chalicelib.statistics.summaries import summary
+from chalicelib.statistics.tallies import Service
 from chalicelib.website.pages import Visit, page
-from chalicelib.website.performance_chart import HEIGHT, PERCENTILES, WIDTH, Range, availability_chart, latency_chart
+from chalicelib.website.performance_chart import HEIGHT, WIDTH, availability_chart, latency_chart
 from chalicelib.website.performance_words import day as written
 
 DAYS = 30
@@ -25,7 +27,8 @@ LONGEST = 366
 """So many days at most."""
 SPANS = (DAYS, 90, 365)
 """The ranges that a link leads to."""
-_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+TIMED: Sequence[Service] = ("AISP", "PISP", "CBPII")
+"""The services whose average time at the bank is told, as in the statistics that regulation asks for."""
 _QUOTED = 40
 """So much of a BIC that does not exist is shown again."""
 
@@ -38,11 +41,15 @@ FORMATS: Mapping[str, tuple[str, Callable[[Iterable[export.Row]], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What somebody asks for: one of the banks, and days; or what is wrong with that, by field."""
+    """What somebody asks for: one of the banks, and days; or what is wrong with that, by field.
+
+    ``latest`` is the latest day that can be asked for.
+    """
 
     banks: Sequence[Item]
     bank: Item | None
-    days: Range
+    days: DayRange
+    latest: date
     errors: Mapping[str, str]
 
 
@@ -51,7 +58,7 @@ def performance(visit: Visit) -> Response:
     wanted = _wanted(visit)
     if wanted.bank is None or wanted.errors:
         return _page(visit, wanted, status=_status(wanted.errors))
-    records = hub().performance.days(wanted.bank["bic"], wanted.days.since, wanted.days.until)
+    records = hub().statistics.records.of_bank(wanted.bank["bic"], wanted.days.since, wanted.days.until)
     if visit.field("format") in FORMATS:
         return _file(visit.field("format"), wanted.bank["bic"], wanted.days, records)
     return _page(visit, wanted, records)
@@ -70,7 +77,7 @@ def _wanted(visit: Visit) -> Wanted:
         else:
             bank = {"bic": found.bic, "name": found.name}
             banks = [*(each for each in banks if each["bic"] != found.bic), bank]
-    latest = hub().clock.now().date() - timedelta(days=1)
+    latest = yesterday(hub().clock)
     until = _day(visit, "to", errors) or latest
     since = _day(visit, "from", errors) or _before(until, DAYS)
     if "to" not in errors and until > latest:
@@ -78,23 +85,22 @@ def _wanted(visit: Visit) -> Wanted:
     elif not errors.keys() & {"from", "to"}:
         if since > until:
             errors["from"] = f"This is after the last day, {written(until)}."
-        elif Range(since, until).length > LONGEST:
+        elif len(DayRange(since, until)) > LONGEST:
             earliest = written(_before(until, LONGEST))
             errors["from"] = f"These are more than {LONGEST} days. Begin on {earliest} or later."
-    return Wanted(banks, bank, Range(since, until), errors)
+    return Wanted(banks, bank, DayRange(since, until), latest, errors)
 
 
 def _day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
     """The day in a field; ``None`` when there is none, or nothing that is a day, which is then an error."""
     given = visit.field(name).strip()
+    if not given:
+        return None
     try:
-        if _DATE.fullmatch(given):
-            return date.fromisoformat(given)
+        return parse_day(given)
     except ValueError:
-        pass
-    if given:
         errors[name] = "This is no day. Write one like 2026-11-21."
-    return None
+        return None
 
 
 def _before(until: date, days: int) -> date:
@@ -109,8 +115,7 @@ def _status(errors: Mapping[str, str]) -> int:
 
 
 def _page(visit: Visit, wanted: Wanted, records: Sequence[DayRecord] = (), *, status: int = 200) -> Response:
-    days = wanted.days
-    latest = hub().clock.now().date() - timedelta(days=1)
+    days, latest = wanted.days, wanted.latest
     shown = wanted.bank if not wanted.errors else None
     given = {"bic": visit.field("bic").strip()[:_QUOTED], "from": days.since.isoformat(), "to": days.until.isoformat()}
     given |= {name: visit.field(name) for name in ("from", "to") if name in wanted.errors}
@@ -129,6 +134,8 @@ def _page(visit: Visit, wanted: Wanted, records: Sequence[DayRecord] = (), *, st
         spans={count: (_before(latest, count).isoformat(), latest.isoformat()) for count in SPANS},
         formats=list(FORMATS),
         percentiles=PERCENTILES,
+        main_percentile=MAIN_PERCENTILE,
+        services=TIMED,
         records=list(reversed(records)),
         summary=summary(records),
         availability=availability_chart(records, days),
@@ -137,11 +144,11 @@ def _page(visit: Visit, wanted: Wanted, records: Sequence[DayRecord] = (), *, st
             "hub": latency_chart("Time in this service, by day", records, days, "hub"),
         },
         size=(WIDTH, HEIGHT),
-        today=hub().performance.today(shown["bic"]) if shown else None,
+        today=hub().statistics.today.of_bank(shown["bic"]) if shown else None,
     )
 
 
-def _file(format: str, bic: str, days: Range, records: Sequence[DayRecord]) -> Response:
+def _file(format: str, bic: str, days: DayRange, records: Sequence[DayRecord]) -> Response:
     """The days as a file to keep."""
     content_type, write = FORMATS[format]
     name = f"performance-{bic}-{days.since}-{days.until}.{format}"

@@ -1,4 +1,7 @@
-"""How figures of performance are written: days, percentages, durations; what is not known is a dash."""
+"""How figures of performance are written: days, percentages, durations, and what a picture of them shows in words.
+
+What is not known is a dash.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
+
+from chalicelib.statistics.day_records import DayRecord
+from chalicelib.statistics.days import DayRange, Span, clock_time
+from chalicelib.statistics.histogram import PERCENTILES
 
 DASH = "\u2013"
 """Also what stands for something that is not known."""
@@ -50,7 +57,7 @@ def downtime(seconds: int | None) -> str:
     return " ".join(parts[:2]) or "none"
 
 
-def when_down(spans: Sequence[tuple[int, int]]) -> str:
+def when_down(spans: Sequence[Span]) -> str:
     """From when until when, of seconds of a day; only so many times as are worth reading."""
     told = ", ".join(_span(since, until) for since, until in spans[:_SPANS])
     return told + (f" and {len(spans) - _SPANS} more" if len(spans) > _SPANS else "")
@@ -61,9 +68,39 @@ def grouped(number: int) -> str:
     return f"{number:,}"
 
 
+def availability_of(record: DayRecord) -> str:
+    """``99.688 %, down 4 min 30 s``."""
+    return f"{percent(record.availability)}" + (f", down {downtime(record.down_seconds)}" if record.down else "")
+
+
+def latency_of(found: Sequence[Decimal]) -> str:
+    """Milliseconds for each of ``PERCENTILES``: ``p50 108 ms, p95 431 ms, p99 3,158 ms``."""
+    pairs = zip(PERCENTILES, found, strict=True)
+    return ", ".join(f"p{percentile} {duration(milliseconds)}" for percentile, milliseconds in pairs)
+
+
+def availability_in_words(known: Sequence[DayRecord], days: DayRange) -> str:
+    """What a picture of the records of those days shows on which the bank was asked."""
+    worst = max(known, key=lambda record: record.down_seconds)
+    down = [record for record in known if record.down_seconds]
+    told = f"Asked on {len(known)} of {len(days)} days."
+    if not down:
+        return f"{told} Never down."
+    return f"{told} Down on {len(down)} of them; longest on {day(worst.day)}: {availability_of(worst)}."
+
+
+def latency_in_words(known: Sequence[Sequence[Decimal]], days: DayRange) -> str:
+    """What a picture shows of milliseconds for each of ``PERCENTILES``, by day."""
+    told = [
+        f"p{percentile} between {duration(min(found))} and {duration(max(found))}"
+        for percentile, found in zip(PERCENTILES, zip(*known, strict=True), strict=True)
+    ]
+    return f"On {len(known)} of {len(days)} days: {', '.join(told)}."
+
+
 def _span(since: int, until: int) -> str:
     """To the minute, when it has one."""
-    moments = [f"{at // 3600:02d}:{at % 3600 // 60:02d}:{at % 60:02d}" for at in (since, until)]
+    moments = [clock_time(at) for at in (since, until)]
     return DASH.join(moments if until - since < 60 else (moment[:-3] for moment in moments))
 
 

@@ -39,7 +39,6 @@ class Bank(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body, head = self.rfile.read(int(self.headers["Content-Length"])), self.headers
         Path(".local/webhook.json").write_bytes(body)
-        Path(".local/webhook.signature").write_text(head.get("X-Signature", ""))
         status, answer = 200, ANSWERS.get(self.path)
         is_known = compare_digest(head.get("X-Api-Key", ""), os.environ["API_KEY"])
         if not is_known or not is_the_hubs(body, head.get("X-Signature", "")):

@@ -11,7 +11,7 @@ from functools import partial
 from chalicelib.cards.money.ledger import BALANCES
 from chalicelib.cards.money.proof import Books, Broken, Fold, Shared
 from chalicelib.cards.proving.account import KINDS, prove_account
-from chalicelib.cards.proving.counterparts import find_missing
+from chalicelib.cards.proving.counterparts import missing
 from chalicelib.cards.proving.reading import batches
 from chalicelib.cards.record import TABLE as CARDS
 from chalicelib.cards.record import Key
@@ -60,7 +60,7 @@ def prove(store: Store) -> Proven:
             noted.pop(fold.owner, None)
     for owner, claims in noted.items():
         raise Broken(owner, f"there is no such account, and {claims[0]} {claims[0].verb} money of it")
-    find_missing(store, shared)
+    _find_missing(store, shared)
     find_strays(store)
     proven.left_out = shared.left_out
     return proven
@@ -75,5 +75,11 @@ def prove_one(store: Store, key: Key) -> Fold | None:
     if item is None:
         return None
     fold = prove_account(store, item, (), shared)
-    find_missing(store, shared)
+    _find_missing(store, shared)
     return fold
+
+
+def _find_missing(store: Store, shared: Shared) -> None:
+    """Look for the other rows of movements of several accounts. Raises: Broken."""
+    for broken in missing(store, shared, lambda: True):
+        raise broken

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +13,8 @@ import typer
 from chalicelib.bootstrap import Hub
 from chalicelib.openbanking.bank_record import valid_bic
 from chalicelib.statistics import export as layout
-from chalicelib.statistics.day_records import DayRecord, days_of_quarter
+from chalicelib.statistics.day_records import DayRecord
+from chalicelib.statistics.days import DayRange, clock_time, days_of_quarter, parse_day, yesterday
 from chalicelib.statistics.ingest import ExpectedBank, Ingested
 from infra.admin import connection
 from infra.admin.output import AsJson, Refused, Report, reporting, table
@@ -78,10 +79,12 @@ def ingest(
     hub = connection.connect()
     days = _days(hub, day, since, until)
     made: list[Ingested] = []
-    for each in _banks(hub, bank, days):
-        made += hub.ingest.days(each, days) if days else hub.ingest.due(each)
-    if bank and not made:
-        raise Refused(f"nothing is known of {valid_bic(bank)} on these days")
+    named = None if bank is None else _bic(hub, bank)
+    banks = _banks(hub, named, days)
+    for each in banks:
+        made += hub.statistics.ingest.days(each, list(days)) if days else hub.statistics.ingest.due(each)
+    if named and not made:
+        raise Refused(_why_nothing(named, banks, days))
     return _ingested(made)
 
 
@@ -98,9 +101,9 @@ def show(
       python -m infra.admin statistics show --bank DEMODEF1 --from 2026-11-01 --to 2026-11-21
     """
     hub = connection.connect()
-    yesterday = _yesterday(hub)
-    days = _days(hub, day, since, until) or [yesterday - timedelta(days=_SHOWN_DAYS - 1), yesterday]
-    found = list(_records(hub, days[0], days[-1], bank))
+    latest = yesterday(hub.clock)
+    days = _days(hub, day, since, until) or DayRange(latest - timedelta(days=_SHOWN_DAYS - 1), latest)
+    found = _records(hub, days, bank)
     readable = [
         {**row, "down": ", ".join(_down(record))} for row, record in zip(layout.rows(found), found, strict=True)
     ]
@@ -130,10 +133,10 @@ def export(
       python -m infra.admin statistics export --from 2026-11-01 --to 2026-11-21 --bank DEMODEF1
     """
     hub = connection.connect()
-    if bool(quarter) == bool(since or until):
+    if (quarter is None) == (since is None and until is None):
         raise Refused("give either --quarter, or --from and --to")
-    days = _quarter(quarter) if quarter else _days(hub, None, since, until)
-    found = list(layout.rows(_records(hub, days[0], days[-1], bank)))
+    days = _days(hub, None, since, until) or _quarter(quarter or "")
+    found = list(layout.rows(_records(hub, days, bank)))
     text = layout.as_csv(found) if written_as is Format.CSV else f"{layout.as_json(found)}\n"
     if output is None:
         return Report({"days": found}, text.removesuffix("\n"))  # which is added when it is printed
@@ -145,57 +148,77 @@ def export(
     return Report(data, f"{output} has {_several(len(found), 'row')}.")
 
 
-def _days(hub: Hub, day: str | None, since: str | None, until: str | None) -> list[date]:
-    """The days that the options name, none if there are none. Raises: Refused."""
-    if day and (since or until):
+def _days(hub: Hub, day: str | None, since: str | None, until: str | None) -> DayRange | None:
+    """The days that the options name, ``None`` if they name none. Raises: Refused."""
+    if day is not None and (since, until) != (None, None):
         raise Refused("give either --day, or --from and --to")
-    if until and not since:
+    if until is not None and since is None:
         raise Refused("--to needs --from")
-    if not (day or since):
-        return []
-    first = _day(day or since or "")
-    last = first if day else _day(until) if until else _yesterday(hub)
+    begins, ends = (day, day) if day is not None else (since, until)
+    if begins is None:
+        return None
+    first, last = _day(begins), yesterday(hub.clock) if ends is None else _day(ends)
     if last < first:
         raise Refused(f"{first} comes after {last}")
     if last > hub.clock.now().date():
         raise Refused(f"{last} lies in the future")
-    return [first + timedelta(days=number) for number in range((last - first).days + 1)]
+    return DayRange(first, last)
 
 
 def _day(text: str) -> date:
     try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise Refused(f"{text!r} is no day: give one like 2026-11-22") from None
+        return parse_day(text)
+    except ValueError as error:
+        raise Refused(str(error)) from None
 
 
-def _quarter(text: str) -> Sequence[date]:
+def _quarter(text: str) -> DayRange:
     try:
         return days_of_quarter(text)
     except ValueError as error:
         raise Refused(str(error)) from None
 
 
-def _yesterday(hub: Hub) -> date:
-    return hub.clock.now().date() - timedelta(days=1)
+def _bic(hub: Hub, text: str) -> str:
+    """A BIC as the bank is registered with it, if it is. Raises: InvalidBank."""
+    bic = valid_bic(text)
+    bank = hub.banks.find(bic, active=False)
+    return bank.bic if bank else bic
 
 
-def _banks(hub: Hub, bank: str | None, days: Sequence[date]) -> Sequence[ExpectedBank]:
+def _banks(hub: Hub, bic: str | None, days: DayRange | None) -> Sequence[ExpectedBank]:
     """The banks whose days are ingested: all that are registered, or the one that is named, registered or not."""
-    registered = hub.ingest.banks()
-    if bank is None:
+    registered = hub.statistics.ingest.banks()
+    if bic is None:
         return registered
-    bic = valid_bic(bank)
     named = [each for each in registered if each.bic == bic]
-    if named or not days:
+    if named or days is None:
         return named
-    earlier = hub.day_records.of_bank(bic, days[0] - _LOOKED_BACK, days[-1])
+    earlier = hub.statistics.records.of_bank(bic, days.since - _LOOKED_BACK, days.until)
     return [ExpectedBank(bic, earlier[-1].name if earlier else bic)]
 
 
-def _records(hub: Hub, since: date, until: date, bank: str | None) -> Iterable[DayRecord]:
-    records = hub.day_records
-    return records.of_bank(valid_bic(bank), since, until) if bank else records.of_all(since, until)
+def _why_nothing(bic: str, banks: Sequence[ExpectedBank], days: DayRange | None) -> str:
+    """Why a bank has no record of some days."""
+    if banks and days and days.until < banks[0].since:
+        return f"{bic} was registered on {banks[0].since}: there are no records of the days before"
+    return _unknown(bic)
+
+
+def _records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
+    """Raises: Refused, for a bank that is not registered and has no record of these days."""
+    records = hub.statistics.records
+    if bank is None:
+        return list(records.of_all(days.since, days.until))
+    bic = _bic(hub, bank)
+    found = records.of_bank(bic, days.since, days.until)
+    if not found and hub.banks.find(bic, active=False) is None:
+        raise Refused(_unknown(bic))
+    return found
+
+
+def _unknown(bic: str) -> str:
+    return f"nothing is known of {bic} on these days"
 
 
 def _ingested(made: Sequence[Ingested]) -> Report:
@@ -211,11 +234,7 @@ def _ingested(made: Sequence[Ingested]) -> Report:
 
 def _down(record: DayRecord) -> list[str]:
     """When it was down: ``10:02:07-10:40:00``."""
-    return [f"{_time(since)}-{_time(until)}" for since, until in record.down]
-
-
-def _time(second: int) -> str:
-    return f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+    return [f"{clock_time(since)}-{clock_time(until)}" for since, until in record.down]
 
 
 def _several(count: int, what: str) -> str:

@@ -9,8 +9,7 @@ from chalicelib.cards.cards import Card
 from chalicelib.cards.money.proof import Broken, spoken
 from chalicelib.cards.money.transactions import TABLE as LEDGER
 from chalicelib.cards.proving.account import KINDS
-from chalicelib.cards.proving.reading import READ_TOGETHER, batches
-from chalicelib.cards.record import TABLE as CARDS
+from chalicelib.cards.proving.reading import READ_TOGETHER, account_key, batches
 from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item, Store
 
@@ -51,7 +50,7 @@ def _leads(store: Store) -> Iterator[_Lead]:
             yield _lead_of_card(item)
         elif kind in KINDS and part.startswith(("movement#", "transaction#")) and owner != before:
             before = owner  # an account's items come one after the other
-            yield _Lead(owner, "it has rows, and there is no such account", (CARDS, {"owner": owner, "part": kind}))
+            yield _Lead(owner, "it has rows, and there is no such account", account_key(owner))
 
 
 def _lead_of_card(item: Item) -> _Lead:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from infra.capacity import prices
-from infra.capacity.counts import Counted, Counts
+from infra.capacity.counts import Counted, Kind
 from infra.capacity.prices import MILLION
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ _PLATFORM_LINES = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Suppositions:
     """What is not counted but supposed.
 
     Attributes:
@@ -59,16 +59,16 @@ class Cost:
         return Cost(self.milliseconds + other.milliseconds, parts)
 
 
-def duration(counted: Counted, kind: Counts, setting: Setting) -> int:
+def duration(counted: Counted, kind: Kind, supposed: Suppositions) -> int:
     """Milliseconds that are billed: a function has less than a whole processor, and waits for everybody it asks."""
     work = counted.milliseconds(kind) * max(WHOLE_PROCESSOR / memory(kind.function), 1)
-    waits = kind.waits * setting.storage + sum(kind.services.values()) * setting.other + kind.banks * setting.bank
+    waits = kind.waits * supposed.storage + sum(kind.services.values()) * supposed.other + kind.banks * supposed.bank
     return math.ceil(work + waits)
 
 
-def cost(counted: Counted, kind: Counts, setting: Setting) -> Cost:
+def cost(counted: Counted, kind: Kind, supposed: Suppositions) -> Cost:
     """What a million of a kind costs."""
-    milliseconds = duration(counted, kind, setting)
+    milliseconds = duration(counted, kind, supposed)
     gigabyte_seconds = Decimal(milliseconds) * memory(kind.function) / (1024 * 1000)
     queue = kind.queue_requests + (_FETCHING if is_fetched(kind) else 0)
     one = {
@@ -77,14 +77,14 @@ def cost(counted: Counted, kind: Counts, setting: Setting) -> Cost:
         "DynamoDB": prices.READ.of(kind.read) + prices.WRITE.of(kind.write),
         "SQS": prices.QUEUE.of(queue),
         "logs": prices.LOGGED.of(kind.log + _PLATFORM_LINES),
-        "traces": prices.TRACE.of(setting.traced),
+        "traces": prices.TRACE.of(supposed.traced),
         "data out": prices.SENT.of(kind.sent),
         "keys": prices.KEY_USE.of(_of(kind, "kms.")) + prices.SECRET_USE.of(_of(kind, "secretsmanager.")),
     }
     return Cost(milliseconds, {name: dollars * MILLION for name, dollars in one.items()})
 
 
-def is_fetched(kind: Counts) -> bool:
+def is_fetched(kind: Kind) -> bool:
     """Whether the queue starts it."""
     return kind.function == WORKER
 
@@ -97,5 +97,5 @@ def memory(function: str) -> int:
     return own
 
 
-def _of(kind: Counts, service: str) -> int:
+def _of(kind: Kind, service: str) -> int:
     return sum(count for name, count in kind.services.items() if name.startswith(service))

@@ -23,7 +23,7 @@ class Units:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class KeyUnits:
     """Units of DynamoDB that one partition key gets, the busiest of those that are used for the same."""
 
     read: Decimal
@@ -32,7 +32,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class Kind:
     """One kind of work, done once.
 
     Attributes:
@@ -60,7 +60,7 @@ class Counts:
     waits: int
     absent: Decimal
     tables: Mapping[str, Units]
-    keys: Mapping[str, Key]
+    keys: Mapping[str, KeyUnits]
     numbers: int
     services: Mapping[str, int]
     runs: int
@@ -101,9 +101,9 @@ class Counted:
     """All that was counted, and on which machine."""
 
     machine: Machine
-    kinds: Sequence[Counts]
+    kinds: Sequence[Kind]
 
-    def of(self, name: str) -> Counts:
+    def of(self, name: str) -> Kind:
         return next(kind for kind in self.kinds if kind.name == name)
 
     @property
@@ -111,7 +111,7 @@ class Counted:
         """Milliseconds of one exchange by HTTP: a relayed read has two, with DynamoDB and with the bank."""
         return max((self.machine.read - self.of("read_v1").processor) / 2, 0.0)
 
-    def milliseconds(self, kind: Counts) -> float:
+    def milliseconds(self, kind: Kind) -> float:
         """Milliseconds of a processor, transport included."""
         exchanges = kind.calls + kind.banks + sum(kind.services.values())
         return kind.processor + exchanges * self.transport
@@ -120,7 +120,7 @@ class Counted:
 def load(path: Path = PATH) -> Counted:
     """What ``save`` has written."""
     read = json.loads(path.read_text(encoding="utf-8"))
-    return Counted(Machine(**read["machine"]), [_counts(kind) for kind in read["kinds"]])
+    return Counted(Machine(**read["machine"]), [_kind(kind) for kind in read["kinds"]])
 
 
 def save(counted: Counted, path: Path = PATH) -> None:
@@ -129,10 +129,10 @@ def save(counted: Counted, path: Path = PATH) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def _counts(read: Mapping[str, Any]) -> Counts:
+def _kind(read: Mapping[str, Any]) -> Kind:
     tables = {name: Units(**_decimal(each)) for name, each in read["tables"].items()}
-    keys = {name: Key(**_decimal(each)) for name, each in read["keys"].items()}
-    return Counts(**{**read, "absent": Decimal(read["absent"]), "tables": tables, "keys": keys})
+    keys = {name: KeyUnits(**_decimal(each)) for name, each in read["keys"].items()}
+    return Kind(**{**read, "absent": Decimal(read["absent"]), "tables": tables, "keys": keys})
 
 
 def _decimal(units: Mapping[str, Any]) -> dict[str, Any]:

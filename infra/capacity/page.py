@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
-from infra.capacity import limits, prices, standing
-from infra.capacity.costs import WORKER, Setting, cost, duration, memory
-from infra.capacity.counts import Counted, Counts, load
+from infra.capacity import limits, prices, quotas, standing
+from infra.capacity.costs import WORKER, Suppositions, cost, duration, memory
+from infra.capacity.counts import Counted, Kind, load
 from infra.capacity.places import named
 from infra.capacity.words import (
     BEGINNING,
@@ -43,9 +43,9 @@ def write(path: Path = PATH) -> None:
     path.write_text(text(load()), encoding="utf-8")
 
 
-def text(counted: Counted, setting: Setting | None = None) -> str:
+def text(counted: Counted, supposed: Suppositions | None = None) -> str:
     """The page."""
-    supposed = setting or Setting()
+    supposed = supposed or Suppositions()
     sections = (
         BEGINNING,
         _headline(counted, supposed),
@@ -96,25 +96,25 @@ def _units(number: Decimal) -> str:
 # -- tables
 
 
-def _headline(counted: Counted, setting: Setting) -> str:
+def _headline(counted: Counted, supposed: Suppositions) -> str:
     rows = []
     for name, words in MEANT.items():
         kind = counted.of(name)
-        steps = limits.steps(counted, kind, setting)
-        below = [step for step in steps if step.rate < limits.RATES[-1]]
-        own = next((step for step in below if step.help not in (limits.QUOTA, limits.GROWING)), None)
-        dear = cost(counted, kind, setting)
+        found = limits.limits_of(counted, kind, supposed)
+        below = [limit for limit in found if limit.rate < limits.RATES[-1]]
+        own = next((limit for limit in below if limit.help not in (limits.QUOTA, limits.GROWING)), None)
+        dear = cost(counted, kind, supposed)
         most = max(dear.parts, key=lambda part: dear.parts[part])
         spent = f"${dollars(dear.dollars)}, of which ${dollars(dear.parts[most])} are {most}'s"
-        rows.append([words, spent, _step(steps[0]), _step(own) if own else "nothing"])
+        rows.append([words, spent, _limit(found[0]), _limit(own) if own else "nothing"])
     return table(["", "a million costs", "saturated first", "first of what no quota raises"], rows)
 
 
-def _step(step: limits.Step) -> str:
-    return f"{step.name}: {rate(step.rate)} a second"
+def _limit(limit: limits.Limit) -> str:
+    return f"{limit.name}: {rate(limit.rate)} a second"
 
 
-def _of(counted: Counted, *groups: str) -> Iterator[Counts]:
+def _of(counted: Counted, *groups: str) -> Iterator[Kind]:
     return (kind for kind in counted.kinds if kind.group in groups)
 
 
@@ -138,10 +138,10 @@ def _counts(counted: Counted) -> str:
     return table(["", "calls", "waits", *units, "SQS", "asked", "bytes sent", "bytes logged", "processor"], rows)
 
 
-def _costs(counted: Counted, setting: Setting) -> str:
-    made = {kind.title: cost(counted, kind, setting) for kind in _of(counted, "open banking", "cards")}
+def _costs(counted: Counted, supposed: Suppositions) -> str:
+    made = {kind.title: cost(counted, kind, supposed) for kind in _of(counted, "open banking", "cards")}
     for words, together in WHOLE.items():
-        parts = [cost(counted, counted.of(name), setting) for name in together]
+        parts = [cost(counted, counted.of(name), supposed) for name in together]
         made[f"**{words}**"] = sum(parts[1:], parts[0])
     names = [name for name in next(iter(made.values())).parts if any(each.parts[name] for each in made.values())]
     rows = [
@@ -160,69 +160,69 @@ def _spent(counted: Counted) -> str:
     return table(["", "table or index", "read units", "write units"], rows)
 
 
-def _now_and_then(counted: Counted, setting: Setting) -> str:
+def _now_and_then(counted: Counted, supposed: Suppositions) -> str:
     rows = []
     for kind in _of(counted, "background"):
         others = ", ".join(f"{count} {name.partition('.')[2]}" for name, count in kind.services.items()) or "none"
-        made = cost(counted, kind, setting)
+        made = cost(counted, kind, supposed)
         figures = [str(kind.calls), str(kind.waits), _units(kind.read), _units(kind.write), others]
         rows.append([kind.title, *figures, str(made.milliseconds), dollars(made.dollars)])
     units = ("read units", "write units")
     return table(["", "calls", "waits", *units, "other calls", "ms", "dollars a million"], rows)
 
 
-def _ends(counted: Counted, setting: Setting) -> str:
+def _ends(counted: Counted, supposed: Suppositions) -> str:
     """How much is asked of what at each rate, and all limits in their order."""
     parts = []
     for name, words in MEANT.items():
         kind = counted.of(name)
-        parts += [f"### {words.capitalize()}s", _at_rates(counted, kind, setting), _ladder(counted, kind, setting)]
+        parts += [f"### {words.capitalize()}s", _at_rates(counted, kind, supposed), _ladder(counted, kind, supposed)]
     return "\n\n".join(parts)
 
 
-def _at_rates(counted: Counted, kind: Counts, setting: Setting) -> str:
-    steps = limits.steps(counted, kind, setting)
-    seconds = Decimal(duration(counted, kind, setting)) / 1000
+def _at_rates(counted: Counted, kind: Kind, supposed: Suppositions) -> str:
+    found = limits.limits_of(counted, kind, supposed)
+    seconds = Decimal(duration(counted, kind, supposed)) / 1000
     rows = []
     for each in limits.RATES:
-        met = [step for step in steps if step.rate < each]
+        met = [limit for limit in found if limit.rate < each]
         first = met[0].name if met else "nothing"
-        hour = cost(counted, kind, setting).dollars * each * 3600 / prices.MILLION
+        hour = cost(counted, kind, supposed).dollars * each * 3600 / prices.MILLION
         environments = each * seconds
-        grown = environments * 10 / limits.GROWTH.value
+        grown = environments * 10 / quotas.GROWTH.value
         units = f"{each * kind.read:,.0f} and {each * kind.write:,.0f}"
         figures = [f"{environments:,.0f}", f"{grown:,.0f} s", units, f"${hour:,.2f}"]
-        rows.append([f"{each:,}", *figures, first, f"{len(met)} of {len(steps)}"])
+        rows.append([f"{each:,}", *figures, first, f"{len(met)} of {len(found)}"])
     heads = ["a second", "environments", "there after", "read and write units a second", "an hour", "saturated first"]
     return table([*heads, "limits met"], rows)
 
 
-def _ladder(counted: Counted, kind: Counts, setting: Setting) -> str:
-    rows = [[step.name, rate(step.rate), step.help] for step in limits.steps(counted, kind, setting)]
+def _ladder(counted: Counted, kind: Kind, supposed: Suppositions) -> str:
+    rows = [[limit.name, rate(limit.rate), limit.help] for limit in limits.limits_of(counted, kind, supposed)]
     return table(["limit", "met at, a second", "raised by"], rows)
 
 
-def _partitions(counted: Counted, setting: Setting) -> str:
+def _partitions(counted: Counted, supposed: Suppositions) -> str:
     """Of one client, one account, one receiver: how many a second, and how many of them the large rates need."""
     rows = []
     for name in CLOSELY:
         kind = counted.of(name)
-        for each in (ceiling for ceiling in limits.of_one(counted, kind, setting) if ceiling.rate < limits.RATES[-1]):
+        for each in (ceiling for ceiling in limits.of_one(counted, kind, supposed) if ceiling.rate < limits.RATES[-1]):
             needed = [f"{math.ceil(asked / each.rate):,}" for asked in limits.RATES[1:]]
             rows.append([MEANT.get(name, kind.title), each.what, each.spent, rate(each.rate), *needed])
     needed_for = (f"needed for {each:,}" for each in limits.RATES[1:])
     return table(["", "all about", "units for one", "a second", *needed_for], rows)
 
 
-def _shared(counted: Counted, setting: Setting) -> str:
+def _shared(counted: Counted, supposed: Suppositions) -> str:
     rows = []
     for kind in _of(counted, "open banking", "cards"):
         for what, key in kind.keys.items():
             path = named(what)
             if path.is_shared:
-                ceiling = rate(limits.together(path, key))
+                ceiling = rate(limits.all_partitions(path, key))
                 rows.append([what, kind.title, _units(key.write), str(path.partitions), ceiling])
-    worked = [[step.name, rate(step.rate), step.help] for step in limits.workers(counted, setting)]
+    worked = [[limit.name, rate(limit.rate), limit.help] for limit in limits.workers(counted, supposed)]
     return "\n\n".join(
         (
             table(["where everybody meets", "by", "write units", "partitions", "a second"], sorted(rows)),
@@ -231,12 +231,12 @@ def _shared(counted: Counted, setting: Setting) -> str:
     )
 
 
-def _supposed(counted: Counted, setting: Setting) -> str:
-    supposed = [
-        ["a bank, or a receiver of events, answers after", f"{setting.bank} ms"],
-        ["a call of DynamoDB takes", f"{setting.storage} ms"],
-        ["a call of SQS, KMS or Secrets Manager takes", f"{setting.other} ms"],
-        ["share of requests that X-Ray records", f"{setting.traced:.0%}"],
+def _supposed(counted: Counted, supposed: Suppositions) -> str:
+    figures = [
+        ["a bank, or a receiver of events, answers after", f"{supposed.bank} ms"],
+        ["a call of DynamoDB takes", f"{supposed.storage} ms"],
+        ["a call of SQS, KMS or Secrets Manager takes", f"{supposed.other} ms"],
+        ["share of requests that X-Ray records", f"{supposed.traced:.0%}"],
         ["memory of the function that answers requests", f"{memory('')} MB"],
         ["and of `deliver`", f"{memory(WORKER)} MB"],
         ["the bare script's processor time, measured where this was written", f"{counted.machine.bare} ms"],
@@ -244,12 +244,12 @@ def _supposed(counted: Counted, setting: Setting) -> str:
     ]
     limited = [
         [each.name, f"{each.value:,}", f"{each.unit}, {each.of}", "on request" if each.is_raised else "never"]
-        for each in limits.QUOTAS
+        for each in quotas.QUOTAS
     ]
     priced = [[each.service, each.what, f"${each.dollars}", each.unit] for each in prices.PRICES]
     return "\n\n".join(
         (
-            table(["", "supposed"], supposed),
+            table(["", "supposed"], figures),
             table(["AWS's limit", "at first", "", "raised"], limited),
             table(["service", f"list price in {prices.REGION}, {prices.KNOWN}", "dollars", "for a"], priced),
         )

@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 from infra import template
 from infra.capacity import prices
-from infra.capacity.costs import Setting, cost
+from infra.capacity.costs import Suppositions, cost
 from infra.capacity.counts import Counted
 from infra.capacity.prices import MILLION
 from infra.capacity.words import table
+from infra.compact import DASHBOARD, settled
 
 POLLS = 5 * 3 * 60 * 24 * 30
 """Requests in 30 days by which Lambda waits for messages: five pollers, each for 20 seconds."""
 METRICS = 9
 """So many figures are kept of a bank and one of its services, when all that can happen happens."""
+OF_SCHEDULES = 12
+"""So many figures do schedules write."""
 PRODUCTION = "prod"
 
 
 def rows(counted: Counted) -> str:
     """What it costs in 30 days."""
-    resources = [
-        ("keys of KMS", "AWS::KMS::Key", prices.KEY),
-        ("secrets", "AWS::SecretsManager::Secret", prices.SECRET),
-        ("alarms", "AWS::CloudWatch::Alarm", prices.ALARM),
-        ("dashboards", "AWS::CloudWatch::Dashboard", prices.DASHBOARD),
-    ]
     there = _resources()
-    found = [(f"{name}: {there[kind]}", price.of(there[kind])) for name, kind, price in resources]
+    standing = [
+        ("keys of KMS", len(there["AWS::KMS::Key"]), prices.KEY),
+        ("secrets", len(there["AWS::SecretsManager::Secret"]), prices.SECRET),
+        ("metrics that alarms go by", sum(map(_metrics, there["AWS::CloudWatch::Alarm"])), prices.ALARM),
+        ("dashboards", len(there[DASHBOARD]), prices.DASHBOARD),
+        ("metrics that schedules write", OF_SCHEDULES, prices.METRIC),
+    ]
+    found = [(f"{name}: {count}", price.of(count)) for name, count, price in standing]
     for kind in counted.kinds:
         if kind.runs:
-            spent = cost(counted, kind, Setting()).dollars * kind.runs / MILLION
+            spent = cost(counted, kind, Suppositions()).dollars * kind.runs / MILLION
             found.append((f"{kind.title}: {kind.runs:,} runs", spent))
     found += [("waiting for messages", prices.QUEUE.of(POLLS))]
     whole = sum((dollars for _, dollars in found), Decimal(0))
@@ -43,12 +49,14 @@ def rows(counted: Counted) -> str:
     return table(["in 30 days", "dollars"], [[what, f"{dollars:,.2f}"] for what, dollars in found])
 
 
-def _resources() -> Counter[str]:
-    """How many resources of each type production has."""
-    made = template.load()
-    stage = template.Template(made, Stage=PRODUCTION)
-    return Counter(
-        entry["Type"]
-        for entry in made["Resources"].values()
-        if "Condition" not in entry or stage.condition(entry["Condition"])
-    )
+def _resources() -> Mapping[str, list[Any]]:
+    """The properties of production's resources by their types."""
+    found: dict[str, list[Any]] = defaultdict(list)
+    for entry in settled(template.load(), PRODUCTION)["Resources"].values():
+        found[entry["Type"]].append(entry["Properties"])
+    return found
+
+
+def _metrics(alarm: Mapping[str, Any]) -> int:
+    """How many metrics an alarm goes by."""
+    return sum("MetricStat" in each for each in alarm["Metrics"]) if "Metrics" in alarm else 1

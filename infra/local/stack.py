@@ -218,7 +218,10 @@ def _options(arguments: list[str] | None) -> tuple[Options, bool]:
     given = parser.parse_args(arguments)
     if not given.port.isascii() or not given.port.isdigit() or int(given.port) > 65535:
         raise StartFailed(f"PORT must be a port number, not {given.port!r}")
-    options = Options(int(given.port), given.engine, given.stack_file.absolute(), given.quiet)
+    file = given.stack_file.absolute()
+    if file.exists() and not file.is_file():  # as /dev/null is, which would be replaced, and removed in the end
+        raise StartFailed(f"{file} is no file that could be replaced")
+    options = Options(int(given.port), given.engine, file, given.quiet)
     return options, given.end_with_stdin
 
 

@@ -7,10 +7,10 @@ from unittest.mock import patch
 
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.settings import Settings
-from chalicelib.statistics.slips import hours_of
+from chalicelib.statistics.days import hours_of
 from tests.browser.visitor import Visitor
 from tests.browser.walks import Walk, opens
-from tests.website import measured
+from tests.statistics import made_up
 
 
 def walks() -> tuple[Walk, ...]:
@@ -35,7 +35,7 @@ def _looks_at_what_was_measured(visitor: Visitor) -> None:
     with patch.dict(os.environ, visitor.stack["environment"]):
         hub = Hub(Settings.from_environment(visitor.stack["environment"]))
         today = hub.clock.now().date()
-        hub.store.transact([record.keeping() for record in measured.records(bic, today, 90)])
-        morning = measured.slip(bic, hours_of(today)[0], answered=400, unanswered=6)
-        hub.store.transact([measured.keeping(morning)])
+        hub.store.transact([record.keeping() for record in made_up.records(bic, today, 90)])
+        morning = made_up.slip(bic, hours_of(today)[0], answered=400, unanswered=6)
+        hub.store.transact([made_up.keeping(morning)])
     visitor.open(f"/performance?bic={bic}")

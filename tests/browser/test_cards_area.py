@@ -34,7 +34,7 @@ def test_from_a_new_card_to_a_purchase_that_was_collected(visitors: Visitors, ja
         said.append(visitor.page.locator("#outcome h2").inner_text())
 
     assert said == ["Declined", "Activated", "Bank details are open", "The payment is settled", "Approved", "Collected"]
-    assert visitor.page.locator(".balances dd").all_inner_texts() == [
+    assert visitor.page.locator(".figures dd").all_inner_texts() == [
         "475.00 EUR",
         "475.00 EUR",
         "0.00 EUR",

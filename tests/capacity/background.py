@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from unittest.mock import patch
 
 from app import app
+from chalicelib.delivery import outbox
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.outbound import Reply
 from infra.local.events import schedule_event
@@ -49,16 +51,19 @@ def _run(name: str) -> None:
 
 
 def sweep_of_due(world: World) -> Run:
+    """Deliveries with the same identifiers each time: their shards go by these, and so does how many have none."""
     world.wants_events()
-    for _ in range(DUE):
-        world.hub.events.test(world.client)
+    with patch.object(outbox, "new_id", map("{:022x}".format, range(DUE)).__next__):
+        for _ in range(DUE):
+            world.hub.events.test(world.client)
     return lambda: _run("sweep")
 
 
 def minute(world: World) -> Run:
-    """A relayed read after a minute: keys and the bank are read again, and measurements written."""
-    run = relayed("/accounts")(world)
+    """A relayed read after a minute: keys and the bank are read again, and written down is what was counted since."""
     world.writes_measurements()
+    run = relayed("/accounts")(world)
+    run()
     world.clock.advance(61)
     return run
 

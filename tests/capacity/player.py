@@ -13,7 +13,7 @@ from unittest.mock import patch
 from chalice.app import ScheduledEventConfig
 
 from chalicelib.cards.sequences import Sequences
-from infra.capacity.counts import Counts, Group, Key, Units
+from infra.capacity.counts import Group, KeyUnits, Kind, Units
 from infra.capacity.places import about
 from infra.local import schedules
 from tests.capacity.background import BACKGROUND
@@ -28,7 +28,7 @@ _MONTH = timedelta(days=30)
 _NOTHING = Units(Decimal(0), Decimal(0))
 
 
-def played(first: World, rounds: int = 1) -> Iterator[Counts]:
+def played(first: World, rounds: int = 1) -> Iterator[Kind]:
     """Every kind; processor time is the least of so many ``rounds``."""
     for group, plays in PLAYS.items():
         for play in plays:
@@ -36,7 +36,7 @@ def played(first: World, rounds: int = 1) -> Iterator[Counts]:
             yield replace(every[-1], processor=min(each.processor for each in every))
 
 
-def _once(first: World, play: Play, group: Group) -> Counts:
+def _once(first: World, play: Play, group: Group) -> Kind:
     world = first.again()
     with world.installed():
         warm(world)
@@ -44,7 +44,7 @@ def _once(first: World, play: Play, group: Group) -> Counts:
             run = play.set_up(world)
             with _traffic() as traffic, noted() as notes:
                 run()
-    return _counts(play, group, notes, traffic)
+    return _kind(play, group, notes, traffic)
 
 
 def warm(world: World) -> None:
@@ -88,10 +88,10 @@ def _size(headers: Mapping[str, str]) -> int:
     return sum(len(name) + len(str(value)) + 4 for name, value in headers.items())
 
 
-def _counts(play: Play, group: Group, notes: Noted, traffic: Mapping[str, int]) -> Counts:
+def _kind(play: Play, group: Group, notes: Noted, traffic: Mapping[str, int]) -> Kind:
     calls = notes.of("dynamodb")
     others = [f"{service}.{name}" for service, name in notes.calls if service != "dynamodb"]
-    return Counts(
+    return Kind(
         name=play.name,
         title=play.title,
         group=group,
@@ -124,13 +124,13 @@ def _summed(notes: Noted) -> dict[str, Units]:
     return found
 
 
-def _of_each_path(notes: Noted) -> dict[str, Key]:
+def _of_each_path(notes: Noted) -> dict[str, KeyUnits]:
     """What the busiest key gets of those that stand for the same."""
     found: dict[str, list[Units]] = {}
     for place, units in _units(notes):
         found.setdefault(about(place.table, place.index, place.partition).what, []).append(units)
     busiest = {what: max(each, key=lambda units: units.read + 3 * units.write) for what, each in found.items()}
-    return {what: Key(units.read, units.write, len(found[what])) for what, units in busiest.items()}
+    return {what: KeyUnits(units.read, units.write, len(found[what])) for what, units in busiest.items()}
 
 
 def _runs(name: str) -> int:

@@ -676,7 +676,36 @@ def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:
 
 
 def test_all_rows_of_a_partition_come_page_after_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    pages = {None: Page([{"part": "a"}, {"part": "b"}], {"part": "b"}), "b": Page([{"part": "c"}], None)}
-    monkeypatch.setattr(store, "query", lambda *_, after, **__: pages[after and after["part"]])
+    asked = pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
 
     assert [row["part"] for row in store.rows("cards", ("owner", "card#1"))] == ["a", "b", "c"]
+    assert [which.get("after") for which in asked] == [None, {"part": "b"}]
+
+
+def test_no_page_is_read_before_its_rows_are_needed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
+    rows = store.each("cards", ("owner", "card#1"), limit=2, newest_first=True)
+
+    assert [next(rows)["part"], next(rows)["part"], len(asked)] == ["a", "b", 1]
+    assert [row["part"] for row in rows] == ["c"]
+    assert all((which["limit"], which["newest_first"]) == (2, True) for which in asked)
+
+
+def test_the_last_page_says_that_it_is_the_last(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
+
+    assert [page.next for page in store.pages("cards", ("owner", "card#1"))] == [{"part": "b"}, None]
+
+
+def pages_of(*pages: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Have queries find pages of rows that go by one letter each; answers how they were asked for."""
+    asked: list[dict[str, Any]] = []
+
+    def query(table: str, partition: tuple[str, Any], **which: Any) -> Page:
+        letters = pages[len(asked)]
+        asked.append(dict(which))
+        items: list[Item] = [{"part": letter} for letter in letters]
+        return Page(items, items[-1] if len(asked) < len(pages) else None)
+
+    monkeypatch.setattr(store, "query", query)
+    return asked

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from tests.figures import Figure
 
+ALARM = "AWS::CloudWatch::Alarm"
 Alarm = Mapping[str, Any]
 State = Literal["OK", "ALARM"]
 MetricId = tuple[str, str, frozenset[tuple[str, str]]]
@@ -24,6 +25,23 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
 }
 LONGEST_BELOW_AN_HOUR, LONGEST = 24 * 3600, 7 * 24 * 3600
 """How far an alarm may look back, in seconds: with periods below an hour, and with longer ones."""
+OF_AWS = {
+    "AWS/ApiGateway": ({"ApiName", "Stage"}, {"5XXError", "4XXError", "Count", "Latency"}),
+    "AWS/Lambda": ({"FunctionName"}, {"Errors", "Throttles", "Duration", "ConcurrentExecutions"}),
+    "AWS/SQS": (
+        {"QueueName"},
+        {
+            "ApproximateNumberOfMessagesVisible",
+            "ApproximateNumberOfMessagesNotVisible",
+            "ApproximateAgeOfOldestMessage",
+        },
+    ),
+    "AWS/DynamoDB": (
+        {"TableName"},
+        {"ReadThrottleEvents", "WriteThrottleEvents", "ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"},
+    ),
+}
+"""Metrics of AWS by namespace, with the dimensions that they have (each service's page on CloudWatch metrics)."""
 
 
 @dataclass(frozen=True)

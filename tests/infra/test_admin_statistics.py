@@ -15,7 +15,7 @@ from chalicelib.foundation import jsontext, parallel
 from chalicelib.statistics.export import NAMES
 from infra.admin import connection
 from tests.infra.test_admin import done, refused, run
-from tests.statistics.counted import ALPHA, BETA, counted
+from tests.statistics.made_up import ALPHA, BETA, counted
 from tests.world import World
 
 COMMANDS = ("ingest", "show", "export")
@@ -113,10 +113,43 @@ def test_the_last_days_of_a_bank_that_was_removed_can_be_ingested(measured: Worl
         (["--from", "2026-03-03", "--to", "2026-03-02"], "2026-03-03 comes after 2026-03-02"),
         (["--from", "2026-03-03", "--to", "9999-12-31"], "9999-12-31 lies in the future"),
         (["--from", "2026-03-04"], "2026-03-04 comes after 2026-03-03"),
+        (["--day", "20260303"], "'20260303' is no day: give one like 2026-11-22"),
+        (["--day", ""], "'' is no day: give one like 2026-11-22"),
+        (["--from", ""], "'' is no day: give one like 2026-11-22"),
+        (["--from", "2026-03-02", "--to", ""], "'' is no day: give one like 2026-11-22"),
+        (["--day", "2026-03-03", "--to", ""], "give either --day, or --from and --to"),
+        (["--bank", ""], "bic must not be empty"),
     ],
 )
 def test_days_that_cannot_be_ingested_are_refused_in_a_sentence(options: list[str], sentence: str) -> None:
     assert refused("statistics", "ingest", *options) == sentence
+
+
+def test_why_there_is_no_record_is_told_of_a_bank_that_was_registered_later(world: World) -> None:
+    options = "statistics", "ingest", "--bank", BETA
+    assert world.bank(2, "/daily_performance", {"date": "2026-03-01", "consentDuration": 41_250}).status == 200
+
+    assert refused(*options, "--from", "2026-02-27", "--to", "2026-03-01") == (
+        f"{BETA} was registered on 2026-03-02: there are no records of the days before"
+    )
+    assert done(*options, "--from", "2026-02-27", "--to", "2026-03-02")["records"] == 1
+
+
+def test_a_bank_is_found_however_its_head_office_is_written() -> None:
+    assert done("statistics", "ingest", "--day", "2026-03-03", "--bank", f"{ALPHA}XXX")["records"] == 1
+    assert len(done("statistics", "show", "--bank", f"{ALPHA}XXX")["days"]) == 1
+
+
+@pytest.mark.parametrize("command", ["ingest", "show", "export"])
+def test_a_bank_that_nothing_is_known_of_is_refused(command: str) -> None:
+    options = "--from", "2026-03-02", "--bank", "NOSUCH2L"
+
+    assert refused("statistics", command, *options) == "nothing is known of NOSUCH2L on these days"
+
+
+def test_a_registered_bank_may_be_without_records() -> None:
+    assert done("statistics", "show", "--bank", BETA)["days"] == []
+    assert done("statistics", "export", "--from", "2026-03-02", "--bank", BETA)["days"] == []
 
 
 def test_a_storage_that_fails_is_told_in_a_sentence(world: World) -> None:
@@ -206,6 +239,8 @@ def test_an_export_goes_over_the_end_of_a_quarter(world: World) -> None:
         (["--quarter", "2026-Q5"], "'2026-Q5' is no quarter: give one like 2026-Q4"),
         (["--quarter", "26Q1"], "'26Q1' is no quarter: give one like 2026-Q4"),
         (["--to", "2026-03-01"], "--to needs --from"),
+        (["--quarter", ""], "'' is no quarter: give one like 2026-Q4"),
+        (["--quarter", "2026-Q1", "--from", ""], "give either --quarter, or --from and --to"),
     ],
 )
 def test_an_export_needs_a_quarter_or_days(options: list[str], sentence: str) -> None:

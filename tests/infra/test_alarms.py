@@ -1,56 +1,40 @@
-"""Alarms and dashboard: each goes by metrics that somebody writes, goes off when it should, and is over afterwards."""
+"""Alarms: each goes by metrics that somebody writes, goes off when it should, and is over afterwards."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
-from app import app
-from chalicelib.cards.external.payment_orders import PaymentOrders
-from chalicelib.cards.external.waiting import ASKING_SECONDS
-from chalicelib.foundation import parallel
-from chalicelib.foundation.breaker import FAILURES
 from chalicelib.foundation.metrics import NAMESPACE
-from chalicelib.openbanking.idempotency import RUNNING_SECONDS
 from infra import template
-from infra.local.events import schedule_event
-from tests.cards.scenes import EUR, Scene
-from tests.documents import OPERATIONS, ROOT, rows, section
-from tests.figures import Figure, figures
-from tests.infra.alarm_states import LONGEST, LONGEST_BELOW_AN_HOUR, Alarm, Data, MetricId, State, state, watched
-from tests.infra.test_permissions import euros, opened, paying, silent
+from infra.capacity import page, standing
+from infra.compact import DASHBOARD
+from tests.documents import OPERATIONS, ROOT, STATISTICS, rows, section
+from tests.figures import Figure
+from tests.infra.alarm_plays import HOUR, PLAYS, Service, killed_payment
+from tests.infra.alarm_states import (
+    ALARM,
+    LONGEST,
+    LONGEST_BELOW_AN_HOUR,
+    OF_AWS,
+    Alarm,
+    Data,
+    MetricId,
+    State,
+    state,
+    watched,
+)
 from tests.many import cases
-from tests.openbanking.test_circuit import Reader
 from tests.openbanking.test_payments import WEBHOOKS, Payer, taken
-from tests.world import START, World
+from tests.world import START
 
-ALARM, DASHBOARD = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard"
-HOUR, DAY = 3600, 24 * 3600
 CONFIG = json.loads((ROOT / ".chalice/config.json").read_text("utf-8"))
 STAGE = frozenset({("Stage", "local")})
 NOW = int(START.timestamp())
-OF_AWS = {
-    "AWS/ApiGateway": ({"ApiName", "Stage"}, {"5XXError", "4XXError", "Count", "Latency"}),
-    "AWS/Lambda": ({"FunctionName"}, {"Errors", "Throttles", "Duration", "ConcurrentExecutions"}),
-    "AWS/SQS": (
-        {"QueueName"},
-        {
-            "ApproximateNumberOfMessagesVisible",
-            "ApproximateNumberOfMessagesNotVisible",
-            "ApproximateAgeOfOldestMessage",
-        },
-    ),
-    "AWS/DynamoDB": (
-        {"TableName"},
-        {"ReadThrottleEvents", "WriteThrottleEvents", "ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"},
-    ),
-}
-"""Metrics of AWS by namespace, with the dimensions that they have (each service's page on CloudWatch metrics)."""
+SCHEDULES = ("sweep", "finish", "prove")
 
 
 def alarms(stage: str, topic: str = "") -> dict[str, Alarm]:
@@ -118,6 +102,14 @@ def test_the_price_of_the_alarms_is_told() -> None:
     metrics = sum(len(watched(alarm)) for alarm in ALARMS.values())
 
     assert f"together ${metrics / 10:.2f} a stage" in section(OPERATIONS, "## Alarms and dashboard").replace("\n", " ")
+    assert f"| metrics that alarms go by: {metrics} | {metrics / 10:.2f} |" in page.PATH.read_text("utf-8")
+
+
+def test_the_price_of_what_schedules_write_is_told(service: Service) -> None:
+    seen = {(figure.name, figure.dimensions) for function in (*SCHEDULES, "ingest") for figure in service.run(function)}
+
+    assert len(seen) == standing.OF_SCHEDULES
+    assert f"is {len(seen)} metrics at $0.30" in section(OPERATIONS, "## Alarms and dashboard").replace("\n", " ")
 
 
 # -- what AWS writes
@@ -208,124 +200,6 @@ def test_every_alarm_is_played() -> None:
 # -- what the service writes itself
 
 
-class Service:
-    """The service at work: what it writes when something goes wrong, and when nothing does."""
-
-    def __init__(self, world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self.world = world
-        self.monkeypatch = monkeypatch
-        self._capsys = capsys
-
-    def figures(self, step: Callable[[], object]) -> list[Figure]:
-        """What a step writes."""
-        self._capsys.readouterr()
-        step()
-        return figures(self._capsys.readouterr().out)
-
-    def run(self, function: str) -> list[Figure]:
-        """What a run of a scheduled function writes."""
-        return self.figures(lambda: app.handler_map[function](schedule_event(function, START, "eu-west-1"), None))
-
-
-@pytest.fixture
-def service(world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Service:
-    monkeypatch.setattr(parallel, "WIDTH", 1)
-    return Service(world, capsys, monkeypatch)
-
-
-Play = Callable[[Service], tuple[list[Figure], list[Figure]]]
-"""Answers what is written while something is wrong, and what is when it is not any more; nothing, if nothing is."""
-
-
-def overdue_delivery(service: Service) -> tuple[list[Figure], list[Figure]]:
-    world = service.world
-    world.wants_events()
-    delivery_id = world.hub.events.test(world.client)
-    world.clock.advance(901)
-    late = service.run("sweep")
-    world.hub.worker.attempt(delivery_id)
-    return late, service.run("sweep")
-
-
-def no_ingest(service: Service) -> tuple[list[Figure], list[Figure]]:
-    return [], service.run("ingest")
-
-
-def missing_report(service: Service) -> tuple[list[Figure], list[Figure]]:
-    service.world.clock.advance(3 * DAY)
-    return service.run("ingest"), []
-
-
-def failing_bank(service: Service) -> tuple[list[Figure], list[Figure]]:
-    reader = Reader(service.world)
-    return service.figures(lambda: reader.fail(FAILURES)), service.figures(reader.ask)
-
-
-def silent_provider(service: Service) -> tuple[list[Figure], list[Figure]]:
-    scene = Scene(service.world)
-    account = scene.account(currency_ison=EUR)
-    address = opened(scene, "assignExternalPaymentAddress", account_id=account)
-    scene.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
-    scene.do("transferToExternalPayment", **paying(address, name="Silent"))
-    scene.clock.advance(ASKING_SECONDS)
-    with service.monkeypatch.context() as patch:
-        patch.setattr(PaymentOrders, "ask_again", silent)
-        stuck = service.run("finish")
-    scene.clock.advance(ASKING_SECONDS)
-    return stuck, service.run("finish")
-
-
-class Killed(BaseException):
-    """A function's instance is gone in the middle of a request."""
-
-
-def killed_payment(service: Service) -> tuple[list[Figure], list[Figure]]:
-    payer = Payer(service.world, 2)
-
-    def dies(_: object) -> None:
-        raise Killed
-
-    payer.side.answers[WEBHOOKS[2, "single"]] = dies
-    with pytest.raises(Killed):
-        payer.pay("key-1")
-    service.world.clock.advance(RUNNING_SECONDS + 1)
-    return service.figures(lambda: payer.pay("key-1")), []
-
-
-def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:
-    account = {"owner": f"account#{Scene(service.world).account()}", "part": "account"}
-    store = service.world.hub.store
-    store.update("cards", account, set={"settled": 1})
-    broken = service.run("prove")
-    store.update("cards", account, set={"settled": 0})
-    return broken, service.run("prove")
-
-
-def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
-    """The first round has begun, and for 15 days no run has had the time to bring it further."""
-    Scene(service.world).account()
-    proof, clock = service.world.hub.card_room.proof, service.world.clock
-    proof.go_on(clock.monotonic() - 1)
-    clock.advance(15 * DAY)
-    late = service.figures(lambda: proof.go_on(clock.monotonic() - 1))
-    service.run("prove")
-    clock.advance(HOUR)
-    return late, service.run("prove")
-
-
-PLAYS: dict[str, tuple[Play, int, int]] = {
-    "deliveries-overdue": (overdue_delivery, 60, 15 * 60),
-    "ingest-missing": (no_ingest, DAY, 27 * HOUR),
-    "reports-missing": (missing_report, DAY, 25 * HOUR),
-    "circuit-opened": (failing_bank, 30, 20 * 60),
-    "claims-stuck": (silent_provider, 60, 30 * 60),
-    "outcomes-unknown": (killed_payment, HOUR, 2 * HOUR),
-    "ledger-broken": (broken_ledger, HOUR, 3 * HOUR),
-    "ledger-not-proved": (round_without_end, HOUR, 12 * HOUR),
-}
-"""The play of each own alarm, the seconds between what is written in it, and how long one state of things lasts."""
-
-
 @pytest.mark.parametrize("name", PLAYS)
 def test_an_alarm_on_own_metrics_goes_off_by_what_the_service_writes_and_is_over(name: str, service: Service) -> None:
     play, every, lasts = PLAYS[name]
@@ -373,93 +247,17 @@ def test_a_payment_that_the_bank_took_and_nobody_could_record_is_an_unknown_outc
     assert [each.values for each in written if (each.name, each.dimensions) == ("UnknownOutcomes", STAGE)] == [(1,)]
 
 
-def test_what_schedules_write_is_documented_and_nothing_else(service: Service) -> None:
-    seen = [figure for function in ("sweep", "finish", "prove") for figure in service.run(function)]
+def test_what_schedules_and_requests_write_is_documented(service: Service) -> None:
+    seen = [figure for function in SCHEDULES for figure in service.run(function)]
     seen += killed_payment(service)[0]
     found: dict[str, set[str]] = {}
     for figure in seen:
         found.setdefault(figure.name, set()).update(name for name, _ in figure.dimensions)
-    documented = {row[0]: set(row[1].split(", ")) for row in rows(section(OPERATIONS, "### Metrics of schedules"))[2:]}
+    documented = {
+        name: (set(dimensions.split(", ")), writer)
+        for names, dimensions, writer, _ in rows(section(STATISTICS, "## Metrics"))[2:]
+        for name in names.split(", ")
+    }
 
-    assert {name: found.get(name) for name in documented} == documented
-    assert found.keys() - documented.keys() <= OF_REQUESTS
-
-
-OF_REQUESTS = {"Calls", "Answered", "HubTime", "BankTime", "HubFailures"}
-"""What the request writes that meets a claim which never ended."""
-
-
-# -- the dashboard
-
-
-def dashboard(stage: str) -> Any:
-    """Its body with the names of a stage; what exists only once it is deployed keeps its name in the template."""
-    [text] = [
-        entry["Properties"]["DashboardBody"]["Fn::Sub"]
-        for entry in template.load()["Resources"].values()
-        if entry["Type"] == DASHBOARD
-    ]
-    text = text.replace("${Stage}", stage).replace("${AWS::Region}", "eu-west-1")
-    return json.loads(re.sub(r"\$\{(\w+)\.\w+\}", r"\1", text))
-
-
-def test_the_dashboard_shows_every_alarm_before_anything_else() -> None:
-    first, *others = dashboard("prod")["widgets"]
-    names = [name for name, each in template.load()["Resources"].items() if each["Type"] == ALARM]
-
-    assert (first["type"], first["y"], first["properties"]["alarms"]) == ("alarm", 0, names)
-    assert all(widget["y"] > 0 for widget in others)
-
-
-def test_widgets_lie_beside_and_below_each_other() -> None:
-    taken: set[tuple[int, int]] = set()
-    for widget in dashboard("prod")["widgets"]:
-        places = {
-            (widget["x"] + right, widget["y"] + down)
-            for right in range(widget["width"])
-            for down in range(widget["height"])
-        }
-        assert not places & taken, widget["properties"]["title"]
-        assert max(x for x, _ in places) < 24
-        taken |= places
-
-
-def shown() -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Namespace, name and dimensions' names of every metric on the dashboard, those of searches among them."""
-    for widget in dashboard("local")["widgets"]:
-        for metric in widget["properties"].get("metrics", ()):
-            if isinstance(metric[0], str):
-                namespace, name, *dimensions = [each for each in metric if isinstance(each, str)]
-                yield namespace, name, frozenset(dimensions[::2])
-            for schema, terms in re.findall(r"SEARCH\('\{([^}]+)\} ([^']+)'", str(metric[0])):
-                namespace, *names = schema.replace('"', "").split(",")
-                [name] = re.findall(r'MetricName="(\w+)"', terms)
-                yield namespace, name, frozenset(names)
-
-
-def test_the_dashboard_names_only_metrics_that_are_written(service: Service) -> None:
-    reader = Reader(service.world)
-    seen = [*service.figures(reader.ask), *service.figures(lambda: reader.fail(FAILURES))]
-    reader.ask()
-    seen += service.figures(service.world.hub.measurements.write)
-    for play in (overdue_delivery, silent_provider, broken_ledger, killed_payment, missing_report):
-        seen += [figure for figures in play(service) for figure in figures]
-    known = {(each.namespace, each.name, frozenset(name for name, _ in each.dimensions)) for each in seen}
-    known |= {(namespace, name, frozenset(dims)) for namespace, (dims, names) in OF_AWS.items() for name in names}
-    known |= {(NAMESPACE, name, frozenset({"Stage"})) for name in FAULTS_OF_OTHERS}
-
-    assert set(shown()) - known == set()
-
-
-FAULTS_OF_OTHERS = ("CallerFailures", "HubFailures")
-"""Written like the failures of banks, but only if there are any."""
-
-
-def test_the_dashboard_looks_for_lines_that_are_logged() -> None:
-    sources = "\n".join(path.read_text("utf-8") for path in (ROOT / "chalicelib/delivery").glob("*.py"))
-    [query] = [each["properties"]["query"] for each in dashboard("dev")["widgets"] if each["type"] == "log"]
-
-    assert "'/aws/lambda/causeway-dev-deliver'" in query
-    messages = re.findall(r'"([^"]+)"', query)
-    assert len(messages) == 4
-    assert all(f'log.info("{each}"' in sources or f'log.warning("{each}"' in sources for each in messages)
+    assert found == {name: documented[name][0] for name in found}
+    assert {name for name, (_, writer) in documented.items() if writer in SCHEDULES} <= found.keys()

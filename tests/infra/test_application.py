@@ -77,6 +77,19 @@ def test_what_chalice_builds_and_writes_down_stays_with_the_project(
     assert not application.is_recorded("prod")
 
 
+def test_the_function_is_packaged_anew_each_time_and_the_layer_is_not(
+    chalice: Chalice, root: Path, tmp_path: Path
+) -> None:
+    built = root / ".chalice" / "deployments"
+    built.mkdir()
+    for name in ("appcode-1.zip", "managed-layer-1.zip"):
+        (built / name).touch()
+    with application.copied() as project:
+        application.package(project, "dev", tmp_path / "out")
+
+    assert {file.name for file in built.iterdir()} == {"managed-layer-1.zip", "built.zip"}
+
+
 @pytest.mark.parametrize(
     ("said", "code", "wrote"),
     [

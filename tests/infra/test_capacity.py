@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from types import ModuleType
 
 import pytest
 
-from infra.capacity import counts, limits, page
-from infra.capacity.costs import Setting, cost, duration
-from infra.capacity.counts import Counted, Counts
+from infra.capacity import counts, limits, page, prices, quotas
+from infra.capacity.costs import Suppositions, cost, duration
+from infra.capacity.counts import Counted, Kind
 from infra.capacity.places import PATHS, about
 from infra.capacity.units import tables
 from tests.capacity.player import PLAYS, played
@@ -24,7 +26,7 @@ NEARLY = 0.05
 HELP = "what a request takes has changed: `make capacity` writes infra/capacity.md anew"
 
 
-def exact(kind: Counts) -> Counts:
+def exact(kind: Kind) -> Kind:
     """Without what differs from run to run."""
     return replace(kind, sent=0, log=0, processor=0)
 
@@ -50,11 +52,11 @@ def test_the_page_is_what_comes_of_the_counts() -> None:
 
 
 def test_a_page_for_other_suppositions_differs() -> None:
-    slower = page.text(COUNTED, Setting(bank=500))
+    slower = page.text(COUNTED, Suppositions(bank=500))
 
     assert "| a bank, or a receiver of events, answers after | 500 ms |" in slower
-    assert duration(COUNTED, COUNTED.of("read_v1"), Setting(bank=500)) == (
-        duration(COUNTED, COUNTED.of("read_v1"), Setting()) + 300
+    assert duration(COUNTED, COUNTED.of("read_v1"), Suppositions(bank=500)) == (
+        duration(COUNTED, COUNTED.of("read_v1"), Suppositions()) + 300
     )
 
 
@@ -66,7 +68,7 @@ def test_timing_is_plausible_and_nothing_more_is_asked_of_it() -> None:
 # -- money
 
 
-def of_one(**members: object) -> tuple[Counted, Counts]:
+def of_one(**members: object) -> tuple[Counted, Kind]:
     """What was counted, and a kind of it that takes nothing but ``members``."""
     nothing = {"tables": {}, "services": {}, "requests": 0, "banks": 0, "sent": 0, "log": 0, "processor": 0.0}
     kind = replace(COUNTED.of("read_v1"), calls=0, waits=0, **nothing | members)  # type: ignore[arg-type]
@@ -75,7 +77,7 @@ def of_one(**members: object) -> tuple[Counted, Counts]:
 
 def test_money_is_never_a_binary_float() -> None:
     for kind in COUNTED.kinds:
-        assert all(isinstance(dollars, Decimal) for dollars in cost(COUNTED, kind, Setting()).parts.values())
+        assert all(isinstance(dollars, Decimal) for dollars in cost(COUNTED, kind, Suppositions()).parts.values())
 
 
 @pytest.mark.parametrize(
@@ -92,11 +94,11 @@ def test_money_is_never_a_binary_float() -> None:
     ],
 )
 def test_a_part_costs_its_list_price(members: dict[str, object], part: str, dollars: str) -> None:
-    assert cost(*of_one(**members), Setting()).parts[part] == Decimal(dollars)
+    assert cost(*of_one(**members), Suppositions()).parts[part] == Decimal(dollars)
 
 
 def test_a_second_of_a_gigabyte_is_billed_by_the_millisecond() -> None:
-    made = cost(*of_one(banks=1), Setting(bank=999, traced=Decimal(0)))
+    made = cost(*of_one(banks=1), Suppositions(bank=999, traced=Decimal(0)))
 
     assert made.milliseconds in (1000, 1001, 1002, 1003)  # the processor's part of sending
     assert made.parts["Lambda"] == Decimal("0.20") + Decimal(made.milliseconds) * Decimal("0.0133333334") + (
@@ -109,7 +111,7 @@ def test_a_second_of_a_gigabyte_is_billed_by_the_millisecond() -> None:
 
 def test_the_limits_come_in_their_order_and_the_lowest_is_saturated_first() -> None:
     for name in page.MEANT:
-        rates = [step.rate for step in limits.steps(COUNTED, COUNTED.of(name), Setting())]
+        rates = [limit.rate for limit in limits.limits_of(COUNTED, COUNTED.of(name), Suppositions())]
         assert rates == sorted(rates)
         assert rates[0] > limits.RATES[0]
 
@@ -118,7 +120,7 @@ def test_the_limits_come_in_their_order_and_the_lowest_is_saturated_first() -> N
     ("read", "write", "rate"), [(1, 0, 3000), (0, 2, 500), (2, 4, Decimal(3000) / 14), (Decimal("0.5"), 0, 6000)]
 )
 def test_reads_and_writes_share_a_partition(read: Decimal, write: int, rate: Decimal) -> None:
-    key = counts.Key(Decimal(read), Decimal(write), 1)
+    key = counts.KeyUnits(Decimal(read), Decimal(write), 1)
 
     assert limits.one_key(key) == pytest.approx(rate)
 
@@ -126,16 +128,23 @@ def test_reads_and_writes_share_a_partition(read: Decimal, write: int, rate: Dec
 def test_a_sharded_index_takes_what_its_partitions_take_together() -> None:
     path = about("deliveries", "due", "7")
 
-    assert limits.together(path, counts.Key(Decimal(0), Decimal(2), 1)) == 8 * 500
-    assert limits.together(path, counts.Key(Decimal(0), Decimal(2), 8)) == 500
+    assert limits.all_partitions(path, counts.KeyUnits(Decimal(0), Decimal(2), 1)) == 8 * 500
+    assert limits.all_partitions(path, counts.KeyUnits(Decimal(0), Decimal(2), 8)) == 500
 
 
 def test_twice_the_bank_s_time_is_half_of_what_the_environments_take() -> None:
     def rate(bank: int) -> Decimal:
-        steps = limits.steps(COUNTED, COUNTED.of("read_v1"), Setting(bank=bank))
-        return next(step.rate for step in steps if step.name == "Lambda concurrency")
+        found = limits.limits_of(COUNTED, COUNTED.of("read_v1"), Suppositions(bank=bank))
+        return next(limit.rate for limit in found if limit.name == "Lambda concurrency")
 
     assert rate(10_000) / rate(20_000) == pytest.approx(2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("module", "row", "listed"), [(prices, prices.Price, prices.PRICES), (quotas, quotas.Quota, quotas.QUOTAS)]
+)
+def test_every_price_and_quota_is_on_the_page_once(module: ModuleType, row: type, listed: Sequence[object]) -> None:
+    assert list(listed) == [each for each in vars(module).values() if isinstance(each, row)]
 
 
 def test_every_path_is_of_a_table_that_there_is() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from infra import compact, template
@@ -29,12 +31,26 @@ def test_a_small_template_makes_what_the_whole_one_makes(stage: str, topic: str)
     of_whole, of_small = (template.Template(each, Stage=stage, AlarmTopicArn=topic) for each in (whole, small))
 
     assert tags == [{"Key": "Application", "Value": "causeway"}, {"Key": "Stage", "Value": stage}]
-    for kind in {entry["Type"] for entry in whole["Resources"].values()} - {"AWS::CloudWatch::Dashboard"}:
+    for kind in {entry["Type"] for entry in whole["Resources"].values()} - {compact.DASHBOARD}:
         made = {
             name: {key: value for key, value in properties.items() if (key, value) != ("Tags", tags)}
             for name, properties in of_whole.resources(kind).items()
         }
         assert of_small.resources(kind) == made
+
+
+@each_stage
+def test_the_dashboard_says_the_same_in_one_line(stage: str) -> None:
+    whole = template.load()
+    said, sent = (
+        entry["Properties"]["DashboardBody"]["Fn::Sub"]
+        for resources in (whole, compact.compact(whole, stage, TOPIC)[0])
+        for entry in resources["Resources"].values()
+        if entry["Type"] == compact.DASHBOARD
+    )
+
+    assert "\n" not in sent
+    assert json.loads(sent) == json.loads(said.replace("${Stage}", stage))
 
 
 def test_what_other_stages_have_is_left_out_with_its_outputs_and_conditions() -> None:

@@ -107,7 +107,7 @@ WORK: dict[str, Callable[[World], Callable[[bootstrap.Hub], object]]] = {
     "-deliver": event,
     "-expire": expiry,
     "-finish": hold,
-    "-ingest": lambda world: lambda hub: hub.ingest.run(),
+    "-ingest": lambda world: lambda hub: hub.statistics.ingest.run(),
     "-prove": lambda world: lambda hub: hub.card_room.proof.go_on(hub.clock.monotonic() + 1),
     "-sweep": lambda world: lambda hub: hub.sweeper.sweep(),
 }

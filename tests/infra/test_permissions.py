@@ -165,7 +165,7 @@ def test_what_ingests_days_uses_what_it_may_and_may_what_it_uses(
 ) -> None:
     world.clock.advance(24 * 3600)
 
-    ingested = working(world.another_process().ingest.run)
+    ingested = working(world.another_process().statistics.ingest.run)
 
     assert all(ingested == policy(stage, "-ingest") for stage in STAGES)
 

@@ -41,7 +41,12 @@ def test_a_taken_port_is_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"), [(("--port", "eighty"), "PORT must be"), (("--engine", "x"), "ENGINE must be")]
+    ("options", "sentence"),
+    [
+        (("--port", "eighty"), "PORT must be"),
+        (("--engine", "x"), "ENGINE must be"),
+        (("--stack-file", "infra"), f"{ROOT / 'infra'} is no file that could be replaced"),
+    ],
 )
 def test_a_wrong_setting_is_one_sentence(tmp_path: Path, options: tuple[str, ...], sentence: str) -> None:
     result = run("--port", "0", "--stack-file", str(tmp_path / "stack.json"), *options)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chalicelib.statistics.slips import Slip
-from chalicelib.statistics.tallies import Tally
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.outbound import Reply
+from chalicelib.statistics.slips import Slip, summed
 from infra.local.events import sqs_event
 from tests.openbanking.faults import items, table_of
 from tests.world import World
 
 Counts = dict[str, dict[str, int]]
 """By bank and service, what is not zero: ``{"ALPHGB21 AISP": {"calls": 1}}``."""
+BIC = {1: "ALPHGB21", 2: "BETADEF1"}
+LATER = {"prefer": "respond-async"}
 
 
 def slips(world: World) -> list[Slip]:
@@ -30,12 +33,22 @@ def measured(world: World, act: Callable[[], object]) -> Counts:
 
 def counts(found: list[Slip]) -> Counts:
     """The counts of slips, those of all minutes together."""
-    sums: dict[str, Tally] = {}
-    for slip in found:
-        for tallies in slip.minutes.values():
-            for service, tally in tallies.items():
-                sums.setdefault(f"{slip.bic} {service}", Tally()).include(tally)
-    return {name: tally.to_item() for name, tally in sums.items()}
+    return {
+        f"{bic} {service}": tally.to_item()
+        for bic in sorted({slip.bic for slip in found})
+        for service, tally in summed(slip for slip in found if slip.bic == bic)[0].items()
+    }
+
+
+def of(version: int, service: str, **counts: int) -> Counts:
+    """What was counted of one bank and service, and nothing of any other."""
+    return {f"{BIC[version]} {service}": counts}
+
+
+def error(version: int, code: int | str, status: int) -> Reply:
+    """A bank's error, of its version's form."""
+    body = {"status": "error", "error_code": code, "message": "no"} if version == 1 else {"code": code, "title": "no"}
+    return Reply(status, jsontext.dumps(body).encode(), {}, 0.01)
 
 
 def deliver(*delivery_ids: str) -> None:

@@ -17,7 +17,7 @@ import pytest
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, RECORD
 from chalicelib.delivery.slots import Slot
 from chalicelib.foundation.aws import Queue
-from chalicelib.statistics.slips import hours_of
+from chalicelib.statistics.days import hours_of
 from tests.openbanking.call_sites import Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, items
 from tests.openbanking.test_payments import PATHS, Payer, order

@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.outbound import NotReached, Reply
-from chalicelib.openbanking.bank_answers import BankFailed
+from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import Outgoing
 from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN
 from tests.conftest import Lines

@@ -192,7 +192,7 @@ def test_a_day_is_mandatory_and_names_are_camel_case(stage: Stage) -> None:
 
 def test_one_report_is_kept_for_each_day_and_the_last_one_replaces_the_others(stage: Stage) -> None:
     def kept() -> list[tuple[str, int | None, int | None]]:
-        reports = stage.world.hub.daily_reports.of_bank("BETADEF1", date(2026, 2, 10), date(2026, 2, 12))
+        reports = stage.world.hub.statistics.reports.of_bank("BETADEF1", date(2026, 2, 10), date(2026, 2, 12))
         return [(str(each.day), each.consent_duration, each.payment_duration) for each in reports]
 
     for body in (
@@ -207,7 +207,7 @@ def test_one_report_is_kept_for_each_day_and_the_last_one_replaces_the_others(st
 
 def test_a_report_that_is_refused_leaves_the_one_before_it(stage: Stage) -> None:
     def kept() -> Any:
-        return stage.world.hub.daily_reports.of_bank("BETADEF1", date(2026, 2, 20), date(2026, 2, 20))
+        return stage.world.hub.statistics.reports.of_bank("BETADEF1", date(2026, 2, 20), date(2026, 2, 20))
 
     assert performance(stage.world, {"date": "2026-02-20", "consentDuration": 3}).status == 200
     before = kept()

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.foundation.breaker import FAILURES
 from chalicelib.foundation.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
-from chalicelib.openbanking.bank_answers import BankFailed
+from chalicelib.openbanking.bank_failures import BankFailed
 from tests.conftest import Lines
 from tests.openbanking.test_payments import Payer, taken
 from tests.world import Answer, World

@@ -5,41 +5,41 @@ from __future__ import annotations
 import threading
 
 from chalicelib.statistics import current_call
-from chalicelib.statistics.current_call import Asked, CurrentCall, noting
+from chalicelib.statistics.current_call import CurrentCall, Exchange, noting
 
 
 def test_what_nobody_measures_is_noted_nowhere() -> None:
     current_call.concerns("ALPHGB21", "AISP")
-    current_call.asked("ALPHGB21", "AISP", 1, "answered", 0.5)
+    current_call.exchanged("ALPHGB21", "AISP", 1, "answered", 0.5)
     current_call.failed("hub")
     current_call.repeats()
 
-    call = CurrentCall(1)
+    call = CurrentCall(1, 0)
     with noting(call):
         pass
     current_call.concerns("ALPHGB21", "AISP")
 
-    assert call == CurrentCall(1)
+    assert call == CurrentCall(1, 0)
 
 
 def test_what_is_noted_inside_is_of_the_request() -> None:
-    call = CurrentCall(1)
+    call = CurrentCall(1, 0)
 
     with noting(call):
         current_call.concerns("ALPHGB21", "PISP")
-        current_call.asked("ALPHGB21", "PISP", 2, "unanswered", 3.0)
-        current_call.asked("ALPHGB21", "PISP", 6, "answered", 0.5)
+        current_call.exchanged("ALPHGB21", "PISP", 2, "unanswered", 3.0)
+        current_call.exchanged("ALPHGB21", "PISP", 6, "answered", 0.5)
         current_call.failed("bank")
 
     assert (call.concern, call.fault, call.bank_seconds) == (("ALPHGB21", "PISP"), "bank", 3.5)
-    assert call.asked == [
-        Asked("ALPHGB21", "PISP", 2, "unanswered", 3.0),
-        Asked("ALPHGB21", "PISP", 6, "answered", 0.5),
+    assert call.exchanges == [
+        Exchange("ALPHGB21", "PISP", 2, "unanswered", 3.0),
+        Exchange("ALPHGB21", "PISP", 6, "answered", 0.5),
     ]
 
 
 def test_of_several_failures_the_first_counts() -> None:
-    call = CurrentCall(1)
+    call = CurrentCall(1, 0)
 
     with noting(call):
         current_call.failed("bank")
@@ -49,7 +49,7 @@ def test_of_several_failures_the_first_counts() -> None:
 
 
 def test_a_repeat_concerns_nobody() -> None:
-    call = CurrentCall(1)
+    call = CurrentCall(1, 0)
 
     with noting(call):
         current_call.concerns("ALPHGB21", "PISP")
@@ -60,7 +60,7 @@ def test_a_repeat_concerns_nobody() -> None:
 
 def test_a_request_within_a_request_is_noted_apart() -> None:
     """A bank's call to the service, for example, while the service asks the bank, in a test of one thread."""
-    outer, inner = CurrentCall(1), CurrentCall(2)
+    outer, inner = CurrentCall(1, 0), CurrentCall(2, 0)
 
     with noting(outer):
         with noting(inner):
@@ -72,7 +72,7 @@ def test_a_request_within_a_request_is_noted_apart() -> None:
 
 
 def test_threads_do_not_see_each_others_requests() -> None:
-    call = CurrentCall(1)
+    call = CurrentCall(1, 0)
 
     with noting(call):
         thread = threading.Thread(target=current_call.failed, args=("hub",))

@@ -7,11 +7,9 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from chalicelib.foundation import parallel
-from chalicelib.statistics.day_records import DayRecord, DayRecords, days_of_quarter, quarter_of, quarter_subject
+from chalicelib.statistics.day_records import DayRecord, DayRecords
 from chalicelib.statistics.histogram import Histogram
 from chalicelib.statistics.tallies import Latencies, Tally
 from tests.world import World
@@ -40,16 +38,15 @@ def test_availability_is_exact_to_a_thousandth_of_a_percent() -> None:
 
 
 def test_the_error_rate_is_of_all_requests_that_the_bank_was_sent() -> None:
-    made = DayRecord(
-        "A", "A", DAY, {"AISP": Tally(5, 4, 1, 0, bank=1), "PISP": Tally(unanswered=1, not_asked=1, bank=1)}
-    )
+    payments = Tally(unanswered=1, not_asked=1, bank_failures=1)
+    made = DayRecord("A", "A", DAY, {"AISP": Tally(5, 4, 1, 0, bank_failures=1), "PISP": payments})
 
     assert made.error_rate == Decimal("33.333")
     assert record(answered=3).error_rate == 0
 
 
 def test_what_was_not_asked_has_no_figures() -> None:
-    made = DayRecord("A", "A", DAY, {"authorization": Tally(calls=4, caller=3, not_asked=1)})
+    made = DayRecord("A", "A", DAY, {"authorization": Tally(calls=4, caller_failures=3, not_asked=1)})
 
     assert (made.availability, made.error_rate, made.latency.bank.percentile(95)) == (None, None, None)
 
@@ -111,27 +108,3 @@ def test_records_are_found_by_bank_and_day_over_the_end_of_a_quarter(
         *(record(bic, day) for bic in ("ALPHGB21", "ALPHGB21XXX", "ALPHGB2L") for day in days[2:4]),
         *(record(bic, days[4]) for bic in ("ALPHGB21", "ALPHGB21XXX", "ALPHGB2L")),
     ]
-
-
-@given(st.dates(date(1000, 1, 1), date(2999, 12, 31)))
-def test_every_day_belongs_to_its_quarter_and_no_other(day: date) -> None:
-    first, last = days_of_quarter(quarter_of(day))
-
-    assert first <= day <= last
-    assert quarter_of(first) == quarter_of(last) == quarter_of(day)
-    assert quarter_of(first - timedelta(days=1)) != quarter_of(day) != quarter_of(last + timedelta(days=1))
-    assert quarter_subject(day) == f"quarter#{quarter_of(day)}"
-
-
-def test_quarters_have_their_days() -> None:
-    assert days_of_quarter("2026-Q1") == (date(2026, 1, 1), date(2026, 3, 31))
-    assert days_of_quarter("2024-Q1")[1] == date(2024, 3, 31)
-    assert days_of_quarter("2026-Q4") == (date(2026, 10, 1), date(2026, 12, 31))
-
-
-@pytest.mark.parametrize(
-    "text", ["", "2026", "2026-Q0", "2026-Q5", "2026Q1", "26-Q1", " 2026-Q1", "2026-q1", "9999-Q4"]
-)
-def test_what_is_no_quarter_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no quarter: give one like 2026-Q4"):
-        days_of_quarter(text)

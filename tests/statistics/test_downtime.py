@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.downtime import spans_down
-from chalicelib.statistics.slips import Slip, hours_of
+from chalicelib.statistics.slips import Slip
 
 DAY = date(2026, 3, 2)
 MIDNIGHT = hours_of(DAY)[0]

@@ -12,7 +12,7 @@ from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.export import COLUMNS, NAMES, as_csv, as_json, rows
 from chalicelib.statistics.histogram import Histogram
 from chalicelib.statistics.tallies import Latencies, Tally
-from tests.documents import OPERATIONS, section
+from tests.documents import STATISTICS, section
 from tests.documents import rows as cells
 
 UNKNOWN = DayRecord("ALPHGB21", 'Bank "A", London', date(2026, 11, 21))
@@ -29,7 +29,7 @@ KNOWN = DayRecord(
     "BETADEF1",
     "Bänk\nB",
     date(2026, 11, 22),
-    {"AISP": Tally(9, 7, 5, 1, bank=6, caller=2, hub=1), "PISP": Tally(answered=3)},
+    {"AISP": Tally(9, 7, 5, 1, bank_failures=6, caller_failures=2, hub_failures=1), "PISP": Tally(answered=3)},
     {"AISP": Latencies(took(1.25), took(100, 200.5)), "PISP": Latencies(took(), took(1000))},
     ((0, 61), (86_399, 86_400)),
     "received",
@@ -141,7 +141,7 @@ def test_no_column_is_a_binary_float() -> None:
 
 
 def test_every_column_is_documented_with_who_asks_for_it() -> None:
-    documented = cells(section(OPERATIONS, "### Columns of the export"))[2:]
+    documented = cells(section(STATISTICS, "## Columns of the export"))[2:]
 
     nobody = "\N{EN DASH}"
     assert documented == [[column.name, column.meaning.replace("`", ""), column.source or nobody] for column in COLUMNS]

@@ -59,10 +59,6 @@ def test_what_was_stored_is_read_again(durations: list[float]) -> None:
     assert Histogram.from_item(unpack(pack(kept.to_item()))) == kept
 
 
-def test_what_was_never_stored_is_empty() -> None:
-    assert Histogram.from_item(None) == Histogram()
-
-
 @pytest.mark.parametrize("percent", [1, 50, 95, 99, 100])
 def test_of_nothing_there_is_no_percentile_and_no_average(percent: int) -> None:
     assert (Histogram().percentile(percent), Histogram().average, Histogram().count) == (None, None, 0)

@@ -2,49 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from chalice.app import ScheduledEventConfig
 
-from chalicelib.foundation import parallel
 from chalicelib.foundation.store import Item, StoreUnavailable
 from chalicelib.statistics import ingest as ingesting
 from chalicelib.statistics.daily_reports import DailyReport
-from chalicelib.statistics.day_records import TABLE, DayRecord, quarter_subject
+from chalicelib.statistics.day_records import TABLE
+from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Incomplete, Ingested, reckoned
 from chalicelib.statistics.slip_reading import Slips
-from chalicelib.statistics.slips import KEPT_DAYS, Slip, hours_of
+from chalicelib.statistics.slips import KEPT_DAYS, Slip
 from infra.local.events import expression, schedule_event
 from tests.conftest import Lines
-from tests.documents import OPERATIONS, rows, section
-from tests.statistics.counted import ALPHA, BETA, counted
+from tests.documents import OPERATIONS, STATISTICS, rows, section
+from tests.statistics.made_up import ALPHA, BETA, counted
+from tests.statistics.nights import DAY, items, records, report, turn_to
 from tests.world import World
 
-DAY = date(2026, 3, 3)
-"""The first whole day of the world's banks, which are registered on the day before it."""
 TO_DOWN = [f"10:00:{second:02}" for second in range(5)]
 BANK = ExpectedBank(ALPHA, "Bank of version 1", is_active=True)
-
-
-@pytest.fixture(autouse=True)
-def one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
-
-
-@pytest.fixture
-def night(world: World) -> Iterator[World]:
-    """01:10 of the night after ``DAY``; banks that a test changes are put back."""
-    turn_to(world, DAY + timedelta(days=1))
-    before = [world.hub.store.get("banks", {"bic": bic}) for bic in (ALPHA, BETA)]
-    yield world
-    for item in before:
-        assert item is not None
-        world.hub.store.put("banks", item)
 
 
 @pytest.fixture
@@ -54,31 +34,6 @@ def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     real = Slips.of_hour
     monkeypatch.setattr(Slips, "of_hour", lambda slips, bic, hour: (read.append(hour), real(slips, bic, hour))[1])
     return read
-
-
-def turn_to(world: World, day: date, time: str = "01:10") -> None:
-    moment = datetime.fromisoformat(f"{day}T{time}:00+00:00")
-    world.clock.advance((moment - world.clock.now()).total_seconds())
-
-
-def items(world: World) -> list[Item]:
-    """All day records, as they are kept."""
-    return world.hub.store.rows(TABLE, ("subject", quarter_subject(DAY)))
-
-
-def records(world: World, bic: str = ALPHA) -> dict[date, DayRecord]:
-    found = [DayRecord.from_item(item) for item in items(world)]
-    return {record.day: record for record in found if record.bic == bic}
-
-
-def report(world: World, day: date = DAY, consent: int | None = 41_250, payment: int | None = 23_800) -> None:
-    body = {"date": day.isoformat(), "consentDuration": consent, "paymentDuration": payment}
-    assert world.bank(2, "/daily_performance", body).status == 200
-
-
-def metrics(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    """The lines of metrics that were printed, without what they are surrounded with."""
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"_aws"' in line]
 
 
 # -- What a record has
@@ -94,13 +49,13 @@ def test_a_record_adds_up_what_all_instances_have_counted(night: World) -> None:
     counted(store, ALPHA, DAY + timedelta(days=1), answered=["00:00:00"])
     counted(store, ALPHA, DAY - timedelta(days=1), answered=["23:59:59"])
 
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
 
     record = records(night)[DAY]
     assert {name: (tally.calls, tally.asked) for name, tally in record.tallies.items()} == {
-        "AISP": (4, 4),
+        "AISP": (5, 4),
         "PISP": (1, 1),
-        "CBPII": (0, 5),
+        "CBPII": (5, 5),
     }
     assert (record.total.answered, record.total.unanswered, record.total.not_asked) == (5, 5, 1)
     assert record.down == ((36_000, 36_120),)
@@ -108,14 +63,14 @@ def test_a_record_adds_up_what_all_instances_have_counted(night: World) -> None:
     assert record.error_rate == Decimal("60.000")
     assert record.latencies["PISP"].bank.average == Decimal("256.0")
     assert record.latencies["AISP"].bank.percentile(75) == Decimal("107.6")
-    assert record.latency.hub.count == 5
+    assert record.latency.hub.count == 11
     assert (record.name, record.report, record.consent_duration) == ("Bank of version 1", "not_expected", None)
 
 
 def test_a_record_has_what_the_bank_has_reported(night: World) -> None:
     report(night, payment=None)
 
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
 
     record = records(night, BETA)[DAY]
     assert (record.report, record.consent_duration, record.payment_duration) == ("received", 41_250, None)
@@ -123,7 +78,7 @@ def test_a_record_has_what_the_bank_has_reported(night: World) -> None:
 
 
 def test_without_a_call_availability_is_unknown(night: World) -> None:
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
 
     record = records(night)[DAY]
     assert (record.availability, record.error_rate, record.latency.bank.average) == (None, None, None)
@@ -133,7 +88,7 @@ def test_a_series_that_began_the_day_before_counts_from_midnight(night: World) -
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["23:59:57", "23:59:58", "23:59:59"])
     counted(night.hub.store, ALPHA, DAY, unanswered=["00:00:00", "00:00:02"], answered=["00:10:00"])
 
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
 
     made = records(night)
     assert made[DAY].down == ((0, 600),)
@@ -146,7 +101,7 @@ def test_a_bank_that_has_been_down_for_days_is_so_with_the_first_request_of_a_da
     counted(night.hub.store, ALPHA, DAY - timedelta(days=2), unanswered=["07:00:00"])
     counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"], answered=["18:00:00"])
 
-    (made,) = night.hub.ingest.days(BANK, [DAY])
+    (made,) = night.hub.statistics.ingest.days(BANK, [DAY])
 
     assert made.record.down == ((0, 18 * 3600),)
 
@@ -154,7 +109,7 @@ def test_a_bank_that_has_been_down_for_days_is_so_with_the_first_request_of_a_da
 def test_hours_before_the_last_answer_are_not_read(night: World, hours_read: list[int]) -> None:
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["23:00:00"])
     counted(night.hub.store, ALPHA, DAY, answered=["09:00:00"])
-    night.hub.ingest.days(BANK, [DAY])
+    night.hub.statistics.ingest.days(BANK, [DAY])
 
     assert sorted(hours_read) == [hours_of(DAY)[0] - 3600, *hours_of(DAY)]
 
@@ -165,7 +120,7 @@ def test_an_hour_of_many_slips_is_read_page_by_page(night: World, monkeypatch: p
     real = night.hub.store.query
     monkeypatch.setattr(night.hub.store, "query", lambda *of, **options: real(*of, **options, limit=2))
 
-    (made,) = night.hub.ingest.days(BANK, [DAY])
+    (made,) = night.hub.statistics.ingest.days(BANK, [DAY])
 
     assert made.record.total.answered == 5
 
@@ -173,7 +128,7 @@ def test_an_hour_of_many_slips_is_read_page_by_page(night: World, monkeypatch: p
 def test_each_hour_is_read_once_whichever_days_need_it(night: World, hours_read: list[int]) -> None:
     counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["09:00:00"])
-    night.hub.ingest.days(BANK, [DAY - timedelta(days=1), DAY])
+    night.hub.statistics.ingest.days(BANK, [DAY - timedelta(days=1), DAY])
 
     assert len(hours_read) == len(set(hours_read)) == 24 * (2 + ingesting.REACH_DAYS)
 
@@ -183,7 +138,7 @@ def test_what_was_before_the_last_answer_is_not_looked_at(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["07:00:00"])
     counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
 
-    (made,) = night.hub.ingest.days(BANK, [DAY])
+    (made,) = night.hub.statistics.ingest.days(BANK, [DAY])
 
     assert made.record.down == ()
 
@@ -207,59 +162,59 @@ def test_a_record_is_made_of_slips_report_and_bank_alone() -> None:
 def test_a_second_run_writes_nothing_and_leaves_the_same(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"], unanswered=TO_DOWN)
     report(night)
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
     before = items(night)
 
     with night.storage_gone("put"):
-        night.hub.ingest.run()
+        night.hub.statistics.ingest.run()
 
     assert items(night) == before != []
 
 
 def test_a_day_gives_the_same_record_when_it_is_ingested_late(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:30"], unanswered=TO_DOWN)
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
     before = items(night)
     turn_to(night, DAY + timedelta(days=ingesting.OLDEST_INGESTED))
     for item in before:
         night.hub.store.delete(TABLE, {"subject": item["subject"], "part": item["part"]})
 
-    for bank in night.hub.ingest.banks():
-        night.hub.ingest.days(bank, [DAY])
+    for bank in night.hub.statistics.ingest.banks():
+        night.hub.statistics.ingest.days(bank, [DAY])
 
     assert items(night) == [item for item in before if item["day"] == DAY.isoformat()]
 
 
 def test_what_a_frozen_instance_tells_late_is_in_the_record_after_the_next_run(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     turn_to(night, DAY + timedelta(days=2))
 
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
 
     assert records(night)[DAY].total.answered == 2
 
 
 def test_a_report_that_comes_late_is_in_the_record_after_the_next_run(night: World) -> None:
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
     assert records(night, BETA)[DAY].report == "missing"
     turn_to(night, DAY + timedelta(days=35), "23:59")
     report(night)
     turn_to(night, DAY + timedelta(days=36))
 
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
 
     assert (records(night, BETA)[DAY].report, records(night, BETA)[DAY].consent_duration) == ("received", 41_250)
 
 
 def test_a_report_that_replaces_another_is_in_the_record_after_the_next_run(night: World) -> None:
     report(night)
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
     turn_to(night, DAY + timedelta(days=9))
     report(night, consent=None, payment=5)
 
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
 
     assert records(night, BETA)[DAY].consent_duration is None
     assert records(night, BETA)[DAY].payment_duration == 5
@@ -269,123 +224,42 @@ def test_days_that_no_run_has_ingested_are_made_up_for(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     turn_to(night, DAY + timedelta(days=20))
 
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
 
     assert list(records(night)) == [DAY + timedelta(days=number) for number in range(-1, 20)]
     assert records(night)[DAY].total.answered == 1
 
 
 def test_a_bank_that_was_renamed_or_switched_off_since_has_the_same_record(night: World) -> None:
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
     before = items(night)
     night.hub.banks.change(BETA, name="Another name", active=False)
 
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
 
     assert items(night) == before
 
 
-# -- Reports
-
-
-def test_missing_reports_are_told_in_the_log_and_as_a_metric(
-    night: World, lines: Lines, capsys: pytest.CaptureFixture[str]
-) -> None:
-    night.hub.ingest.run()
-
-    warned = [line for line in lines.all() if line["message"] == "report missing"]
-    told = metrics(capsys)
-    assert [(line["level"], line["bic"], line["day"]) for line in warned] == [("WARNING", BETA, "2026-03-03")]
-    assert [(line.get("Bank"), line["MissingReports"], line["OverdueReports"]) for line in told] == [
-        (BETA, [1], [0]),
-        (None, [0], [0]),
-    ]
-    assert told[1]["IngestedDays"] == [4]
-    assert [line["records"] for line in lines.all() if line["message"] == "days ingested"] == [4]
-
-
-def test_a_report_that_is_missing_in_the_second_night_is_overdue(
-    night: World, capsys: pytest.CaptureFixture[str]
-) -> None:
-    night.hub.ingest.run()
-    metrics(capsys)
-    turn_to(night, DAY + timedelta(days=2))
-
-    night.hub.ingest.run()
-
-    told = [line for line in metrics(capsys) if line.get("Bank") == BETA]
-    assert [(line["MissingReports"], line["OverdueReports"]) for line in told] == [([1], [1]), ([1], [0])]
-
-
-def test_nobody_is_told_of_a_report_that_is_there(
-    night: World, lines: Lines, capsys: pytest.CaptureFixture[str]
-) -> None:
-    report(night)
-
-    night.hub.ingest.run()
-
-    assert "report missing" not in lines.text
-    assert [(line["MissingReports"], line["IngestedDays"]) for line in metrics(capsys)] == [([0], [4])]
-
-
-def test_version_1_has_no_report_to_make(night: World) -> None:
-    night.hub.ingest.run()
-
-    assert {record.report for record in records(night).values()} == {"not_expected"}
-
-
-def test_a_bank_has_no_report_to_make_of_the_day_that_it_was_registered_on(night: World) -> None:
-    night.hub.ingest.run()
-
-    made = records(night, BETA)
-    assert {day: record.report for day, record in made.items()} == {
-        DAY - timedelta(days=1): "not_expected",
-        DAY: "missing",
-    }
-
-
-def test_new_keys_do_not_make_a_bank_a_newly_registered_one(night: World) -> None:
-    for _ in range(2):
-        night.hub.banks.rotate_api_key(BETA)
-
-    night.hub.ingest.run()
-
-    assert records(night, BETA)[DAY].report == "missing"
-
-
-def test_a_bank_of_which_it_is_not_known_when_it_was_registered_was_so_since_its_older_key(night: World) -> None:
-    night.hub.store.update("banks", {"bic": BETA}, remove=["registered_at"])
-
-    night.hub.ingest.run()
-
-    assert list(records(night, BETA)) == [DAY - timedelta(days=1), DAY]
-
-
-def test_days_before_its_registration_have_no_record_whatever_a_bank_reports(night: World) -> None:
-    report(night, DAY - timedelta(days=2))
-
-    night.hub.ingest.run()
-
-    assert min(records(night, BETA)) == DAY - timedelta(days=1)
+# -- Banks that are there no more
 
 
 def test_a_bank_that_is_switched_off_has_a_record_of_days_on_which_it_was_asked(night: World) -> None:
     counted(night.hub.store, BETA, DAY, answered=["10:00:00"])
     night.hub.banks.change(BETA, active=False)
 
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
 
     assert {day: record.report for day, record in records(night, BETA).items()} == {DAY: "not_expected"}
 
 
 def test_the_records_of_a_bank_that_was_removed_stay_and_its_last_days_can_be_ingested(night: World) -> None:
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
     counted(night.hub.store, ALPHA, DAY + timedelta(days=1), answered=["03:00:00"])
     turn_to(night, DAY + timedelta(days=2))
     night.hub.banks.remove(ALPHA)
 
-    night.hub.ingest.run()
-    (made,) = night.hub.ingest.days(ExpectedBank(ALPHA, "Gone"), [DAY + timedelta(days=1)])
+    night.hub.statistics.ingest.run()
+    (made,) = night.hub.statistics.ingest.days(ExpectedBank(ALPHA, "Gone"), [DAY + timedelta(days=1)])
 
     assert made == Ingested(made.record, is_new=True)
     assert [(record.name, record.total.answered) for record in records(night).values()] == [
@@ -403,7 +277,7 @@ def test_a_day_that_is_not_over_is_refused(night: World, ahead: int) -> None:
     day = DAY + timedelta(days=1 + ahead)
 
     with pytest.raises(DayRefused, match=f"^{day} is not over yet"):
-        night.hub.ingest.days(BANK, [DAY, day])
+        night.hub.statistics.ingest.days(BANK, [DAY, day])
 
     assert items(night) == []
 
@@ -412,7 +286,7 @@ def test_a_day_whose_slips_have_expired_is_refused(night: World) -> None:
     turn_to(night, DAY + timedelta(days=ingesting.OLDEST_INGESTED + 1), "00:00")
 
     with pytest.raises(DayRefused, match="2026-03-03 is more than 112 days ago") as refused:
-        night.hub.ingest.days(BANK, [DAY + timedelta(days=1), DAY])
+        night.hub.statistics.ingest.days(BANK, [DAY + timedelta(days=1), DAY])
 
     assert refused.value.day == DAY
     assert items(night) == []
@@ -427,7 +301,7 @@ def test_of_the_oldest_day_that_is_ingested_all_slips_are_there() -> None:
 
 
 def test_the_limits_are_documented() -> None:
-    text = section(OPERATIONS, "## Daily performance")
+    text = section(STATISTICS, "## Daily performance")
     limits = {row[0]: row[1] for row in rows(section(OPERATIONS, "## Limits"))}
 
     assert f"days more than {ingesting.OLDEST_INGESTED} days ago" in text
@@ -453,31 +327,48 @@ def test_a_failure_half_way_spares_the_other_banks_and_is_made_up_for(
     with monkeypatch.context() as patch:
         patch.setattr(night.hub.store, "put", put)
         with pytest.raises(Incomplete, match=ALPHA) as incomplete:
-            night.hub.ingest.run()
+            night.hub.statistics.ingest.run()
     assert incomplete.value.bics == (ALPHA,)
     assert [line["bic"] for line in lines.all() if line["message"] == "days not ingested"] == [ALPHA]
     assert (DAY in records(night), DAY in records(night, BETA)) == (False, True)
 
-    night.hub.ingest.run()
+    night.hub.statistics.ingest.run()
 
     assert records(night)[DAY].total.answered == 1
 
 
 def test_a_run_whose_time_is_over_begins_no_other_bank(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = night.hub.ingest.due
+    real = night.hub.statistics.ingest.due
 
     def due(bank: ExpectedBank) -> list[Ingested]:
         night.clock.advance(ingesting.RUN_SECONDS)
         return real(bank)
 
-    monkeypatch.setattr(night.hub.ingest, "due", due)
+    monkeypatch.setattr(night.hub.statistics.ingest, "due", due)
 
     with pytest.raises(Incomplete) as incomplete:
-        night.hub.ingest.run()
+        night.hub.statistics.ingest.run()
 
     (left,) = incomplete.value.bics
     (begun,) = {ALPHA, BETA} - {left}
     assert (DAY in records(night, begun), DAY in records(night, left)) == (True, False)
+
+
+def test_where_time_is_too_short_it_is_not_always_for_the_same_banks(
+    night: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest = night.hub.statistics.ingest
+    banks = [ExpectedBank(f"BANKGB{number:02}", "A bank") for number in range(10)]
+    orders: list[list[str]] = []
+    monkeypatch.setattr(ingest, "banks", lambda: banks)
+    monkeypatch.setattr(ingest, "due", lambda bank: (orders[-1].append(bank.bic), [])[1])
+    for _ in range(5):
+        orders.append([])
+        ingest.run()
+        night.clock.advance(24 * 3600)
+
+    assert all(sorted(order) == [bank.bic for bank in banks] for order in orders)
+    assert len({order[-1] for order in orders}) > 1 < len({order[0] for order in orders})
 
 
 def test_it_is_due_every_night_at_ten_past_one(night: World) -> None:

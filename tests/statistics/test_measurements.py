@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -17,8 +16,9 @@ from chalicelib.foundation.store import Operation, Put, StoreUnavailable
 from chalicelib.statistics import current_call, measurements
 from chalicelib.statistics.measurements import KEPT, SECONDS, TOGETHER, Measurements
 from chalicelib.statistics.slips import TABLE, Slip
-from chalicelib.statistics.tallies import Service, Tally
+from chalicelib.statistics.tallies import Blamed, Service, Tally
 from tests.conftest import Lines
+from tests.figures import counted, figures
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR = int(START.timestamp())
@@ -82,7 +82,7 @@ def ask(
     clock: ManualClock,
     bic: str = BIC,
     service: Service = "AISP",
-    reply: current_call.Reply = "answered",
+    outcome: current_call.Outcome = "answered",
     status: int = 200,
 ) -> None:
     """A request of 0.25 s, of which the bank has 0.2."""
@@ -90,14 +90,9 @@ def ask(
         current_call.concerns(bic, service)
         at = clock.time()
         clock.advance(0.2)
-        current_call.asked(bic, service, at, reply, 0.2)
+        current_call.exchanged(bic, service, at, outcome, 0.2)
         clock.advance(0.05)
         call.status = status
-
-
-def written(captured: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    """The figures for CloudWatch."""
-    return [json.loads(line) for line in captured.readouterr().out.splitlines() if line.startswith('{"_aws"')]
 
 
 # -- when
@@ -147,7 +142,7 @@ def test_a_frozen_instance_writes_what_it_held_back_under_the_hour_that_it_was_o
 ) -> None:
     ask(instance, clock)
     clock.advance(30)
-    ask(instance, clock, reply="unanswered", status=502)
+    ask(instance, clock, outcome="unanswered", status=502)
     clock.advance(5 * 3600 + 61)
     ask(instance, clock)
 
@@ -156,7 +151,7 @@ def test_a_frozen_instance_writes_what_it_held_back_under_the_hour_that_it_was_o
     assert list(found) == [HOUR, late]
     assert len(table.slips) == 3
     (held_back,) = (slip for slip in table.slips if list(slip.replies()) == [(HOUR + 30, False, 1)])
-    assert held_back.minutes == {0: {"AISP": Tally(calls=1, unanswered=1, hub=1)}}
+    assert held_back.minutes == {0: {"AISP": Tally(calls=1, unanswered=1, hub_failures=1)}}
     assert list(found[late].replies()) == [(late + 91, True, 0)]
     assert list(found[late].minutes) == [1]
 
@@ -168,7 +163,7 @@ def test_a_request_that_lasts_beyond_the_hour_belongs_to_the_one_it_began_in_and
     with instance.measured() as call:
         current_call.concerns(BIC, "AISP")
         clock.advance(2)
-        current_call.asked(BIC, "AISP", clock.time(), "answered", 0)
+        current_call.exchanged(BIC, "AISP", clock.time(), "answered", 0)
         call.status = 200
 
     by_hour = {slip.hour: slip.minutes for slip in table.slips}
@@ -188,11 +183,11 @@ def test_the_time_of_the_service_is_what_the_bank_did_not_take(
     assert slip.latency("AISP").bank.microseconds == 200_000
 
 
-@pytest.mark.parametrize("reply", ["unanswered", "not_asked"])
+@pytest.mark.parametrize("outcome", ["unanswered", "not_asked"])
 def test_the_time_of_a_bank_is_counted_when_it_answers(
-    instance: Measurements, table: Table, clock: ManualClock, reply: current_call.Reply
+    instance: Measurements, table: Table, clock: ManualClock, outcome: current_call.Outcome
 ) -> None:
-    ask(instance, clock, reply=reply, status=502)
+    ask(instance, clock, outcome=outcome, status=502)
 
     (slip,) = table.slips
     assert (slip.latency("AISP").hub.count, slip.latency("AISP").bank.count) == (1, 0)
@@ -200,7 +195,7 @@ def test_the_time_of_a_bank_is_counted_when_it_answers(
 
 
 @pytest.mark.parametrize(
-    ("noted", "status", "counted"),
+    ("noted", "status", "blamed"),
     [
         (None, 200, None),
         (None, 303, None),
@@ -219,9 +214,9 @@ def test_the_time_of_a_bank_is_counted_when_it_answers(
 def test_a_failure_is_counted_once_by_what_was_noted_or_else_by_its_status(
     instance: Measurements,
     table: Table,
-    noted: current_call.Fault | None,
+    noted: Blamed | None,
     status: int | None,
-    counted: current_call.Fault | None,
+    blamed: Blamed | None,
 ) -> None:
     with instance.measured() as call:
         current_call.concerns(BIC, "CBPII")
@@ -230,18 +225,18 @@ def test_a_failure_is_counted_once_by_what_was_noted_or_else_by_its_status(
         call.status = status
 
     expected = Tally(calls=1)
-    if counted:
-        expected.blame(counted)
+    if blamed:
+        expected.blame(blamed)
     assert table.total == expected
 
 
 def test_what_a_worker_asks_counts_without_being_a_request(instance: Measurements, table: Table) -> None:
     with instance.measured():
-        current_call.asked(BIC, "PISP", HOUR, "unanswered", 3)
+        current_call.exchanged(BIC, "PISP", HOUR, "unanswered", 3)
         current_call.failed("bank")
 
     (slip,) = table.slips
-    assert slip.minutes == {0: {"PISP": Tally(unanswered=1, bank=1)}}
+    assert slip.minutes == {0: {"PISP": Tally(unanswered=1, bank_failures=1)}}
     assert slip.latency("PISP").hub.count == 0
 
 
@@ -276,26 +271,26 @@ def test_the_same_figures_go_to_cloudwatch_by_bank_service_and_minute(
     instance: Measurements, table: Table, clock: ManualClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ask(instance, clock)
-    ask(instance, clock, service="PISP", reply="unanswered", status=502)
+    ask(instance, clock, service="PISP", outcome="unanswered", status=502)
     ask(instance, clock, status=404)
     clock.advance(61)
     ask(instance, clock, "BETADEF1")
 
-    told = written(capsys)
-    assert [
-        (line["Bank"], line["Service"], line["_aws"]["Timestamp"] // 1000 - HOUR, line["Calls"]) for line in told
-    ] == [
-        ("ALPHGB21", "AISP", 0, [1]),
-        ("ALPHGB21", "PISP", 0, [1]),
-        ("ALPHGB21", "AISP", 0, [1]),
-        ("BETADEF1", "AISP", 60, [1]),
-    ]
-    sums = {name: sum(sum(line.get(name, [])) for line in told) for name in ("Calls", "Answered", "Unanswered")}
-    assert sums == {"Calls": table.total.calls, "Answered": table.total.answered, "Unanswered": 1}
-    assert [line.get("HubFailures") for line in told] == [None, [1], None, None]
-    assert [line.get("CallerFailures") for line in told] == [None, None, [1], None]
-    assert told[0]["HubTime"] == [pytest.approx(50)]
-    assert (told[0]["BankTime"], "BankTime" in told[1]) == ([200.0], False)
+    output = capsys.readouterr().out
+
+    def told(name: str, bic: str, service: Service) -> list[float]:
+        return counted(output, name, Stage="dev", Bank=bic, Service=service)
+
+    reads = [told(name, BIC, "AISP") for name in ("Calls", "Answered", "CallerFailures", "HubFailures")]
+    assert reads == [[1, 1], [1, 1], [1], []]
+    assert (told("HubTime", BIC, "AISP"), told("BankTime", BIC, "AISP")) == (pytest.approx([50, 50]), [200, 200])
+    payments = [told(name, BIC, "PISP") for name in ("Calls", "Answered", "Unanswered", "HubFailures", "BankTime")]
+    assert payments == [[1], [], [1], [1], []]
+    assert told("Calls", "BETADEF1", "AISP") == [1]
+    begun = [figure.at // 1000 - HOUR for figure in figures(output) if figure.name == "Calls"]
+    assert begun == [0, 0, 0, 0, 0, 0, 60, 60]  # each for the stage, and once more for bank and service
+    names = ("Calls", "Answered", "Unanswered", "NotAsked", "BankFailures", "CallerFailures", "HubFailures")
+    assert Tally(*(int(sum(counted(output, name, Stage="dev"))) for name in names)) == table.total
 
 
 def test_figures_are_told_once_however_often_their_slips_are_written(
@@ -306,7 +301,7 @@ def test_figures_are_told_once_however_often_their_slips_are_written(
     for _ in range(3):
         instance.write()
 
-    assert len(written(capsys)) == 1
+    assert counted(capsys.readouterr().out, "Calls", Stage="dev") == [1]
 
 
 # -- when it cannot be written
@@ -414,7 +409,7 @@ def test_no_count_is_lost_among_threads(instance: Measurements, table: Table, cl
         for turn in range(200):
             with instance.measured() as call:
                 current_call.concerns(BIC, "AISP")
-                current_call.asked(BIC, "AISP", HOUR + number, "answered" if turn % 2 else "unanswered", 0.001)
+                current_call.exchanged(BIC, "AISP", HOUR + number, "answered" if turn % 2 else "unanswered", 0.001)
                 call.status = 200 if turn % 2 else 500
             if turn % 50 == number:
                 instance.write()
@@ -426,7 +421,7 @@ def test_no_count_is_lost_among_threads(instance: Measurements, table: Table, cl
         thread.join()
     instance.write()
 
-    assert table.total == Tally(calls=3200, answered=1600, unanswered=1600, hub=1600)
+    assert table.total == Tally(calls=3200, answered=1600, unanswered=1600, hub_failures=1600)
     total = Slip(BIC, HOUR)
     for slip in table.slips:
         total.include(slip)
@@ -439,13 +434,13 @@ def test_an_answer_that_fails_the_request_has_no_time_but_those_before_it_have(
 ) -> None:
     with instance.measured() as call:
         current_call.concerns(BIC, "AISP")
-        current_call.asked(BIC, "AISP", clock.time(), "answered", 0.1)
-        current_call.asked(BIC, "AISP", clock.time(), "answered", 0.002)
+        current_call.exchanged(BIC, "AISP", clock.time(), "answered", 0.1)
+        current_call.exchanged(BIC, "AISP", clock.time(), "answered", 0.002)
         current_call.failed("bank")
         call.status = 502
 
     (slip,) = table.slips
-    assert (table.total.answered, table.total.bank) == (2, 1)
+    assert (table.total.answered, table.total.bank_failures) == (2, 1)
     assert (slip.latency("AISP").bank.count, slip.latency("AISP").bank.microseconds) == (1, 100_000)
 
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.foundation.store_items import pack, unpack
-from chalicelib.statistics.slips import KEPT_DAYS, Slip, hours_of, slip_key
-from chalicelib.statistics.tallies import SERVICES, Service
+from chalicelib.statistics.days import hours_of
+from chalicelib.statistics.slips import KEPT_DAYS, Slip, slip_key, summed
+from chalicelib.statistics.tallies import SERVICES, Service, Tally
 
 HOUR = int(datetime(2026, 11, 22, 9, tzinfo=UTC).timestamp())
 Event = tuple[int, Service, str, float]
@@ -105,10 +106,22 @@ def test_a_second_with_answers_takes_one_bit_of_a_number_that_the_storage_keeps_
     assert Slip.from_item(unpack(pack(made.to_item("1")))) == made
 
 
-def test_the_hours_of_a_day_are_those_of_utc() -> None:
+def test_slips_stand_under_their_bank_and_hour() -> None:
     hours = hours_of(date(2026, 11, 22))
 
-    assert len(hours) == 24
-    assert hours[9] == HOUR
-    assert slip_key("ALPHGB21", hours[0]) == {"subject": "calls#ALPHGB21#2026-11-22T00"}
-    assert slip_key("ALPHGB21", hours[-1]) == {"subject": "calls#ALPHGB21#2026-11-22T23"}
+    assert slip_key("ALPHGB21", hours[0]) == ("subject", "calls#ALPHGB21#2026-11-22T00")
+    assert slip_key("ALPHGB21", hours[-1]) == ("subject", "calls#ALPHGB21#2026-11-22T23")
+
+
+def test_slips_are_added_up_by_service_whatever_hours_they_are_of() -> None:
+    first, second = Slip("ALPHGB21", HOUR), Slip("ALPHGB21", HOUR + 3600)
+    for each in (first, second):
+        for minute in (0, 7):
+            each.tally(each.hour + 60 * minute, "AISP").answered += 1
+        each.latency("AISP").bank.add(5)
+    second.tally(second.hour, "PISP").unanswered += 3
+    tallies, latencies = summed(iter([first, second]))
+
+    assert tallies == {"AISP": Tally(answered=4), "PISP": Tally(unanswered=3)}
+    assert {service: each.bank.count for service, each in latencies.items()} == {"AISP": 2}
+    assert first.tally(HOUR, "AISP").answered == 1, "what is added up stays as it is"

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.clients import Client
-from chalicelib.statistics.slips import hours_of
+from chalicelib.statistics.days import hours_of
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run
-from tests.website.measured import keeping, record, slip
+from tests.statistics.made_up import keeping, record, slip
 from tests.website.person import Person
 from tests.world import Answer, World
 
@@ -65,10 +65,10 @@ def look_at_performance_in_the_web_interface(world: World) -> Run:
     def run(fault: Fault) -> None:
         today = world.clock.now().date()
         yesterday = today - timedelta(days=1)
-        earlier, now = (slip("ALPHGB21", hours_of(day)[0], answered=7) for day in (yesterday, today))
+        earlier, now = (slip("ALPHGB21", hours_of(day)[8], answered=7) for day in (yesterday, today))
         world.hub.store.transact([record("ALPHGB21", yesterday, earlier).keeping(), keeping(now)])
         world.hub.banks.directory()
-        world.hub.__dict__.pop("performance", None)  # it would remember today
+        world.hub.__dict__.pop("statistics", None)  # it would remember today
         answer = shown(fault, lambda: Person(world).get("/performance"))
         assert (answer.status, answer.text.count("<dd>7</dd>")) == (200, 2)
 

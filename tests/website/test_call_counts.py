@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from chalicelib.statistics.days import hours_of
 from tests.openbanking.test_call_counts import counted
+from tests.statistics.made_up import keeping, slip
 from tests.website.journey import approve, open_request, run
 from tests.website.person import Person
 from tests.world import World
@@ -120,6 +122,24 @@ def test_performance_reads_today_once_a_minute_and_never_more_than_24_hours(worl
     with counted(world) as calls:
         visitor.get("/performance")
     assert calls == ["Query"] * (1 + 24)
+
+
+@pytest.mark.parametrize(("hours_ago", "more"), [(1, 1), (2, 24), (26, 48)])
+def test_performance_looks_for_the_last_answer_before_today_and_no_further(
+    world: World, visitor: Person, hours_ago: int, more: int
+) -> None:
+    midnight = hours_of(world.clock.now().date())[0]
+    slips = slip("ALPHGB21", midnight, unanswered=1), slip("ALPHGB21", midnight - 3600 * hours_ago, answered=1)
+    world.hub.store.transact([keeping(each) for each in slips])
+    world.hub.banks.directory()
+    with counted(world) as calls:
+        visitor.get("/performance")
+    assert calls == ["Query", *HOURS_SO_FAR, *["Query"] * more]
+
+    world.clock.advance(60)
+    with counted(world) as calls:
+        visitor.get("/performance")
+    assert calls == ["Query"] * (1 + 2)
 
 
 @pytest.mark.parametrize(

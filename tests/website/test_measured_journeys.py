@@ -28,7 +28,7 @@ def test_a_request_that_the_page_refuses_is_the_users_fault(world: World, user: 
     open_request(user, client_id)
 
     assert measured(world, lambda: run(user, client_id, scope=["no.such"])) == {
-        "ALPHGB21 authorization": {"calls": 1, "caller": 1}
+        "ALPHGB21 authorization": {"calls": 1, "caller_failures": 1}
     }
     assert user.last.status == 400
 
@@ -40,7 +40,7 @@ def test_a_code_that_is_not_exchanged_counts_although_the_page_that_says_so_is_a
     back = approve(world, run(user, client_id))
     world.clock.advance(world.hub.settings.code_lifetime + 1)
 
-    assert measured(world, lambda: user.get(back)) == {"ALPHGB21 authorization": {"calls": 1, "caller": 1}}
+    assert measured(world, lambda: user.get(back)) == {"ALPHGB21 authorization": {"calls": 1, "caller_failures": 1}}
     assert user.last.status == 200
 
 
@@ -64,5 +64,5 @@ def test_who_comes_back_from_a_payment_asks_the_bank_as_a_tpp_does(world: World,
     assert measured(world, lambda: visitor.get(f"{page}P-2")) == {}
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"nonsense": 1}
     assert measured(world, lambda: visitor.get(f"{page}P-1")) == {
-        "BETADEF1 PISP": {"calls": 1, "answered": 1, "bank": 1}
+        "BETADEF1 PISP": {"calls": 1, "answered": 1, "bank_failures": 1}
     }

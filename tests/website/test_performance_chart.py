@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 from decimal import Decimal
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.statistics.day_records import DAY_SECONDS, DayRecord
+from chalicelib.statistics.day_records import DayRecord
+from chalicelib.statistics.days import DAY_SECONDS, DayRange
 from chalicelib.statistics.tallies import Latencies, Tally
-from chalicelib.website.performance_chart import HEIGHT, WIDTH, Chart, Range, availability_chart, latency_chart
+from chalicelib.website.performance_chart import HEIGHT, WIDTH, Axis, Chart, availability_chart, latency_chart
 
 FIRST = date(2026, 2, 1)
-TEN_DAYS = Range(FIRST, date(2026, 2, 10))
+TEN_DAYS = DayRange(FIRST, date(2026, 2, 10))
 
 
 def known(number: int, *, down: int = 0, bank: tuple[float, ...] = (100,)) -> DayRecord:
@@ -38,13 +40,13 @@ def quiet(number: int) -> DayRecord:
     return DayRecord("ALPHGB21", "A bank", FIRST + timedelta(days=number))
 
 
-def available(records: list[DayRecord], days: Range = TEN_DAYS) -> Chart:
+def available(records: list[DayRecord], days: DayRange = TEN_DAYS) -> Chart:
     made = availability_chart(records, days)
     assert made is not None
     return made
 
 
-def at_the_bank(records: list[DayRecord], days: Range = TEN_DAYS) -> Chart:
+def at_the_bank(records: list[DayRecord], days: DayRange = TEN_DAYS) -> Chart:
     made = latency_chart("Time at the bank", records, days, "bank")
     assert made is not None
     return made
@@ -177,16 +179,33 @@ def test_the_scale_has_short_numbers(milliseconds: float, scale: list[str]) -> N
     [
         ("2026-02-01", "2026-02-01", ["1 Feb"]),
         ("2026-02-01", "2026-02-02", ["1 Feb", "2 Feb"]),
-        ("2026-02-01", "2026-02-10", ["1 Feb", "3 Feb", "5 Feb", "8 Feb", "10 Feb"]),
+        ("2026-02-01", "2026-02-06", ["1 Feb", "2 Feb", "3 Feb", "4 Feb", "5 Feb", "6 Feb"]),
+        ("2026-02-01", "2026-02-10", ["1 Feb", "4 Feb", "7 Feb", "10 Feb"]),
+        ("2026-01-30", "2026-02-28", ["30 Jan", "9 Feb", "18 Feb", "28 Feb"]),
         ("2025-03-01", "2026-02-28", ["1 Mar 2025", "31 May 2025", "30 Aug 2025", "29 Nov 2025", "28 Feb"]),
     ],
 )
 def test_some_days_are_named_the_first_and_the_last_among_them(since: str, until: str, words: list[str]) -> None:
-    labels = Range(date.fromisoformat(since), date.fromisoformat(until)).dates()
+    days = DayRange(date.fromisoformat(since), date.fromisoformat(until))
+    labels = Axis(days).dates()
 
     assert [label.words for label in labels] == words
-    anchors = {1: ["middle"], 2: ["start", "end"]}.get(len(words), ["start", *["middle"] * 3, "end"])
-    assert [label.anchor for label in labels] == anchors
+    outer = ["start", "end"] if len(days) > 8 else ["middle", "middle"]
+    assert [labels[0].anchor, labels[-1].anchor] == outer if len(labels) > 1 else ["middle"]
+    assert {label.anchor for label in labels[1:-1]} <= {"middle"}
+
+
+def test_the_named_days_are_at_equal_distances_but_for_a_day_in_the_middle() -> None:
+    for length in range(1, 367):
+        labels = Axis(DayRange(FIRST, FIRST + timedelta(days=length - 1))).dates()
+        named = [round(label.across * length / 100 - 0.5) for label in labels]
+        if length > 8:
+            named[0], named[-1] = 0, length - 1
+        apart = [later - earlier for earlier, later in pairwise(named)]
+
+        assert min(length, 4) <= len(named) <= 8, length
+        assert apart == apart[::-1], length
+        assert not apart or max(apart) - min(apart) <= 1, length
 
 
 @settings(deadline=None)
@@ -202,7 +221,7 @@ def test_some_days_are_named_the_first_and_the_last_among_them(since: str, until
 def test_every_shape_is_inside_the_picture(length: int, days: dict[int, tuple[int, list[float]]]) -> None:
     inside = {number % length: value for number, value in days.items()}
     records = [known(number, down=down, bank=tuple(bank)) for number, (down, bank) in inside.items()]
-    shown = Range(FIRST, FIRST + timedelta(days=length - 1))
+    shown = DayRange(FIRST, FIRST + timedelta(days=length - 1))
     first, second = available(records, shown), at_the_bank(records, shown)
 
     for name in ("up", "down"):

@@ -11,12 +11,13 @@ import pytest
 
 from chalicelib.foundation.settings import Settings
 from chalicelib.statistics import export
-from chalicelib.statistics.performance import Performance, Summary, Today
-from chalicelib.statistics.slips import hours_of
+from chalicelib.statistics.days import hours_of
+from chalicelib.statistics.summaries import Summary
 from chalicelib.statistics.tallies import Tally
+from chalicelib.statistics.today import SoFar, Today
 from tests.openbanking.examples import BY_WEBHOOK
 from tests.openbanking.stage import Stage
-from tests.website.measured import keeping, record, slip
+from tests.statistics.made_up import keeping, record, slip
 from tests.website.person import Person
 from tests.world import World
 
@@ -218,8 +219,8 @@ def test_what_a_tpp_asks_is_seen_on_the_page_when_it_is_written_down(world: Worl
 def test_a_day_with_more_than_can_be_read_says_so(
     world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    part = Today(world.clock.time(), Summary(total=Tally(calls=9, answered=9)), is_whole=False)
-    monkeypatch.setattr(Performance, "today", lambda *_: part)
+    part = SoFar(world.clock.time(), Summary(total=Tally(calls=9, answered=9)), is_whole=False)
+    monkeypatch.setattr(Today, "of_bank", lambda *_: part)
     visitor.get("/performance")
 
     assert "only a part of it is added up here" in visitor.text

@@ -7,7 +7,18 @@ from decimal import Decimal
 
 import pytest
 
-from chalicelib.website.performance_words import day, downtime, duration, grouped, percent, short_day, when_down
+from chalicelib.statistics.days import DayRange
+from chalicelib.website.performance_words import (
+    day,
+    downtime,
+    duration,
+    grouped,
+    latency_in_words,
+    latency_of,
+    percent,
+    short_day,
+    when_down,
+)
 
 
 def test_what_is_not_known_is_a_dash() -> None:
@@ -57,3 +68,13 @@ def test_when_it_was_down_is_told_of_the_first_times() -> None:
 def test_days_and_numbers_are_written_for_people() -> None:
     assert (day(date(2026, 3, 2)), short_day(date(2026, 11, 21))) == ("2 Mar 2026", "21 Nov")
     assert grouped(1234567) == "1,234,567"
+
+
+def test_latencies_are_told_by_percentile() -> None:
+    first, second = [[Decimal(each) for each in found] for found in (("107.6", "430.5", "3158.5"), ("10", "20", "30"))]
+
+    assert latency_of(first) == "p50 108 ms, p95 431 ms, p99 3,159 ms"
+    assert latency_in_words([first, second], DayRange(date(2026, 3, 1), date(2026, 3, 9))) == (
+        "On 2 of 9 days: p50 between 10.0 ms and 108 ms, p95 between 20.0 ms and 431 ms, "
+        "p99 between 30.0 ms and 3,159 ms."
+    )

@@ -9,14 +9,8 @@ from chalicelib.cards.proving.reading import latest_first
 from chalicelib.foundation.store import Store
 
 
-def find_missing(store: Store, shared: Shared) -> None:
-    """Look for the other rows of movements of several accounts, the latest first. Raises: Broken."""
-    for broken in missing(store, shared, lambda: True):
-        raise broken
-
-
 def missing(store: Store, shared: Shared, has_time: Callable[[], bool]) -> Iterator[Broken]:
-    """What does not fit in the accounts that were read, as far as there is time to look."""
+    """What does not fit in the accounts that were read, as far as there is time to look; the latest rows come first."""
     for owner, halves in shared.missing().items():
         waiting = set(halves)
         for row in latest_first(store, owner):

@@ -11,9 +11,9 @@ from chalicelib.cards.money.transactions import TABLE
 from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item, Put, absent
 
-STRETCHES = ("account", "external_address", "")
+STRETCHES = ("account", "external_address")
 """What a round goes through, as numbers are named (``sequences.Name``): accounts, and the addresses that lead to
-special accounts. Behind the last of them it is over."""
+special accounts."""
 ROUND_SECONDS = 24 * 3600
 """A round begins no earlier than so long after the one before it has begun."""
 MOST_BROKEN = 100
@@ -26,7 +26,7 @@ class Progress:
 
     Attributes:
         began_at: when this round began; ``before_began_at`` the one before it, which went through everything.
-        stretch: which numbers it is at, ``number`` the last one of them that was looked at.
+        stretch: which numbers it is at, ``None`` when it is over; ``number`` the last one of them that was looked at.
         proved: how many accounts this round has proved.
         broken: the owners of the rows of accounts that did not hold when they were last looked at.
         version: counts the changes; 0 where nothing stands yet.
@@ -34,7 +34,7 @@ class Progress:
 
     began_at: int
     before_began_at: int | None = None
-    stretch: str = STRETCHES[0]
+    stretch: str | None = STRETCHES[0]
     number: int = 0
     proved: int = 0
     broken: tuple[str, ...] = ()
@@ -46,11 +46,11 @@ class Progress:
         if item is None:
             return cls(now)
         members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
-        return cls(**members | {"broken": tuple(item["broken"])})
+        return cls(**members | {"stretch": item.get("stretch"), "broken": tuple(item["broken"])})
 
     @property
     def is_over(self) -> bool:
-        return self.stretch == STRETCHES[-1]
+        return self.stretch is None
 
     def age(self, now: int) -> int:
         """Every account was proved within so many seconds; in the first round, some perhaps not yet."""
@@ -67,8 +67,9 @@ class Progress:
         return replace(self, number=number, proved=self.proved + proved)
 
     def turned(self) -> Progress:
-        """At the next stretch."""
-        return replace(self, stretch=STRETCHES[STRETCHES.index(self.stretch) + 1], number=0)
+        """At the next stretch, or over."""
+        left = STRETCHES[STRETCHES.index(self.stretch) + 1 :]
+        return replace(self, stretch=left[0] if left else None, number=0)
 
     def found(self, broken: frozenset[str], held: frozenset[str]) -> Progress:
         """With accounts that were seen broken, and without those that were seen to hold."""

@@ -19,6 +19,7 @@ from chalicelib.cards.money.proof import (
 from chalicelib.cards.money.transactions import TABLE as LEDGER
 from chalicelib.cards.money.transactions import transaction_key
 from chalicelib.cards.record import TABLE as CARDS
+from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item, Store
 
 T = TypeVar("T")
@@ -79,14 +80,8 @@ class Reading:
             check_copy(row, next(found))
 
     def _all(self, prefix: str) -> Iterator[Item]:
-        after = self.after[prefix]
-        while True:
-            owner = ("owner", self.fold.owner)
-            page = self.store.query(LEDGER, owner, sort_prefix=("part", prefix), after=after, limit=PAGE)
-            yield from page.items
-            after = page.next
-            if after is None:
-                return
+        partition, rows = ("owner", self.fold.owner), ("part", prefix)
+        return self.store.each(LEDGER, partition, sort_prefix=rows, after=self.after[prefix], limit=PAGE)
 
     def _passed(self, prefix: str, row: Item) -> None:
         self.after[prefix] = {"owner": row["owner"], "part": row["part"]}
@@ -94,15 +89,13 @@ class Reading:
 
 def latest_first(store: Store, owner: str) -> Iterator[Item]:
     """The rows of an account, the latest first."""
-    after: Item | None = None
-    while True:
-        page = store.query(
-            LEDGER, ("owner", owner), sort_prefix=("part", "movement#"), after=after, limit=PAGE, newest_first=True
-        )
-        yield from page.items
-        after = page.next
-        if after is None:
-            return
+    rows = ("part", "movement#")
+    return store.each(LEDGER, ("owner", owner), sort_prefix=rows, limit=PAGE, newest_first=True)
+
+
+def account_key(owner: str) -> Key:
+    """Where the account is that an owner's rows belong to: its part is its kind."""
+    return CARDS, {"owner": owner, "part": owner.partition("#")[0]}
 
 
 def as_moved(account: Item) -> Item:
@@ -123,7 +116,7 @@ def batches(whole: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def _account(store: Store, owner: str) -> Item:
-    item = store.get(CARDS, {"owner": owner, "part": owner.partition("#")[0]})
+    item = store.get(*account_key(owner))
     if item is None:
         raise Broken(owner, "it is not there any more")
     return as_moved(item)

@@ -20,8 +20,7 @@ from chalicelib.cards.protocol.values import SPECIAL
 from chalicelib.cards.proving.account import prove_account
 from chalicelib.cards.proving.counterparts import missing
 from chalicelib.cards.proving.progress import PROGRESS, STRETCHES, Progress
-from chalicelib.cards.proving.reading import as_moved
-from chalicelib.cards.record import TABLE as CARDS
+from chalicelib.cards.proving.reading import account_key, as_moved
 from chalicelib.cards.record import Key
 from chalicelib.cards.sequences import SEQUENCES
 from chalicelib.foundation import log
@@ -69,8 +68,8 @@ class Rounds:
         progress = Progress.of(self.store.get(*PROGRESS), self.clock.time())
         progress = self._again(progress, run, until).resumed(self.clock.time())
         was_over = progress.is_over
-        while not progress.is_over and self.clock.monotonic() < until:
-            progress = self._step(progress, run)
+        while (stretch := progress.stretch) is not None and self.clock.monotonic() < until:
+            progress = self._step(progress, stretch, run)
             saved = self._saved(progress)
             if saved is None:
                 return progress
@@ -98,18 +97,18 @@ class Rounds:
 
     def _alone(self, owner: str, until: float) -> Broken | None:
         """What is wrong with one account, its movements with others among it. Raises: StoreError."""
-        item, shared = self.store.get(*_account_key(owner)), Shared(MOST_SHARED)
+        item, shared = self.store.get(*account_key(owner)), Shared(MOST_SHARED)
         if item is None:
             return Broken(owner, "it is not there any more")
         return self._prove(item, shared) or next(missing(self.store, shared, self._has_time(until)), None)
 
-    def _step(self, progress: Progress, run: _Run) -> Progress:
+    def _step(self, progress: Progress, stretch: str, run: _Run) -> Progress:
         """The next accounts of a stretch, or the next stretch. Raises: StoreError."""
-        last = (self.store.get(*SEQUENCES) or {}).get(progress.stretch, 0)
+        last = (self.store.get(*SEQUENCES) or {}).get(stretch, 0)
         numbers = range(progress.number + 1, min(progress.number + LOOKED_UP, last) + 1)
         if not numbers:
             return progress.turned()
-        found = self._accounts(progress.stretch, numbers)
+        found = self._accounts(stretch, numbers)
         taken = _together(found)
         accounts = [item for _, item in taken if self._is_short(item)]
         failures = together([partial(self._prove, item, run.shared) for item in accounts])
@@ -129,7 +128,7 @@ class Rounds:
             if address["account_type"] == SPECIAL:
                 _, key = special_account_key(address["manager_id"], address["account_id"])
                 leading.setdefault(key["owner"], set()).add(address["id"])
-        there = self._there([_account_key(owner) for owner in leading])
+        there = self._there([account_key(owner) for owner in leading])
         lowest = [(min(item.get("address_ids") or leading[item["owner"]]), item) for item in there]
         return sorted((each for each in lowest if each[0] in leading[each[1]["owner"]]), key=lambda each: each[0])
 
@@ -200,8 +199,3 @@ def _unreadable(account: Item, error: Exception) -> Broken:
     broken = Broken(account["owner"], f"it cannot be read: {type(error).__name__}")
     broken.__cause__ = error
     return broken
-
-
-def _account_key(owner: str) -> Key:
-    """Where the account is that rows belong to."""
-    return CARDS, {"owner": owner, "part": owner.partition("#")[0]}

@@ -17,7 +17,7 @@ from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.payments import Kind
 from chalicelib.openbanking.protocol.scopes import SCOPES, Service, Version
 
-Measured = Service | Literal["authorization"]
+CountedUnder = Service | Literal["authorization"]
 """Whose calls are counted together: those of a service, and those that give or end a PSU's consent."""
 _SERVICES: Mapping[str, Service] = {scope.name: scope.service for rows in SCOPES.values() for scope in rows.values()}
 
@@ -50,7 +50,7 @@ class Webhook:
         shape: brings the quirks that the specification admits into one shape.
         conclude: makes the TPP's answer of request and answer. Raises: v1.Unusable.
         sends_token: whether ``X-Auth-Token`` goes along.
-        part_of: what it is counted under, where no scope is asked for.
+        part_of: what it is counted under, where no scope is asked for that tells it.
     """
 
     path: str
@@ -60,12 +60,16 @@ class Webhook:
     shape: Callable[[dict[str, Any]], dict[str, Any]] = unchanged
     conclude: Callable[[Mapping[str, Any], dict[str, Any]], dict[str, Any]] = as_answered
     sends_token: bool = True
-    part_of: Measured = "PISP"
+    part_of: CountedUnder | None = None
 
     @property
-    def service(self) -> Measured:
-        """What it is counted under."""
-        return _SERVICES[self.scope] if self.scope else self.part_of
+    def service(self) -> CountedUnder:
+        """What it is counted under. Raises: LookupError, for a row that does not say."""
+        if self.scope is not None:
+            return _SERVICES[self.scope]
+        if self.part_of is None:
+            raise LookupError(f"{self.path} has neither a scope nor what else it is counted under")
+        return self.part_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class RelayedCall:
     webhooks: Mapping[Version, Webhook]
 
     @property
-    def service(self) -> Measured:
+    def service(self) -> CountedUnder:
         """What it is counted under: the same whichever version the bank has."""
         return next(iter(self.webhooks.values())).service
 
@@ -194,17 +198,31 @@ PAYMENTS: tuple[PaymentCall, ...] = (
         "direct",
         "/tpp/direct_payment_initiation",
         {
-            1: Webhook("/direct_payment_initiation", None, v1.DirectPayment, v1.InitiationAnswer, sends_token=False),
-            2: Webhook("/v2_payment_direct_single", None, v2.DirectPayment, v2.InitiationAnswer, sends_token=False),
+            1: Webhook(
+                "/direct_payment_initiation",
+                None,
+                v1.DirectPayment,
+                v1.InitiationAnswer,
+                sends_token=False,
+                part_of="PISP",
+            ),
+            2: Webhook(
+                "/v2_payment_direct_single",
+                None,
+                v2.DirectPayment,
+                v2.InitiationAnswer,
+                sends_token=False,
+                part_of="PISP",
+            ),
         },
     ),
 )
 
-_SINGLE_STATUS = Webhook("/v2_payment_single_status", None, v2.StatusRequest, v2.StatusAnswer)
+_SINGLE_STATUS = Webhook("/v2_payment_single_status", None, v2.StatusRequest, v2.StatusAnswer, part_of="PISP")
 STATUS_PATH = "/tpp/payment_status"
 STATUS: Mapping[Kind, Webhook] = {
     "single": _SINGLE_STATUS,
-    "bulk": Webhook("/v2_payment_bulk_status", None, v2.StatusRequest, v2.StatusAnswer),
+    "bulk": Webhook("/v2_payment_bulk_status", None, v2.StatusRequest, v2.StatusAnswer, part_of="PISP"),
     "direct": _SINGLE_STATUS,
 }
 """Where a version 2 bank is asked for a payment's status; version 1 banks report it and are not asked."""

@@ -1,71 +1,33 @@
-"""What the page of performance reads: days that are over, and today so far."""
+"""Today so far: what all instances have counted since midnight, read as seldom as a page for everybody needs."""
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from chalicelib.foundation.store import Page
-from chalicelib.statistics.day_records import DAY_SECONDS, DayRecord
-from chalicelib.statistics.performance import (
-    CACHED_SECONDS,
-    PAGES,
-    REMEMBERED,
-    SETTLED_SECONDS,
-    Summary,
-    Today,
-    summary,
-)
-from chalicelib.statistics.slips import hours_of
-from chalicelib.statistics.tallies import Latencies, Tally
+from chalicelib.statistics.days import hours_of
+from chalicelib.statistics.summaries import Summary
+from chalicelib.statistics.tallies import Tally
+from chalicelib.statistics.today import CACHED_SECONDS, PAGES, REMEMBERED, SETTLED_SECONDS, SoFar
 from tests.openbanking.test_call_counts import counted
-from tests.website.measured import keeping, record, slip
+from tests.statistics.made_up import keeping, slip
 from tests.world import World
 
 BIC, OTHER = "ALPHGB21", "ALPHGB21XXX"
-TODAY = date(2026, 3, 2)
-HOURS = hours_of(TODAY)
+HOURS = hours_of(date(2026, 3, 2))
 """The world's clock begins at 09:00."""
 
 
-def today(world: World, bic: str = BIC) -> Today:
-    return world.hub.performance.today(bic)
+def today(world: World, bic: str = BIC) -> SoFar:
+    return world.hub.statistics.today.of_bank(bic)
 
 
 def kept(world: World, *slips: Any) -> None:
     world.hub.store.transact([keeping(each, number) for number, each in enumerate(slips)])
-
-
-# -- days
-
-
-def test_days_are_those_of_one_bank_in_their_order_with_both_ends(world: World) -> None:
-    days = [date(2025, 12, 30) + timedelta(days=number) for number in range(5)]
-    made = [record(bic, day, name=bic) for bic in (BIC, OTHER) for day in reversed(days)]
-    world.hub.store.transact([each.keeping() for each in made])
-
-    found = world.hub.performance.days(BIC, days[1], days[3])
-
-    assert [(each.bic, each.day) for each in found] == [(BIC, day) for day in days[1:4]]
-
-
-def test_several_days_are_added_up_and_what_nobody_asked_for_is_not_up() -> None:
-    seconds = DAY_SECONDS // 100
-    busy, bad, quiet = (DayRecord(BIC, "A bank", TODAY + timedelta(days=number)) for number in range(3))
-    busy.tallies["AISP"] = Tally(calls=3, answered=3)
-    bad = DayRecord(BIC, "A bank", bad.day, {"PISP": Tally(calls=1, unanswered=1, bank=1)}, {}, ((0, seconds),))
-    found = summary([busy, bad, quiet])
-
-    assert (found.availability, found.downtime) == (Decimal("99.500"), seconds)
-    assert (found.error_rate, found.total.asked) == (Decimal("25.000"), 4)
-    assert summary([quiet]) == Summary(0, 0, Tally(), Latencies())
-    assert [summary([]).availability, summary([]).downtime, summary([]).error_rate] == [None] * 3
-
-
-# -- today
 
 
 def test_today_is_what_all_instances_counted_since_midnight(world: World) -> None:
@@ -91,6 +53,24 @@ def test_an_outage_that_goes_on_lasts_until_now(world: World) -> None:
 
     assert found.summary.downtime == 3 * 3600
     assert found.summary.availability == Decimal("66.667")
+
+
+def test_a_bank_that_has_been_down_since_yesterday_is_down_however_seldom_it_is_asked(world: World) -> None:
+    kept(world, slip(BIC, HOURS[0] - 2 * 3600, unanswered=5), slip(BIC, HOURS[6], unanswered=1))
+    found = today(world)
+
+    assert (found.summary.total.unanswered, found.summary.downtime) == (1, 9 * 3600)
+    assert found.summary.availability == Decimal("0.000")
+
+
+def test_what_was_before_the_last_answer_says_nothing_of_today(world: World) -> None:
+    kept(
+        world,
+        slip(BIC, HOURS[0] - 7 * 3600, unanswered=5),
+        slip(BIC, HOURS[0] - 3600, answered=1),
+        slip(BIC, HOURS[6], unanswered=4),
+    )
+    assert today(world).summary.downtime == 0
 
 
 def test_of_a_bank_that_nobody_asked_nothing_is_known(world: World) -> None:
@@ -128,9 +108,9 @@ class Pages:
         self.asked: list[Any] = []
 
     def __call__(self, table: str, partition: tuple[str, Any], **options: Any) -> Page:
-        if not partition[1].endswith("T08"):
+        if not partition[1].endswith("2026-03-02T08"):
             return self._real(table, partition, **options)
-        self.asked.append(options["after"])
+        self.asked.append(options.get("after"))
         number = len(self.asked)
         item = slip(BIC, HOURS[8], answered=1).to_item(str(number))
         return Page([item], {"part": str(number)} if number < self._pages else None)

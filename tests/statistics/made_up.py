@@ -1,21 +1,58 @@
-"""What was measured of a bank, made up: slips of some hours, as instances write them, and the records of days."""
+"""What instances have counted of a bank, made up: slips, as they would write them, and the records of days."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
-from chalicelib.foundation.store import Put
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.store import Put, Store
 from chalicelib.statistics.day_records import DayRecord
+from chalicelib.statistics.days import HOUR_SECONDS, hours_of
 from chalicelib.statistics.ingest import ExpectedBank, reckoned
-from chalicelib.statistics.slips import TABLE, Slip, hours_of
-from chalicelib.statistics.tallies import Service
+from chalicelib.statistics.slips import TABLE, Slip
+from chalicelib.statistics.tallies import Blamed, Service
 
+ALPHA, BETA = "ALPHGB21", "BETADEF1"
 QUIET_DAYS = (9, 10)
 """So many days ago nobody asked for anything."""
 OUTAGES = {4: (10 * 3600 + 120, 2460), 17: (3 * 3600 + 600, 260), 23: (15 * 3600, 7980)}
 """So many days ago the bank did not answer: from which second of the day on, and for how many."""
+
+
+def counted(
+    store: Store,
+    bic: str,
+    day: date,
+    *,
+    answered: Sequence[str] = (),
+    unanswered: Sequence[str] = (),
+    not_asked: Sequence[str] = (),
+    service: Service = "AISP",
+    fault: Blamed | None = None,
+    bank_ms: float = 100,
+    hub_ms: float = 10,
+) -> None:
+    """Write the slips of one instance: calls of TPPs whose requests were sent at these times, as ``HH:MM:SS``.
+
+    ``fault`` is who is to blame for those that were answered; for the unanswered it is the bank.
+    """
+    slips: dict[int, Slip] = {}
+
+    def call(time: str, was_answered: bool | None) -> None:
+        at = _second(day, time)
+        hour = at - at % HOUR_SECONDS
+        made = slips.setdefault(hour, Slip(bic, hour))
+        _call(made, at, service, was_answered, bank_ms, hub_ms)
+        if was_answered and fault:
+            made.tally(at, service).blame(fault)
+
+    for times, was_answered in ((answered, True), (unanswered, False), (not_asked, None)):
+        for time in times:
+            call(time, was_answered)
+    for made in slips.values():
+        store.put(TABLE, made.to_item(new_id()))
 
 
 def slip(bic: str, hour: int, *, answered: int = 0, unanswered: int = 0, bank: float = 120, hub: float = 4) -> Slip:
@@ -60,11 +97,14 @@ def _busy_day(bic: str, day: date, ago: int, chance: random.Random) -> Iterator[
         yield made
 
 
-def _call(made: Slip, at: int, service: Service, was_answered: bool, bank: float, hub: float) -> None:
+def _call(made: Slip, at: int, service: Service, was_answered: bool | None, bank: float, hub: float) -> None:
+    """Count a call of a TPP at a Unix second; ``was_answered`` is ``None`` when the bank was not asked."""
     tally, latency = made.tally(at, service), made.latency(service)
     tally.calls += 1
     latency.hub.add(hub)
-    if was_answered:
+    if was_answered is None:
+        tally.not_asked += 1
+    elif was_answered:
         tally.answered += 1
         latency.bank.add(bank)
         made.answered(at)
@@ -72,3 +112,8 @@ def _call(made: Slip, at: int, service: Service, was_answered: bool, bank: float
         tally.unanswered += 1
         tally.blame("bank")
         made.unanswered(at)
+
+
+def _second(day: date, time: str) -> int:
+    hours, minutes, seconds = map(int, time.split(":"))
+    return hours_of(day)[hours] + 60 * minutes + seconds

@@ -1,0 +1,92 @@
+"""UTC days: their hours and seconds, the quarters that they belong to, and how they are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from chalicelib.foundation.clock import Clock
+
+HOUR_SECONDS = 3600
+DAY_SECONDS = 24 * HOUR_SECONDS
+Span = tuple[int, int]
+"""From … until before …."""
+_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_QUARTER = re.compile("([12][0-9]{3})-Q([1-4])")
+
+
+@dataclass(frozen=True, slots=True)
+class DayRange:
+    """The days from ``since`` to ``until``, both included."""
+
+    since: date
+    until: date
+
+    def __len__(self) -> int:
+        return max(0, (self.until - self.since).days + 1)
+
+    def __iter__(self) -> Iterator[date]:
+        return (self.since + timedelta(days=number) for number in range(len(self)))
+
+    @property
+    def quarters(self) -> list[str]:
+        """All that have days of it."""
+        found: list[str] = []
+        first = self.since
+        while first <= self.until:
+            found.append(quarter_of(first))
+            first = _next_quarter(first)
+        return found
+
+
+def yesterday(clock: Clock) -> date:
+    """The latest day that is over."""
+    return clock.now().date() - timedelta(days=1)
+
+
+def day_of(second: int) -> date:
+    """The day of a Unix second."""
+    return datetime.fromtimestamp(second, UTC).date()
+
+
+def hours_of(day: date) -> range:
+    """The Unix seconds that the hours of a day begin at."""
+    midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
+    return range(midnight, midnight + DAY_SECONDS, HOUR_SECONDS)
+
+
+def parse_day(text: str) -> date:
+    """The day that is written like ``2026-11-22``. Raises: ValueError, for what is none."""
+    try:
+        if _DAY.fullmatch(text):
+            return date.fromisoformat(text)
+    except ValueError:
+        pass
+    raise ValueError(f"{text!r} is no day: give one like 2026-11-22")
+
+
+def clock_time(second: int) -> str:
+    """A second of a day as ``10:02:07``."""
+    return f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+
+
+def quarter_of(day: date) -> str:
+    """``2026-Q4``."""
+    return f"{day.year}-Q{(day.month + 2) // 3}"
+
+
+def days_of_quarter(quarter: str) -> DayRange:
+    """The days of a quarter like ``2026-Q4``. Raises: ValueError, for what is none."""
+    given = _QUARTER.fullmatch(quarter)
+    if given is None:
+        raise ValueError(f"{quarter!r} is no quarter: give one like 2026-Q4")
+    first = date(int(given[1]), 3 * int(given[2]) - 2, 1)
+    return DayRange(first, _next_quarter(first) - timedelta(days=1))
+
+
+def _next_quarter(day: date) -> date:
+    """The first day of the quarter after that of ``day``."""
+    month = (day.month + 2) // 3 * 3 + 1
+    return date(day.year + 1, 1, 1) if month > 12 else date(day.year, month, 1)

@@ -1,0 +1,134 @@
+"""What goes wrong at the service and is over again, and the figures that it writes meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from app import app
+from chalicelib.cards.external.payment_orders import PaymentOrders
+from chalicelib.cards.external.waiting import ASKING_SECONDS
+from chalicelib.foundation.breaker import FAILURES
+from chalicelib.openbanking.idempotency import RUNNING_SECONDS
+from infra.local.events import schedule_event
+from tests.cards.scenes import EUR, Scene
+from tests.figures import Figure, figures
+from tests.infra.test_permissions import euros, opened, paying, silent
+from tests.openbanking.test_circuit import Reader
+from tests.openbanking.test_payments import WEBHOOKS, Payer
+from tests.world import START, World
+
+HOUR, DAY = 3600, 24 * 3600
+
+
+class Service:
+    """The service at work: what it writes when something goes wrong, and when nothing does."""
+
+    def __init__(self, world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.world = world
+        self.monkeypatch = monkeypatch
+        self._capsys = capsys
+
+    def figures(self, step: Callable[[], object]) -> list[Figure]:
+        """What a step writes."""
+        self._capsys.readouterr()
+        step()
+        return figures(self._capsys.readouterr().out)
+
+    def run(self, function: str) -> list[Figure]:
+        """What a run of a scheduled function writes."""
+        return self.figures(lambda: app.handler_map[function](schedule_event(function, START, "eu-west-1"), None))
+
+
+Play = Callable[[Service], tuple[list[Figure], list[Figure]]]
+"""Answers what is written while something is wrong, and what is when it is not any more; nothing, if nothing is."""
+
+
+def overdue_delivery(service: Service) -> tuple[list[Figure], list[Figure]]:
+    world = service.world
+    world.wants_events()
+    delivery_id = world.hub.events.test(world.client)
+    world.clock.advance(901)
+    late = service.run("sweep")
+    world.hub.worker.attempt(delivery_id)
+    return late, service.run("sweep")
+
+
+def no_ingest(service: Service) -> tuple[list[Figure], list[Figure]]:
+    return [], service.run("ingest")
+
+
+def missing_report(service: Service) -> tuple[list[Figure], list[Figure]]:
+    service.world.clock.advance(3 * DAY)
+    return service.run("ingest"), []
+
+
+def failing_bank(service: Service) -> tuple[list[Figure], list[Figure]]:
+    reader = Reader(service.world)
+    return service.figures(lambda: reader.fail(FAILURES)), service.figures(reader.ask)
+
+
+def silent_provider(service: Service) -> tuple[list[Figure], list[Figure]]:
+    scene = Scene(service.world)
+    account = scene.account(currency_ison=EUR)
+    address = opened(scene, "assignExternalPaymentAddress", account_id=account)
+    scene.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
+    scene.do("transferToExternalPayment", **paying(address, name="Silent"))
+    scene.clock.advance(ASKING_SECONDS)
+    with service.monkeypatch.context() as patch:
+        patch.setattr(PaymentOrders, "ask_again", silent)
+        stuck = service.run("finish")
+    scene.clock.advance(ASKING_SECONDS)
+    return stuck, service.run("finish")
+
+
+class Killed(BaseException):
+    """A function's instance is gone in the middle of a request."""
+
+
+def killed_payment(service: Service) -> tuple[list[Figure], list[Figure]]:
+    payer = Payer(service.world, 2)
+
+    def dies(_: object) -> None:
+        raise Killed
+
+    payer.side.answers[WEBHOOKS[2, "single"]] = dies
+    with pytest.raises(Killed):
+        payer.pay("key-1")
+    service.world.clock.advance(RUNNING_SECONDS + 1)
+    return service.figures(lambda: payer.pay("key-1")), []
+
+
+def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:
+    account = {"owner": f"account#{Scene(service.world).account()}", "part": "account"}
+    store = service.world.hub.store
+    store.update("cards", account, set={"settled": 1})
+    broken = service.run("prove")
+    store.update("cards", account, set={"settled": 0})
+    return broken, service.run("prove")
+
+
+def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
+    """The first round has begun, and for 15 days no run has had the time to bring it further."""
+    Scene(service.world).account()
+    proof, clock = service.world.hub.card_room.proof, service.world.clock
+    proof.go_on(clock.monotonic() - 1)
+    clock.advance(15 * DAY)
+    late = service.figures(lambda: proof.go_on(clock.monotonic() - 1))
+    service.run("prove")
+    clock.advance(HOUR)
+    return late, service.run("prove")
+
+
+PLAYS: dict[str, tuple[Play, int, int]] = {
+    "deliveries-overdue": (overdue_delivery, 60, 15 * 60),
+    "ingest-missing": (no_ingest, DAY, 27 * HOUR),
+    "reports-missing": (missing_report, DAY, 25 * HOUR),
+    "circuit-opened": (failing_bank, 30, 20 * 60),
+    "claims-stuck": (silent_provider, 60, 30 * 60),
+    "outcomes-unknown": (killed_payment, HOUR, 2 * HOUR),
+    "ledger-broken": (broken_ledger, HOUR, 3 * HOUR),
+    "ledger-not-proved": (round_without_end, HOUR, 12 * HOUR),
+}
+"""The play of each own alarm, the seconds between what is written in it, and how long one state of things lasts."""

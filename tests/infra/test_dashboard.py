@@ -1,0 +1,97 @@
+"""The dashboard: it shows every alarm, and only metrics and lines that somebody writes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from chalicelib.foundation.breaker import FAILURES
+from chalicelib.foundation.metrics import NAMESPACE
+from infra import template
+from infra.compact import DASHBOARD
+from tests.documents import ROOT
+from tests.infra.alarm_plays import (
+    Service,
+    broken_ledger,
+    killed_payment,
+    missing_report,
+    overdue_delivery,
+    silent_provider,
+)
+from tests.infra.alarm_states import ALARM, OF_AWS
+from tests.openbanking.test_circuit import Reader
+
+
+def dashboard(stage: str) -> Any:
+    """Its body with the names of a stage; what exists only once it is deployed keeps its name in the template."""
+    [text] = [
+        entry["Properties"]["DashboardBody"]["Fn::Sub"]
+        for entry in template.load()["Resources"].values()
+        if entry["Type"] == DASHBOARD
+    ]
+    text = text.replace("${Stage}", stage).replace("${AWS::Region}", "eu-west-1")
+    return json.loads(re.sub(r"\$\{(\w+)\.\w+\}", r"\1", text))
+
+
+def test_the_dashboard_shows_every_alarm_before_anything_else() -> None:
+    first, *others = dashboard("prod")["widgets"]
+    names = [name for name, each in template.load()["Resources"].items() if each["Type"] == ALARM]
+
+    assert (first["type"], first["y"], first["properties"]["alarms"]) == ("alarm", 0, names)
+    assert all(widget["y"] > 0 for widget in others)
+
+
+def test_widgets_lie_beside_and_below_each_other() -> None:
+    taken: set[tuple[int, int]] = set()
+    for widget in dashboard("prod")["widgets"]:
+        places = {
+            (widget["x"] + right, widget["y"] + down)
+            for right in range(widget["width"])
+            for down in range(widget["height"])
+        }
+        assert not places & taken, widget["properties"]["title"]
+        assert max(x for x, _ in places) < 24
+        taken |= places
+
+
+def shown() -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Namespace, name and dimensions' names of every metric on the dashboard, those of searches among them."""
+    for widget in dashboard("local")["widgets"]:
+        for metric in widget["properties"].get("metrics", ()):
+            if isinstance(metric[0], str):
+                namespace, name, *dimensions = [each for each in metric if isinstance(each, str)]
+                yield namespace, name, frozenset(dimensions[::2])
+            for schema, terms in re.findall(r"SEARCH\('\{([^}]+)\} ([^']+)'", str(metric[0])):
+                namespace, *names = schema.replace('"', "").split(",")
+                [name] = re.findall(r'MetricName="(\w+)"', terms)
+                yield namespace, name, frozenset(names)
+
+
+def test_the_dashboard_names_only_metrics_that_are_written(service: Service) -> None:
+    reader = Reader(service.world)
+    seen = [*service.figures(reader.ask), *service.figures(lambda: reader.fail(FAILURES))]
+    reader.ask()
+    seen += service.figures(service.world.hub.measurements.write)
+    for play in (overdue_delivery, silent_provider, broken_ledger, killed_payment, missing_report):
+        seen += [figure for figures in play(service) for figure in figures]
+    known = {(each.namespace, each.name, frozenset(name for name, _ in each.dimensions)) for each in seen}
+    known |= {(namespace, name, frozenset(dims)) for namespace, (dims, names) in OF_AWS.items() for name in names}
+    known |= {(NAMESPACE, name, frozenset({"Stage"})) for name in FAULTS_OF_OTHERS}
+
+    assert set(shown()) - known == set()
+
+
+FAULTS_OF_OTHERS = ("CallerFailures", "HubFailures")
+"""Written like the failures of banks, but only if there are any."""
+
+
+def test_the_dashboard_looks_for_lines_that_are_logged() -> None:
+    sources = "\n".join(path.read_text("utf-8") for path in (ROOT / "chalicelib/delivery").glob("*.py"))
+    [query] = [each["properties"]["query"] for each in dashboard("dev")["widgets"] if each["type"] == "log"]
+
+    assert "'/aws/lambda/causeway-dev-deliver'" in query
+    messages = re.findall(r'"([^"]+)"', query)
+    assert len(messages) == 4
+    assert all(f'log.info("{each}"' in sources or f'log.warning("{each}"' in sources for each in messages)

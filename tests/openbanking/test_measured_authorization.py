@@ -1,0 +1,124 @@
+"""What is counted of consents, from the front door to their end, and what of banks and the operator is not."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from chalicelib.foundation.outbound import NotReached
+from infra.admin.probe import probe
+from tests.openbanking.meter import BIC, deliver, error, measured, of
+from tests.openbanking.test_payments import Payer
+from tests.world import World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+
+
+@VERSIONS
+def test_the_calls_that_give_and_end_a_consent_are_authorization(world: World, version: int) -> None:
+    request = {"bic": BIC[version], "scopes": world.scopes(version)}
+    codes, tokens = [], {}
+
+    def redeem() -> None:
+        tokens.update(world.tpp("POST", "/tpp/token", {"code": codes[0]}).body)
+
+    def refresh() -> None:
+        tokens.update(world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body)
+
+    def revoke() -> None:
+        assert world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status == 200
+
+    one = of(version, "authorization", calls=1)
+    assert measured(world, lambda: world.tpp("POST", "/tpp/authorize", request)) == one
+    codes.append(world.approve(version).query["code"])
+    assert [measured(world, redeem), measured(world, refresh), measured(world, revoke)] == [one] * 3
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ({"status": "success"}, {"answered": 1}),
+        (NotReached("x"), {"unanswered": 1, "bank_failures": 1}),
+        (404, {"answered": 1, "caller_failures": 1}),
+    ],
+    ids=["told", "not reached", "unknown there"],
+)
+def test_a_bank_that_is_told_of_an_end_counts_as_authorization(
+    world: World, version: int, answer: Any, expected: dict[str, int]
+) -> None:
+    answer = error(1, 4202, 404) if answer == 404 else answer
+    world.banks[version].answers["/revoke_token"] = lambda sent: answer
+    token = world.tokens(version)["access_token"]
+    world.tpp("POST", "/tpp/token/revoke", {"token": token})
+    (delivery,) = world.recorded("revoke_token")
+
+    assert measured(world, lambda: deliver(delivery.delivery_id)) == of(version, "authorization", **expected)
+
+
+def test_what_a_tpp_does_wrong_with_what_a_consent_gave_it_is_its_own_fault(world: World) -> None:
+    code = world.approve(1).query["code"]
+    world.tpp("POST", "/tpp/token", {"code": code})
+    tokens = world.tokens(2)
+    wrong: list[tuple[int, dict[str, Any]]] = [
+        (1, {"code": code}),  # a second time
+        (2, {"code": world.approve(2).query["code"], "redirect_uri": "https://elsewhere.example"}),
+        (2, {"code": world.approve(2).query["code"], "code_verifier": "v" * 43}),
+    ]
+    for version, body in wrong:
+
+        def redeem(body: dict[str, Any] = body) -> None:
+            assert world.tpp("POST", "/tpp/token", body).status == 400
+
+        assert measured(world, redeem) == of(version, "authorization", calls=1, caller_failures=1)
+    world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
+
+    def refresh() -> None:
+        assert world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 400
+
+    assert measured(world, refresh) == of(2, "authorization", calls=1, caller_failures=1)
+    assert measured(world, lambda: world.tpp("POST", "/tpp/token/revoke", {"token": "unknown"})) == {}
+
+
+def test_the_front_door_counts_what_its_redirects_do_not_tell(world: World) -> None:
+    query = {"response_type": "code", "client_id": world.client.client_id, "bic": "ALPHGB21", "state": "s"}
+
+    def knock(scope: str) -> None:
+        assert world.call("GET", f"/oauth/authorize?{urlencode(query | {'scope': scope})}").status == 303
+
+    def knock_while_the_storage_fails() -> None:
+        with world.storage_gone("put"):
+            knock("account.details")
+
+    assert measured(world, lambda: knock("account.list")) == of(1, "authorization", calls=1)
+    assert measured(world, lambda: knock("no.such")) == of(1, "authorization", calls=1, caller_failures=1)
+    assert measured(world, knock_while_the_storage_fails) == of(1, "authorization", calls=1, hub_failures=1)
+
+
+@VERSIONS
+def test_what_banks_call_here_does_not_count(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    payer.pay()
+    consented, url = world.approve(version), world.authorize(version)["redirect_url"]
+    url_name, token_name = ("request_url", "access_token") if version == 1 else ("requestUrl", "accessToken")
+
+    def call() -> None:
+        assert world.bank(version, "/init_authorization", {url_name: url}).status == 200
+        assert world.bank(version, "/consent", world.consent_body(version, url)).status == 200
+        assert world.bank(version, "/consent", world.consent_body(version, url)).status >= 400
+        assert payer.report(4 if version == 1 else "ACSC").status == 200
+        assert world.bank(version, "/token/revoke", {token_name: consented.bank_token}).status == 200
+
+    assert measured(world, call) == {}
+
+
+@VERSIONS
+def test_the_operators_test_of_a_bank_does_not_count(world: World, version: int) -> None:
+    side = world.banks[version]
+    for path in ("/accounts", "/v2_accounts"):
+        side.answers[path] = lambda sent: error(version, 4200, 401)
+
+    assert measured(world, lambda: probe(world.hub, side.bank)) == {}
+    assert side.received

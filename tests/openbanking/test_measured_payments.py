@@ -1,0 +1,131 @@
+"""How payments, and the questions what became of them, are counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.outbound import NotReached, TimedOut
+from tests.openbanking.faults import Fault
+from tests.openbanking.meter import LATER, deliver, error, measured, of
+from tests.openbanking.test_circuit import opened
+from tests.openbanking.test_payments import Payer
+from tests.world import World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
+
+
+@VERSIONS
+@KINDS
+def test_a_payment_and_the_question_what_became_of_it_count_as_payments(world: World, version: int, kind: str) -> None:
+    payer = Payer(world, version, kind)
+    for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
+        payer.side.answers[path] = lambda sent: {"transaction_status": "ACSC"}
+
+    assert measured(world, payer.pay) == of(version, "PISP", calls=1, answered=1)
+    asked = {"answered": 1} if version == 2 else {}  # a bank of version 1 reports, and is not asked
+    assert measured(world, payer.status) == of(version, "PISP", calls=1, **asked)
+
+
+@VERSIONS
+@KINDS
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (NotReached("x"), {"unanswered": 1, "bank_failures": 1}),
+        (TimedOut("x"), {"unanswered": 1, "bank_failures": 1}),
+        (403, {"answered": 1, "caller_failures": 1}),
+        ({"status": "success", "payment_id": "", "confirmation_url": ""}, {"answered": 1, "bank_failures": 1}),
+    ],
+    ids=["never sent", "unknown", "refused", "unusable"],
+)
+def test_a_payment_that_fails_counts_once_and_its_repeat_with_the_key_does_not(
+    world: World, version: int, kind: str, answer: Any, expected: dict[str, int]
+) -> None:
+    payer = Payer(world, version, kind)
+    payer.bank_does(error(version, 4200 if version == 1 else "WRONG_CREDENTIALS", 403) if answer == 403 else answer)
+
+    def pay() -> None:
+        assert payer.pay("key-1").status == 502
+
+    assert measured(world, pay) == of(version, "PISP", calls=1, **expected)
+    assert measured(world, pay) == {}
+    assert payer.calls == 1
+
+
+@VERSIONS
+@KINDS
+@pytest.mark.parametrize("headers", [{}, LATER], ids=["at once", "later"])
+def test_the_repeat_of_a_payment_is_the_same_request_and_does_not_count(
+    world: World, version: int, kind: str, headers: dict[str, str]
+) -> None:
+    payer = Payer(world, version, kind, "one_time")
+    payer.headers = headers
+    payer.pay("key-1")
+
+    assert measured(world, lambda: payer.pay("key-1")) == {}
+
+
+def test_a_key_that_was_used_for_something_else_is_the_callers_fault(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.pay("key-1")
+
+    assert measured(world, lambda: payer.pay("key-1", amount="7.00")) == of(1, "PISP", calls=1, caller_failures=1)
+
+
+def test_a_payment_that_never_ended_is_the_services_fault_and_who_comes_too_early_is_at_fault(world: World) -> None:
+    payer = Payer(world, 1)
+
+    def pay(status: int) -> None:
+        assert payer.pay("key-1").status == status
+
+    def pay_and_lose_the_answer() -> None:
+        with Fault(world, "before", 3, lasting=True):
+            pay(500)
+
+    assert measured(world, pay_and_lose_the_answer) == of(1, "PISP", calls=1, answered=1, hub_failures=1)
+    assert measured(world, lambda: pay(409)) == of(1, "PISP", calls=1, caller_failures=1)
+    world.clock.advance(31)
+    assert measured(world, lambda: pay(502)) == of(1, "PISP", calls=1, hub_failures=1)
+
+
+def test_a_one_time_consent_that_is_used_up_is_the_callers_fault(world: World) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+    payer.pay()
+
+    assert measured(world, payer.pay) == of(1, "PISP", calls=1, caller_failures=1)
+
+
+@VERSIONS
+@KINDS
+def test_a_payment_to_a_bank_that_is_left_alone_was_not_asked_for(world: World, version: int, kind: str) -> None:
+    payer = Payer(world, version, kind)
+    opened(world, version)
+
+    assert measured(world, payer.pay) == of(version, "PISP", calls=1, not_asked=1)
+
+
+@VERSIONS
+def test_a_payment_that_the_bank_took_and_nobody_could_record_is_the_services_fault(world: World, version: int) -> None:
+    payer = Payer(world, version)
+
+    def pay() -> None:
+        with world.storage_gone("transact"):
+            assert payer.pay().status == 500
+
+    assert measured(world, pay) == of(version, "PISP", calls=1, answered=1, hub_failures=1)
+
+
+@VERSIONS
+@KINDS
+def test_an_accepted_payment_is_the_request_and_its_attempt_counts_at_the_bank_only(
+    world: World, version: int, kind: str
+) -> None:
+    payer = Payer(world, version, kind)
+    payer.headers = LATER
+
+    assert measured(world, payer.pay) == of(version, "PISP", calls=1)
+    (delivery,) = world.recorded("payment")
+    assert measured(world, lambda: deliver(delivery.delivery_id)) == of(version, "PISP", answered=1)

@@ -1,0 +1,36 @@
+"""What happens before and after a night on which days are ingested."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+from chalicelib.foundation.store import Item
+from chalicelib.statistics.day_records import TABLE, DayRecord, quarter_subject
+from chalicelib.statistics.days import quarter_of
+from tests.statistics.made_up import ALPHA
+from tests.world import World
+
+DAY = date(2026, 3, 3)
+"""The first whole day of the world's banks, which are registered on the day before it."""
+
+
+def turn_to(world: World, day: date, time: str = "01:10") -> None:
+    moment = datetime.fromisoformat(f"{day}T{time}:00+00:00")
+    world.clock.advance((moment - world.clock.now()).total_seconds())
+
+
+def items(world: World) -> list[Item]:
+    """All day records, as they are kept."""
+    return world.hub.store.rows(TABLE, ("subject", quarter_subject(quarter_of(DAY))))
+
+
+def records(world: World, bic: str = ALPHA) -> dict[date, DayRecord]:
+    """Those of a bank, by day."""
+    found = [DayRecord.from_item(item) for item in items(world)]
+    return {record.day: record for record in found if record.bic == bic}
+
+
+def report(world: World, day: date = DAY, consent: int | None = 41_250, payment: int | None = 23_800) -> None:
+    """Have bank Beta report its durations of a day, in milliseconds."""
+    body = {"date": day.isoformat(), "consentDuration": consent, "paymentDuration": payment}
+    assert world.bank(2, "/daily_performance", body).status == 200
