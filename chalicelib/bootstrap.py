@@ -256,10 +256,9 @@ class Hub:
 
     @cached_property
     def statistics(self) -> StatisticsRoom:
-        from chalicelib.openbanking.expected_banks import expected_banks
         from chalicelib.statistics.room import StatisticsRoom
 
-        return StatisticsRoom(self.store, self.clock, self.metrics, lambda: expected_banks(self.banks))
+        return StatisticsRoom(self.store, self.clock, self.metrics)
 
     @cached_property
     def deferred(self) -> Deferred:

@@ -1,7 +1,8 @@
 """Makes one CloudFormation template of the application's and the resources': one stack is a whole stage.
 
 What Chalice's template leaves open or gets wrong is put right here, too: the functions' names, which the policies go
-by, the names of their logs, tracing of the API, and an event source that takes several messages at a time.
+by, the names of their logs, tracing of the API, an event source that takes several messages at a time; and what SAM
+would add of its own, a second stage and layers that are never deleted.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ BATCH = 10
 
 _FUNCTION = "AWS::Serverless::Function"
 _API = "AWS::Serverless::Api"
+_LAYER = "AWS::Serverless::LayerVersion"
 _LOG = "AWS::Logs::LogGroup"
 _QUEUE = "DeliveriesQueue"
 _USED = (template.TABLE, template.QUEUE, template.SECRET, "AWS::KMS::Alias")
@@ -49,8 +51,10 @@ def one_stack(application: Mapping[str, Any], resources: Mapping[str, Any], stag
         entry["Properties"]["FunctionName"] = name
         log = _log_of(parts, logical, name)
         entry["DependsOn"] = sorted({*used, log} - set(template.named(entry)))
-    for entry in (each for each in parts.values() if each["Type"] == _API):
-        entry["Properties"]["TracingEnabled"] = True
+    for properties in _properties(parts, _API):
+        properties |= {"TracingEnabled": True, "OpenApiVersion": "2.0"}  # without it SAM adds a public stage, "Stage"
+    for properties in _properties(parts, _LAYER):
+        properties["RetentionPolicy"] = "Delete"  # or every version is kept, of an account's 75 GB
     return {
         **ours,
         "Transform": theirs["Transform"],
@@ -70,6 +74,10 @@ def function_name(function: Mapping[str, Any], stage: str) -> str:
     """The name that ``chalice deploy`` gives a function, and the policies know it by."""
     handler: str = function["Properties"]["Handler"]
     return f"causeway-{stage}" + ("" if handler == "app.app" else f"-{handler.rpartition('.')[2]}")
+
+
+def _properties(parts: Mapping[str, Any], kind: str) -> list[Parts]:
+    return [entry["Properties"] for entry in parts.values() if entry["Type"] == kind]
 
 
 def _log_of(parts: Parts, function: str, name: str) -> str:

@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from infra import application, one_stack, template
-from infra.application import ChaliceFailed
+from infra import chalice_command, one_stack, template
+from infra.chalice_command import ChaliceFailed
 
 _TEMPLATE = "sam.json"
 
@@ -19,9 +19,9 @@ _TEMPLATE = "sam.json"
 def package(stage: str, target: Path) -> list[Path]:
     """Write the package of ``stage`` into the folder ``target``; answers its files. Raises: ChaliceFailed."""
     target.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="causeway-package-") as place, application.copied() as project:
+    with tempfile.TemporaryDirectory(prefix="causeway-package-") as place, chalice_command.copied() as project:
         out = Path(place) / "out"
-        application.package(project, stage, out)
+        chalice_command.package(project, stage, out)
         made = json.loads((out / _TEMPLATE).read_text(encoding="utf-8"))
         _check(made, out)
         whole = one_stack.one_stack(made, template.load(), stage)
@@ -40,7 +40,7 @@ def _check(made: dict[str, Any], folder: Path) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
     parser = argparse.ArgumentParser(prog="python -m infra.package", description=__doc__)
-    parser.add_argument("stage", choices=application.STAGES)
+    parser.add_argument("stage", choices=chalice_command.STAGES)
     parser.add_argument("target", type=Path, nargs="?", default=Path("build"))
     options = parser.parse_args(arguments)
     try:
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     for file in written:
         print(f"{file}  {file.stat().st_size / 1e6:.1f} MB")
-    if problem := application.unfinished(options.stage):
+    if problem := chalice_command.unfinished(options.stage):
         print(
             f"causeway: warning: {problem}; all addresses that leave the service are built from it. "
             "Put the stage's address there, and package again, before you deploy.",

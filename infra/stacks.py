@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import ClientError, WaiterError
 
 from infra import compact
 
+STACK = "AWS::CloudFormation::Stack"
 _MISSING = "does not exist"
 _UNCHANGED = "No updates are to be performed"
+_NEVER_MADE = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED")
+_BEGUN = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS")
+_CANCELLED = "cancelled"
 
 
 class StackFailed(Exception):
@@ -41,7 +45,12 @@ def lay(
         "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
         "Tags": list(tags),
     }
-    if _found(client, name):
+    if stack := _found(client, name):
+        if stack["StackStatus"] in _NEVER_MADE:
+            raise StackFailed(
+                f"the stack {name} could not be made the last time ({stack['StackStatus']}): "
+                'delete it first, see "Rolling back" in docs/deployment.md'
+            )
         operation, waiter = client.update_stack, "stack_update_complete"
     else:
         operation, waiter = client.create_stack, "stack_create_complete"
@@ -58,8 +67,8 @@ def lay(
 
 
 def outputs(client: Any, name: str) -> dict[str, str]:
-    """The outputs of a stack."""
-    stack = client.describe_stacks(StackName=name)["Stacks"][0]
+    """The outputs of a stack; empty when there is none."""
+    stack = _found(client, name) or {}
     return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
 
@@ -80,10 +89,20 @@ def _found(client: Any, name: str) -> dict[str, Any] | None:
 
 
 def _reason(client: Any, name: str) -> str:
-    """What the first resource that failed said."""
-    events = client.describe_stack_events(StackName=name)["StackEvents"]
+    """What the first resource said that failed by itself, and was not cancelled because of another."""
+    events = list(_latest(client, name))
     failed = [event for event in events if event["ResourceStatus"].endswith("_FAILED")]
-    if not failed:
+    causes = [event for event in failed if not event.get("ResourceStatusReason", "").endswith(_CANCELLED)]
+    if not causes:
         return str(events[0]["ResourceStatus"]) if events else "no reason was given"
-    first = failed[-1]
+    first = causes[-1]
     return f"{first['LogicalResourceId']}: {first.get('ResourceStatusReason', first['ResourceStatus'])}"
+
+
+def _latest(client: Any, name: str) -> Iterator[Mapping[str, Any]]:
+    """What happened since the stack was last begun to be made or changed, the newest first."""
+    for page in client.get_paginator("describe_stack_events").paginate(StackName=name):
+        for event in page["StackEvents"]:
+            yield event
+            if event["ResourceType"] == STACK and event["ResourceStatus"] in _BEGUN:
+                return

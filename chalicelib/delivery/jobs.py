@@ -31,7 +31,10 @@ def deliver(event: SQSEvent) -> dict[str, Any] | None:
         return None
     with ThreadPoolExecutor(len(records)) as threads:  # not `together`, which attempts use themselves
         made = [(record["messageId"], threads.submit(_attempted, worker, record["body"])) for record in records]
-    return {"batchItemFailures": [{"itemIdentifier": message} for message, done in made if not done.result()]}
+    broken = [message for message, done in made if not done.result()]
+    if broken:
+        hub().metrics.write({"BrokenAttempts": len(broken)})  # for Lambda this is no error of the function
+    return {"batchItemFailures": [{"itemIdentifier": message} for message in broken]}
 
 
 def _attempted(worker: Worker, delivery_id: str) -> bool:

@@ -7,7 +7,7 @@ of the bank itself when its record was first made, its name and whether it had t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
@@ -119,37 +119,29 @@ class _Known:
 
 
 class Ingest:
-    """Makes the records.
-
-    Args:
-        banks: answers the banks that are registered.
-    """
+    """Makes the records."""
 
     def __init__(
-        self,
-        clock: Clock,
-        slips: Slips,
-        reports: DailyReports,
-        records: DayRecords,
-        metrics: Metrics,
-        banks: Callable[[], Sequence[ExpectedBank]],
+        self, clock: Clock, slips: Slips, reports: DailyReports, records: DayRecords, metrics: Metrics
     ) -> None:
-        self.banks = banks
         self._clock = clock
         self._slips = slips
         self._reports = reports
         self._records = records
         self._metrics = metrics
 
-    def run(self) -> None:
+    def run(self, banks: Sequence[ExpectedBank]) -> None:
         """What the schedule does: the days that are due, of every bank; and tell of reports that are missing.
+
+        Args:
+            banks: all that are registered.
 
         Raises: Incomplete, after all that could be done.
         """
         done: list[Ingested] = []
         failed: list[str] = []
         started = self._clock.monotonic()
-        for bank in self._in_turn(self.banks()):
+        for bank in self._in_turn(banks):
             has_time = self._clock.monotonic() - started < RUN_SECONDS
             made = self._attempt(bank) if has_time else None
             if made is None:

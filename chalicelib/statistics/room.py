@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from chalicelib.foundation.clock import Clock
@@ -10,25 +9,18 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.store import Store
 from chalicelib.statistics.daily_reports import DailyReports
 from chalicelib.statistics.day_records import DayRecords
-from chalicelib.statistics.ingest import ExpectedBank, Ingest
+from chalicelib.statistics.ingest import Ingest
 from chalicelib.statistics.slip_reading import Slips
 from chalicelib.statistics.today import Today
 
 
 class StatisticsRoom:
-    """All parts; each is made when it is first asked for.
+    """All parts; each is made when it is first asked for."""
 
-    Args:
-        banks: answers the banks that are registered.
-    """
-
-    def __init__(
-        self, store: Store, clock: Clock, metrics: Metrics, banks: Callable[[], Sequence[ExpectedBank]]
-    ) -> None:
+    def __init__(self, store: Store, clock: Clock, metrics: Metrics) -> None:
         self._store = store
         self._clock = clock
         self._metrics = metrics
-        self._banks = banks
 
     @cached_property
     def reports(self) -> DailyReports:
@@ -40,7 +32,7 @@ class StatisticsRoom:
 
     @cached_property
     def ingest(self) -> Ingest:
-        return Ingest(self._clock, self._slips, self.reports, self.records, self._metrics, self._banks)
+        return Ingest(self._clock, self._slips, self.reports, self.records, self._metrics)
 
     @cached_property
     def today(self) -> Today:

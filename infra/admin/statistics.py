@@ -12,6 +12,7 @@ import typer
 
 from chalicelib.bootstrap import Hub
 from chalicelib.openbanking.bank_record import valid_bic
+from chalicelib.openbanking.expected_banks import expected_banks
 from chalicelib.statistics import export as layout
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange, clock_time, days_of_quarter, parse_day, yesterday
@@ -188,7 +189,7 @@ def _bic(hub: Hub, text: str) -> str:
 
 def _banks(hub: Hub, bic: str | None, days: DayRange | None) -> Sequence[ExpectedBank]:
     """The banks whose days are ingested: all that are registered, or the one that is named, registered or not."""
-    registered = hub.statistics.ingest.banks()
+    registered = expected_banks(hub.banks)
     if bic is None:
         return registered
     named = [each for each in registered if each.bic == bic]

@@ -14,6 +14,7 @@ from chalicelib.foundation.store import StoreUnavailable
 from infra.local.events import schedule_event, sqs_event
 from tests.conftest import Lines
 from tests.delivery.conftest import Receiver, fail
+from tests.figures import counted
 from tests.world import START, World
 
 SCHEDULED = schedule_event("sweep", START, "eu-west-1")
@@ -86,6 +87,15 @@ def test_of_several_messages_those_come_again_whose_attempt_broke_off(world: Wor
     told = {(line["message"], line["delivery_id"]) for line in lines.all()}
     assert told == {("attempt broke off", "second"), ("attempt broke off", "fourth")}
     assert all("unreachable" in line["exception"] for line in lines.all())
+
+
+def test_attempts_that_break_off_beside_others_are_counted(capsys: pytest.CaptureFixture[str], world: World) -> None:
+    """Lambda counts those of messages that come alone as errors of the function, and of these it knows nothing."""
+    world.hub.__dict__["worker"] = Scripted(second=unreachable, fourth=unreachable)
+    deliver("first", "third")
+    deliver("first", "second", "third", "fourth")
+
+    assert counted(capsys.readouterr().out, "BrokenAttempts", Stage="local") == [2]
 
 
 def test_several_messages_that_all_arrive_are_done_with(world: World) -> None:

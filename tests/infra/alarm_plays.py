@@ -11,7 +11,7 @@ from chalicelib.cards.external.payment_orders import PaymentOrders
 from chalicelib.cards.external.waiting import ASKING_SECONDS
 from chalicelib.foundation.breaker import FAILURES
 from chalicelib.openbanking.idempotency import RUNNING_SECONDS
-from infra.local.events import schedule_event
+from infra.local.events import schedule_event, sqs_event
 from tests.cards.scenes import EUR, Scene
 from tests.figures import Figure, figures
 from tests.infra.test_permissions import euros, opened, paying, silent
@@ -53,6 +53,14 @@ def overdue_delivery(service: Service) -> tuple[list[Figure], list[Figure]]:
     late = service.run("sweep")
     world.hub.worker.attempt(delivery_id)
     return late, service.run("sweep")
+
+
+def broken_attempts(service: Service) -> tuple[list[Figure], list[Figure]]:
+    """Two messages at once, and the storage does not answer."""
+    messages = [{"MessageId": each, "ReceiptHandle": "", "Body": each, "MD5OfBody": "0"} for each in ("a", "b")]
+    event = sqs_event(messages, "arn:aws:sqs:eu-west-1:1:deliveries", "eu-west-1")
+    with service.world.storage_gone("batch_get"):
+        return service.figures(lambda: app.handler_map["deliver"](event, None)), []
 
 
 def no_ingest(service: Service) -> tuple[list[Figure], list[Figure]]:
@@ -122,6 +130,7 @@ def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
 
 
 PLAYS: dict[str, tuple[Play, int, int]] = {
+    "function-errors": (broken_attempts, 450, 15 * 60),
     "deliveries-overdue": (overdue_delivery, 60, 15 * 60),
     "ingest-missing": (no_ingest, DAY, 27 * HOUR),
     "reports-missing": (missing_report, DAY, 25 * HOUR),

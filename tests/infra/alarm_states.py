@@ -10,7 +10,7 @@ from tests.figures import Figure
 
 ALARM = "AWS::CloudWatch::Alarm"
 Alarm = Mapping[str, Any]
-State = Literal["OK", "ALARM"]
+State = Literal["OK", "ALARM", "INSUFFICIENT_DATA"]
 MetricId = tuple[str, str, frozenset[tuple[str, str]]]
 """Namespace, name and dimensions."""
 _STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -25,6 +25,8 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
 }
 LONGEST_BELOW_AN_HOUR, LONGEST = 24 * 3600, 7 * 24 * 3600
 """How far an alarm may look back, in seconds: with periods below an hour, and with longer ones."""
+_FURTHER = 2
+"""So many periods more than it evaluates does CloudWatch look at, in the examples of its documentation."""
 OF_AWS = {
     "AWS/ApiGateway": ({"ApiName", "Stage"}, {"5XXError", "4XXError", "Count", "Latency"}),
     "AWS/Lambda": ({"FunctionName"}, {"Errors", "Throttles", "Duration", "ConcurrentExecutions"}),
@@ -93,21 +95,22 @@ def watched(alarm: Alarm) -> dict[str, Watched]:
     }
 
 
-def state(alarm: Alarm, data: Data, now: int) -> State:
-    """The state of an alarm at a second."""
-    values = _series(alarm, data, now)
-    breaches = sum(_is_breach(alarm, value) for value in values)
-    return "ALARM" if breaches >= alarm.get("DatapointsToAlarm", alarm["EvaluationPeriods"]) else "OK"
+def state(alarm: Alarm, data: Data, now: int, before: State = "INSUFFICIENT_DATA") -> State:
+    """The state of an alarm at a second; ``before`` is the one that it has been in.
+
+    Older values go before missing ones: what is missing is treated as the alarm says only if there are too few of them.
+    """
+    periods, treatment = alarm["EvaluationPeriods"], alarm["TreatMissingData"]
+    values = [value for value in _series(alarm, data, now, periods + _FURTHER) if value is not None][-periods:]
+    breaches = sum(_COMPARISONS[alarm["ComparisonOperator"]](value, alarm["Threshold"]) for value in values)
+    missing = periods - len(values) if treatment == "breaching" else 0
+    if breaches + missing >= alarm.get("DatapointsToAlarm", periods):
+        return "ALARM"
+    return before if treatment == "ignore" and breaches == len(values) else "OK"
 
 
-def _is_breach(alarm: Alarm, value: float | None) -> bool:
-    if value is None:
-        return bool(alarm["TreatMissingData"] == "breaching")
-    return _COMPARISONS[alarm["ComparisonOperator"]](value, alarm["Threshold"])
-
-
-def _series(alarm: Alarm, data: Data, now: int) -> list[float | None]:
-    metrics = {name: each.values(data, now, alarm["EvaluationPeriods"]) for name, each in watched(alarm).items()}
+def _series(alarm: Alarm, data: Data, now: int, periods: int) -> list[float | None]:
+    metrics = {name: each.values(data, now, periods) for name, each in watched(alarm).items()}
     if "MetricName" in alarm:
         return metrics["metric"]
     [expression] = [entry["Expression"] for entry in alarm["Metrics"] if "Expression" in entry]

@@ -14,7 +14,7 @@ from infra.capacity import page, standing
 from infra.compact import DASHBOARD
 from tests.documents import OPERATIONS, ROOT, STATISTICS, rows, section
 from tests.figures import Figure
-from tests.infra.alarm_plays import HOUR, PLAYS, Service, killed_payment
+from tests.infra.alarm_plays import DAY, HOUR, PLAYS, Service, broken_attempts, killed_payment
 from tests.infra.alarm_states import (
     ALARM,
     LONGEST,
@@ -50,8 +50,8 @@ ALARMS = {
 """As of ``dev``, with the names of the local stage, whose metrics the tests see."""
 
 
-def own(alarm: Alarm) -> bool:
-    return all(each.metric[0] == NAMESPACE for each in watched(alarm).values())
+def namespaces(alarm: Alarm) -> set[str]:
+    return {each.metric[0] for each in watched(alarm).values()}
 
 
 # -- the template
@@ -166,10 +166,13 @@ OF_AWS_PLAYED: list[tuple[str, dict[str, list[float]], int, State]] = [
     ("server-errors", requests(3, 100, 3), 60, "ALARM"),
     ("server-errors", requests(3, 100, 2), 60, "OK"),
     ("server-errors", requests(2, 100, 5), 60, "OK"),
-    ("server-errors", requests(19, 19, 5), 60, "OK"),
+    ("server-errors", requests(10, 10, 3), 60, "ALARM"),
+    ("server-errors", requests(10, 10, 2), 60, "OK"),
+    ("server-errors", requests(4, 19, 5), 60, "OK"),
     ("server-errors", {}, 60, "OK"),
     ("function-errors", {"": [1, 1, 1]}, 300, "ALARM"),
     ("function-errors", {"": [1, 1, 0]}, 300, "OK"),
+    ("function-errors", {"": [1], "BrokenAttempts": [2]}, 300, "ALARM"),
     ("function-errors", {}, 300, "OK"),
     ("function-throttles", {"": [4, 4, 4]}, 60, "ALARM"),
     ("function-throttles", {"": [4, 4, 4, 0, 0, 0]}, 60, "OK"),
@@ -193,8 +196,19 @@ def test_an_alarm_on_metrics_of_aws_goes_off_and_is_over(
 
 
 def test_every_alarm_is_played() -> None:
-    assert {name for name, alarm in ALARMS.items() if not own(alarm)} == {name for name, *_ in OF_AWS_PLAYED}
-    assert {name for name, alarm in ALARMS.items() if own(alarm)} == set(PLAYS)
+    found = {name: namespaces(alarm) for name, alarm in ALARMS.items()}
+
+    assert {name for name, each in found.items() if each & OF_AWS.keys()} == {name for name, *_ in OF_AWS_PLAYED}
+    assert {name for name, each in found.items() if NAMESPACE in each} == set(PLAYS)
+
+
+@pytest.mark.parametrize("function", ["causeway-local", "causeway-local-deliver"])
+def test_a_function_that_cannot_start_is_told_of_however_seldom_it_is_called(function: str) -> None:
+    data = Data()
+    for minute in (0, 5, 10):
+        data.add(("AWS/Lambda", "Errors", frozenset({("FunctionName", function)})), NOW - minute * 60, 1)
+
+    assert state(ALARMS["function-errors"], data, NOW) == "ALARM"
 
 
 # -- what the service writes itself
@@ -218,10 +232,49 @@ def test_an_alarm_on_own_metrics_goes_off_by_what_the_service_writes_and_is_over
 
 @pytest.mark.parametrize("name", list(PLAYS))
 def test_who_writes_nothing_any_more_is_missed_where_something_is_written_all_the_time(name: str) -> None:
-    """Where it is only written when something happens, nothing is well."""
-    regular = {"deliveries-overdue", "ingest-missing", "claims-stuck", "ledger-not-proved"}
+    """Where it is only written when something happens, nothing is well; but a ledger that is not proved is unknown."""
+    regular = dict.fromkeys(("deliveries-overdue", "ingest-missing", "claims-stuck", "ledger-not-proved"), "ALARM")
 
-    assert state(ALARMS[name], Data(), NOW) == ("ALARM" if name in regular else "OK")
+    assert state(ALARMS[name], Data(), NOW) == (regular | {"ledger-broken": "INSUFFICIENT_DATA"}).get(name, "OK")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "lasts", "until_then", "afterwards"),
+    [
+        ("outcomes-unknown", 1, HOUR, "ALARM", "OK"),
+        ("reports-missing", 1, DAY, "ALARM", "OK"),
+        ("ingest-missing", 1, 26 * HOUR, "OK", "ALARM"),
+        ("ledger-not-proved", HOUR, 6 * HOUR, "OK", "ALARM"),
+    ],
+)
+def test_an_alarm_goes_by_one_value_for_exactly_as_long_as_its_row_says(
+    name: str, value: float, lasts: int, until_then: State, afterwards: State
+) -> None:
+    data = Data()
+    data.add(metric_of(name), NOW, value)
+
+    assert [state(ALARMS[name], data, NOW + ago) for ago in (lasts - 1, lasts)] == [until_then, afterwards]
+
+
+@pytest.mark.parametrize(("apart", "expected"), [(5 * 60, "ALARM"), (20 * 60, "OK")])
+def test_a_bank_that_is_left_alone_once_and_once_again_calls_nobody_later_than_in_the_third_span(
+    apart: int, expected: State
+) -> None:
+    data = Data()
+    for at in (NOW - apart, NOW):
+        data.add(metric_of("circuit-opened"), at, 1)
+
+    assert state(ALARMS["circuit-opened"], data, NOW) == expected
+
+
+def test_a_broken_ledger_stays_broken_until_it_is_proved_to_hold() -> None:
+    alarm, metric, data = ALARMS["ledger-broken"], metric_of("ledger-broken"), Data()
+    data.add(metric, NOW, 1)
+    states = [state(alarm, data, NOW)]
+    states.append(state(alarm, data, NOW + DAY, states[-1]))
+    data.add(metric, NOW + DAY, 0)
+
+    assert [*states, state(alarm, data, NOW + DAY, states[-1])] == ["ALARM", "ALARM", "OK"]
 
 
 @pytest.mark.parametrize(
@@ -249,7 +302,7 @@ def test_a_payment_that_the_bank_took_and_nobody_could_record_is_an_unknown_outc
 
 def test_what_schedules_and_requests_write_is_documented(service: Service) -> None:
     seen = [figure for function in SCHEDULES for figure in service.run(function)]
-    seen += killed_payment(service)[0]
+    seen += broken_attempts(service)[0] + killed_payment(service)[0]
     found: dict[str, set[str]] = {}
     for figure in seen:
         found.setdefault(figure.name, set()).update(name for name, _ in figure.dimensions)

@@ -14,6 +14,7 @@ from infra.compact import DASHBOARD
 from tests.documents import ROOT
 from tests.infra.alarm_plays import (
     Service,
+    broken_attempts,
     broken_ledger,
     killed_payment,
     missing_report,
@@ -74,7 +75,7 @@ def test_the_dashboard_names_only_metrics_that_are_written(service: Service) -> 
     seen = [*service.figures(reader.ask), *service.figures(lambda: reader.fail(FAILURES))]
     reader.ask()
     seen += service.figures(service.world.hub.measurements.write)
-    for play in (overdue_delivery, silent_provider, broken_ledger, killed_payment, missing_report):
+    for play in (overdue_delivery, broken_attempts, silent_provider, broken_ledger, killed_payment, missing_report):
         seen += [figure for figures in play(service) for figure in figures]
     known = {(each.namespace, each.name, frozenset(name for name, _ in each.dimensions)) for each in seen}
     known |= {(namespace, name, frozenset(dims)) for namespace, (dims, names) in OF_AWS.items() for name in names}

@@ -13,6 +13,7 @@ from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import Bank, NotInstalled
+from chalicelib.openbanking.expected_banks import expected_banks
 from tests.cards.scenes import Scene
 from tests.infra.test_policies import CONFIG, FOLDER, resources, stage_of, statements
 from tests.world import World
@@ -107,7 +108,7 @@ WORK: dict[str, Callable[[World], Callable[[bootstrap.Hub], object]]] = {
     "-deliver": event,
     "-expire": expiry,
     "-finish": hold,
-    "-ingest": lambda world: lambda hub: hub.statistics.ingest.run(),
+    "-ingest": lambda world: lambda hub: hub.statistics.ingest.run(expected_banks(hub.banks)),
     "-prove": lambda world: lambda hub: hub.card_room.proof.go_on(hub.clock.monotonic() + 1),
     "-sweep": lambda world: lambda hub: hub.sweeper.sweep(),
 }

@@ -35,6 +35,7 @@ APPLICATION: dict[str, Any] = {
             "Properties": {"LogGroupName": {"Fn::Sub": "/aws/lambda/${Deliver}"}, "RetentionInDays": 30},
         },
         "RestAPI": {"Type": "AWS::Serverless::Api", "Properties": {}},
+        "ManagedLayer": {"Type": "AWS::Serverless::LayerVersion", "Properties": {}},
     },
     "Outputs": {"EndpointURL": {"Value": "https://…"}},
 }
@@ -77,8 +78,14 @@ def test_the_worker_is_told_up_to_ten_messages_and_says_which_have_to_come_again
     }
 
 
-def test_the_interface_is_traced(application: dict[str, Any]) -> None:
-    assert merged(application)["Resources"]["RestAPI"]["Properties"]["TracingEnabled"] is True
+def test_the_interface_is_traced_and_gets_no_stage_besides_its_own(application: dict[str, Any]) -> None:
+    properties = merged(application)["Resources"]["RestAPI"]["Properties"]
+
+    assert properties == {"TracingEnabled": True, "OpenApiVersion": "2.0"}
+
+
+def test_a_layer_goes_with_the_version_that_used_it(application: dict[str, Any]) -> None:
+    assert merged(application)["Resources"]["ManagedLayer"]["Properties"] == {"RetentionPolicy": "Delete"}
 
 
 def test_both_templates_outputs_and_the_transformation_are_in_it(application: dict[str, Any]) -> None:

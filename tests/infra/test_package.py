@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from infra import application, package
-from infra.application import ChaliceFailed
+from infra import chalice_command, package
+from infra.chalice_command import ChaliceFailed
 from tests.infra.test_one_stack import APPLICATION
 
 
@@ -26,7 +26,7 @@ def chalice(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         for name, content in files.items():
             (out / name).write_text(content)
 
-    monkeypatch.setattr(application, "package", write)
+    monkeypatch.setattr(chalice_command, "package", write)
     return files
 
 
@@ -62,7 +62,7 @@ def test_a_package_that_cannot_be_made_is_told_and_not_written(
 def test_a_package_with_the_placeholder_for_its_address_ends_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], problem: str, warned: bool
 ) -> None:
-    monkeypatch.setattr(application, "unfinished", lambda stage: problem)
+    monkeypatch.setattr(chalice_command, "unfinished", lambda stage: problem)
 
     assert package.main(["dev", str(tmp_path / "build")]) == 0
     said = capsys.readouterr().err

@@ -18,6 +18,7 @@ from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
 from chalicelib.foundation.outbound import Reply
 from chalicelib.openbanking.events import EventSender
+from chalicelib.openbanking.expected_banks import expected_banks
 from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene
 from tests.infra.test_policies import FOLDER, STAGES, TAKING, granted
 from tests.openbanking.meter import deliver
@@ -165,7 +166,8 @@ def test_what_ingests_days_uses_what_it_may_and_may_what_it_uses(
 ) -> None:
     world.clock.advance(24 * 3600)
 
-    ingested = working(world.another_process().statistics.ingest.run)
+    other = world.another_process()
+    ingested = working(lambda: other.statistics.ingest.run(expected_banks(other.banks)))
 
     assert all(ingested == policy(stage, "-ingest") for stage in STAGES)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from botocore.exceptions import ClientError, WaiterError
 
-from infra import application, compact, deploy, stacks
+from infra import chalice_command, compact, deploy, stacks
 from infra.stacks import StackFailed
 
 
@@ -21,13 +22,15 @@ class CloudFormation:
 
     def __init__(self, exists: bool, refused: str = "", events: list[dict[str, str]] | None = None) -> None:
         self.exists, self.refused, self.events = exists, refused, events
+        self.status, self.outputs = "UPDATE_COMPLETE", {"KeyArn": "arn"}
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
     def describe_stacks(self, **_: Any) -> dict[str, Any]:
         if not self.exists:
             raise refusal("Stack with id x does not exist")
         parameters = [{"ParameterKey": "AlarmTopicArn", "ParameterValue": "arn:before"}]
-        return {"Stacks": [{"Outputs": [{"OutputKey": "KeyArn", "OutputValue": "arn"}], "Parameters": parameters}]}
+        outputs = [{"OutputKey": key, "OutputValue": value} for key, value in self.outputs.items()]
+        return {"Stacks": [{"StackStatus": self.status, "Outputs": outputs, "Parameters": parameters}]}
 
     def create_stack(self, **request: Any) -> None:
         self._call("create", request)
@@ -48,8 +51,21 @@ class CloudFormation:
         if self.events is not None:
             raise WaiterError("stack_create_complete", "terminal failure", {})
 
-    def describe_stack_events(self, **_: Any) -> dict[str, Any]:
-        return {"StackEvents": self.events}
+    def get_paginator(self, operation: str) -> CloudFormation:
+        assert operation == "describe_stack_events"
+        return self
+
+    def paginate(self, **_: Any) -> Iterator[dict[str, Any]]:
+        """Pages of two events, the newest first."""
+        events = self.events or []
+        return ({"StackEvents": events[first : first + 2]} for first in range(0, len(events), 2))
+
+
+def event(resource: str, status: str, reason: str = "") -> dict[str, str]:
+    """What CloudFormation says of a resource, or of the stack itself, ``x``."""
+    kind = stacks.STACK if resource == "x" else "AWS::KMS::Key"
+    said = {"LogicalResourceId": resource, "ResourceType": kind, "ResourceStatus": status}
+    return said | ({"ResourceStatusReason": reason} if reason else {})
 
 
 def lay(client: CloudFormation) -> bool:
@@ -77,12 +93,45 @@ def test_a_refused_template_says_why() -> None:
 
 def test_a_failed_stack_names_the_resource_that_failed_first() -> None:
     events = [
-        {"LogicalResourceId": "x", "ResourceStatus": "ROLLBACK_IN_PROGRESS"},
-        {"LogicalResourceId": "Other", "ResourceStatus": "CREATE_FAILED", "ResourceStatusReason": "cancelled"},
-        {"LogicalResourceId": "Key", "ResourceStatus": "CREATE_FAILED", "ResourceStatusReason": "not allowed"},
+        event("x", "ROLLBACK_COMPLETE"),
+        event("Alias", "DELETE_FAILED", "not allowed either"),
+        event("x", "ROLLBACK_IN_PROGRESS"),
+        event("Other", "CREATE_FAILED", "Resource creation cancelled"),
+        event("Key", "CREATE_FAILED", "not allowed"),
+        event("Early", "CREATE_FAILED", "Resource creation cancelled"),
+        event("x", "CREATE_IN_PROGRESS"),
     ]
     with pytest.raises(StackFailed, match="the stack x failed: Key: not allowed"):
         lay(CloudFormation(False, events=events))
+
+
+def test_what_failed_in_an_earlier_change_is_not_the_reason() -> None:
+    events = [
+        event("Table", "UPDATE_FAILED", "too many indexes"),
+        event("x", "UPDATE_IN_PROGRESS"),
+        event("Key", "UPDATE_FAILED", "not allowed"),
+        event("x", "UPDATE_IN_PROGRESS"),
+    ]
+    with pytest.raises(StackFailed, match="the stack x failed: Table: too many indexes"):
+        lay(CloudFormation(True, events=events))
+
+
+@pytest.mark.parametrize(
+    ("events", "said"), [([], "no reason was given"), ([("x", "UPDATE_ROLLBACK_COMPLETE")], "UPDATE_ROLLBACK_COMPLETE")]
+)
+def test_a_failed_stack_without_a_resource_that_failed_says_its_state(events: list[tuple[str, str]], said: str) -> None:
+    with pytest.raises(StackFailed, match=f"the stack x failed: {said}$"):
+        lay(CloudFormation(True, events=[event(*each) for each in events]))
+
+
+@pytest.mark.parametrize("status", ["ROLLBACK_COMPLETE", "ROLLBACK_FAILED"])
+def test_a_stack_that_was_never_made_is_to_be_deleted_first(status: str) -> None:
+    client = CloudFormation(True)
+    client.status = status
+
+    with pytest.raises(StackFailed, match=rf"could not be made the last time \({status}\): delete it first, see"):
+        lay(client)
+    assert client.calls == []
 
 
 def test_a_template_is_sent_without_spaces() -> None:
@@ -98,12 +147,12 @@ class Chalice:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.deployed: list[str] = []
         self.failure = ""
-        monkeypatch.setattr(application, "deploy", self.deploy)
+        monkeypatch.setattr(chalice_command, "deploy", self.deploy)
 
     def deploy(self, project: Path, stage: str) -> None:
         assert (project / "app.py").is_file()
         if self.failure:
-            raise application.ChaliceFailed(self.failure)
+            raise chalice_command.ChaliceFailed(self.failure)
         self.deployed.append(stage)
 
 
@@ -140,12 +189,12 @@ class Functions:
 @pytest.fixture
 def finished(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stage's address has been put in place."""
-    monkeypatch.setattr(application, "unfinished", lambda stage: None)
+    monkeypatch.setattr(chalice_command, "unfinished", lambda stage: None)
 
 
 @pytest.fixture
 def cloud_formation(monkeypatch: pytest.MonkeyPatch) -> CloudFormation:
-    clients = {"cloudformation": CloudFormation(False), "logs": Logs(), "lambda": Functions()}
+    clients = {"cloudformation": CloudFormation(False), "logs": Logs(), "lambda": Functions(), "apigateway": None}
     monkeypatch.setattr(deploy.boto3, "client", lambda service: clients[service])
     return clients["cloudformation"]
 
@@ -183,6 +232,20 @@ def test_alarms_go_where_they_went_before_unless_said_otherwise(
 
 
 @pytest.mark.usefixtures("finished")
+def test_a_stage_that_is_one_stack_loses_its_application_only_when_told_to(
+    cloud_formation: CloudFormation, chalice: Chalice, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud_formation.exists = True
+    cloud_formation.outputs["EndpointURL"] = "https://…"
+
+    assert deploy.main(["prod"]) == 1
+    assert (cloud_formation.calls, chalice.deployed) == ([], [])
+    assert capsys.readouterr().err.startswith("causeway: causeway-prod is one stack, with functions, API and logs: ")
+    assert deploy.main(["prod", "--take-over"]) == 0
+    assert ([name for name, _ in cloud_formation.calls], chalice.deployed) == (["update"], ["prod"])
+
+
+@pytest.mark.usefixtures("finished")
 def test_resources_that_do_not_fit_into_a_call_are_not_sent(
     cloud_formation: CloudFormation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -197,7 +260,7 @@ def test_resources_that_do_not_fit_into_a_call_are_not_sent(
 def test_an_application_that_is_not_known_here_is_not_made_again_beside_itself(
     chalice: Chalice, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(application, "is_recorded", lambda stage: False)
+    monkeypatch.setattr(chalice_command, "is_recorded", lambda stage: False)
     monkeypatch.setattr(Functions, "consumers", ["arn:aws:lambda:eu-west-1:1:function:causeway-dev-deliver"])
 
     assert deploy.main(["dev", "--only", "application"]) == 1
@@ -246,7 +309,7 @@ def test_a_deployment_with_the_placeholder_for_its_address_touches_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     address = {"environment_variables": {"PUBLIC_URL": "https://dev.causeway.example"}}
-    monkeypatch.setattr(application, "stage_settings", lambda stage: address)
+    monkeypatch.setattr(chalice_command, "stage_settings", lambda stage: address)
 
     assert deploy.main(["dev"]) == 1
     assert (cloud_formation.calls, chalice.deployed) == ([], [])

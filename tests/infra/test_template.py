@@ -148,6 +148,15 @@ def test_production_tables_cannot_be_deleted_by_accident() -> None:
         assert resources[name]["UpdateReplacePolicy"] == "Retain"
 
 
+def test_keys_outlive_the_stack_but_not_a_first_deployment_that_fails() -> None:
+    kept = (template.SECRET, "AWS::KMS::Key")
+    resources = template.load()["Resources"]
+
+    for name in (name for kind in kept for name in template.for_stage("prod").resources(kind)):
+        assert resources[name]["DeletionPolicy"] == "RetainExceptOnCreate"  # or their names would be taken
+        assert resources[name]["UpdateReplacePolicy"] == "Retain"
+
+
 def test_records_that_expire_do_so_by_one_attribute() -> None:
     expiring = template.for_stage("prod").expiring()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.application import STAGES
+from infra.chalice_command import STAGES
 from infra.local.process import Child, python
 from tests.rehearsal.project import Project
 
@@ -39,12 +39,12 @@ def deployed(emulator: None, project: Project) -> Project:
 @pytest.fixture(scope="session")
 def packaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What ``make package`` writes of each stage, for the processor that it is deployed to."""
-    from infra import application, package
+    from infra import chalice_command, package
 
     place = tmp_path_factory.mktemp("packaged")
     project = Project(place / "causeway", "arm64")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(application, "ROOT", project.root)
+        patch.setattr(chalice_command, "ROOT", project.root)
         for stage in STAGES:
             package.package(stage, place / stage)
     return place

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from infra import application, deploy, template
+from infra import chalice_command, deploy, template
 from tests.rehearsal.chalice import CALLS, FAILING
 
 ADDRESSES = {"dev": "https://dev.rehearsed.example.com", "prod": "https://rehearsed.example.com"}
 PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:alarms"
-REPOSITORY = application.ROOT
+REPOSITORY = chalice_command.ROOT
 _REGISTERED = """
 import json, app
 from infra.local.events import expression, queue_name
@@ -43,12 +42,7 @@ class Project:
 
     def __init__(self, root: Path, processor: str | None = None) -> None:
         self.root, self.calls = root, root / "calls"
-        root.mkdir()
-        for name in ("app.py", "requirements.txt"):
-            shutil.copy2(REPOSITORY / name, root / name)
-        for name in ("chalicelib", ".chalice"):
-            left_out = shutil.ignore_patterns("__pycache__", "deployments", "deployed")
-            shutil.copytree(REPOSITORY / name, root / name, ignore=left_out)
+        chalice_command.copy(root)
         config = self.config
         config["lambda_architecture"] = processor or PROCESSORS[platform.machine().lower()]
         for stage, address in ADDRESSES.items():
@@ -97,7 +91,7 @@ class Project:
     def tear_down(self, stage: str) -> None:
         """As an operator does, with Chalice's own command."""
         with self._used():
-            command = [*application._CHALICE, "--project-dir", str(self.root), "delete", "--stage", stage]
+            command = [*chalice_command.COMMAND, "--project-dir", str(self.root), "delete", "--stage", stage]
             subprocess.run(command, check=True)
 
     @contextmanager
@@ -105,8 +99,8 @@ class Project:
         """The tools work on this copy, and Chalice with the client of the rehearsal."""
         source = template.load()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(application, "ROOT", self.root)
-            patch.setattr(application, "_CHALICE", (sys.executable, "-B", "-m", "tests.rehearsal.chalice"))
+            patch.setattr(chalice_command, "ROOT", self.root)
+            patch.setattr(chalice_command, "COMMAND", (sys.executable, "-B", "-m", "tests.rehearsal.chalice"))
             patch.setattr(template, "load", lambda: _understood(source))
             patch.setenv(CALLS, str(self.calls))
             yield patch

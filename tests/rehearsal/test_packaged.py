@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import subprocess
 import sys
 import zipfile
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from samtranslator.translator.transform import transform
 
 from infra import one_stack, template
-from infra.application import STAGES
+from infra.chalice_command import STAGES
 from tests.infra.test_policies import resources
 from tests.rehearsal.project import REPOSITORY
 
@@ -33,15 +36,50 @@ def packaged_template(folder: Path) -> dict[str, Any]:
     return found
 
 
+class ManagedPolicies:
+    """AWS's own policies, by their names: the application's functions have none."""
+
+    def load(self) -> dict[str, str]:
+        return {}
+
+
+@cache
+def transformed(folder: Path) -> dict[str, Any]:
+    """What CloudFormation makes of the template by itself, with SAM's own code."""
+    source = copy.deepcopy(packaged_template(folder))
+    for entry in source["Resources"].values():
+        for place in ("CodeUri", "ContentUri"):  # as `aws cloudformation package` does
+            if place in entry.get("Properties", {}):
+                entry["Properties"][place] = "s3://bucket/key.zip"
+    made: dict[str, Any] = transform(source, {}, ManagedPolicies())
+    return made
+
+
+def of_kind(folder: Path, kind: str) -> list[dict[str, Any]]:
+    """The properties of all parts of a kind that CloudFormation makes of the template."""
+    return [each["Properties"] for each in transformed(folder)["Resources"].values() if each["Type"] == kind]
+
+
+def awaited_by(entry: dict[str, Any]) -> set[str]:
+    """What a part says that it comes after, and what it refers to."""
+    before = entry.get("DependsOn", [])
+    in_texts = re.findall(r"\$\{(\w+)[.}]", json.dumps(entry))
+    return {*([before] if isinstance(before, str) else before), *template.named(entry), *in_texts}
+
+
 def roles(folder: Path) -> dict[str, dict[str, Any]]:
     found = packaged_template(folder)["Resources"].items()
     return {name: each["Properties"] for name, each in found if each["Type"] == "AWS::IAM::Role"}
 
 
 @each_stage
-def test_the_template_passes_cfn_lint(packaged: Path, stage: str) -> None:
+def test_the_template_passes_cfn_lint_as_it_is_and_as_cloudformation_transforms_it(
+    packaged: Path, stage: str, tmp_path: Path
+) -> None:
+    result = tmp_path / "transformed.json"
+    result.write_text(json.dumps(transformed(packaged / stage)), encoding="utf-8")
     done = subprocess.run(
-        [str(Path(sys.executable).with_name("cfn-lint")), str(packaged / stage / "sam.json")],
+        [str(Path(sys.executable).with_name("cfn-lint")), str(packaged / stage / "sam.json"), str(result)],
         capture_output=True,
         text=True,
         check=False,
@@ -51,17 +89,35 @@ def test_the_template_passes_cfn_lint(packaged: Path, stage: str) -> None:
 
 
 @each_stage
-def test_a_worker_is_told_several_messages_of_the_queue_that_the_stack_makes(packaged: Path, stage: str) -> None:
-    functions = dict(one_stack.functions(packaged_template(packaged / stage)))
-    sources = [each for entry in functions.values() for each in entry["Properties"].get("Events", {}).values()]
-    ((queue, size, partial),) = [
-        (each["Properties"]["Queue"], each["Properties"]["BatchSize"], each["Properties"]["FunctionResponseTypes"])
-        for each in sources
-        if each["Type"] == "SQS"
-    ]
+def test_the_interface_has_its_own_stage_and_no_other(packaged: Path, stage: str) -> None:
+    stages = [each["StageName"] for each in of_kind(packaged / stage, "AWS::ApiGateway::Stage")]
+    deployments = of_kind(packaged / stage, "AWS::ApiGateway::Deployment")
 
-    assert queue == {"Fn::GetAtt": ["DeliveriesQueue", "Arn"]}
-    assert (size, partial) == (one_stack.BATCH, ["ReportBatchItemFailures"])
+    assert stages == [stage]
+    assert ["StageName" in each for each in deployments] == [False]
+
+
+@each_stage
+def test_no_part_waits_for_itself(packaged: Path, stage: str) -> None:
+    parts = transformed(packaged / stage)["Resources"]
+    awaited = {name: awaited_by(entry) & parts.keys() for name, entry in parts.items()}
+
+    assert len(list(TopologicalSorter(awaited).static_order())) == len(parts)
+
+
+@each_stage
+def test_a_layer_goes_with_the_version_that_used_it(packaged: Path, stage: str) -> None:
+    parts = transformed(packaged / stage)["Resources"].values()
+
+    assert [each["DeletionPolicy"] for each in parts if each["Type"] == "AWS::Lambda::LayerVersion"] == ["Delete"]
+
+
+@each_stage
+def test_a_worker_is_told_several_messages_of_the_queue_that_the_stack_makes(packaged: Path, stage: str) -> None:
+    (source,) = of_kind(packaged / stage, "AWS::Lambda::EventSourceMapping")
+
+    assert source["EventSourceArn"] == {"Fn::GetAtt": ["DeliveriesQueue", "Arn"]}
+    assert (source["BatchSize"], source["FunctionResponseTypes"]) == (one_stack.BATCH, ["ReportBatchItemFailures"])
 
 
 @each_stage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import boto3
@@ -62,62 +63,77 @@ def test_the_same_once_more_makes_and_removes_nothing_and_leaves_all_as_it_was(d
         assert used == {version["LayerVersionArn"]}
 
 
-@pytest.fixture
-def with_another(deployed: Project) -> Iterator[Project]:
+def test_an_address_that_an_operator_has_closed_stays_closed(deployed: Project) -> None:
+    gateway, interface = boto3.client("apigateway"), account.interfaces()["dev"]["id"]
+    close = {"op": "replace", "path": "/disableExecuteApiEndpoint", "value": "true"}
+    gateway.update_rest_api(restApiId=interface, patchOperations=[close])
+    before = len(gateway.get_deployments(restApiId=interface)["items"])
+    deployed.deploy("dev", "--only", "application")
+
+    assert gateway.get_rest_api(restApiId=interface)["disableExecuteApiEndpoint"] is True
+    assert len(gateway.get_deployments(restApiId=interface)["items"]) == before + 2  # Chalice's, and that it is closed
+
+
+@contextmanager
+def with_another(project: Project) -> Iterator[None]:
     """A version of the application that has one function more."""
-    jobs, policy = deployed.root / "chalicelib/delivery/jobs.py", deployed.root / ".chalice/policy-dev-spare.json"
-    code, config = jobs.read_text(encoding="utf-8"), deployed.config
-    sweeping = deployed.root / ".chalice/policy-dev-sweep.json"
+    jobs, policy = project.root / "chalicelib/delivery/jobs.py", project.root / ".chalice/policy-dev-spare.json"
+    code, config = jobs.read_text(encoding="utf-8"), project.config
+    sweeping = project.root / ".chalice/policy-dev-sweep.json"
     policy.write_text(sweeping.read_text(encoding="utf-8").replace("dev-sweep", "dev-spare"), encoding="utf-8")
-    changed = deployed.config
+    changed = project.config
     changed["stages"]["dev"]["lambda_functions"]["spare"] = {"iam_policy_file": policy.name}
     changed["lambda_functions"]["spare"] = {"lambda_timeout": 7}
-    deployed.write(changed)
+    project.write(changed)
     jobs.write_text(code + ADDED, encoding="utf-8")
-    yield deployed
+    yield
     jobs.write_text(code, encoding="utf-8")
-    deployed.write(config)
+    project.write(config)
     policy.unlink()
 
 
-def test_a_function_comes_and_goes_with_the_version_that_has_it(deployed: Project, request: Any) -> None:
+def test_a_function_comes_and_goes_with_the_version_that_has_it(deployed: Project) -> None:
     before = account.everything()
-    request.getfixturevalue("with_another").deploy("dev", "--only", "application")
+    with with_another(deployed):
+        deployed.deploy("dev", "--only", "application")
     between = account.everything()
-
-    assert between["functions"].keys() - before["functions"].keys() == {("dev", "spare")}
-    assert account.functions("dev")["spare"]["Timeout"] == 7
-    assert between["schedules"]["causeway-dev-spare-event"][1] == "cron(0 12 * * ? *)"
-    assert between["roles"].keys() - before["roles"].keys() == {"causeway-dev-spare"}
-    assert between["interfaces"] == before["interfaces"]
-
-
-def test_what_a_version_no_longer_has_is_removed(deployed: Project) -> None:
-    assert "spare" in account.functions("dev")
     deployed.deploy("dev", "--only", "application")
     after = account.everything()
 
+    assert between["functions"].keys() - before["functions"].keys() == {("dev", "spare")}
+    assert between["functions"]["dev", "spare"]["Timeout"] == 7
+    assert between["schedules"]["causeway-dev-spare-event"][1] == "cron(0 12 * * ? *)"
+    assert between["roles"].keys() - before["roles"].keys() == {"causeway-dev-spare"}
+    assert between["interfaces"] == before["interfaces"]
     assert not [kind for kind, parts in after.items() if kind != "logs" and "spare" in repr(parts)]
     assert after["logs"]["/aws/lambda/causeway-dev-spare"] is None  # Chalice leaves the log, without its end
 
 
-def test_tearing_down_leaves_nothing_of_the_application_but_its_logs_and_all_of_the_resources(
-    deployed: Project,
-) -> None:
+@pytest.fixture
+def before_tearing_down(deployed: Project) -> Iterator[dict[str, Any]]:
+    """What the account had while it had the application of ``dev``, which it has again after the test."""
     before = account.everything()
     deployed.tear_down("dev")
     (deployed.root / ".chalice/deployed/dev.json").unlink(missing_ok=True)
+    yield before
+    deployed.deploy("dev", "--only", "application")
+
+
+def test_tearing_down_leaves_nothing_of_the_application_but_its_logs_and_all_of_the_resources(
+    before_tearing_down: dict[str, Any],
+) -> None:
     after = account.everything()
 
     left = of_stage(after, "causeway-dev") | {"interfaces": of_stage(after, "dev")["interfaces"]}
     assert {kind: parts for kind, parts in left.items() if parts and kind != "logs"} == {}
     kept = {name for name, days in after["logs"].items() if days and "causeway-dev" in name}
     assert kept == {"/aws/lambda/causeway-dev"}  # Chalice leaves logs, and has them kept for ever
-    assert of_stage(after, "causeway-prod") == of_stage(before, "causeway-prod")
+    assert of_stage(after, "causeway-prod") == of_stage(before_tearing_down, "causeway-prod")
     assert "causeway-dev-clients" in boto3.client("dynamodb").list_tables()["TableNames"]
 
 
-def test_a_first_deployment_that_breaks_off_is_not_repeated_before_it_is_cleared_away(
+@pytest.mark.usefixtures("before_tearing_down")
+def test_a_first_deployment_that_breaks_off_is_repeated_when_it_is_cleared_away_and_not_before(
     deployed: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:
     deployed.deploy("dev", "--only", "application", failing="ImportRestApi")
@@ -127,3 +143,8 @@ def test_a_first_deployment_that_breaks_off_is_not_repeated_before_it_is_cleared
     deployed.refused("dev")
     assert account.everything() == left
     assert "docs/deployment.md" in capfd.readouterr().err
+    for source in account.event_sources():
+        if source["FunctionArn"] == account.arn("causeway-dev-deliver"):
+            boto3.client("lambda").delete_event_source_mapping(UUID=source["UUID"])
+    deployed.deploy("dev", "--only", "application")
+    assert "dev" in account.interfaces()

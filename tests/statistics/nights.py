@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from chalicelib.foundation.store import Item
+from chalicelib.openbanking.expected_banks import expected_banks
 from chalicelib.statistics.day_records import TABLE, DayRecord, quarter_subject
 from chalicelib.statistics.days import quarter_of
 from tests.statistics.made_up import ALPHA
@@ -17,6 +18,11 @@ DAY = date(2026, 3, 3)
 def turn_to(world: World, day: date, time: str = "01:10") -> None:
     moment = datetime.fromisoformat(f"{day}T{time}:00+00:00")
     world.clock.advance((moment - world.clock.now()).total_seconds())
+
+
+def ingest(world: World) -> None:
+    """What the schedule does."""
+    world.hub.statistics.ingest.run(expected_banks(world.hub.banks))
 
 
 def items(world: World) -> list[Item]:

@@ -9,6 +9,7 @@ import pytest
 from chalice.app import ScheduledEventConfig
 
 from chalicelib.foundation.store import Item, StoreUnavailable
+from chalicelib.openbanking.expected_banks import expected_banks
 from chalicelib.statistics import ingest as ingesting
 from chalicelib.statistics.daily_reports import DailyReport
 from chalicelib.statistics.day_records import TABLE
@@ -20,7 +21,7 @@ from infra.local.events import expression, schedule_event
 from tests.conftest import Lines
 from tests.documents import OPERATIONS, STATISTICS, rows, section
 from tests.statistics.made_up import ALPHA, BETA, counted
-from tests.statistics.nights import DAY, items, records, report, turn_to
+from tests.statistics.nights import DAY, ingest, items, records, report, turn_to
 from tests.world import World
 
 TO_DOWN = [f"10:00:{second:02}" for second in range(5)]
@@ -49,7 +50,7 @@ def test_a_record_adds_up_what_all_instances_have_counted(night: World) -> None:
     counted(store, ALPHA, DAY + timedelta(days=1), answered=["00:00:00"])
     counted(store, ALPHA, DAY - timedelta(days=1), answered=["23:59:59"])
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     record = records(night)[DAY]
     assert {name: (tally.calls, tally.asked) for name, tally in record.tallies.items()} == {
@@ -70,7 +71,7 @@ def test_a_record_adds_up_what_all_instances_have_counted(night: World) -> None:
 def test_a_record_has_what_the_bank_has_reported(night: World) -> None:
     report(night, payment=None)
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     record = records(night, BETA)[DAY]
     assert (record.report, record.consent_duration, record.payment_duration) == ("received", 41_250, None)
@@ -78,7 +79,7 @@ def test_a_record_has_what_the_bank_has_reported(night: World) -> None:
 
 
 def test_without_a_call_availability_is_unknown(night: World) -> None:
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     record = records(night)[DAY]
     assert (record.availability, record.error_rate, record.latency.bank.average) == (None, None, None)
@@ -88,7 +89,7 @@ def test_a_series_that_began_the_day_before_counts_from_midnight(night: World) -
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["23:59:57", "23:59:58", "23:59:59"])
     counted(night.hub.store, ALPHA, DAY, unanswered=["00:00:00", "00:00:02"], answered=["00:10:00"])
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     made = records(night)
     assert made[DAY].down == ((0, 600),)
@@ -162,24 +163,24 @@ def test_a_record_is_made_of_slips_report_and_bank_alone() -> None:
 def test_a_second_run_writes_nothing_and_leaves_the_same(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"], unanswered=TO_DOWN)
     report(night)
-    night.hub.statistics.ingest.run()
+    ingest(night)
     before = items(night)
 
     with night.storage_gone("put"):
-        night.hub.statistics.ingest.run()
+        ingest(night)
 
     assert items(night) == before != []
 
 
 def test_a_day_gives_the_same_record_when_it_is_ingested_late(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:30"], unanswered=TO_DOWN)
-    night.hub.statistics.ingest.run()
+    ingest(night)
     before = items(night)
     turn_to(night, DAY + timedelta(days=ingesting.OLDEST_INGESTED))
     for item in before:
         night.hub.store.delete(TABLE, {"subject": item["subject"], "part": item["part"]})
 
-    for bank in night.hub.statistics.ingest.banks():
+    for bank in expected_banks(night.hub.banks):
         night.hub.statistics.ingest.days(bank, [DAY])
 
     assert items(night) == [item for item in before if item["day"] == DAY.isoformat()]
@@ -187,34 +188,34 @@ def test_a_day_gives_the_same_record_when_it_is_ingested_late(night: World) -> N
 
 def test_what_a_frozen_instance_tells_late_is_in_the_record_after_the_next_run(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
-    night.hub.statistics.ingest.run()
+    ingest(night)
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     turn_to(night, DAY + timedelta(days=2))
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     assert records(night)[DAY].total.answered == 2
 
 
 def test_a_report_that_comes_late_is_in_the_record_after_the_next_run(night: World) -> None:
-    night.hub.statistics.ingest.run()
+    ingest(night)
     assert records(night, BETA)[DAY].report == "missing"
     turn_to(night, DAY + timedelta(days=35), "23:59")
     report(night)
     turn_to(night, DAY + timedelta(days=36))
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     assert (records(night, BETA)[DAY].report, records(night, BETA)[DAY].consent_duration) == ("received", 41_250)
 
 
 def test_a_report_that_replaces_another_is_in_the_record_after_the_next_run(night: World) -> None:
     report(night)
-    night.hub.statistics.ingest.run()
+    ingest(night)
     turn_to(night, DAY + timedelta(days=9))
     report(night, consent=None, payment=5)
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     assert records(night, BETA)[DAY].consent_duration is None
     assert records(night, BETA)[DAY].payment_duration == 5
@@ -224,18 +225,18 @@ def test_days_that_no_run_has_ingested_are_made_up_for(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     turn_to(night, DAY + timedelta(days=20))
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     assert list(records(night)) == [DAY + timedelta(days=number) for number in range(-1, 20)]
     assert records(night)[DAY].total.answered == 1
 
 
 def test_a_bank_that_was_renamed_or_switched_off_since_has_the_same_record(night: World) -> None:
-    night.hub.statistics.ingest.run()
+    ingest(night)
     before = items(night)
     night.hub.banks.change(BETA, name="Another name", active=False)
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     assert items(night) == before
 
@@ -247,18 +248,18 @@ def test_a_bank_that_is_switched_off_has_a_record_of_days_on_which_it_was_asked(
     counted(night.hub.store, BETA, DAY, answered=["10:00:00"])
     night.hub.banks.change(BETA, active=False)
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     assert {day: record.report for day, record in records(night, BETA).items()} == {DAY: "not_expected"}
 
 
 def test_the_records_of_a_bank_that_was_removed_stay_and_its_last_days_can_be_ingested(night: World) -> None:
-    night.hub.statistics.ingest.run()
+    ingest(night)
     counted(night.hub.store, ALPHA, DAY + timedelta(days=1), answered=["03:00:00"])
     turn_to(night, DAY + timedelta(days=2))
     night.hub.banks.remove(ALPHA)
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
     (made,) = night.hub.statistics.ingest.days(ExpectedBank(ALPHA, "Gone"), [DAY + timedelta(days=1)])
 
     assert made == Ingested(made.record, is_new=True)
@@ -327,12 +328,12 @@ def test_a_failure_half_way_spares_the_other_banks_and_is_made_up_for(
     with monkeypatch.context() as patch:
         patch.setattr(night.hub.store, "put", put)
         with pytest.raises(Incomplete, match=ALPHA) as incomplete:
-            night.hub.statistics.ingest.run()
+            ingest(night)
     assert incomplete.value.bics == (ALPHA,)
     assert [line["bic"] for line in lines.all() if line["message"] == "days not ingested"] == [ALPHA]
     assert (DAY in records(night), DAY in records(night, BETA)) == (False, True)
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     assert records(night)[DAY].total.answered == 1
 
@@ -347,7 +348,7 @@ def test_a_run_whose_time_is_over_begins_no_other_bank(night: World, monkeypatch
     monkeypatch.setattr(night.hub.statistics.ingest, "due", due)
 
     with pytest.raises(Incomplete) as incomplete:
-        night.hub.statistics.ingest.run()
+        ingest(night)
 
     (left,) = incomplete.value.bics
     (begun,) = {ALPHA, BETA} - {left}
@@ -357,14 +358,13 @@ def test_a_run_whose_time_is_over_begins_no_other_bank(night: World, monkeypatch
 def test_where_time_is_too_short_it_is_not_always_for_the_same_banks(
     night: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ingest = night.hub.statistics.ingest
+    room = night.hub.statistics
     banks = [ExpectedBank(f"BANKGB{number:02}", "A bank") for number in range(10)]
     orders: list[list[str]] = []
-    monkeypatch.setattr(ingest, "banks", lambda: banks)
-    monkeypatch.setattr(ingest, "due", lambda bank: (orders[-1].append(bank.bic), [])[1])
+    monkeypatch.setattr(room.ingest, "due", lambda bank: (orders[-1].append(bank.bic), [])[1])
     for _ in range(5):
         orders.append([])
-        ingest.run()
+        room.ingest.run(banks)
         night.clock.advance(24 * 3600)
 
     assert all(sorted(order) == [bank.bic for bank in banks] for order in orders)

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Lines
 from tests.figures import counted
 from tests.statistics.made_up import BETA
-from tests.statistics.nights import DAY, records, report, turn_to
+from tests.statistics.nights import DAY, ingest, records, report, turn_to
 from tests.world import World
 
 
@@ -26,7 +26,7 @@ def told(world: World, output: str, **about: str) -> dict[str, list[float]]:
 def test_missing_reports_are_told_in_the_log_and_as_a_metric(
     night: World, lines: Lines, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     output = capsys.readouterr().out
     warned = [line for line in lines.all() if line["message"] == "report missing"]
@@ -39,11 +39,11 @@ def test_missing_reports_are_told_in_the_log_and_as_a_metric(
 def test_a_report_that_is_missing_in_the_second_night_is_overdue(
     night: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    night.hub.statistics.ingest.run()
+    ingest(night)
     capsys.readouterr()
     turn_to(night, DAY + timedelta(days=2))
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     found = told(night, capsys.readouterr().out, Bank=BETA)
     assert found == {"MissingReports": [1, 1], "OverdueReports": [1, 0]}
@@ -54,7 +54,7 @@ def test_nobody_is_told_of_a_report_that_is_there(
 ) -> None:
     report(night)
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     assert "report missing" not in lines.text
     assert told(night, capsys.readouterr().out) == {"MissingReports": [0], "OverdueReports": [0], "IngestedDays": [4]}
@@ -64,13 +64,13 @@ def test_nobody_is_told_of_a_report_that_is_there(
 
 
 def test_version_1_has_no_report_to_make(night: World) -> None:
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     assert {record.report for record in records(night).values()} == {"not_expected"}
 
 
 def test_a_bank_has_no_report_to_make_of_the_day_that_it_was_registered_on(night: World) -> None:
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     made = records(night, BETA)
     assert {day: record.report for day, record in made.items()} == {
@@ -83,7 +83,7 @@ def test_new_keys_do_not_make_a_bank_a_newly_registered_one(night: World) -> Non
     for _ in range(2):
         night.hub.banks.rotate_api_key(BETA)
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     assert records(night, BETA)[DAY].report == "missing"
 
@@ -91,7 +91,7 @@ def test_new_keys_do_not_make_a_bank_a_newly_registered_one(night: World) -> Non
 def test_a_bank_of_which_it_is_not_known_when_it_was_registered_was_so_since_its_older_key(night: World) -> None:
     night.hub.store.update("banks", {"bic": BETA}, remove=["registered_at"])
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     assert list(records(night, BETA)) == [DAY - timedelta(days=1), DAY]
 
@@ -99,6 +99,6 @@ def test_a_bank_of_which_it_is_not_known_when_it_was_registered_was_so_since_its
 def test_days_before_its_registration_have_no_record_whatever_a_bank_reports(night: World) -> None:
     report(night, DAY - timedelta(days=2))
 
-    night.hub.statistics.ingest.run()
+    ingest(night)
 
     assert min(records(night, BETA)) == DAY - timedelta(days=1)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from infra import application
-from infra.application import ChaliceFailed
+from infra import chalice_command
+from infra.chalice_command import ChaliceFailed
 
 
 class Chalice:
@@ -24,7 +24,7 @@ class Chalice:
         self.copied: set[str] = set()
 
     def __call__(self, command: list[str], *, env: dict[str, str], **_: Any) -> subprocess.CompletedProcess[str]:
-        arguments = command[len(application._CHALICE) :]
+        arguments = command[len(chalice_command.COMMAND) :]
         project = Path(arguments[1])
         self.copied = {str(file.relative_to(project)) for file in project.rglob("*")}
         self.calls.append(arguments[2:])
@@ -40,7 +40,7 @@ class Chalice:
 @pytest.fixture
 def chalice(monkeypatch: pytest.MonkeyPatch) -> Chalice:
     called = Chalice()
-    monkeypatch.setattr(application.subprocess, "run", called)
+    monkeypatch.setattr(chalice_command.subprocess, "run", called)
     return called
 
 
@@ -52,13 +52,13 @@ def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).touch()
     (place / "requirements.txt").touch()
-    monkeypatch.setattr(application, "ROOT", place)
+    monkeypatch.setattr(chalice_command, "ROOT", place)
     return place
 
 
 def test_the_copy_has_the_applications_own_files_only_and_is_gone_afterwards(chalice: Chalice, tmp_path: Path) -> None:
-    with application.copied() as project:
-        application.package(project, "dev", tmp_path / "out")
+    with chalice_command.copied() as project:
+        chalice_command.package(project, "dev", tmp_path / "out")
 
     files = {name for name in chalice.copied if "." in Path(name).name and name != ".chalice"}
     assert files == {"app.py", "requirements.txt", "chalicelib/a.py", ".chalice/policy-dev.json"}
@@ -68,13 +68,25 @@ def test_the_copy_has_the_applications_own_files_only_and_is_gone_afterwards(cha
 def test_what_chalice_builds_and_writes_down_stays_with_the_project(
     chalice: Chalice, root: Path, tmp_path: Path
 ) -> None:
-    with application.copied() as project:
-        application.package(project, "dev", tmp_path / "out")
+    with chalice_command.copied() as project:
+        chalice_command.package(project, "dev", tmp_path / "out")
         (project / ".chalice" / "deployed" / "dev.json").write_text("{}")
 
     assert (root / ".chalice" / "deployments" / "built.zip").is_file()
-    assert application.is_recorded("dev")
-    assert not application.is_recorded("prod")
+    assert chalice_command.is_recorded("dev")
+    assert not chalice_command.is_recorded("prod")
+
+
+def test_the_id_of_the_interface_is_what_chalice_has_written_down(root: Path) -> None:
+    deployed = root / ".chalice" / "deployed"
+    deployed.mkdir()
+    made = [{"resource_type": "lambda_function"}, {"resource_type": "rest_api", "rest_api_id": "abc"}]
+    for stage, resources in (("dev", made), ("prod", made[:1])):
+        (deployed / f"{stage}.json").write_text(json.dumps({"resources": resources}))
+
+    assert chalice_command.interface("dev") == "abc"
+    assert chalice_command.interface("prod") is None
+    assert chalice_command.interface("test") is None
 
 
 def test_the_function_is_packaged_anew_each_time_and_the_layer_is_not(
@@ -84,8 +96,8 @@ def test_the_function_is_packaged_anew_each_time_and_the_layer_is_not(
     built.mkdir()
     for name in ("appcode-1.zip", "managed-layer-1.zip"):
         (built / name).touch()
-    with application.copied() as project:
-        application.package(project, "dev", tmp_path / "out")
+    with chalice_command.copied() as project:
+        chalice_command.package(project, "dev", tmp_path / "out")
 
     assert {file.name for file in built.iterdir()} == {"managed-layer-1.zip", "built.zip"}
 
@@ -103,16 +115,16 @@ def test_an_incomplete_package_is_an_error_and_is_not_kept_for_the_next_time(
 ) -> None:
     chalice.said, chalice.code, chalice.wrote = said, code, wrote
 
-    with pytest.raises(ChaliceFailed, match=said or None), application.copied() as project:
-        application.package(project, "dev", tmp_path / "out")
+    with pytest.raises(ChaliceFailed, match=said or None), chalice_command.copied() as project:
+        chalice_command.package(project, "dev", tmp_path / "out")
     assert not (root / ".chalice" / "deployments").exists()
 
 
 def test_nothing_is_deployed_before_it_is_known_to_be_complete(chalice: Chalice) -> None:
     chalice.said = "Could not install dependencies"
 
-    with pytest.raises(ChaliceFailed), application.copied() as project:
-        application.deploy(project, "dev")
+    with pytest.raises(ChaliceFailed), chalice_command.copied() as project:
+        chalice_command.deploy(project, "dev")
     assert [call[0] for call in chalice.calls] == ["package"]
 
 
@@ -120,20 +132,20 @@ def test_deploying_takes_the_region_of_the_operator_and_packaging_any(
     chalice: Chalice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
-    with application.copied() as project:
-        application.deploy(project, "prod")
+    with chalice_command.copied() as project:
+        chalice_command.deploy(project, "prod")
 
     assert [call[:3] for call in chalice.calls] == [["package", "--stage", "prod"], ["deploy", "--stage", "prod"]]
-    assert [given.get("AWS_DEFAULT_REGION") for given in chalice.environments] == [application.REGION, None]
+    assert [given.get("AWS_DEFAULT_REGION") for given in chalice.environments] == [chalice_command.REGION, None]
     assert chalice.environments[1] == dict(os.environ)
 
 
 def test_a_deployment_that_fails_is_an_error(chalice: Chalice, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(application, "package", lambda *_: None)
+    monkeypatch.setattr(chalice_command, "package", lambda *_: None)
     chalice.code = 2
 
-    with pytest.raises(ChaliceFailed, match="ended with exit code 2"), application.copied() as project:
-        application.deploy(project, "dev")
+    with pytest.raises(ChaliceFailed, match="ended with exit code 2"), chalice_command.copied() as project:
+        chalice_command.deploy(project, "dev")
 
 
 @pytest.mark.parametrize(
@@ -149,5 +161,5 @@ def test_the_placeholder_for_an_address_is_known(root: Path, address: str, finis
     stages = {"dev": {"environment_variables": {"PUBLIC_URL": address}}}
     (root / ".chalice" / "config.json").write_text(json.dumps({"stages": stages}))
 
-    problem = application.unfinished("dev")
+    problem = chalice_command.unfinished("dev")
     assert problem is None if finished else str(problem).endswith(address)

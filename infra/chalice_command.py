@@ -21,10 +21,11 @@ from urllib.parse import urlsplit
 ROOT = Path(__file__).resolve().parents[1]
 STAGES = ("dev", "prod")
 REGION = "eu-west-1"
+COMMAND = (sys.executable, "-B", "-c", "import sys; from chalice.cli import main; sys.exit(main())")
+"""Chalice's command line."""
 _INCLUDED = ("app.py", "chalicelib", ".chalice", "requirements.txt")
 _KEPT = ("deployments", "deployed")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", *_KEPT)
-_CHALICE = (sys.executable, "-B", "-c", "import sys; from chalice.cli import main; sys.exit(main())")
 _INCOMPLETE = "Could not install dependencies"
 _PLACEHOLDER = "causeway.example"
 
@@ -50,7 +51,20 @@ def unfinished(stage: str) -> str | None:
 
 def is_recorded(stage: str) -> bool:
     """Whether Chalice has written down here what it has deployed."""
-    return (ROOT / ".chalice" / "deployed" / f"{stage}.json").is_file()
+    return _record(stage).is_file()
+
+
+def interface(stage: str) -> str | None:
+    """The id of the API that Chalice has made, as far as it is written down here."""
+    if not is_recorded(stage):
+        return None
+    made = json.loads(_record(stage).read_text(encoding="utf-8"))["resources"]
+    ids: list[str] = [each["rest_api_id"] for each in made if each["resource_type"] == "rest_api"]
+    return ids[0] if ids else None
+
+
+def _record(stage: str) -> Path:
+    return ROOT / ".chalice" / "deployed" / f"{stage}.json"
 
 
 @contextmanager
@@ -61,16 +75,21 @@ def copied() -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory(prefix="causeway-application-") as place:
         project = Path(place) / "causeway"
-        project.mkdir()
-        for name in _INCLUDED:
-            if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, project / name, ignore=_LEFT_OUT)
-            else:
-                shutil.copy2(ROOT / name, project / name)
+        copy(project)
         for name in _KEPT:
             (ROOT / ".chalice" / name).mkdir(exist_ok=True)
             (project / ".chalice" / name).symlink_to(ROOT / ".chalice" / name)
         yield project
+
+
+def copy(place: Path) -> None:
+    """Copy the application's own files into the folder ``place``, which is made, without what Chalice has built."""
+    place.mkdir()
+    for name in _INCLUDED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, place / name, ignore=_LEFT_OUT)
+        else:
+            shutil.copy2(ROOT / name, place / name)
 
 
 def package(project: Path, stage: str, out: Path) -> None:
@@ -106,7 +125,7 @@ def _chalice(
     project: Path, command: str, *arguments: str, environ: Mapping[str, str], capture_output: bool
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*_CHALICE, "--project-dir", str(project), command, *arguments],
+        [*COMMAND, "--project-dir", str(project), command, *arguments],
         env=environ,
         capture_output=capture_output,
         text=True,

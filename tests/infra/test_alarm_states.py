@@ -1,0 +1,41 @@
+"""The states of alarms are those of the examples in CloudWatch's documentation."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.infra.alarm_states import Data, State, state
+
+METRIC = {"Namespace": "Causeway", "MetricName": "Failures", "Dimensions": []}
+NOW, PERIOD, BEFORE = 1_000_000, 60, "INSUFFICIENT_DATA"
+EXAMPLES: list[tuple[int, str, State, State, State]] = [
+    (3, "0-X-X", "OK", "OK", "OK"),
+    (3, "0----", "OK", "OK", "OK"),
+    (3, "-----", "ALARM", "OK", BEFORE),
+    (3, "0XX-X", "ALARM", "ALARM", "ALARM"),
+    (3, "--X--", "ALARM", "OK", BEFORE),
+    (2, "0-X-X", "ALARM", "ALARM", "ALARM"),
+    (2, "00X0X", "ALARM", "ALARM", "ALARM"),
+    (2, "0-X--", "ALARM", "OK", "OK"),
+    (2, "----0", "ALARM", "OK", "OK"),
+    (2, "---X-", "ALARM", "OK", BEFORE),
+]
+"""How many of three have to breach; values that do (X), that do not (0), and missing ones; the states by treatment."""
+
+
+@pytest.mark.parametrize(("needed", "values", "breaching", "not_breaching", "ignored"), EXAMPLES)
+def test_older_values_go_before_missing_ones(
+    needed: int, values: str, breaching: State, not_breaching: State, ignored: State
+) -> None:
+    data = Data()
+    for ago, value in enumerate(reversed(values)):
+        if value != "-":
+            data.add(("Causeway", "Failures", frozenset()), NOW - ago * PERIOD, float(value == "X"))
+    alarm = {**METRIC, "Statistic": "Sum", "Period": PERIOD, "EvaluationPeriods": 3, "DatapointsToAlarm": needed}
+    alarm |= {"ComparisonOperator": "GreaterThanThreshold", "Threshold": 0}
+
+    found = [
+        state({**alarm, "TreatMissingData": treatment}, data, NOW)
+        for treatment in ("breaching", "notBreaching", "ignore")
+    ]
+    assert found == [breaching, not_breaching, ignored]
