@@ -33,10 +33,10 @@ OWN = {
 def commands() -> Iterator[str]:
     """Every command of the document, in blocks and among the text."""
     code = "\n".join(blocks(TEXT, "bash")).replace("\\\n", " ")
-    inline = re.findall(r"`(aws [^`]+)`", TEXT)
+    inline = re.findall(r"`(?:until )?(aws [^`]+)`", TEXT)
     for line in [*code.splitlines(), *inline]:
-        called = re.findall(r"\$\((aws .*)\)", line) or re.findall(r"^\s*(aws .*)", line)
-        yield from (part.strip() for each in called for part in each.split(";"))
+        called = re.findall(r"\$\((aws .*)\)", line) or re.findall(r"^\s*(?:until )?(aws .*)", line)
+        yield from (part.strip() for each in called for part in each.split(";") if part.strip().startswith("aws "))
 
 
 def options_of(words: list[str]) -> set[str]:

@@ -50,11 +50,11 @@ def limits_of(counted: Counted, kind: Kind, supposed: Suppositions) -> list[Limi
 
 
 def _limits(counted: Counted, kind: Kind, supposed: Suppositions) -> Iterator[Limit]:
-    seconds = Decimal(duration(counted, kind, supposed)) / 1000
+    each = environments(Decimal(1), Decimal(duration(counted, kind, supposed)) / 1000)
     if kind.requests:
         yield Limit("API Gateway", Decimal(quotas.GATEWAY.value) / kind.requests, QUOTA)
-        yield from _secrets(counted, kind, seconds)
-    yield Limit("Lambda concurrency", quotas.CONCURRENCY.value / seconds, QUOTA)
+        yield from _secrets(counted, kind, each)
+    yield Limit("Lambda concurrency", quotas.CONCURRENCY.value / each, QUOTA)
     yield from _tables(kind)
     for what, key in kind.keys.items():
         if named(what).is_shared:
@@ -67,11 +67,16 @@ def _limits(counted: Counted, kind: Kind, supposed: Suppositions) -> Iterator[Li
         yield Limit("`finish`, when 1 in 100 is never cleared", FINISHED / NEVER_CLEARED, "more in a run")
 
 
-def _secrets(counted: Counted, kind: Kind, seconds: Decimal) -> Iterator[Limit]:
+def environments(rate: Decimal, seconds: Decimal) -> Decimal:
+    """How many environments so many requests a second take, of so many seconds: one takes 10 a second at most."""
+    return max(rate * seconds, rate / quotas.PER_ENVIRONMENT.value)
+
+
+def _secrets(counted: Counted, kind: Kind, each: Decimal) -> Iterator[Limit]:
     """Keys are read again by each environment once a minute."""
     name, _ = EACH_MINUTE[kind.group]
     if counted.of(name).services.get("secretsmanager.GetSecretValue"):
-        yield Limit("Secrets Manager, each minute and environment", quotas.SECRET_READS.value * MINUTE / seconds, NEVER)
+        yield Limit("Secrets Manager, each minute and environment", quotas.SECRET_READS.value * MINUTE / each, NEVER)
 
 
 def workers(counted: Counted, supposed: Suppositions) -> list[Limit]:
@@ -147,7 +152,7 @@ def _of_one(counted: Counted, kind: Kind, supposed: Suppositions) -> Iterator[Ce
         yield Ceiling("a receiver's slots", f"one of {SLOTS} for {seconds * 1000:.0f} ms", SLOTS / seconds)
     for what, key in _each_minute(counted, kind).items():
         spent = f"{_spent(key)}, each minute and environment"
-        yield Ceiling(what, spent, all_partitions(named(what), key) * MINUTE / seconds)
+        yield Ceiling(what, spent, all_partitions(named(what), key) * MINUTE / environments(Decimal(1), seconds))
 
 
 def _each_minute(counted: Counted, kind: Kind) -> Mapping[str, KeyUnits]:

@@ -188,7 +188,7 @@ def _at_rates(counted: Counted, kind: Kind, supposed: Suppositions) -> str:
         met = [limit for limit in found if limit.rate < each]
         first = met[0].name if met else "nothing"
         hour = cost(counted, kind, supposed).dollars * each * 3600 / prices.MILLION
-        environments = each * seconds
+        environments = limits.environments(Decimal(each), seconds)
         grown = environments * 10 / quotas.GROWTH.value
         units = f"{each * kind.read:,.0f} and {each * kind.write:,.0f}"
         figures = [f"{environments:,.0f}", f"{grown:,.0f} s", units, f"${hour:,.2f}"]

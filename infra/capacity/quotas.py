@@ -19,6 +19,7 @@ class Quota:
 GATEWAY = Quota("API Gateway, requests", 10_000, "a second", "account", True)
 AT_ONCE = Quota("API Gateway, requests at once", 5_000, "at a time", "account", True)
 CONCURRENCY = Quota("Lambda, concurrent executions", 1_000, "at a time", "account", True)
+PER_ENVIRONMENT = Quota("Lambda, requests of one environment", 10, "a second", "environment", False)
 GROWTH = Quota("Lambda, new environments", 1_000, "in 10 seconds", "function", False)
 FETCHING = Quota("Lambda, messages worked on for a queue", 1_000, "at a time", "event source", True)
 MORE_FETCHING = Quota("Lambda, more of these", 300, "in a minute", "event source", False)
@@ -34,6 +35,7 @@ QUOTAS = (
     GATEWAY,
     AT_ONCE,
     CONCURRENCY,
+    PER_ENVIRONMENT,
     GROWTH,
     FETCHING,
     MORE_FETCHING,

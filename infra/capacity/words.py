@@ -70,10 +70,11 @@ ENDS = """
 ## What ends first
 
 Requests are spread evenly over many clients, consents, cards and accounts here, and banks answer in the time that is
-supposed; the next section is about those that are not. *Environments* are what runs at the same time, a second's
-requests times the seconds of one; Lambda makes 1,000 new ones in ten seconds, and *there after* is how long it takes
-from nothing. A table as it is made takes 4,000 write units a second and 12,000 read units; it grows with its load, up
-to twice of its highest in half an hour, or at once when warm throughput is bought for it.
+supposed; the next section is about those that are not. *Environments* are what runs at the same time: a second's
+requests times the seconds of one, and at least a tenth of them, since Lambda gives one environment 10 a second at most.
+It makes 1,000 new ones in ten seconds, and *there after* is how long it takes from nothing. A table as it is made takes
+4,000 write units a second and 12,000 read units; it grows with its load, up to twice of its highest in half an hour, or
+at once when warm throughput is bought for it.
 
 At 100 a second nothing is reached. At 10,000 a second the account's quotas are raised and its tables warm before
 anything else is met, and of the design only the shards of indexes by time: eight carry 4,000 a second, and their

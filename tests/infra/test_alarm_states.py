@@ -7,7 +7,8 @@ import pytest
 from tests.infra.alarm_states import Data, State, state
 
 METRIC = {"Namespace": "Causeway", "MetricName": "Failures", "Dimensions": []}
-NOW, PERIOD, BEFORE = 1_000_000, 60, "INSUFFICIENT_DATA"
+NOW, PERIOD = 1_000_000, 60
+BEFORE: State = "INSUFFICIENT_DATA"
 EXAMPLES: list[tuple[int, str, State, State, State]] = [
     (3, "0-X-X", "OK", "OK", "OK"),
     (3, "0----", "OK", "OK", "OK"),

@@ -140,6 +140,14 @@ def test_twice_the_bank_s_time_is_half_of_what_the_environments_take() -> None:
     assert rate(10_000) / rate(20_000) == pytest.approx(2, rel=0.01)
 
 
+def test_an_environment_takes_ten_requests_a_second_at_most() -> None:
+    assert limits.environments(Decimal(1_000), Decimal("0.3")) == 300
+    assert limits.environments(Decimal(1_000), Decimal("0.03")) == 100
+
+    found = limits.limits_of(COUNTED, COUNTED.of("authorization"), Suppositions())
+    assert next(limit.rate for limit in found if limit.name == "Lambda concurrency") == 10_000
+
+
 @pytest.mark.parametrize(
     ("module", "row", "listed"), [(prices, prices.Price, prices.PRICES), (quotas, quotas.Quota, quotas.QUOTAS)]
 )

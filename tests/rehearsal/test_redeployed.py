@@ -132,6 +132,16 @@ def test_tearing_down_leaves_nothing_of_the_application_but_its_logs_and_all_of_
     assert "causeway-dev-clients" in boto3.client("dynamodb").list_tables()["TableNames"]
 
 
+def clear_away(stage: str) -> None:
+    """As docs/deployment.md has it done after a first deployment that broke off before there was an API."""
+    client, layer = boto3.client("lambda"), f"causeway-{stage}-managed-layer"
+    for source in account.event_sources():
+        if source["FunctionArn"] == account.arn(f"causeway-{stage}-deliver"):
+            client.delete_event_source_mapping(UUID=source["UUID"])
+    for version in account.layers()[layer]:
+        client.delete_layer_version(LayerName=layer, VersionNumber=version["Version"])
+
+
 @pytest.mark.usefixtures("before_tearing_down")
 def test_a_first_deployment_that_breaks_off_is_repeated_when_it_is_cleared_away_and_not_before(
     deployed: Project, capfd: pytest.CaptureFixture[str]
@@ -143,8 +153,6 @@ def test_a_first_deployment_that_breaks_off_is_repeated_when_it_is_cleared_away_
     deployed.refused("dev")
     assert account.everything() == left
     assert "docs/deployment.md" in capfd.readouterr().err
-    for source in account.event_sources():
-        if source["FunctionArn"] == account.arn("causeway-dev-deliver"):
-            boto3.client("lambda").delete_event_source_mapping(UUID=source["UUID"])
+    clear_away("dev")
     deployed.deploy("dev", "--only", "application")
     assert "dev" in account.interfaces()
