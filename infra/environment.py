@@ -45,7 +45,7 @@ def make(folder: Path) -> bool:
             _begin(folder)
             stamp.write_text(python)
         pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run([*pip, "-r", str(REQUIREMENTS[1])], "the packages could not be installed")
+        _run([*pip, "--use-pep517", "-r", str(REQUIREMENTS[1])], "the packages could not be installed")
         stamp.write_text(f"{python} {required}")
     return True
 

@@ -74,7 +74,8 @@ def test_every_end_to_end_test_is_run_and_what_it_made_is_removed(
     assert removed.startswith("causeway-local-")
 
 
-def test_localstack_is_found_by_its_client() -> None:
+def test_localstack_is_found_by_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     addresses, environ = prepared(LOCALSTACK="1")
 
     assert addresses == [environ["AWS_ENDPOINT_URL"]]

@@ -1,6 +1,6 @@
 """The AWS services behind the store, the keyring and the queue; clients are made on first use.
 
-Endpoints, regions and credentials are boto3's own business (``AWS_ENDPOINT_URL``, ``AWS_REGION``, …).
+Endpoints, regions and credentials are boto3's own business (``AWS_ENDPOINT_URL``, ``AWS_DEFAULT_REGION``, …).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec
 
 import simplejson
 import typer
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
 from chalicelib.cards.credentials import CredentialChanged, NoOldKey, UnknownCredential
 from chalicelib.cards.event_secrets import NoEventSecret
@@ -151,6 +151,8 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, ClientError):
         return _refusal_of_aws(error)
     text = " ".join(str(error).split()).rstrip(".")
+    if isinstance(error, NoRegionError):
+        text += " (AWS_DEFAULT_REGION)"
     return f"AWS cannot be used: {text}" if isinstance(error, BotoCoreError) else text
 
 

@@ -21,6 +21,7 @@ def main() -> None:
     supposed = replace(first, bank=asked.bank_milliseconds, storage=asked.storage_milliseconds)
     if supposed == first:
         page.write()
+        print("wrote infra/capacity.md")
     else:
         sys.stdout.write(page.text(load(), supposed))
 

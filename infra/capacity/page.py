@@ -107,7 +107,7 @@ def _headline(counted: Counted, supposed: Suppositions) -> str:
         most = max(dear.parts, key=lambda part: dear.parts[part])
         spent = f"${dollars(dear.dollars)}, of which ${dollars(dear.parts[most])} are {most}'s"
         rows.append([words, spent, _limit(found[0]), _limit(own) if own else "nothing"])
-    return table(["", "a million costs", "saturated first", "first of what no quota raises"], rows)
+    return table(["", "a million costs", "saturated first", "first limit that no quota lifts"], rows)
 
 
 def _limit(limit: limits.Limit) -> str:

@@ -902,7 +902,7 @@ def test_the_keys_of_card_data_are_made_with_the_others_and_rotated(fresh: boots
 @pytest.mark.parametrize(
     ("failure", "said"),
     [
-        (NoRegionError(), "AWS cannot be used: You must specify a region"),
+        (NoRegionError(), "AWS cannot be used: You must specify a region (AWS_DEFAULT_REGION)"),
         (NoCredentialsError(), "AWS cannot be used: Unable to locate credentials"),
         (
             EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),

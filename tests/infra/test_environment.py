@@ -30,6 +30,7 @@ def test_a_second_time_there_is_nothing_to_do(
     assert capsys.readouterr().out.endswith(" and installing the packages: about a minute, this once\n")
     assert environment.make(tmp_path / "venv") is False
     assert len(commands) == 2
+    assert "--use-pep517" in commands[1]  # or pip warns of packages that it has to build
 
 
 def test_changed_requirements_are_installed_into_it_while_others_may_be_using_it(

@@ -216,6 +216,15 @@ def test_what_a_tpp_asks_is_seen_on_the_page_when_it_is_written_down(world: Worl
     assert "Today so far Availability 100 % Down none Error rate 0 % Requests" in visitor.text
 
 
+def test_calls_that_have_not_come_to_the_bank_yet_are_told_as_such(
+    world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Today, "of_bank", lambda *_: SoFar(world.clock.time(), Summary(total=Tally(calls=1)), True))
+    visitor.get("/performance")
+
+    assert "Nothing counted at this bank yet." in visitor.text
+
+
 def test_a_day_with_more_than_can_be_read_says_so(
     world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
