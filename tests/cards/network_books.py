@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from chalicelib.delivery.deliveries import RECORD
-from chalicelib.foundation.store import Item, Page, Store
+from chalicelib.foundation.store import Item, Store
 from infra.admin.proving import prove
 from tests.cards.books import Books
 from tests.openbanking.faults import items
@@ -42,13 +42,15 @@ class PastTheStore:
     def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
         return [self.get(*key) for key in keys]
 
-    def query(self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str], **how: Any) -> Page:
-        """All of it on one page, after ``after``; ``newest_first`` is the other way round."""
+    def each(
+        self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str], **how: Any
+    ) -> Iterator[Item]:
+        """All of it after ``after``; ``newest_first`` is the other way round."""
         (name, value), (sort, prefix) = partition, sort_prefix
         after = (how.get("after") or {sort: ""})[sort]
         found = [row for row in self._rows(table) if row[name] == value and row[sort].startswith(prefix)]
         found = sorted((row for row in found if row[sort] > after), key=lambda row: str(row[sort]))
-        return Page(found[::-1] if how.get("newest_first") else found, None)
+        return iter(found[::-1] if how.get("newest_first") else found)
 
     def wait(self, attempt: int) -> None:
         """Nothing gets better by waiting."""
