@@ -15,6 +15,7 @@ from chalicelib.openbanking.consents import Consent, Consents, consent_key
 from chalicelib.openbanking.payment_status import ask_bank
 from chalicelib.openbanking.payments import Payment, is_early, payment_key
 from chalicelib.openbanking.protocol.payments import Status
+from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
 from chalicelib.statistics import current_call
 
 
@@ -49,7 +50,7 @@ class CallbackStatus:
         client, consent = self._parties(payment)
         if client is None or client["callback_url"] != callback_url:
             return None
-        current_call.concerns(payment.bic, "PISP")
+        current_call.concerns(payment.bic, PAYMENT_SERVICE)
         if payment.api_version == 2 and (consent is not None or payment.consent_id is None):
             token = self.consents.bank_token(consent) if consent else None
             try:

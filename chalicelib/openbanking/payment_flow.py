@@ -35,7 +35,7 @@ from chalicelib.openbanking.orders import Order, checked
 from chalicelib.openbanking.payment_execution import PaymentExecution, explained
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.payments import ACCEPTANCE_UNKNOWN, NOT_KEPT
-from chalicelib.openbanking.protocol.webhooks import PaymentCall
+from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCall
 from chalicelib.statistics import current_call
 
 
@@ -60,7 +60,7 @@ class PaymentFlow:
             Refusal: also the one that the same request got before.
         """
         caller = self.callers.bearer(credentials, [claim.key] if claim else [], or_spent=True)
-        current_call.concerns(caller.consent.bic, "PISP")
+        current_call.concerns(caller.consent.bic, PAYMENT_SERVICE)
         kept = caller.found[0] if claim else None
         spent = caller.consent.status == "spent"
         if spent and (claim is None or kept is None or not claim.is_of_one_consent_with(kept)):
@@ -86,7 +86,7 @@ class PaymentFlow:
         bank = self.banks.find(bic())
         if bank is None:
             raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable")
-        current_call.concerns(bank.bic, "PISP")
+        current_call.concerns(bank.bic, PAYMENT_SERVICE)
         webhook = in_version(call.webhooks, bank.api_version)
         return Order(call, client, None, bank, bank.api_version, webhook, claim, new_id())
 

@@ -24,7 +24,7 @@ from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_parameters
 from chalicelib.openbanking.protocol.payments import status_from
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
-from chalicelib.openbanking.protocol.webhooks import STATUS
+from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, STATUS
 from chalicelib.openbanking.replays import Claim, Replays
 from chalicelib.statistics import current_call
 
@@ -93,7 +93,7 @@ class PaymentStatus:
             raise no_bearer("a bearer token is required or, for a direct payment, the parameter bic")
         key = payment_key(credentials.token.ids[2] if credentials.token else "", payment_id)
         caller = self.callers.bearer(credentials, [key], or_spent=True)
-        current_call.concerns(caller.consent.bic, "PISP")
+        current_call.concerns(caller.consent.bic, PAYMENT_SERVICE)
         return Asked(caller.client, caller.consent, caller.found[0])
 
     def permitted(self, asked: Asked, query: Mapping[str, str]) -> Payment:
@@ -112,7 +112,7 @@ class PaymentStatus:
         payment = Payment.from_item(asked.item) if asked.item and not is_early(asked.item) else None
         if payment is None or payment.client_id != asked.client.client_id or not _is_at(payment, query.get("bic")):
             raise Refusal(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank")
-        current_call.concerns(payment.bic, "PISP")
+        current_call.concerns(payment.bic, PAYMENT_SERVICE)
         if asked.consent is None and payment.consent_id is not None:
             raise no_bearer("this payment is asked for with its bearer token")
         return payment

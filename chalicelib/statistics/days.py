@@ -69,7 +69,7 @@ def parse_day(text: str) -> date:
 
 def clock_time(second: int) -> str:
     """A second of a day as ``10:02:07``."""
-    return f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+    return f"{second // HOUR_SECONDS:02}:{second // 60 % 60:02}:{second % 60:02}"
 
 
 def quarter_of(day: date) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from chalicelib.statistics.current_call import CurrentCall
+from chalicelib.statistics.days import HOUR_SECONDS
 from chalicelib.statistics.slips import Slip
 from chalicelib.statistics.tallies import Blamed, Service, Tally
 
 _MINUTE = 60
-_HOUR = 3600
 _CALLER_ERROR = 400
 _OWN_ERROR = 500
 
@@ -91,7 +91,7 @@ class Gathered:
             self._slip(bic, call.at).tally(call.at, service).blame(fault)
 
     def _slip(self, bic: str, at: int) -> Slip:
-        hour = at - at % _HOUR
+        hour = at - at % HOUR_SECONDS
         if (bic, hour) not in self.slips:
             self.slips[bic, hour] = Slip(bic, hour)
         return self.slips[bic, hour]

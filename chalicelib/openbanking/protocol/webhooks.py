@@ -38,6 +38,10 @@ class TokenEnded(RevokeToken):
     """``/revoke_token``: the consent behind a token has ended, by the TPP, the operator or the service."""
 
 
+PAYMENT_SERVICE: CountedUnder = "PISP"
+"""What payments and their status are counted under."""
+
+
 @dataclass(frozen=True, slots=True)
 class Webhook:
     """One webhook of one bank version.
@@ -204,7 +208,7 @@ PAYMENTS: tuple[PaymentCall, ...] = (
                 v1.DirectPayment,
                 v1.InitiationAnswer,
                 sends_token=False,
-                part_of="PISP",
+                part_of=PAYMENT_SERVICE,
             ),
             2: Webhook(
                 "/v2_payment_direct_single",
@@ -212,17 +216,17 @@ PAYMENTS: tuple[PaymentCall, ...] = (
                 v2.DirectPayment,
                 v2.InitiationAnswer,
                 sends_token=False,
-                part_of="PISP",
+                part_of=PAYMENT_SERVICE,
             ),
         },
     ),
 )
 
-_SINGLE_STATUS = Webhook("/v2_payment_single_status", None, v2.StatusRequest, v2.StatusAnswer, part_of="PISP")
+_SINGLE_STATUS = Webhook("/v2_payment_single_status", None, v2.StatusRequest, v2.StatusAnswer, part_of=PAYMENT_SERVICE)
 STATUS_PATH = "/tpp/payment_status"
 STATUS: Mapping[Kind, Webhook] = {
     "single": _SINGLE_STATUS,
-    "bulk": Webhook("/v2_payment_bulk_status", None, v2.StatusRequest, v2.StatusAnswer, part_of="PISP"),
+    "bulk": Webhook("/v2_payment_bulk_status", None, v2.StatusRequest, v2.StatusAnswer, part_of=PAYMENT_SERVICE),
     "direct": _SINGLE_STATUS,
 }
 """Where a version 2 bank is asked for a payment's status; version 1 banks report it and are not asked."""
