@@ -205,7 +205,7 @@ class Hub:
 
     @cached_property
     def token_flow(self) -> TokenFlow:
-        return TokenFlow(self.store, self.clock, self.consents, self.replays, self.events, self.outbox)
+        return TokenFlow(self.store, self.clock, self.callers, self.consents, self.replays, self.events, self.outbox)
 
     @cached_property
     def relay(self) -> Relay:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import sys
@@ -315,7 +316,10 @@ class World:
         form: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """A call of the TPP; ``client_id`` is the world's client unless given (empty: no header)."""
+        """A call of the TPP; ``client_id`` is the world's client unless given (empty: no header).
+
+        The world's client shows its secret if it has one, in the place where a bearer would stand.
+        """
         sent = {"x-api-key": self.client.client_id if client_id is None else client_id}
         sent = {name: value for name, value in sent.items() if value}
         body = None
@@ -325,6 +329,8 @@ class World:
             sent["content-type"], body = "application/x-www-form-urlencoded", urlencode(form).encode()
         if bearer:
             sent["authorization"] = f"Bearer {bearer}"
+        elif client_id is None and self.client_secret:
+            sent["authorization"] = basic(self.client.client_id, self.client_secret)
         return self.call(method, path, body, sent | dict(headers or {}))
 
     def bank(
@@ -442,6 +448,11 @@ class Consented:
     query: Mapping[str, str]
     bank_token: str
     valid_until: str
+
+
+def basic(client_id: str, secret: str) -> str:
+    """HTTP Basic of a client."""
+    return "Basic " + base64.b64encode(f"{client_id}:{secret}".encode()).decode()
 
 
 @cache

@@ -7,7 +7,7 @@ exceptions into its own 500 before middleware sees them, so every view is regist
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
@@ -73,9 +73,9 @@ class Incoming:
     def content_type(self) -> str:
         return self.headers.get("content-type", JSON).partition(";")[0].strip().lower() or JSON
 
-    def parameters(self) -> dict[str, str]:
-        """The query. Raises: BadContent, for a name that is given twice."""
-        return _once(self.query)
+    def parameters(self, repeatable: Collection[str] = ()) -> dict[str, str]:
+        """The query, without the ``repeatable`` names. Raises: BadContent, for another name that is given twice."""
+        return _once(self.query, repeatable)
 
     def json(self, limit: int = BODY_BYTES) -> Any:
         """The body as JSON. Raises: BadContent with the kind ``type``, ``size`` or ``json``."""
@@ -87,15 +87,21 @@ class Incoming:
         except jsontext.InvalidJson as error:
             raise BadContent("json", f"the body is not valid JSON: {error}") from None
 
-    def form(self) -> dict[str, str]:
-        """The body as a form; members without a value count as absent (RFC 6749 §3.1). Raises: BadContent."""
+    def form(self, repeatable: Collection[str] = ()) -> dict[str, str]:
+        """The body as a form, without the ``repeatable`` names.
+
+        Members without a value count as absent (RFC 6749 §3.1).
+
+        Raises:
+            BadContent.
+        """
         self._check_size(BODY_BYTES)
         try:
             pairs = parse_qsl(self.body.decode("utf-8"), errors="strict", max_num_fields=100)
         except ValueError:
             raise BadContent("form", "the body is not a form in UTF-8") from None
         try:
-            return _once(pairs)
+            return _once(pairs, repeatable)
         except BadContent as error:
             raise BadContent("form", str(error)) from None
 
@@ -104,9 +110,11 @@ class Incoming:
             raise BadContent("size", f"the body is larger than {limit} bytes")
 
 
-def _once(pairs: Any) -> dict[str, str]:
+def _once(pairs: Iterable[tuple[str, str]], repeatable: Collection[str]) -> dict[str, str]:
     members: dict[str, str] = {}
     for name, value in pairs:
+        if name in repeatable:
+            continue
         if name in members:
             raise BadContent("repeated", "a parameter is given twice")
         members[name] = value

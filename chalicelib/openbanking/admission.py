@@ -16,7 +16,8 @@ def permitted(webhooks: Mapping[Version, Webhook], consent: Consent) -> Webhook:
     """The webhook that the consent's version has for a call, if its scopes allow it. Raises: Refusal."""
     webhook = in_version(webhooks, consent.api_version)
     if webhook.scope not in consent.scopes:
-        raise Refusal(Fault.FORBIDDEN, f"the consent has not the scope {webhook.scope}")
+        text = f"the consent has not the scope {webhook.scope}"
+        raise Refusal(Fault.FORBIDDEN, text, challenge="insufficient_scope")
     return webhook
 
 

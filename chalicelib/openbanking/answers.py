@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from chalice.app import Response
 
 from chalicelib.foundation import log
@@ -9,6 +11,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.store import StoreError
 from chalicelib.foundation.web import BadContent, Incoming, json_answer
 from chalicelib.openbanking.protocol.errors import (
+    Challenge,
     Fault,
     Refusal,
     version_1_body,
@@ -18,6 +21,13 @@ from chalicelib.openbanking.protocol.errors import (
 )
 
 _RFC_6749 = ("/tpp/token", "/tpp/token/revoke")
+_CHALLENGES: Mapping[Challenge, str] = {
+    "basic": 'Basic realm="causeway"',
+    "bearer": 'Bearer realm="causeway"',
+    "invalid_token": 'Bearer realm="causeway", error="invalid_token"',
+    "insufficient_scope": 'Bearer realm="causeway", error="insufficient_scope"',
+}
+"""RFC 7617 for clients, RFC 6750 §3 for bearers."""
 _CONTENT = {
     "type": Fault.HEADERS,
     "json": Fault.NOT_JSON,
@@ -35,11 +45,11 @@ def speaks_version_1(route: str) -> bool:
 def refused(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
     """A refusal in the format of ``route``'s interface."""
     if speaks_version_1(route):
-        return json_answer(version_1_body(refusal), version_1_status(refusal), _headers(route, refusal))
+        return json_answer(version_1_body(refusal), version_1_status(refusal), _headers(refusal))
     body = version_2_body(refusal, *(refusal.first or (request_id, now)))
     if route in _RFC_6749:
         body |= {"error": oauth_error(refusal), "error_description": refusal.message}
-    return json_answer(body, version_2_status(refusal), _headers(route, refusal))
+    return json_answer(body, version_2_status(refusal), _headers(refusal))
 
 
 def oauth_error(refusal: Refusal) -> str:
@@ -68,12 +78,10 @@ def failure(clock: Clock, incoming: Incoming, error: Exception) -> Response:
     return refused(incoming.route, as_refusal(error), incoming.request_id, clock.time())
 
 
-def _headers(route: str, refusal: Refusal) -> dict[str, str]:
+def _headers(refusal: Refusal) -> dict[str, str]:
     headers = {}
     if refusal.challenge:
-        headers["WWW-Authenticate"] = 'Bearer realm="causeway", error="invalid_token"'
-    if route in _RFC_6749 and oauth_error(refusal) == "invalid_client":
-        headers["WWW-Authenticate"] = 'Basic realm="causeway"'
+        headers["WWW-Authenticate"] = _CHALLENGES[refusal.challenge]
     if refusal.bank_seconds is not None:
         headers["Server-Timing"] = f"bank;dur={refusal.bank_seconds * 1000:.1f}"
     if refusal.retry_after is not None:

@@ -63,7 +63,8 @@ class AuthorizationFlow:
     def authorize(self, client: Client, request: AuthorizeRequest, *, repeatable: bool = False) -> Authorization:
         """Store a TPP's request; its ``request_url`` is where the PSU has to go.
 
-        With ``repeatable`` an identical request that is still open is answered again (reload, back button).
+        With ``repeatable`` the request is the browser's: an identical one that is still open is answered again (reload,
+        back button), and a state that is made here is the bank's alone, since the TPP is told of none.
 
         Raises:
             Refusal: unknown bank or scope, a redirect URI that is not the client's, a state that was used.
@@ -82,6 +83,7 @@ class AuthorizationFlow:
             consent_type=request.consent_type,
             state=request.state or new_secret(),
             code_challenge=request.code_challenge,
+            returns_state=request.state is not None or not repeatable,
         )
         try:
             opened = self.authorizations.open(wish, bank.authorization_url)
@@ -211,7 +213,7 @@ class AuthorizationFlow:
 
     def _authorised(self, client: Client, authorization: Authorization, consent: Consent) -> Recorded:
         data = {
-            "state": authorization.state,
+            **authorization.returned,
             "scopes": list(consent.scopes),
             "consent_type": consent.consent_type,
             "valid_until": timestamp(consent.valid_until),
@@ -221,7 +223,7 @@ class AuthorizationFlow:
     def _cancelled(self, authorization: Authorization, client: Client, error: str, description: str) -> Authorization:
         """End an open request and tell the TPP; what has ended in the meantime keeps its end."""
         ended, cancellation = self.authorizations.cancellation(authorization, error, description)
-        data = {"state": ended.state, "error": error, "error_description": description}
+        data = {**ended.returned, "error": error, "error_description": description}
         event = self.events.about(client, "consent.cancelled", ended.bic, None, data)
         try:
             self.store.transact([cancellation, *event.operations])
@@ -240,8 +242,8 @@ class AuthorizationFlow:
         return self._callback(authorization, {"error": error, "error_description": description})
 
     def _callback(self, authorization: Authorization, parameters: Mapping[str, str]) -> str:
-        """The client's Callback URL with the outcome, the state and the issuer (RFC 9207)."""
-        outcome = {**parameters, "state": authorization.state, "iss": self.settings.public_url}
+        """The client's Callback URL with the outcome, the TPP's state and the issuer (RFC 9207)."""
+        outcome = {**parameters, **authorization.returned, "iss": self.settings.public_url}
         return with_query(authorization.redirect_uri, outcome)
 
 

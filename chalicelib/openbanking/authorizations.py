@@ -39,7 +39,7 @@ class StateUsed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a TPP asks for, checked."""
+    """What a TPP asks for, checked. A state that only the bank is to see is not returned to the TPP."""
 
     client_id: str
     bic: str
@@ -49,6 +49,7 @@ class Wish:
     consent_type: ConsentType
     state: str
     code_challenge: str | None
+    returns_state: bool = True
 
     def parameters(self) -> dict[str, str]:
         """The query of the bank's authorization address (RFC 6749 §4.1.1, RFC 7636)."""
@@ -78,6 +79,7 @@ class Authorization:
     consent_type: ConsentType
     state: str
     code_challenge: str | None
+    returns_state: bool
     request_url: str
     status: Status
     valid_until: int
@@ -89,7 +91,12 @@ class Authorization:
     @classmethod
     def from_item(cls, item: Item) -> Authorization:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
-        return cls(**members | {"scopes": tuple(item["scopes"])})
+        return cls(**members | {"scopes": tuple(item["scopes"]), "returns_state": item.get("returns_state", True)})
+
+    @property
+    def returned(self) -> dict[str, str]:
+        """The ``state`` for the TPP; empty where it knows of none."""
+        return {"state": self.state} if self.returns_state else {}
 
     def is_open(self, now: int) -> bool:
         return self.status == "open" and now < self.valid_until

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
@@ -22,7 +22,8 @@ class Credentials:
     """What a TPP shows. ``good_request_id`` is false when it sent an ``X-Request-Id`` that is not a UUID."""
 
     client_id: str | None
-    bearer: str | None = None
+    secret: str | None = field(default=None, repr=False)
+    bearer: str | None = field(default=None, repr=False)
     good_request_id: bool = True
 
     @property
@@ -49,25 +50,44 @@ class Callers:
         self._clock = clock
 
     def client(self, credentials: Credentials) -> Client:
-        """The active client that calls. Raises: Refusal."""
+        """The active client that calls, which has shown its secret if it has one. Raises: Refusal."""
         return self.client_and(credentials, [])[0]
 
     def client_and(self, credentials: Credentials, keys: Sequence[Key]) -> tuple[Client, list[Item | None]]:
-        """The active client that calls, and the items under ``keys``. Raises: Refusal."""
-        found = self._store.batch_get([client_key(named_client(credentials.client_id)), *keys])
-        return _check(credentials, found[0]), found[1:]
+        """The same, and the items under ``keys``. Raises: Refusal."""
+        client, found = self._read(credentials, keys)
+        _check_secret(client, credentials)
+        _check_request_id(credentials)
+        return client, found
+
+    def named(self, credentials: Credentials) -> Client:
+        """The active client that a request names: a secret need not come, but must be right if it does.
+
+        It says who is meant, not who calls.
+
+        Raises:
+            Refusal.
+        """
+        client, _ = self._read(credentials, [])
+        if credentials.secret is not None:
+            _check_secret(client, credentials)
+        return client
 
     def bearer(self, credentials: Credentials, keys: Sequence[Key] = (), *, or_spent: bool = False) -> Caller:
         """The active client that calls, the valid consent of its bearer, and the items under ``keys``.
 
-        ``or_spent`` lets the bearer of a spent one-time consent pass.
+        The bearer proves who calls: a secret is not asked for. ``or_spent`` lets the bearer of a spent one-time consent
+        pass.
 
         Raises:
             Refusal: no client, no bearer, or one that is not valid.
         """
         token = credentials.token
         own = [consent_key(token.ids[0]), token_key("access", token)] if token else []
-        client, found = self.client_and(credentials, [*own, *keys])
+        client, found = self._read(credentials, [*own, *keys])
+        if credentials.secret is not None:
+            _check_secret(client, credentials)
+        _check_request_id(credentials)
         if credentials.bearer is None:
             raise no_bearer("a bearer token is required: Authorization: Bearer <access token>")
         consent = self._consent(client, token, found[0], found[1]) if token else None
@@ -77,6 +97,10 @@ class Callers:
             raise spent_bearer()
         log.bind(consent_id=consent.consent_id)
         return Caller(client, consent, found[1] or {}, found[2:])
+
+    def _read(self, credentials: Credentials, keys: Sequence[Key]) -> tuple[Client, list[Item | None]]:
+        found = self._store.batch_get([client_key(named_client(credentials.client_id)), *keys])
+        return active_client(found[0]), found[1:]
 
     def _consent(self, client: Client, token: Credential, item: Item | None, access: Item | None) -> Consent | None:
         """The consent in force, or spent, that a bearer of this client stands for."""
@@ -92,7 +116,12 @@ class Callers:
 def named_client(client_id: str | None) -> str:
     """The Client ID of a request that has to name one. Raises: Refusal."""
     if not client_id:
-        raise Refusal(Fault.NOT_AUTHENTICATED, "header X-Api-Key with the Client ID is required")
+        raise Refusal(
+            Fault.NOT_AUTHENTICATED,
+            "header X-Api-Key with the Client ID is required",
+            oauth_error="invalid_client",
+            challenge="basic",
+        )
     if len(client_id) > _CLIENT_ID:
         raise unknown_client()
     return client_id
@@ -106,24 +135,37 @@ def active_client(item: Item | None) -> Client:
     return client
 
 
+def wrong_client(message: str) -> Refusal:
+    """A refusal of whom a request says that it comes from."""
+    return Refusal(Fault.WRONG_CREDENTIALS, message, oauth_error="invalid_client", challenge="basic")
+
+
 def unknown_client() -> Refusal:
-    return Refusal(Fault.WRONG_CREDENTIALS, "no active client has this Client ID", oauth_error="invalid_client")
+    return wrong_client("no active client has this Client ID")
 
 
-def _check(credentials: Credentials, item: Item | None) -> Client:
-    client = active_client(item)
+def _check_secret(client: Client, credentials: Credentials) -> None:
+    """Raises: Refusal, also for a secret of a client that has none."""
+    if not client.accepts_secret(credentials.secret):
+        raise wrong_client("the client secret is missing or wrong")
+
+
+def _check_request_id(credentials: Credentials) -> None:
     if not credentials.good_request_id:
         raise Refusal(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
-    return client
 
 
 def spent_bearer() -> Refusal:
-    return no_bearer("the one-time consent of this bearer is used up: the PSU must authorize again")
+    return _bad_bearer("the one-time consent of this bearer is used up: the PSU must authorize again")
 
 
 def invalid_bearer() -> Refusal:
-    return no_bearer("the bearer token is not valid: refresh it, or ask the PSU to authorize again")
+    return _bad_bearer("the bearer token is not valid: refresh it, or ask the PSU to authorize again")
 
 
 def no_bearer(message: str) -> Refusal:
-    return Refusal(Fault.NOT_AUTHENTICATED, message, challenge=True)
+    return Refusal(Fault.NOT_AUTHENTICATED, message, challenge="bearer")
+
+
+def _bad_bearer(message: str) -> Refusal:
+    return Refusal(Fault.NOT_AUTHENTICATED, message, challenge="invalid_token")

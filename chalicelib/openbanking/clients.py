@@ -72,6 +72,11 @@ class Client:
             event_secrets=event_secrets.of_items(item.get("event_secrets", ())),
         )
 
+    @property
+    def has_secret(self) -> bool:
+        """Whether it proves itself by a secret."""
+        return self.secret_digest is not None
+
     def accepts_secret(self, secret: str | None) -> bool:
         """Whether ``secret`` is this client's; a client without one accepts its absence only."""
         if self.secret_digest is None:

@@ -16,7 +16,7 @@ from chalicelib.openbanking.callers import Credentials
 from chalicelib.openbanking.clients import Client
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, version_2_status
 from chalicelib.openbanking.protocol.scopes import SCOPES
-from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
+from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizeRequest
 from chalicelib.statistics import current_call
 
 
@@ -48,7 +48,7 @@ def authorize(incoming: Incoming) -> Response:
     pairs = dict(incoming.query)
     if not pairs.get("client_id"):
         raise Refusal(Fault.NOT_AUTHENTICATED, "the address names no client_id")
-    client = hub().callers.client(Credentials(pairs["client_id"]))
+    client = hub().callers.named(Credentials(pairs["client_id"]))
     if pairs.get("redirect_uri") not in (None, "", client.callback_url):
         return error_page(
             "The authorization cannot begin",
@@ -68,9 +68,12 @@ def authorize(incoming: Incoming) -> Response:
 def _request(incoming: Incoming) -> AuthorizeRequest:
     """The query of RFC 6749 §4.1.1 as this service's request; unknown parameters are ignored (§3.1)."""
     try:
-        query = {name: value for name, value in incoming.parameters().items() if value}
+        query = {name: value for name, value in incoming.parameters(repeatable=REPEATABLE).items() if value}
     except BadContent as error:
         raise answers.as_refusal(error) from None
+    for name, fault in NOT_SUPPORTED.items():
+        if name in query:
+            raise Refusal(Fault.CONTENT, f"{name} is not supported", oauth_error=fault)
     if query.get("response_type") != "code":
         fault = "invalid_request" if "response_type" not in query else "unsupported_response_type"
         raise Refusal(Fault.CONTENT, "response_type must be code", oauth_error=fault)
@@ -112,6 +115,8 @@ def metadata(incoming: Incoming) -> Response:
             "revocation_endpoint_auth_methods_supported": methods,
             "code_challenge_methods_supported": ["S256"],
             "authorization_response_iss_parameter_supported": True,
+            "request_parameter_supported": False,
+            "request_uri_parameter_supported": False,
         },
         headers={"Cache-Control": "public, max-age=300"},
     )

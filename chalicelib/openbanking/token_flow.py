@@ -19,8 +19,8 @@ from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.foundation.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
 from chalicelib.openbanking.bank_record import Bank
-from chalicelib.openbanking.callers import active_client, named_client, unknown_client
-from chalicelib.openbanking.clients import Client, client_key
+from chalicelib.openbanking.callers import Callers, Credentials
+from chalicelib.openbanking.clients import Client
 from chalicelib.openbanking.consents import Consent, Consents, Grant, Pair, Party, consent_key, grant_key, token_key
 from chalicelib.openbanking.events import Events
 from chalicelib.openbanking.notices import revocation
@@ -38,13 +38,14 @@ class TokenFlow:
 
     store: Store
     clock: Clock
+    callers: Callers
     consents: Consents
     replays: Replays
     events: Events
     outbox: Outbox
 
     def redeem(
-        self, client_id: str | None, secret: str | None, code: str, redirect_uri: str | None, verifier: str | None
+        self, credentials: Credentials, code: str, redirect_uri: str | None, verifier: str | None
     ) -> dict[str, Any]:
         """Exchange an authorization code for tokens, once.
 
@@ -53,7 +54,7 @@ class TokenFlow:
         """
         credential = Credential.parse(code, parts=1)
         keys = [consent_key(credential.ids[0]), grant_key(credential.ids[0])] if credential else []
-        client, found = self._read(client_id, secret, keys)
+        client, found = self.callers.client_and(credentials, keys)
         consent, grant = _known(found)
         if credential is None or consent is None or grant is None or not credential.matches(grant.code_digest):
             raise _invalid_grant("the authorization code is not valid")
@@ -72,14 +73,14 @@ class TokenFlow:
             raise self._misused(consent, "the authorization code was used before: its tokens are revoked") from None
         return self._answer(consent, pair)
 
-    def refresh(self, client_id: str | None, secret: str | None, token: str) -> dict[str, Any]:
+    def refresh(self, credentials: Credentials, token: str) -> dict[str, Any]:
         """Exchange a refresh token for the next pair; a repeat within 60 s fetches the same pair. Raises: Refusal."""
         credential = Credential.parse(token, parts=2)
         keys: list[tuple[str, Item]] = []
         if credential is not None:
             consent_id = credential.ids[0]
             keys = [consent_key(consent_id), grant_key(consent_id), token_key("refresh", credential)]
-        client, found = self._read(client_id, secret, keys)
+        client, found = self.callers.client_and(credentials, keys)
         consent, grant = _known(found)
         if (
             credential is None
@@ -106,13 +107,13 @@ class TokenFlow:
             return self._answer(consent, self._repeat(consent, Grant.from_item(changed), refresh_id))
         return self._answer(consent, pair)
 
-    def revoke_by_tpp(self, client_id: str | None, secret: str | None, token: str) -> None:
+    def revoke_by_tpp(self, credentials: Credentials, token: str) -> None:
         """End the consent of any token of the caller's; other tokens change nothing (RFC 7009 §2.2)."""
         credential = Credential.parse(token, parts=2) or Credential.parse(token, parts=3)
         keys = []
         if credential is not None:
             keys = [consent_key(credential.ids[0]), token_key("access", credential), token_key("refresh", credential)]
-        client, found = self._read(client_id, secret, keys)
+        client, found = self.callers.client_and(credentials, keys)
         if credential is None or not found[0]:
             return
         consent = Consent.from_item(found[0])
@@ -160,21 +161,7 @@ class TokenFlow:
             return
         self._ended(consent, by, told)
 
-    def authenticate(self, client_id: str | None, secret: str | None) -> None:
-        """Judge a client by itself, where its request is refused anyway. Raises: Refusal, when it is not known."""
-        self._read(client_id, secret, [])
-
     # -- inside
-
-    def _read(
-        self, client_id: str | None, secret: str | None, keys: list[tuple[str, Item]]
-    ) -> tuple[Client, list[Item | None]]:
-        """The authenticated client and the items under ``keys``, in one round trip."""
-        found = self.store.batch_get([client_key(named_client(client_id)), *keys])
-        client = active_client(found[0])
-        if not client.accepts_secret(secret):
-            raise unknown_client()
-        return client, found[1:]
 
     def _write(self, operations: list[Operation]) -> None:
         """Apply the writes of a new pair; when the answer was lost, find out whether they were applied.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -17,11 +17,12 @@ from chalicelib.foundation.web import ALL_METHODS, FORM, BadContent, Incoming, R
 from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorization_flow import lifetime
 from chalicelib.openbanking.bank_link import BankAnswer
-from chalicelib.openbanking.callers import Credentials, unknown_client
+from chalicelib.openbanking.callers import Credentials, wrong_client
 from chalicelib.openbanking.idempotency import Accepted, Claim
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
+    REPEATABLE,
     AuthorizeRequest,
     BanksQuery,
     RevokeRequest,
@@ -60,18 +61,18 @@ def authorize(incoming: Incoming) -> Response:
 
 @tpp_routes.post("/tpp/token")
 def token(incoming: Incoming) -> Response:
-    request, client = _token_endpoint(incoming, TokenRequest)
+    request, credentials = _token_endpoint(incoming, TokenRequest)
     flow = hub().token_flow
     if request.refresh_token is not None:
-        return json_answer(flow.refresh(client.client_id, client.secret, request.refresh_token))
+        return json_answer(flow.refresh(credentials, request.refresh_token))
     code = request.authorization_code or request.code or ""
-    return json_answer(flow.redeem(client.client_id, client.secret, code, request.redirect_uri, request.code_verifier))
+    return json_answer(flow.redeem(credentials, code, request.redirect_uri, request.code_verifier))
 
 
 @tpp_routes.post("/tpp/token/revoke")
 def revoke(incoming: Incoming) -> Response:
-    request, client = _token_endpoint(incoming, RevokeRequest)
-    hub().token_flow.revoke_by_tpp(client.client_id, client.secret, request.token)
+    request, credentials = _token_endpoint(incoming, RevokeRequest)
+    hub().token_flow.revoke_by_tpp(credentials, request.token)
     return json_answer({})
 
 
@@ -186,13 +187,34 @@ for _place in ("/tpp", "/tpp/{first}", "/tpp/{first}/{second}"):
     tpp_routes.serve(_place, ALL_METHODS, _unknown)
 
 
-def _credentials(incoming: Incoming) -> Credentials:
+def _credentials(incoming: Incoming, members: Mapping[str, Any] | None = None) -> Credentials:
+    """Who calls, by header and HTTP Basic and, at the token endpoints, by the body's ``members``. Raises: Refusal."""
+    members = members or {}
     kind, _, value = incoming.headers.get("authorization", "").partition(" ")
+    basic_id, basic_secret = _basic(value.strip()) if kind.lower() == "basic" else (None, None)
     return Credentials(
-        client_id=incoming.headers.get("x-api-key"),
+        client_id=_agreed("name", incoming.headers.get("x-api-key"), basic_id, members.get("client_id")),
+        secret=_agreed("secret", basic_secret, members.get("client_secret")),
         bearer=value.strip() if kind.lower() == "bearer" else None,
-        good_request_id=_good_request_id(incoming),
+        good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,
     )
+
+
+def _agreed(what: str, *given: object) -> str | None:
+    """What all ways agree on that a request has for saying it. Raises: Refusal."""
+    values = {value for value in given if isinstance(value, str) and value}
+    if len(values) > 1:
+        raise wrong_client(f"the request gives its client's {what} twice, and the two disagree")
+    return values.pop() if values else None
+
+
+def _basic(value: str) -> tuple[str, str]:
+    """Client ID and secret of HTTP Basic (RFC 6749 §2.3.1). Raises: Refusal."""
+    try:
+        user, _, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
+    except (binascii.Error, ValueError):
+        raise wrong_client("header Authorization is not HTTP Basic of Client ID and client secret") from None
+    return unquote_plus(user), unquote_plus(password)
 
 
 def _query(incoming: Incoming, model: Any) -> Any:
@@ -260,72 +282,34 @@ def _psu_address(incoming: Incoming) -> str | None:
     return str(address)
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedClient:
-    """The client that a token request names, by whichever of the three ways, and the secret it shows."""
+def _token_endpoint(incoming: Incoming, model: Any) -> tuple[Any, Credentials]:
+    """The body of a request at the token or the revocation endpoint, and whom it says that it comes from.
 
-    client_id: str | None
-    secret: str | None
+    The client is judged before the body's members, which may name it; a body that cannot be read keeps that back.
 
-
-def _token_endpoint(incoming: Incoming, model: Any) -> tuple[Any, _NamedClient]:
-    """The body and the client of a request at the token or the revocation endpoint.
-
-    The client is judged first, so what is wrong with a body is told to known clients only.
+    Raises:
+        Refusal, BadContent.
     """
-    members: Any = {}
-    request, refusal = None, None
     try:
         members = _members(incoming, model)
-        request = model.read(members)
-    except BadContent as error:
-        refusal = answers.as_refusal(error)
+    except BadContent:
+        if (by_headers := _credentials(incoming)).client_id is not None:
+            hub().callers.named(by_headers)
+        raise
+    credentials = _credentials(incoming, members if isinstance(members, dict) else None)
+    try:
+        return model.read(members), credentials
     except InvalidMessage as error:
+        hub().callers.client(credentials)
         refusal = refuse_fields(error)
         if any(problem.field == "grant_type" for problem in error.problems):
             refusal.oauth_error = "unsupported_grant_type"
-    client = _named_client(incoming, members)
-    if not _good_request_id(incoming):
-        refusal = Refusal(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
-    if refusal is not None:
-        hub().token_flow.authenticate(client.client_id, client.secret)
-        raise refusal
-    return request, client
+        raise refusal from None
 
 
 def _members(incoming: Incoming, model: Any) -> Any:
-    """The body's members; of a form, unknown ones are ignored (RFC 6749 §3.2)."""
+    """The body's members; of a form, unknown ones are ignored (RFC 6749 §3.2). Raises: BadContent."""
     if incoming.content_type == FORM:
-        return {name: value for name, value in incoming.form().items() if name in model.model_fields}
+        form = incoming.form(repeatable=REPEATABLE)
+        return {name: value for name, value in form.items() if name in model.model_fields}
     return incoming.json()
-
-
-def _good_request_id(incoming: Incoming) -> bool:
-    return incoming.has_good_request_id or "x-request-id" not in incoming.headers
-
-
-def _named_client(incoming: Incoming, members: Any) -> _NamedClient:
-    members = members if isinstance(members, dict) else {}
-    basic_id, basic_secret = _basic(incoming.headers.get("authorization", ""))
-    names = [incoming.headers.get("x-api-key"), members.get("client_id"), basic_id]
-    secrets = [members.get("client_secret"), basic_secret]
-    return _NamedClient(_agreed(names), _agreed(secrets))
-
-
-def _agreed(given: list[Any]) -> str | None:
-    values = {value for value in given if isinstance(value, str) and value}
-    if len(values) > 1:
-        raise unknown_client()
-    return values.pop() if values else None
-
-
-def _basic(header: str) -> tuple[str | None, str | None]:
-    """Client ID and secret of HTTP Basic (RFC 6749 §2.3.1)."""
-    kind, _, value = header.partition(" ")
-    if kind.lower() != "basic":
-        return None, None
-    try:
-        user, _, password = base64.b64decode(value.strip(), validate=True).decode("utf-8").partition(":")
-    except (binascii.Error, ValueError):
-        raise unknown_client() from None
-    return unquote_plus(user), unquote_plus(password)

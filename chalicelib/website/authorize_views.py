@@ -119,9 +119,10 @@ def _calls(version: Version, scope: Scope) -> str:
 def _curl(client: Client, body: object) -> str:
     """The same request for a shell; what was entered is quoted so that the shell takes it for text."""
     quoted = json.dumps(body, indent=2).replace("'", "'\\''")
+    who = f'-u "{client.client_id}:$CLIENT_SECRET"' if client.has_secret else f"-H 'X-Api-Key: {client.client_id}'"
     return (
         f"curl -s {hub().settings.public_url}/tpp/authorize \\\n"
-        f"  -H 'X-Api-Key: {client.client_id}' \\\n"
+        f"  {who} \\\n"
         f"  -H 'Content-Type: application/json' \\\n"
         f"  -d '{quoted}'"
     )

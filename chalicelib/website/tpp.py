@@ -17,6 +17,7 @@ from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.authorization_flow import AuthorizationFlow
 from chalicelib.openbanking.bank_record import Bank
+from chalicelib.openbanking.callers import Credentials
 from chalicelib.openbanking.clients import Client, Clients
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeRequest
@@ -113,7 +114,7 @@ class Tpp:
         try:
             if code and journey.exchanging_since is None:
                 journey = self.journeys.returned(journey, code)
-                if self.clients.get(journey.client_id).secret_digest is None:
+                if not self.clients.get(journey.client_id).has_secret:
                     return self.exchange(journey, None)
             elif query.get("error") and journey.exchanging_since is None:
                 description = query.get("error_description", "")
@@ -139,7 +140,7 @@ class Tpp:
         known = self.journeys.secrets(marked)
         try:
             answer = self.token_flow.redeem(
-                marked.client_id, secret, known["code"], marked.callback_url, known.get("code_verifier")
+                Credentials(marked.client_id, secret), known["code"], marked.callback_url, known.get("code_verifier")
             )
         except Refusal as refusal:
             current_call.failed("caller")  # the page that says so may well be a good answer
@@ -160,7 +161,7 @@ class Tpp:
         token = self._refresh_token(journey)
         marked = self.journeys.refreshing(journey)
         try:
-            answer = self.token_flow.refresh(journey.client_id, secret, token)
+            answer = self.token_flow.refresh(Credentials(journey.client_id, secret), token)
         except Refusal as refusal:
             if refusal.oauth_error == "invalid_grant":
                 self.journeys.ended(marked)
@@ -171,7 +172,7 @@ class Tpp:
 
     def end(self, journey: Journey, secret: str | None) -> Journey:
         """End the journey's consent; the bank is told. Raises: Refusal, Moved."""
-        self.token_flow.revoke_by_tpp(journey.client_id, secret, self._refresh_token(journey))
+        self.token_flow.revoke_by_tpp(Credentials(journey.client_id, secret), self._refresh_token(journey))
         return self.journeys.ended(journey)
 
     def _refresh_token(self, journey: Journey) -> str:

@@ -260,7 +260,7 @@ def _members(client: Client) -> dict[str, Any]:
         "callback_url": client.callback_url,
         "registration_number": client.registration_number,
         "events_url": client.events_url,
-        "has_secret": client.secret_digest is not None,
+        "has_secret": client.has_secret,
         "has_events_secret": bool(client.event_secrets),
         "created_at": timestamp(client.created_at),
     }

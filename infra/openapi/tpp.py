@@ -32,7 +32,8 @@ _TAGS = (
 )
 _INTRODUCTION = """\
 What third-party providers (TPPs) call. Every call names the client by its Client ID in `X-Api-Key`; calls for a PSU's
-data carry the access token as well.
+data carry the access token as well. A client that has a secret shows it on every call that carries no access token, by
+HTTP Basic (Client ID and secret), which may stand in the place of `X-Api-Key`.
 
 A bank speaks version 1 or version 2 of the protocol behind this interface (`api_version` in `GET /tpp/banks`), and its
 version decides which scopes exist and which shapes apply; where they differ, both are given. What a bank answers is
@@ -48,9 +49,9 @@ is sent to the client's Events URL: see the webhooks.
 """
 _NEVER_GIVEN = "SSL_CREDENTIALS_NOT_FOUND"
 _SECURITY: Mapping[str, list[Json]] = {
-    "client": [{"clientId": []}],
+    "client": [{"clientId": []}, {"clientSecret": []}],
     "consent": [{"clientId": [], "bearer": []}],
-    "consent or client": [{"clientId": [], "bearer": []}, {"clientId": []}],
+    "consent or client": [{"clientId": [], "bearer": []}, {"clientId": []}, {"clientSecret": []}],
     "token client": [{"clientId": []}, {"clientSecret": []}, {}],
     "anybody": [],
 }
@@ -60,7 +61,7 @@ _SECURITY_SCHEMES: Mapping[str, Json] = {
     "clientSecret": {
         "type": "http",
         "scheme": "basic",
-        "description": "Client ID and client secret, at the two token endpoints",
+        "description": "Client ID and client secret, on calls without a bearer of a client that has a secret",
     },
 }
 _PARAMETERS: Mapping[str, Json] = {

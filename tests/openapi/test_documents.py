@@ -331,4 +331,5 @@ def test_what_belongs_to_a_direct_payment_is_asked_for_without_a_bearer(path: st
     assert documents()["tpp"]["paths"][path]["get"]["security"] == [
         {"clientId": [], "bearer": []},
         {"clientId": []},
+        {"clientSecret": []},
     ]

@@ -7,6 +7,8 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import pytest
 
+from chalicelib.openbanking.authorizations import authorization_key, identify
+from tests.openbanking.spelling import URL
 from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -274,6 +276,10 @@ def test_a_reload_after_the_request_was_used_leads_back_with_an_error(world: Wor
         ({"scope": None}, "invalid_scope"),
         ({"scope": "everything"}, "invalid_scope"),
         ({"code_challenge": "x", "code_challenge_method": "S256"}, "invalid_request"),
+        ({"request": "e30."}, "request_not_supported"),
+        ({"request_uri": "urn:example:request"}, "request_uri_not_supported"),
+        ({"request_uri": "urn:example:request", "response_type": None, "scope": None}, "request_uri_not_supported"),
+        ({"registration": "{}"}, "registration_not_supported"),
     ],
 )
 def test_a_request_that_does_not_fit_leads_back_with_an_error(
@@ -306,10 +312,54 @@ def test_an_empty_redirect_uri_counts_as_left_out(world: World) -> None:
 
 
 @pytest.mark.parametrize("state", [None, ""])
-def test_a_front_door_without_a_state_makes_one(world: World, state: str | None) -> None:
+def test_a_front_door_without_a_state_makes_one_for_the_bank(world: World, state: str | None) -> None:
     (made,) = parse_qs(urlsplit(front_door(world, state=state).headers["location"]).query)["state"]
 
     assert len(made) == 43
+
+
+@pytest.mark.parametrize("sent", [None, "", "mine"])
+@pytest.mark.parametrize("approved", [True, False])
+@VERSIONS
+def test_a_state_comes_back_from_the_front_door_only_if_it_was_sent(
+    world: World, version: int, approved: bool, sent: str | None
+) -> None:
+    world.wants_events()
+    scopes = " ".join(world.scopes(version))
+    url = front_door(world, state=sent, bic=BIC[version], scope=scopes).headers["location"]
+
+    if approved:
+        saved = world.bank(version, "/consent", world.consent_body(version, url)).body
+        back = saved.get("callback_url") or saved["callbackUrl"]
+    else:
+        asked = world.bank(version, "/init_authorization", {URL[version]: url}).body
+        cancel = urlsplit(asked.get("cancel_url") or asked["cancelUrl"]).path
+        back = world.call("GET", cancel).headers["location"]
+
+    (told,) = world.recorded("event")
+    world.hub.worker.attempt(told.delivery_id)
+    expected = [sent] if sent else None
+    assert parse_qs(urlsplit(back).query).get("state") == expected
+    assert ("code" in parse_qs(urlsplit(back).query)) == approved
+    assert [world.receiver.events[-1]["data"].get("state")] == (expected or [None])
+
+
+def test_a_state_that_is_made_for_the_api_comes_back(world: World) -> None:
+    asked = world.authorize(2)
+
+    saved = world.bank(2, "/consent", world.consent_body(2, asked["redirect_url"])).body
+
+    assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
+
+
+def test_a_request_that_was_stored_before_states_were_withheld_returns_its_own(world: World) -> None:
+    asked = world.authorize(2)
+    key = authorization_key(identify(world.client.client_id, asked["state"]))
+    world.hub.store.update(*key, remove=["returns_state"])
+
+    saved = world.bank(2, "/consent", world.consent_body(2, asked["redirect_url"])).body
+
+    assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
 
 
 def test_a_storage_failure_leads_back_as_a_server_error(world: World) -> None:
@@ -375,6 +425,17 @@ def test_a_front_door_of_an_inactive_client_is_a_page(world: World) -> None:
     answer = front_door(world)
 
     assert (answer.status, "location" in answer.headers) == (400, False)
+
+
+def test_resource_may_be_repeated_at_the_front_door_and_nothing_else(world: World) -> None:
+    query = {"response_type": "code", "client_id": world.client.client_id, "scope": "account.list", "bic": BIC[1]}
+    start = f"/oauth/authorize?{urlencode(query)}"
+
+    good = world.call("GET", f"{start}&resource=https%3A%2F%2Fone.example&resource=https%3A%2F%2Ftwo.example")
+    twice = world.call("GET", f"{start}&nonce=1&nonce=2")
+
+    assert good.headers["location"].startswith(world.banks[1].bank.authorization_url)
+    assert "error=invalid_request" in twice.headers["location"]
 
 
 def test_unknown_parameters_are_ignored_as_rfc_6749_has_it(world: World) -> None:

@@ -76,12 +76,22 @@ def test_every_client_gets_a_secret(prod: World, asked: bool) -> None:
 
 
 @VERSIONS
+def test_a_client_id_alone_starts_nothing(prod: World, version: int) -> None:
+    request = {"bic": prod.banks[version].bank.bic, "scopes": prod.scopes(version)} | CHALLENGE
+
+    answer = prod.tpp("POST", "/tpp/authorize", request, headers={"authorization": ""})
+
+    assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
+
+
+@VERSIONS
 def test_tokens_are_for_who_shows_the_secret_and_the_verifier(prod: World, version: int) -> None:
     code = prod.approve(version, **CHALLENGE).query["code"]
     good = {"code": code, "code_verifier": VERIFIER, "client_secret": prod.client_secret}
 
     for left_out, error in (("client_secret", "invalid_client"), ("code_verifier", "invalid_grant")):
-        answer = prod.tpp("POST", "/tpp/token", {name: value for name, value in good.items() if name != left_out})
+        body = {name: value for name, value in good.items() if name != left_out}
+        answer = prod.tpp("POST", "/tpp/token", body, headers={"authorization": ""})
         assert answer.body["error"] == error
     assert prod.tpp("POST", "/tpp/token", good).status == 200
 

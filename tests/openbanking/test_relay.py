@@ -155,7 +155,7 @@ def test_an_account_that_the_psu_did_not_approve_is_blocked(world: World) -> Non
         ({"authorization": ""}, 401, "AUTHENTICATION_REQUIRED"),
         ({"authorization": "Bearer nonsense"}, 401, "AUTHENTICATION_REQUIRED"),
         ({"authorization": f"Bearer {'0' * 22}~{'0' * 22}.{'A' * 43}"}, 401, "AUTHENTICATION_REQUIRED"),
-        ({"authorization": "Basic abc"}, 401, "AUTHENTICATION_REQUIRED"),
+        ({"authorization": "Basic abc"}, 401, "WRONG_CREDENTIALS"),
         ({"x-api-key": "unknown"}, 401, "WRONG_CREDENTIALS"),
         ({"x-api-key": ""}, 401, "AUTHENTICATION_REQUIRED"),
         ({"x-request-id": "1"}, 401, "REQUEST_ID_NOT_UUID"),

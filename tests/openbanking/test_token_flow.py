@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from urllib.parse import urlencode
 
 import pytest
 
-from tests.world import World
+from tests.world import World, basic
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -297,6 +298,10 @@ def test_a_refresh_that_is_overtaken_by_a_revocation_brings_nothing(world: World
 # -- client authentication
 
 
+UNREADABLE = {
+    *("empty", "no JSON", "too large", "deep", "another content type"),
+    *("a form with a member twice", "a form that is no text"),
+}
 BAD_BODIES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "application/json"),
     "no JSON": (b"{", "application/json"),
@@ -315,11 +320,10 @@ BAD_BODIES: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
-@pytest.mark.parametrize(("body", "content_type"), BAD_BODIES.values(), ids=BAD_BODIES)
+@pytest.mark.parametrize("kind", BAD_BODIES)
 @pytest.mark.parametrize("who", ["nobody", "unknown", "inactive", "without its secret", "with a wrong secret"])
-def test_what_is_wrong_with_a_body_is_told_to_clients_only(
-    world: World, path: str, body: bytes, content_type: str, who: str
-) -> None:
+def test_what_is_wrong_with_members_is_told_to_clients_only(world: World, path: str, kind: str, who: str) -> None:
+    body, content_type = BAD_BODIES[kind]
     headers = {"content-type": content_type}
     if who == "unknown":
         headers["x-api-key"] = "unknown"
@@ -334,9 +338,43 @@ def test_what_is_wrong_with_a_body_is_told_to_clients_only(
 
     answer = world.call("POST", path, body, headers)
 
-    assert (answer.status, answer.body["error"]) == (401, "invalid_client")
-    assert answer.headers["www-authenticate"].startswith("Basic")
-    assert "additionalErrors" not in answer.body
+    if kind in UNREADABLE and who in ("nobody", "without its secret"):  # which the body may well have said
+        assert (answer.status, answer.body["error"]) == (400, "invalid_request")
+        assert "www-authenticate" not in answer.headers
+    else:
+        assert (answer.status, answer.body["error"]) == (401, "invalid_client")
+        assert answer.headers["www-authenticate"] == 'Basic realm="causeway"'
+        assert "additionalErrors" not in answer.body
+
+
+@pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
+@pytest.mark.parametrize("fault", ["a member twice", "70 kB", "no text"])
+def test_a_body_that_cannot_be_read_is_the_fault_even_if_it_names_the_client(
+    world: World, path: str, fault: str
+) -> None:
+    made = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True)
+    named = urlencode({"client_id": made.client.client_id, "client_secret": made.secret or ""})
+    rest = {"a member twice": "code=a&code=b&token=a&token=b", "70 kB": "code=" + "a" * 70_000, "no text": "code=%ff"}
+
+    answer = world.call(
+        "POST", path, f"{named}&{rest[fault]}".encode(), {"content-type": "application/x-www-form-urlencoded"}
+    )
+
+    assert (answer.status, answer.body["error"], answer.body["code"]) == (400, "invalid_request", "FORMAT_ERROR")
+    assert "www-authenticate" not in answer.headers
+
+
+def test_resource_may_be_repeated_at_the_token_endpoint_and_nothing_else(world: World) -> None:
+    code = world.approve(1).query["code"]
+    form = [("grant_type", "authorization_code"), ("code", code), ("client_id", world.client.client_id)]
+    resources = [("resource", "https://one.example"), ("resource", "https://two.example")]
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+
+    twice = world.call("POST", "/tpp/token", urlencode([*form, ("scope", "a"), ("scope", "b")]).encode(), kind)
+    answer = world.call("POST", "/tpp/token", urlencode([*form, *resources]).encode(), kind)
+
+    assert (twice.status, twice.body["error"]) == (400, "invalid_request")
+    assert answer.status == 200
 
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
@@ -369,33 +407,33 @@ def test_a_bad_request_id_is_told_to_clients_only(world: World, path: str) -> No
 
 def test_a_client_with_a_secret_has_to_show_it(world: World) -> None:
     made = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True)
-    world.client, secret = made.client, made.secret
+    world.client, world.client_secret = made.client, made.secret
     code = world.approve(1).query["code"]
-    basic = base64.b64encode(f"{world.client.client_id}:{secret}".encode()).decode()
+    without = {"authorization": ""}
 
-    missing = world.tpp("POST", "/tpp/token", {"code": code})
-    wrong = world.tpp("POST", "/tpp/token", {"code": code, "client_secret": "wrong"})
+    missing = world.tpp("POST", "/tpp/token", {"code": code}, headers=without)
+    wrong = world.tpp("POST", "/tpp/token", {"code": code, "client_secret": "wrong"}, headers=without)
     right = world.tpp(
         "POST",
         "/tpp/token",
         form={"grant_type": "authorization_code", "code": code},
         client_id="",
-        headers={"authorization": f"Basic {basic}"},
+        headers={"authorization": basic(made.client.client_id, made.secret or "")},
     )
 
     for refused in (missing, wrong):
         assert (refused.status, refused.body["error"]) == (401, "invalid_client")
         assert refused.body["code"] == "WRONG_CREDENTIALS"
-        assert "www-authenticate" in refused.headers
+        assert refused.body["error_description"] == "the client secret is missing or wrong"
+        assert refused.headers["www-authenticate"] == 'Basic realm="causeway"'
     assert right.status == 200
 
 
 def test_two_names_of_a_client_that_disagree_are_an_invalid_client(world: World) -> None:
     other = world.hub.clients.create(owner="other@example.com", title="Other").client
-    basic = base64.b64encode(f"{other.client_id}:".encode()).decode()
 
     by_body = world.tpp("POST", "/tpp/token", {"code": "x", "client_id": other.client_id})
-    by_basic = world.tpp("POST", "/tpp/token", {"code": "x"}, headers={"authorization": f"Basic {basic}"})
+    by_basic = world.tpp("POST", "/tpp/token", {"code": "x"}, headers={"authorization": basic(other.client_id, "")})
 
     for answer in (by_body, by_basic):
         assert (answer.status, answer.body["error"]) == (401, "invalid_client")

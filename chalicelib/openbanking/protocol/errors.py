@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.fields import InvalidMessage, Problem
@@ -131,6 +131,10 @@ class Fault(Enum):
     BANK_FAILED = FaultRow(4000, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC")
 
 
+Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope"]
+"""What a refused caller is asked for: a client's secret, or a bearer, perhaps with the error of RFC 6750 §3.1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Detail:
     """One fault in a refused request: what it is, and which member or circumstance it concerns."""
@@ -148,7 +152,7 @@ class Refusal(Exception):
         details: the single faults; in version 2 they become ``additionalErrors``.
         oauth_error: the ``error`` of RFC 6749, where the token endpoint refuses.
         retry_after: seconds after which another try may succeed.
-        challenge: whether the answer asks for a bearer (``WWW-Authenticate``).
+        challenge: what the answer asks for in ``WWW-Authenticate``, if anything.
         bank_seconds: how long a bank took that was asked, in seconds.
         first: request id and time, in Unix seconds, of the request that this refusal first answered; a repeat gets it
             unchanged.
@@ -162,7 +166,7 @@ class Refusal(Exception):
         *,
         oauth_error: str | None = None,
         retry_after: int | None = None,
-        challenge: bool = False,
+        challenge: Challenge | None = None,
         first: tuple[str, int] | None = None,
         bank_seconds: float | None = None,
     ) -> None:

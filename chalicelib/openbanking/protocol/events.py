@@ -22,7 +22,7 @@ class ConsentAuthorised(Message):
 
     consent_id: str
     bic: AN[11]
-    state: AN[512]
+    state: AN[512] | None = None
     scopes: list[ScopeName]
     consent_type: ConsentType
     valid_until: Timestamp
@@ -32,7 +32,7 @@ class ConsentCancelled(Message):
     """A PSU came back from the bank without a consent."""
 
     bic: AN[11]
-    state: AN[512]
+    state: AN[512] | None = None
     error: AN[64]
     error_description: AN[256]
 

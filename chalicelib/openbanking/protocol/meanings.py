@@ -294,6 +294,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "revocation_endpoint_auth_methods_supported": ("How clients are named", ["client_secret_basic", "none"]),
     "code_challenge_methods_supported": ("How challenges are made", ["S256"]),
     "authorization_response_iss_parameter_supported": ("Whether callbacks carry `iss` (RFC 9207)", True),
+    "request_parameter_supported": ("Whether `request` is understood (RFC 9101)", False),
+    "request_uri_parameter_supported": ("Whether `request_uri` is understood (RFC 9101)", False),
     "keys": ("The keys, newest first", None),
     "kty": ("The kind of key", "RSA"),
     "use": ("What it is for", "sig"),

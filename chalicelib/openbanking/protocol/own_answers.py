@@ -178,6 +178,8 @@ class ServerMetadata(Message):
     revocation_endpoint_auth_methods_supported: list[str]
     code_challenge_methods_supported: list[Literal["S256"]]
     authorization_response_iss_parameter_supported: bool
+    request_parameter_supported: bool
+    request_uri_parameter_supported: bool
 
 
 class PublicKey(Message):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
+from chalicelib.openbanking.protocol.errors import Challenge, Detail, Fault, Refusal
 from chalicelib.openbanking.protocol.payments import (
     ACCEPTANCE_UNKNOWN,
     AUTHORIZE_AGAIN,
@@ -40,6 +40,14 @@ def _parameter(text: str, fault: Fault) -> Refusal:
     return Refusal(Fault.PARAMETER, text, [Detail(fault, text)])
 
 
+def _client(text: str) -> Refusal:
+    return Refusal(Fault.WRONG_CREDENTIALS, text, oauth_error="invalid_client", challenge="basic")
+
+
+def _bearer(text: str, challenge: Challenge) -> Refusal:
+    return Refusal(Fault.NOT_AUTHENTICATED, text, challenge=challenge)
+
+
 def _bank(message: str, details: str, retry_after: int | None = None) -> Refusal:
     return Refusal(Fault.BANK_FAILED, message, [Detail(Fault.BANK_FAILED, details)], retry_after=retry_after)
 
@@ -65,37 +73,32 @@ CASES = _by_name(
     Case(
         "client_missing",
         "No Client ID",
-        Refusal(Fault.NOT_AUTHENTICATED, "header X-Api-Key with the Client ID is required"),
+        Refusal(Fault.NOT_AUTHENTICATED, "header X-Api-Key with the Client ID is required", challenge="basic"),
     ),
     Case(
         "client_unknown",
-        "The Client ID is unknown or not active, or its secret is wrong",
-        Refusal(Fault.WRONG_CREDENTIALS, "no active client has this Client ID", oauth_error="invalid_client"),
+        "The Client ID is unknown or not active",
+        _client("no active client has this Client ID"),
+    ),
+    Case(
+        "secret_wrong",
+        "The client has a secret, which is missing or wrong; or it has none, and one came",
+        _client("the client secret is missing or wrong"),
     ),
     Case(
         "bearer_missing",
         "No bearer",
-        Refusal(
-            Fault.NOT_AUTHENTICATED, "a bearer token is required: Authorization: Bearer <access token>", challenge=True
-        ),
+        _bearer("a bearer token is required: Authorization: Bearer <access token>", "bearer"),
     ),
     Case(
         "bearer_spent",
         "The bearer's one-time consent has paid",
-        Refusal(
-            Fault.NOT_AUTHENTICATED,
-            "the one-time consent of this bearer is used up: the PSU must authorize again",
-            challenge=True,
-        ),
+        _bearer("the one-time consent of this bearer is used up: the PSU must authorize again", "invalid_token"),
     ),
     Case(
         "bearer_invalid",
         "The bearer is unknown, expired, revoked, spent, or another client's",
-        Refusal(
-            Fault.NOT_AUTHENTICATED,
-            "the bearer token is not valid: refresh it, or ask the PSU to authorize again",
-            challenge=True,
-        ),
+        _bearer("the bearer token is not valid: refresh it, or ask the PSU to authorize again", "invalid_token"),
     ),
     Case(
         "parameter_wrong",
@@ -163,7 +166,7 @@ CASES = _by_name(
     Case(
         "scope",
         "The consent has not the scope",
-        Refusal(Fault.FORBIDDEN, "the consent has not the scope accounts.balances"),
+        Refusal(Fault.FORBIDDEN, "the consent has not the scope accounts.balances", challenge="insufficient_scope"),
     ),
     Case("account", "The PSU did not approve this account", Refusal(Fault.FORBIDDEN, _FORBIDDEN_ACCOUNT)),
     Case(
@@ -291,11 +294,7 @@ CASES = _by_name(
     Case(
         "bearer_of_request",
         "The call was made with a bearer, and none came",
-        Refusal(
-            Fault.NOT_AUTHENTICATED,
-            "what was asked with a bearer token is fetched with one of the same consent",
-            challenge=True,
-        ),
+        _bearer("what was asked with a bearer token is fetched with one of the same consent", "bearer"),
     ),
     Case(
         "request_unknown",

@@ -10,7 +10,7 @@ from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall
 
 _BODY = ("not_json", "too_large", "member_wrong", "member_unknown", "content_type")
 _QUERY = ("parameter_wrong", "parameter_unknown", "parameter_repeated")
-_CLIENT = ("client_missing", "client_unknown", "request_id")
+_CLIENT = ("client_missing", "client_unknown", "secret_wrong", "request_id")
 _CONSENT = (*_CLIENT, "bearer_missing", "bearer_invalid", "bearer_spent")
 _BANK_FAILS = ("bank_gone", "bank_failed", "bank_not_asked", "bank_token")
 _KEYS = ("key_wrong", "key_used", "still_running", "never_ended")
@@ -20,7 +20,7 @@ _PAYMENT = (
 )
 _ACCOUNTS = {"iban", "account_id", "account"}
 _OURS = ("failed", "storage")
-_TOKEN_CLIENT = ("client_missing", "client_unknown", "request_id", *_BODY, "not_a_form")
+_TOKEN_CLIENT = (*_CLIENT, *_BODY, "not_a_form")
 
 _OWN: Mapping[str, tuple[str, ...]] = {
     "/tpp/authorize": (*_CLIENT, *_BODY, "scopes_missing", "scopes_wrong", "state_used", "bank_unknown"),

@@ -93,6 +93,16 @@ class BanksQuery(Message):
     limit: Whole[100] = 20
 
 
+REPEATABLE = frozenset({"resource"})
+"""Parameters of OAuth that may come several times, and are ignored (RFC 8707 §2)."""
+
+NOT_SUPPORTED: Mapping[str, str] = {
+    "request": "request_not_supported",
+    "request_uri": "request_uri_not_supported",
+    "registration": "registration_not_supported",
+}
+"""Parameters of a front door that would change what is asked for, with their errors (OpenID Connect Core §3.1.2.6)."""
+
 FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {
     "scopes": (Fault.SCOPES_MISSING, Fault.SCOPES_NOT_CORRECT),
 }

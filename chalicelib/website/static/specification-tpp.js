@@ -1,6 +1,8 @@
-// What TPPs call: a Client ID and an access token, and examples that are good for the consent behind them.
+// What TPPs call: a Client ID, perhaps with a secret, and an access token, and examples that are good for the consent
+// behind them.
 
 const clientId = document.getElementById("client-id");
+const clientSecret = document.getElementById("client-secret");
 const accessToken = document.getElementById("access-token");
 
 const NAMES_SOMETHING = ["account_id", "iban", "payment_id", "request_id"];
@@ -75,14 +77,20 @@ function onward(React, text) {
   return React.createElement("p", { className: "onward" }, React.createElement("a", link, `${label} (new tab)`));
 }
 
+// HTTP Basic of a client that has a secret.
+function basic({ client, secret }) {
+  return `Basic ${btoa(`${encodeURIComponent(client)}:${encodeURIComponent(secret)}`)}`;
+}
+
 const party = {
   keptAs: "causeway-credentials",
-  fields: { client: clientId, token: accessToken },
-  replaceable: ["token"],
+  fields: { client: clientId, secret: clientSecret, token: accessToken },
+  replaceable: ["secret", "token"],
 
   given() {
     const { clientId: client, accessToken: token } = form.dataset;
-    return client ? { client, token } : null;
+    const before = kept();
+    return client ? { client, token, secret: before?.client === client ? before.secret : "" } : null;
   },
 
   // What an operation wants and is not there, in a sentence; nothing if it can be called.
@@ -103,7 +111,8 @@ const party = {
       return { sentence: "Enter a Client ID and lock it: every call then carries it."
         + (form.dataset.user ? " Your active clients are suggested." : " Sign in to have your own suggested.") };
     }
-    const headers = { "X-Api-Key": held.client, ...(held.token && { Authorization: `Bearer ${held.token}` }) };
+    const proof = held.token ? `Bearer ${held.token}` : held.secret && basic(held);
+    const headers = { "X-Api-Key": held.client, ...(proof && { Authorization: proof }) };
     const address = held.token ? "/tpp/consent" : "/tpp/banks?limit=1";
     let answer, body;
     try {
@@ -136,10 +145,14 @@ const party = {
     }
   },
 
-  // A direct payment is asked for by its bank, and without a bearer.
+  // A direct payment is asked for by its bank, and without a bearer. Where there is no bearer, a client shows its secret.
   send(request) {
     const { pathname, searchParams } = new URL(request.url);
     if (pathname.endsWith("/payment_status") && searchParams.has("bic")) delete request.headers.Authorization;
+    if (held?.secret && request.headers["X-Api-Key"] && !request.headers.Authorization) {
+      request.headers.Authorization = basic(held);
+    }
+    request.credentials = "omit"; // no dialog of the browser asks for what a challenge names
     return request;
   },
 

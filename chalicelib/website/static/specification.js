@@ -30,7 +30,7 @@ function hold(values) {
   held = { ...values, user: form.dataset.user };
   sessionStorage.setItem(party.keptAs, JSON.stringify(held));
   for (const [name, field] of Object.entries(party.fields)) {
-    field.value = held[name];
+    field.value = held[name] ?? "";
     field.readOnly = !party.replaceable.includes(name);
   }
   button.textContent = "Logout";

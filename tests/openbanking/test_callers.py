@@ -1,0 +1,167 @@
+"""Who calls: a client that has a secret proves itself wherever no bearer does, and challenges say what is missing."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from tests.openbanking.examples import ROWS
+from tests.world import Answer, World, basic
+
+BEARER, BASIC = 'Bearer realm="causeway"', 'Basic realm="causeway"'
+DIRECT = next(row for row in ROWS if row.is_direct and row.version == 2)
+SECRET = "the client secret is missing or wrong"
+UNKNOWN = "no active client has this Client ID"
+
+Call = Callable[[World, Mapping[str, str]], Answer]
+
+
+def asks(method: str, path: str, body: Any = None) -> Call:
+    return lambda world, headers: world.tpp(method, path, body, client_id="", headers=headers)
+
+
+def pays(world: World, headers: Mapping[str, str]) -> Answer:
+    world.banks[2].answers[DIRECT.webhook] = lambda sent: DIRECT.answer
+    return world.tpp("POST", DIRECT.call, {"bic": "BETADEF1", **DIRECT.request}, client_id="", headers=headers)
+
+
+def pays_later(world: World, headers: Mapping[str, str]) -> Answer:
+    return pays(world, {**headers, "prefer": "respond-async"})
+
+
+WITHOUT_BEARER: Mapping[str, Call] = {
+    "authorize": asks("POST", "/tpp/authorize", {"bic": "BETADEF1", "scopes": ["accounts"]}),
+    "direct payment": pays,
+    "direct payment, later": pays_later,
+    "its status": asks("GET", "/tpp/payment_status?payment_id=unknown&bic=BETADEF1"),
+    "its request": asks("GET", "/tpp/requests/unknown"),
+    "banks": asks("GET", "/tpp/banks"),
+    "scope": asks("GET", "/tpp/scope?bic=BETADEF1"),
+    "token": asks("POST", "/tpp/token", {"code": "unknown"}),
+    "revoke": asks("POST", "/tpp/token/revoke", {"token": "unknown"}),
+}
+
+
+@pytest.fixture
+def careful(world: World) -> World:
+    """A world whose client has a secret."""
+    made = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True)
+    world.client, world.client_secret = made.client, made.secret
+    return world
+
+
+def who(world: World, *, key: str | None = None, secret: str | None = None) -> dict[str, str]:
+    """The headers that name a client and show a secret."""
+    sent = {} if key is None else {"x-api-key": key}
+    return sent if secret is None else sent | {"authorization": basic(world.client.client_id, secret)}
+
+
+@pytest.mark.parametrize("name", WITHOUT_BEARER)
+def test_a_client_that_has_a_secret_shows_it_wherever_no_bearer_does(careful: World, name: str) -> None:
+    call, client_id, secret = WITHOUT_BEARER[name], careful.client.client_id, careful.client_secret
+
+    missing = call(careful, who(careful, key=client_id))
+    wrong = call(careful, who(careful, key=client_id, secret="wrong"))
+    idle = call(careful, who(careful, key=client_id) | {"authorization": "Bearer anything"})
+    nothing_sent = not careful.banks[2].received
+    right = [call(careful, who(careful, key=key, secret=secret)) for key in (client_id, None)]
+
+    for refused in (missing, wrong, *([] if name in ("its status", "its request") else [idle])):
+        assert (refused.status, refused.body["code"], refused.body["title"]) == (401, "WRONG_CREDENTIALS", SECRET)
+        assert refused.headers["www-authenticate"] == BASIC
+    assert idle.status == 401
+    assert nothing_sent
+    assert {answer.status for answer in right} <= {200, 202, 400, 404}
+    assert len({answer.status for answer in right}) == 1
+    assert not any(answer.status == 401 for answer in right)
+
+
+@pytest.mark.parametrize("name", WITHOUT_BEARER)
+def test_a_client_without_a_secret_needs_none_and_may_show_none(world: World, name: str) -> None:
+    call, client_id = WITHOUT_BEARER[name], world.client.client_id
+
+    bare = call(world, who(world, key=client_id))
+    empty = call(world, who(world, secret=""))
+    shown = call(world, who(world, secret="anything"))
+
+    assert bare.status == empty.status != 401
+    assert (shown.status, shown.body["title"]) == (401, SECRET)
+
+
+@pytest.mark.parametrize("name", WITHOUT_BEARER)
+def test_two_names_that_disagree_are_nobody(careful: World, name: str) -> None:
+    other = careful.hub.clients.create(owner="a@example.com", title="Other").client.client_id
+
+    answer = WITHOUT_BEARER[name](careful, who(careful, key=other, secret=careful.client_secret))
+
+    assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
+    assert "disagree" in answer.body["title"]
+
+
+@pytest.mark.parametrize("name", WITHOUT_BEARER)
+def test_only_an_unknown_client_is_said_to_be_unknown(careful: World, name: str) -> None:
+    careful.hub.clients.deactivate(careful.client.client_id)
+
+    inactive = WITHOUT_BEARER[name](careful, who(careful, secret=careful.client_secret))
+    unknown = WITHOUT_BEARER[name](careful, who(careful, key="unknown"))
+
+    assert [answer.body["title"] for answer in (inactive, unknown)] == [UNKNOWN, UNKNOWN]
+
+
+@pytest.mark.parametrize("value", ["", "!!", base64.b64encode(b"\xff\xff").decode()])
+def test_what_is_no_basic_is_refused_as_such(careful: World, value: str) -> None:
+    answer = asks("GET", "/tpp/banks")(careful, {"authorization": f"Basic {value}"})
+
+    assert answer.status == 401
+    assert answer.headers["www-authenticate"] == BASIC
+
+
+def test_a_bearer_proves_who_calls(careful: World) -> None:
+    tokens = careful.tokens(2)
+
+    answer = careful.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
+
+    assert answer.status == 200
+
+
+def test_the_browser_needs_no_secret(careful: World) -> None:
+    query = f"response_type=code&client_id={careful.client.client_id}&bic=BETADEF1&scope=accounts"
+
+    answer = careful.call("GET", f"/oauth/authorize?{query}")
+
+    assert answer.headers["location"].startswith(careful.banks[2].bank.authorization_url)
+
+
+# -- challenges (RFC 6750 §3)
+
+
+def test_a_call_that_came_without_credentials_is_told_no_error(world: World) -> None:
+    for answer in (world.tpp("GET", "/tpp/accounts"), world.tpp("GET", "/tpp/payment_status?payment_id=a")):
+        assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
+        assert answer.headers["www-authenticate"] == BEARER
+
+
+def test_a_bearer_that_is_not_valid_is_an_invalid_token(world: World) -> None:
+    answer = world.tpp("GET", "/tpp/accounts", bearer="anything")
+
+    assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
+    assert answer.headers["www-authenticate"] == f'{BEARER}, error="invalid_token"'
+
+
+def test_a_scope_that_is_missing_is_told_as_such(world: World) -> None:
+    bearer = world.tokens(2)["access_token"]
+
+    answer = world.tpp("GET", "/tpp/account_balance?account_id=1", bearer=bearer)
+
+    assert (answer.status, answer.body["code"]) == (403, "SERVICE_BLOCKED")
+    assert answer.headers["www-authenticate"] == f'{BEARER}, error="insufficient_scope"'
+
+
+def test_a_call_that_names_nobody_is_asked_who_it_is(world: World) -> None:
+    answer = world.tpp("GET", "/tpp/banks", client_id="")
+
+    assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
+    assert answer.headers["www-authenticate"] == BASIC
