@@ -11,6 +11,7 @@ _FIELDS = {
     "chalicelib.foundation.fields.N": "builtins.object",
     "chalicelib.foundation.fields.Name": "builtins.str",
     "chalicelib.foundation.fields.Digits": "builtins.object",
+    "chalicelib.foundation.fields.Id": "builtins.str",
     "chalicelib.foundation.fields.Amount": "builtins.object",
     "chalicelib.foundation.fields.Country": "builtins.str",
     "chalicelib.foundation.fields.Whole": "builtins.int",

@@ -78,6 +78,7 @@ def declared(models: Iterable[type[Message]], *, above: str = "") -> set[Member]
 
 
 _TYPES = (
+    ("Printable text, or a whole number", "id {longest}"),
     ("Printable text", "AN {longest}"),
     ("Letters", "A {longest}"),
     ("A name", "name {longest}"),

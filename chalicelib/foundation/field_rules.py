@@ -186,6 +186,61 @@ class DigitsRule(_ValueRule):
         }
 
 
+OR_A_NUMBER = ", or a whole number"
+"""The end of what is said of an identifier."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdRule(_ValueRule):
+    """What identifies something at a bank: a text, or a whole JSON number, which stands for its digits.
+
+    Attributes:
+        longest: how many characters the text may have.
+        digits: whether it has nothing but digits.
+        width: a number gets zeros in front until it has so many digits; a text stays as it is.
+        beside: the member of the same object without which a number gets none.
+    """
+
+    longest: int
+    digits: bool = False
+    width: int = 0
+    beside: str | None = None
+
+    def check(self, value: Any) -> Any:
+        text = self.text(value)
+        if not isinstance(text, str):
+            fault("type", "must be a string or a whole number")
+        if not text:
+            fault("length", "must not be empty")
+        if len(text) > self.longest:
+            fault("length", f"must have at most {self.longest} {'digits' if self.digits else 'characters'}")
+        if self.digits and not _DIGITS.fullmatch(text):
+            fault("characters", "must be digits only")
+        return text if text.isprintable() else fault("characters", "must be printable text")
+
+    def text(self, value: Any, *, alone: bool = False) -> Any:
+        """A whole number as text, with ``alone`` for one without the member beside it; all else as it is."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            return value
+        return str(value) if alone or value < 0 else str(value).zfill(self.width)
+
+    def described(self) -> Json:
+        text: Json = {"pattern": f"^[^{UNPRINTABLE}]*$", "description": f"Printable text{OR_A_NUMBER}"}
+        digits: Json = {
+            "pattern": "^[0-9]+$",
+            "minimum": 0,
+            "maximum": 10**self.longest - 1,
+            "description": f"At most {self.longest} digits{OR_A_NUMBER}",
+        }
+        return {
+            "type": ["string", "integer"],
+            "minLength": 1,
+            "maxLength": self.longest,
+            **(digits if self.digits else text),
+            "examples": ["12345678"[: self.longest]],
+        }
+
+
 _WHOLE = re.compile(r"[0-9]{1,9}")
 
 

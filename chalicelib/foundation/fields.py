@@ -2,8 +2,9 @@
 
 ``AN[18]`` is printable text of 1 to 18 characters, ``A[3]`` letters, ``N[20]`` up to 20 digits (a JSON number or a
 string of digits), ``Whole[100]`` a number from 1 to 100. Where the specification's letters and numbers mean something,
-the type says what: ``Name[40]`` of a person or town, ``Digits[8]`` of an account number, ``Amount[10]`` of money,
-``Country[2]``; ``Iban``, ``Bic``, ``Currency``, ``Day`` and ``WebAddress`` what their names say.
+the type says what: ``Name[40]`` of a person or town, ``Id[20]`` by which a bank names something, ``Digits[8]`` of an
+account number, ``Amount[10]`` of money, ``Country[2]``; ``Iban``, ``Bic``, ``Currency``, ``Day`` and ``WebAddress``
+what their names say.
 A ``Message`` refuses unknown members; an ``OpenMessage``, for what a bank answers, lets them through.
 
 Every type also tells JSON Schema what it takes.
@@ -30,6 +31,7 @@ from chalicelib.foundation.field_rules import (
     UNPRINTABLE,
     AmountRule,
     DigitsRule,
+    IdRule,
     Json,
     NumberRule,
     TextRule,
@@ -49,6 +51,7 @@ __all__ = [
     "Day",
     "Digits",
     "Iban",
+    "Id",
     "InvalidMessage",
     "Kind",
     "Message",
@@ -167,6 +170,13 @@ class Digits:
 
     def __class_getitem__(cls, length: int) -> Any:
         return Annotated[Any, DigitsRule(length)]
+
+
+class Id:
+    """What identifies something at a bank: printable text, or a whole JSON number, which becomes its digits as text."""
+
+    def __class_getitem__(cls, length: int) -> Any:
+        return Annotated[Any, IdRule(length)]
 
 
 class Amount:

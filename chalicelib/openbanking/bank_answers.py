@@ -7,31 +7,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.fields import InvalidMessage, Problem
 from chalicelib.foundation.outbound import Reply
 from chalicelib.openbanking.bank_failures import SERVER_ERROR, BankFailed
+from chalicelib.openbanking.protocol.known_members import normalise
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.v1 import Unusable
 from chalicelib.openbanking.protocol.webhooks import Webhook
 
 HANDED_ON_BYTES = 5_900_000
+_LOGGED = 50
+"""As many members in two spellings are logged of one answer."""
+_TWICE = "is there in both spellings: the one in snake_case counts"
 _NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
 """Escaped twice, a byte becomes seven at most."""
 _UNDECIDED = (408, 409, 425)
 """Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
 _TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
-_OWN_FAILURES = {"4000", "4002", "INTERNALSERVER_ERROR", "ASPSP_UNKNOWN_ERROR"}
+_OWN_FAILURES = {"4000", "4002", "INTERNAL_SERVER_ERROR", "ASPSP_UNKNOWN_ERROR"}
 """Codes by which a bank says that it failed itself, whatever the status."""
 
 
 def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
     """The TPP's answer: the bank's, held against its model and brought into its one shape. Raises: BankFailed."""
     try:
-        answer = webhook.shape(understand(version, reply))
+        answer = _normalised(webhook, webhook.shape(understand(version, reply)), camel=version == 2)
         _check(webhook, answer)
         concluded = webhook.conclude(request, answer)
     except Unusable as error:
@@ -41,7 +44,7 @@ def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], rep
 
 
 def understand(version: Version, reply: Reply) -> dict[str, Any]:
-    """The members of a good answer: version 1 without its ``status``, version 2 in snake_case. Raises: BankFailed."""
+    """The members of a good answer: version 1 without its ``status``. Raises: BankFailed."""
     try:
         answer = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
@@ -53,8 +56,7 @@ def understand(version: Version, reply: Reply) -> dict[str, Any]:
         return _version_1(answer, reply.status, good)
     if not good:
         raise _bank_error(answer, reply.status, "code", "title")
-    members: dict[str, Any] = _snake(answer)
-    return members
+    return answer
 
 
 def _nonsense(reply: Reply, what: str) -> BankFailed:
@@ -92,6 +94,17 @@ def _additional(answer: dict[str, Any]) -> Iterator[str]:
             yield ": ".join(str(each[name]) for name in ("code", "details") if each.get(name))
 
 
+def _normalised(webhook: Webhook, answer: dict[str, Any], *, camel: bool) -> dict[str, Any]:
+    """An answer whose known members are in snake_case and its identifiers text; repeated members are logged."""
+    repeated: list[str] = []
+    found = normalise(webhook.answer, answer, camel=camel, repeated=repeated)
+    if repeated:
+        log.warning(
+            "odd bank answer", webhook=webhook.path, problems=[f"{each} {_TWICE}" for each in repeated[:_LOGGED]]
+        )
+    return found
+
+
 def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
     """Refuse an answer whose mandatory members are missing or mistyped; what else is odd is logged and passes."""
     try:
@@ -114,20 +127,3 @@ def _check_size(reply: Reply, answer: dict[str, Any]) -> None:
 def _is_fatal(problem: Problem) -> bool:
     """Whether a mandatory member is missing or mistyped, or the answer as a whole cannot be read."""
     return not problem.field or (problem.mandatory and problem.kind in ("missing", "type"))
-
-
-@lru_cache(maxsize=4096)
-def in_snake_case(name: str) -> str:
-    """``resourceId`` as ``resource_id``; names that are not camelCase stay."""
-    if not name[:1].islower():
-        return name
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
-
-
-def _snake(value: Any) -> Any:
-    if isinstance(value, dict):
-        members = {in_snake_case(name): _snake(inner) for name, inner in value.items()}
-        if len(members) != len(value):
-            raise BankFailed("the bank's answer has a member in both spellings")
-        return members
-    return [_snake(inner) for inner in value] if isinstance(value, list) else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from chalicelib.foundation.field_rules import OR_A_NUMBER
 from chalicelib.foundation.fields import AN, A, OpenMessage
 from chalicelib.openbanking.protocol import schema_rules
 from chalicelib.openbanking.protocol.payments import CODES_OF_NUMBERS, STATUSES
@@ -35,10 +36,12 @@ class Schemas:
 
     Args:
         naming: what a model is called in this document.
+        handed_on: whether answers of banks are described as TPPs get them, with identifiers as text.
     """
 
-    def __init__(self, naming: Callable[[Model], str]) -> None:
+    def __init__(self, naming: Callable[[Model], str], *, handed_on: bool = False) -> None:
         self._naming = naming
+        self._handed_on = handed_on
         self._made: dict[str, tuple[Any, Json]] = {}
 
     def components(self) -> Json:
@@ -52,7 +55,7 @@ class Schemas:
             way: how it travels.
             extra: a model whose members belong to the same object.
         """
-        raw = _raw(model, self._naming)
+        raw = self._raw(model)
         definitions = raw.pop("$defs", {})
         models = {self._naming(inner): inner for inner in nested(model).values()}
         own = name or self._naming(model)
@@ -61,7 +64,7 @@ class Schemas:
             self._add(key, (inner, way), _object(inner, schema, way) if inner else _plain(schema))
         schema = _object(model, raw, way)
         if extra:
-            more = _object(extra, _raw(extra, self._naming), way)
+            more = _object(extra, self._raw(extra), way)
             schema["properties"] |= more["properties"]
             schema["required"] = [*schema.get("required", []), *more["required"]]
         self._add(own, (model, way, extra), schema)
@@ -69,18 +72,23 @@ class Schemas:
 
     def form(self, model: Model) -> Json:
         """A reference to the schema of a model that comes as a form: texts only, and unknown members are ignored."""
-        schema = _object(model, _raw(model, self._naming), "texts")
+        schema = _object(model, self._raw(model), "texts")
         name = f"{self._naming(model)}Form"
         self._add(name, (model, "form"), schema | {"additionalProperties": True})
         return {"$ref": f"#/components/schemas/{name}"}
 
     def parameters(self, model: Model, place: Literal["query", "path"] = "query") -> list[Json]:
         """The members of a query, or of a path."""
-        schema = _object(model, _raw(model, self._naming), "texts")
+        schema = _object(model, self._raw(model), "texts")
         return [
             _parameter(name, member, place, required=model.model_fields[name].is_required())
             for name, member in schema["properties"].items()
         ]
+
+    def _raw(self, model: Model) -> Json:
+        raw = _raw(model, self._naming)
+        handed_on: Json = _with_texts(raw) if self._handed_on else raw
+        return handed_on
 
     def _add(self, name: str, origin: Any, schema: Json) -> None:
         known = self._made.get(name)
@@ -103,6 +111,20 @@ def _raw(model: Model, naming: Callable[[Model], str]) -> Json:
     renamed: Json = _renamed(schema, names)
     renamed["$defs"] = {names.get(key, key): value for key, value in renamed.get("$defs", {}).items()}
     return renamed
+
+
+def _with_texts(value: Any) -> Any:
+    """Schemas in which what a bank may write as a number is a text."""
+    if isinstance(value, list):
+        return [_with_texts(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: _with_texts(inner) for key, inner in value.items()}
+    kind = found.get("description")
+    if isinstance(kind, str) and kind.endswith(OR_A_NUMBER):
+        found |= {"type": "string", "description": kind.removesuffix(OR_A_NUMBER)}
+        found = {key: inner for key, inner in found.items() if key not in ("minimum", "maximum")}
+    return found
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
@@ -159,7 +181,7 @@ def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
     if way == "sent" and kind.startswith("An IBAN"):
         found = {key: value for key, value in _COMPACT_IBAN.items() if key != "description"}
         kind = _COMPACT_IBAN["description"]
-    if kind in _SELF_EVIDENT and _is_answer(model):
+    if kind.removesuffix(OR_A_NUMBER) in _SELF_EVIDENT and _is_answer(model):
         found.pop("pattern", None)
     if member == "payment_status" and model.__name__ in _NUMBERS:
         found = {"enum": _NUMBERS[model.__name__]}

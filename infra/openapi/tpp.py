@@ -113,7 +113,7 @@ _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
 
 def build() -> Json:
     """The document."""
-    responses = Responses(Schemas(lambda model: model.__name__ + version_suffix(model)))
+    responses = Responses(Schemas(lambda model: model.__name__ + version_suffix(model), handed_on=True))
     made = _Operations(responses)
     paths = {call.path: {call.method.lower(): made.own(call)} for call in OWN_CALLS}
     paths |= {FRONT_DOOR: {"get": made.front_door()}}

@@ -27,6 +27,7 @@ from chalicelib.foundation.fields import (
     Day,
     Digits,
     Iban,
+    Id,
     InvalidMessage,
     Message,
     N,
@@ -41,6 +42,7 @@ TYPES: dict[str, Any] = {
     "Name": Name[40],
     "N": N[8],
     "Digits": Digits[8],
+    "Id": Id[20],
     "Amount": Amount[10],
     "Whole": Whole[100],
     "Iban": Iban,
@@ -110,6 +112,7 @@ def test_a_member_that_may_be_absent_is_described_too(name: str) -> None:
     [
         ("AN", {"type": "string", "minLength": 1, "maxLength": 18}),
         ("Digits", {"type": ["string", "integer"], "maxLength": 8, "minimum": 0, "maximum": 99_999_999}),
+        ("Id", {"type": ["string", "integer"], "minLength": 1, "maxLength": 20}),
         ("Amount", {"type": ["number", "string"], "exclusiveMinimum": 0}),
         ("N", {"type": ["number", "string"]}),
         ("Whole", {"type": "integer", "minimum": 1, "maximum": 100}),
@@ -187,6 +190,11 @@ def test_a_pattern_is_exact_within_latin_1(name: str) -> None:
         ("Digits", -1),
         ("Digits", Decimal("1.5")),
         ("Digits", "12 34"),
+        ("Id", ""),
+        ("Id", "a" * 21),
+        ("Id", "a\u2028b"),
+        ("Id", True),
+        ("Id", Decimal("1.5")),
         ("Amount", "0"),
         ("Amount", "0.00"),
         ("Amount", 0),
@@ -215,6 +223,11 @@ def test_a_pattern_is_exact_within_latin_1(name: str) -> None:
 def test_a_schema_forbids_what_it_can_express(name: str, value: object) -> None:
     assert not is_taken(name, value)
     assert not is_described(name, value)
+
+
+@pytest.mark.parametrize(("value", "text"), [(4711, "4711"), (0, "0"), ("0047", "0047"), (-5, "-5")])
+def test_an_identifier_becomes_text(value: object, text: str) -> None:
+    assert MODELS["Id"].read({"value": value}).model_dump() == {"value": text}
 
 
 def test_codes_are_listed_once_for_all_members_that_have_them() -> None:

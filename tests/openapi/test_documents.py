@@ -326,6 +326,22 @@ def test_what_the_service_always_fills_in_is_required_at_banks_and_optional_for_
     assert "payment_scheme" not in tpp["BulkPaymentV2"]["required"]
 
 
+def test_banks_may_write_identifiers_as_numbers_and_tpps_get_them_as_text() -> None:
+    tpp, one, two = (documents()[name]["components"]["schemas"] for name in ("tpp", "bank-v1", "bank-v2"))
+    either = ["string", "integer"]
+
+    for schemas, version in ((one, "V1"), (two, "V2")):
+        assert schemas["InitiationAnswer"]["properties"]["payment_id"]["type"] == either
+        assert tpp[f"InitiationAnswer{version}"]["properties"]["payment_id"]["type"] == "string"
+        ids = schemas["SaveConsent"]["properties"]["account_ids" if version == "V1" else "accountIds"]
+        assert ids["items"]["type"] == either
+    assert one["PaymentsStatus"]["properties"]["payment_id"]["type"] == either
+    assert two["PaymentsStatus"]["properties"]["paymentId"]["type"] == either
+    for name in ("resource_id", "bban", "account_number", "sort_code"):
+        assert two["AccountReference"]["properties"][name]["type"][:2] == either
+        assert "integer" not in tpp["AccountReferenceV2"]["properties"][name]["type"]
+
+
 @pytest.mark.parametrize("path", [STATUS_PATH, ACCEPTED_REQUEST])
 def test_what_belongs_to_a_direct_payment_is_asked_for_without_a_bearer(path: str) -> None:
     assert documents()["tpp"]["paths"][path]["get"]["security"] == [

@@ -11,6 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+IDENTIFIERS = (
+    "payment_id",
+    "transaction_id",
+    "resource_id",
+    "internal_account_id",
+    "bban",
+    "account_number",
+    "sort_code",
+)
+"""Besides ``id`` of type AN."""
+
 
 @dataclass(frozen=True)
 class Member:
@@ -25,6 +36,11 @@ class Member:
     @property
     def name(self) -> str:
         return self.path.rpartition(".")[2].removesuffix("[]")
+
+    @property
+    def identifies(self) -> bool:
+        """Whether it names something at the bank: in answers it may be a whole JSON number, which becomes text."""
+        return self.name in IDENTIFIERS or (self.name == "id" and self.type == "AN")
 
     @property
     def place(self) -> tuple[str | int, ...]:

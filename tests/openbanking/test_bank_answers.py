@@ -25,6 +25,14 @@ REFUSED = "the bank refused the payment"
 NOT_SENT = "the payment was not sent"
 AGAIN = "authorize again"
 
+NO_ID: dict[str, Any] = {
+    "a fraction": Number("7.5"),
+    "no fraction": Number("7.0"),
+    "an exponent": Number("7e2"),
+    "true": True,
+    "a list": [],
+    "an object": {},
+}
 MISTYPED: dict[str, dict[str, Any]] = {
     "AN": NO_TEXT,
     "A": NO_TEXT,
@@ -50,7 +58,8 @@ def each_member(*, mandatory: bool) -> list[Any]:
 def mistyped(row: Row, *, mandatory: bool) -> Iterator[tuple[Member, str, Any]]:
     for member in row.table.answer:
         if member.mandatory == mandatory:
-            for label, value in {**MISTYPED[member.type], **({"null": None} if mandatory else {})}.items():
+            wrong = NO_ID if member.identifies else MISTYPED[member.type]
+            for label, value in {**wrong, **({"null": None} if mandatory else {})}.items():
                 if (row.webhook, member.path, label) not in ADMITTED:
                     yield member, label, value
 

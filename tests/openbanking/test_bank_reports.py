@@ -84,7 +84,7 @@ def assert_names(answer: Answer, version: int, name: str) -> None:
 
 
 @VERSIONS
-@pytest.mark.parametrize("payment", ["", "p" * 1025, "a\u0000b", "a\nb", 7, None, True, [], {}], ids=repr)
+@pytest.mark.parametrize("payment", ["", "p" * 1025, "a\u0000b", "a\nb", Number("7.0"), None, True, [], {}], ids=repr)
 def test_a_payment_id_is_printable_text(paid: Stage, version: int, payment: Any) -> None:
     answer = report(paid, version, payment=payment)
 

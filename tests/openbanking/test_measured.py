@@ -73,6 +73,7 @@ FAULTS: dict[str, tuple[Any, dict[str, int]]] = {
     "a conflict": (409, {"answered": 1, "bank_failures": 1}),
     "a server error of its form": (500, {"answered": 1, "bank_failures": 1}),
     "a failure of its own, by its code": ("broken", {"answered": 1, "bank_failures": 1}),
+    "an internal error, by its code": ("internal", {"answered": 1, "bank_failures": 1}),
     "a plain no": (403, {"answered": 1, "caller_failures": 1}),
     "a token that it does not accept": (401, {"answered": 1, "caller_failures": 1}),
 }
@@ -86,6 +87,8 @@ def test_a_failure_at_the_bank_counts_once_by_whose_fault_it_is(
     reader = Reader(world, version)
     if answer == "broken":
         answer = error(version, 4002 if version == 1 else "ASPSP_UNKNOWN_ERROR", 200 if version == 1 else 400)
+    elif answer == "internal":
+        answer = error(version, 4000 if version == 1 else "INTERNAL_SERVER_ERROR", 200 if version == 1 else 400)
     elif isinstance(answer, int):
         answer = error(version, 4200 if version == 1 else "SERVICE_BLOCKED", answer)
 

@@ -96,13 +96,13 @@ def test_a_version_2_account_is_an_object_however_the_bank_sends_it(world: World
     assert answer.body == {"account": ACCOUNT[2]}
 
 
-def test_camel_case_of_a_version_2_bank_is_answered_in_snake_case(world: World) -> None:
+def test_known_members_of_a_version_2_bank_in_camel_case_are_answered_in_snake_case(world: World) -> None:
     camel = {"resourceId": "r1", "currency": "EUR", "accountNumber": "12345678", "ownDetail": {"innerValue": 1}}
 
     body = accounts(world, 2, good(2, accounts=[camel])).body
 
     assert body["accounts"] == [
-        {"resource_id": "r1", "currency": "EUR", "account_number": "12345678", "own_detail": {"inner_value": 1}}
+        {"resource_id": "r1", "currency": "EUR", "account_number": "12345678", "ownDetail": {"innerValue": 1}}
     ]
 
 

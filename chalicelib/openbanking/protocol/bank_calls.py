@@ -9,18 +9,12 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from chalicelib.foundation.fields import AN, Day, Digits, Iban, Message, fault
+from chalicelib.foundation.fields import AN, Day, Digits, Iban, Id, Message, fault
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payments import PAYMENT_ID, STATUSES, may_report
 from chalicelib.openbanking.protocol.scopes import Version
 
-
-def _as_text(value: object) -> object:
-    """An account's id is a number in version 1's tables: it may come as one."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-Identifiers = Annotated[list[Annotated[AN[128], BeforeValidator(_as_text)]], Field(max_length=1000)]
+Identifiers = Annotated[list[Id[128]], Field(max_length=1000)]
 
 
 class InitAuthorization(Message):
@@ -53,7 +47,7 @@ def _a_status(version: Version, value: object) -> object:
 class PaymentsStatus(Message):
     """``/bank/payments/status``: where a payment stands now."""
 
-    payment_id: AN[PAYMENT_ID]
+    payment_id: Id[PAYMENT_ID]
     payment_status: Annotated[int | str, BeforeValidator(lambda value: _a_status(1, value))]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema, model_validator
 
+from chalicelib.foundation.field_rules import IdRule
 from chalicelib.foundation.fields import (
     AN,
     A,
@@ -16,6 +17,7 @@ from chalicelib.foundation.fields import (
     Currency,
     Digits,
     Iban,
+    Id,
     InvalidMessage,
     Message,
     N,
@@ -106,10 +108,10 @@ class PaymentParty(OpenMessage):
 
     iban: AN[34] | None = None
     account_name: AN[50] | None = None
-    account_number: AN[34] | None = None
-    sort_code: AN[6] | None = None
+    account_number: Annotated[str, IdRule(34, width=8, beside="sort_code")] | None = None
+    sort_code: Annotated[str, IdRule(6, width=6)] | None = None
     bic: AN[12] | None = None
-    internal_account_id: AN[255] | None = None
+    internal_account_id: Id[255] | None = None
     card_number: N[19] | None = None
     currency: AN[3] | None = None
 
@@ -136,7 +138,7 @@ class ListedPaymentData(PaymentData):
 class PaymentRecord(OpenMessage):
     """What a payment record always says."""
 
-    id: AN[20]
+    id: Id[20]
     reference: AN[30]
     date_created: AN[10]
     amount: N[20]
@@ -300,7 +302,7 @@ class InitiationAnswer(OpenMessage):
     """The bank has taken the payment; the PSU confirms it at ``confirmation_url``."""
 
     confirmation_url: AN[16384]
-    payment_id: AN[255]
+    payment_id: Id[255]
 
 
 class FundsAccount(Message):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema, model_validator
 
+from chalicelib.foundation.field_rules import IdRule
 from chalicelib.foundation.fields import (
     AN,
     A,
@@ -16,6 +17,7 @@ from chalicelib.foundation.fields import (
     Day,
     Digits,
     Iban,
+    Id,
     Message,
     N,
     OpenMessage,
@@ -34,14 +36,19 @@ class AccountRequest(Message):
     account_id: AN[255]
 
 
+AccountNumber = Annotated[str, IdRule(8, digits=True, width=8)]
+"""A British account number of an answer."""
+SortCode = Annotated[str, IdRule(6, digits=True, width=6)]
+
+
 class AccountReference(OpenMessage):
     """An account of the PSU; a multicurrency account has one for each currency."""
 
-    resource_id: AN[255]
+    resource_id: Id[255]
     iban: AN[34] | None = None
-    bban: AN[30] | None = None
-    account_number: N[8] | None = None
-    sort_code: N[6] | None = None
+    bban: Id[30] | None = None
+    account_number: AccountNumber | None = None
+    sort_code: SortCode | None = None
     currency: A[3]
     name: AN[255] | None = None
     payment_schemes: list[AN[5]] | None = None
@@ -115,9 +122,9 @@ class TransactionAccount(OpenMessage):
     """The account of a party to a transaction."""
 
     iban: AN[34] | None = None
-    bban: AN[30] | None = None
-    account_number: N[8] | None = None
-    sort_code: N[6] | None = None
+    bban: Id[30] | None = None
+    account_number: AccountNumber | None = None
+    sort_code: SortCode | None = None
 
 
 class TransactionReference(OpenMessage):
@@ -139,7 +146,7 @@ class TransactionAmount(OpenMessage):
 class Transaction(OpenMessage):
     """One transaction."""
 
-    transaction_id: AN[255] | None = None
+    transaction_id: Id[255] | None = None
     creditor_name: AN[255] | None = None
     creditor_account: TransactionAccount | None = None
     debtor_name: AN[255] | None = None
@@ -273,7 +280,7 @@ class InitiationAnswer(OpenMessage):
 
     status: A[4]
     confirmation_url: AN[16384]
-    payment_id: AN[255]
+    payment_id: Id[255]
 
 
 class StatusRequest(Message):
