@@ -1,15 +1,14 @@
-"""Deploys a stage: ``python -m infra.deploy dev`` lays its resources, and then has Chalice deploy the application."""
+"""Deploys a stage: lays its resources, and then has Chalice deploy the application."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra import chalice_command, compact, own_address, stacks, template
+from infra import chalice_command, command, compact, own_address, stacks, template
 
 _BOTH = ("resources", "application")
 _EXISTS = "ResourceAlreadyExistsException"
@@ -80,7 +79,7 @@ def keep_log(client: Any, stage: str) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m infra.deploy", description=__doc__)
+    parser = command.parser("infra.deploy", __doc__)
     parser.add_argument("stage", choices=chalice_command.STAGES)
     parser.add_argument("--alarm-topic", metavar="ARN", help="the SNS topic that alarms go to; as before if left out")
     parser.add_argument("--only", choices=_BOTH, help="one of the two steps")
@@ -109,4 +108,4 @@ def _show(outputs: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.run(main)

@@ -1,8 +1,7 @@
-"""Packages a stage: ``python -m infra.package dev build`` writes one template for all of it, and its zip files."""
+"""Packages a stage: writes one template for all of it, and its zip files, into a folder."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import sys
@@ -10,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from infra import chalice_command, one_stack, template
+from infra import chalice_command, command, one_stack, template
 from infra.chalice_command import ChaliceFailed
 
 _TEMPLATE = "sam.json"
@@ -39,7 +38,7 @@ def _check(made: dict[str, Any], folder: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m infra.package", description=__doc__)
+    parser = command.parser("infra.package", __doc__)
     parser.add_argument("stage", choices=chalice_command.STAGES)
     parser.add_argument("target", type=Path, nargs="?", default=Path("build"))
     options = parser.parse_args(arguments)
@@ -60,4 +59,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.run(main)

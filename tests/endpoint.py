@@ -1,6 +1,6 @@
 """Where the end-to-end tests find AWS: a stack has an emulator of its own, or works on an endpoint that runs already.
 
-``python -m tests.endpoint``, which is ``make test-emulator``, runs all of them against what ``AWS_ENDPOINT_URL`` names.
+As a command, ``make test-emulator``, it runs all of them against what ``AWS_ENDPOINT_URL`` names.
 What else is at that endpoint is not touched: everything of a run has names that begin with a prefix of its own, and is
 removed in the end.
 """
@@ -16,6 +16,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+from infra import command
 from infra.local.engines import REGION, localstack
 from infra.local.resources import STACK
 
@@ -96,8 +97,9 @@ def _all(client: Any, operation: str, member: str) -> Iterator[Any]:
     yield from [each for page in client.get_paginator(operation).paginate() for each in page[member]]
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run the tests, ``arguments`` being for pytest; answers the exit code."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tests; what it does not know of ``arguments`` is for pytest. Answers the exit code."""
+    _, arguments = command.parser("tests.endpoint", __doc__).parse_known_args(arguments)
     addresses = prepare(os.environ)
     if not addresses:
         print(_WAYS, file=sys.stderr)
@@ -114,4 +116,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    command.run(main)

@@ -105,5 +105,5 @@ def test_a_warm_python_is_the_operators_command_line_and_any_other_python(tmp_pa
         )
 
     assert operator.returncode == 2
-    assert operator.stderr.startswith("Usage: python -m infra.admin banks ")
+    assert operator.stderr.startswith("Usage: .venv/bin/python -m infra.admin banks ")
     assert (other.returncode, other.stdout) == (0, "42\n")

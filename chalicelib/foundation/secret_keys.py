@@ -43,7 +43,7 @@ class SecretChanged(Exception):
 
 
 class NoKeys(Exception):
-    """The keys were never made: ``python -m infra.admin keys init`` does it."""
+    """The keys were never made: ``.venv/bin/python -m infra.admin keys init`` does it."""
 
 
 class SecretKeys(ABC):
@@ -111,7 +111,9 @@ class SecretKeys(ABC):
                     raise
                 log.exception("keys not read again")  # what was read before goes on for as long again
             if not state.get(self.always_there):
-                raise NoKeys(f"the secret {self._name} holds no keys yet: run `python -m infra.admin keys init`")
+                raise NoKeys(
+                    f"the secret {self._name} holds no keys yet: run `.venv/bin/python -m infra.admin keys init`"
+                )
             self._state, self._loaded_at = state, self._clock.time()
         return state
 

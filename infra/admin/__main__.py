@@ -1,9 +1,17 @@
-"""``python -m infra.admin``."""
+"""``.venv/bin/python -m infra.admin``."""
 
 import logging
 
-from infra.admin.commands import program
+from infra import command
+
+
+def main() -> None:
+    """The program; imported here, so that Ctrl-C is one line from the first moment."""
+    from infra.admin.commands import program
+
+    logging.disable()  # the commands speak for themselves, and standard output may have to be one JSON document
+    program(prog_name=f"{command.PYTHON} -m infra.admin")
+
 
 if __name__ == "__main__":
-    logging.disable()  # the commands speak for themselves, and standard output may have to be one JSON document
-    program(prog_name="python -m infra.admin")
+    command.run(main)

@@ -84,7 +84,7 @@ def add(
 
     \b
     Example:
-      python -m infra.admin banks add DEUTDEFF --name "Example Bank" --country DE --api-version 2
+      .venv/bin/python -m infra.admin banks add DEUTDEFF --name "Example Bank" --country DE --api-version 2
         --domain https://psd2.example.com --authorization-url https://example.com/consent --public-key bank.pem
     """
     new = NewBank(
@@ -114,7 +114,7 @@ def list_banks(as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin banks list --json
+      .venv/bin/python -m infra.admin banks list --json
     """
     banks = [_members(bank) for bank in connection.connect().banks.all()]
     return Report({"banks": banks}, table(banks, _COLUMNS) if banks else "There are no banks.")
@@ -127,7 +127,7 @@ def show(bic: BicArgument, as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin banks show DEMOGB21
+      .venv/bin/python -m infra.admin banks show DEMOGB21
     """
     bank = connection.connect().banks.get(bic)
     return Report({"bank": _members(bank)}, _described(bank))
@@ -159,8 +159,8 @@ def change(
 
     \b
     Examples:
-      python -m infra.admin banks change DEMOGB21 --name "Demo Bank" --consent-days 90
-      python -m infra.admin banks change DEMOGB21 --inactive
+      .venv/bin/python -m infra.admin banks change DEMOGB21 --name "Demo Bank" --consent-days 90
+      .venv/bin/python -m infra.admin banks change DEMOGB21 --inactive
     """
     given: dict[str, Any] = {
         "name": name,
@@ -196,7 +196,7 @@ def probe_bank(bic: BicArgument, as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin banks test DEMOGB21
+      .venv/bin/python -m infra.admin banks test DEMOGB21
     """
     hub = connection.connect()
     outcome = probe(hub, hub.banks.get(bic))
@@ -236,8 +236,8 @@ def rotate_key(
 
     \b
     Examples:
-      python -m infra.admin banks rotate-key EXAMGB2L
-      python -m infra.admin banks rotate-key EXAMGB2L --overlap 0
+      .venv/bin/python -m infra.admin banks rotate-key EXAMGB2L
+      .venv/bin/python -m infra.admin banks rotate-key EXAMGB2L --overlap 0
     """
     banks = connection.connect().banks
     api_key = banks.rotate_api_key(bic, overlap)
@@ -261,7 +261,7 @@ def install_demo(as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      STAGE=dev PUBLIC_URL=https://dev.example.com python -m infra.admin banks install-demo
+      STAGE=dev PUBLIC_URL=https://dev.example.com .venv/bin/python -m infra.admin banks install-demo
     """
     hub = connection.connect()
     if not hub.settings.is_sandbox:
@@ -277,7 +277,7 @@ def add_public_key(bic: BicArgument, file: KeyFile, as_json: AsJson = False) -> 
 
     \b
     Example:
-      python -m infra.admin banks add-public-key DEMOGB21 new-key.pem
+      .venv/bin/python -m infra.admin banks add-public-key DEMOGB21 new-key.pem
     """
     return _keys_report(connection.connect().banks.add_public_key(bic, _public_key(file)))
 
@@ -293,7 +293,7 @@ def remove_public_key(
 
     \b
     Example:
-      python -m infra.admin banks remove-public-key DEMOGB21 dde41c952786e949
+      .venv/bin/python -m infra.admin banks remove-public-key DEMOGB21 dde41c952786e949
     """
     return _keys_report(connection.connect().banks.remove_public_key(bic, key_id))
 
@@ -309,7 +309,7 @@ def remove(
 
     \b
     Example:
-      python -m infra.admin banks remove DEMOGB21 --yes
+      .venv/bin/python -m infra.admin banks remove DEMOGB21 --yes
     """
     banks = connection.connect().banks
     bank = banks.get(bic)

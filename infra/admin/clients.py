@@ -48,7 +48,7 @@ def add(
 
     \b
     Example:
-      python -m infra.admin clients add --owner ada@example.com --title "Budget Friend" --secret
+      .venv/bin/python -m infra.admin clients add --owner ada@example.com --title "Budget Friend" --secret
         --callback-url https://tpp.example.com/callback
     """
     hub = connection.connect()
@@ -82,7 +82,7 @@ def list_clients(
 
     \b
     Example:
-      python -m infra.admin clients list --owner ada@example.com
+      .venv/bin/python -m infra.admin clients list --owner ada@example.com
     """
     found = connection.connect().clients.all(owner.strip().lower() if owner else None)
     rows = sorted((_members(client) for client in found), key=lambda row: (row["owner"], row["client_id"]))
@@ -97,7 +97,7 @@ def show(client_id: ClientArgument, as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin clients show 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+      .venv/bin/python -m infra.admin clients show 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
     with _known(client_id):
         client = connection.connect().clients.get(client_id)
@@ -111,7 +111,7 @@ def activate(client_id: ClientArgument, as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin clients activate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+      .venv/bin/python -m infra.admin clients activate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
     return _switch(connection.connect().clients, client_id, active=True)
 
@@ -123,7 +123,7 @@ def deactivate(client_id: ClientArgument, as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin clients deactivate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+      .venv/bin/python -m infra.admin clients deactivate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
     return _switch(connection.connect().clients, client_id, active=False)
 
@@ -141,7 +141,7 @@ def registration_number(
 
     \b
     Example:
-      python -m infra.admin clients registration-number 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 PSDGB-FCA-123456
+      .venv/bin/python -m infra.admin clients registration-number 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 PSDGB-FCA-123456
     """
     with _known(client_id):
         client = connection.connect().clients.set_registration_number(client_id, number)
@@ -163,8 +163,8 @@ def events_url(
 
     \b
     Examples:
-      python -m infra.admin clients events-url 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 https://tpp.example.com/events
-      python -m infra.admin clients events-url 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --none
+      .venv/bin/python -m infra.admin clients events-url 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 https://tpp.example.com/events
+      .venv/bin/python -m infra.admin clients events-url 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --none
     """
     if (url is None) != none:
         raise typer.BadParameter("give either the address or --none")
@@ -194,8 +194,8 @@ def rotate_events_secret(
 
     \b
     Examples:
-      python -m infra.admin clients rotate-events-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
-      python -m infra.admin clients rotate-events-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --overlap 0
+      .venv/bin/python -m infra.admin clients rotate-events-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+      .venv/bin/python -m infra.admin clients rotate-events-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --overlap 0
     """
     with _known(client_id):
         made = connection.connect().clients.rotate_events_secret(client_id, overlap)
@@ -214,7 +214,7 @@ def send_test_event(client_id: ClientArgument, as_json: AsJson = False) -> Repor
 
     \b
     Example:
-      python -m infra.admin clients test-event 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+      .venv/bin/python -m infra.admin clients test-event 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
     hub = connection.connect()
     with _known(client_id):
@@ -225,7 +225,7 @@ def send_test_event(client_id: ClientArgument, as_json: AsJson = False) -> Repor
         raise Refused("the client has no Events URL: give it one with `clients events-url`") from None
     text = (
         f"A test event is on its way to {client.events_url}: {delivery_id}\n"
-        f"How it went: python -m infra.admin deliveries show {delivery_id}"
+        f"How it went: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
     )
     return Report({"delivery_id": delivery_id}, text)
 

@@ -23,9 +23,9 @@ The exit code is 0 when the command was carried out, 1 when it was refused, 2 wh
 
 \b
 Examples:
-  python -m infra.admin banks list
-  python -m infra.admin banks test DEMOGB21
-  STAGE=dev PUBLIC_URL=https://dev.example.com python -m infra.admin clients list --json
+  .venv/bin/python -m infra.admin banks list
+  .venv/bin/python -m infra.admin banks test DEMOGB21
+  STAGE=dev PUBLIC_URL=https://dev.example.com .venv/bin/python -m infra.admin clients list --json
 """
 
 

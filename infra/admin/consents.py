@@ -28,7 +28,7 @@ def show(consent_id: ConsentId, as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin consents show 0f8c27b3a1d94e6f5a7b0c
+      .venv/bin/python -m infra.admin consents show 0f8c27b3a1d94e6f5a7b0c
     """
     consent = _find(consent_id)
     data = {"client_id": consent.client_id, **describe(consent)}
@@ -42,7 +42,7 @@ def revoke(consent_id: ConsentId, as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin consents revoke 0f8c27b3a1d94e6f5a7b0c
+      .venv/bin/python -m infra.admin consents revoke 0f8c27b3a1d94e6f5a7b0c
     """
     connection.connect().token_flow.end(_find(consent_id), "operator")
     consent = _find(consent_id)

@@ -56,9 +56,9 @@ def list_deliveries(
 
     \b
     Examples:
-      python -m infra.admin deliveries list --state failed --since 2h
-      python -m infra.admin deliveries list --bank DEMOGB21 --limit 20 --json
-      python -m infra.admin deliveries list --manager 1
+      .venv/bin/python -m infra.admin deliveries list --state failed --since 2h
+      .venv/bin/python -m infra.admin deliveries list --bank DEMOGB21 --limit 20 --json
+      .venv/bin/python -m infra.admin deliveries list --manager 1
     """
     hub = connection.connect()
     after = times.moment(since, hub.clock.time()) if since else 0
@@ -76,7 +76,7 @@ def show(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin deliveries show 4a1f0c2e9b7d3356a8e0f1
+      .venv/bin/python -m infra.admin deliveries show 4a1f0c2e9b7d3356a8e0f1
     """
     hub = connection.connect()
     shown = members(hub.journal.show(delivery_id), hub.clock.time())
@@ -93,11 +93,13 @@ def resend(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin deliveries resend 4a1f0c2e9b7d3356a8e0f1
+      .venv/bin/python -m infra.admin deliveries resend 4a1f0c2e9b7d3356a8e0f1
     """
     hub = connection.connect()
     hub.journal.resend(delivery_id)
-    text = f"{delivery_id} is sent again now.\nHow it went: python -m infra.admin deliveries show {delivery_id}"
+    text = (
+        f"{delivery_id} is sent again now.\nHow it went: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
+    )
     return Report({"delivery": members(hub.journal.show(delivery_id), hub.clock.time())}, text)
 
 
@@ -116,8 +118,8 @@ def resend_failed(
 
     \b
     Examples:
-      python -m infra.admin deliveries resend-failed --since 3h
-      python -m infra.admin deliveries resend-failed --since 2026-03-02T09:00:00Z --bank DEMOGB21
+      .venv/bin/python -m infra.admin deliveries resend-failed --since 3h
+      .venv/bin/python -m infra.admin deliveries resend-failed --since 2026-03-02T09:00:00Z --bank DEMOGB21
     """
     hub = connection.connect()
     after = times.moment(since, hub.clock.time())

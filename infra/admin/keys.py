@@ -22,7 +22,7 @@ def init(as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      STAGE=dev PUBLIC_URL=https://dev.example.com python -m infra.admin keys init
+      STAGE=dev PUBLIC_URL=https://dev.example.com .venv/bin/python -m infra.admin keys init
     """
     hub = connection.connect()
     made = [hub.keyring.initialise(), hub.card_keys.initialise()]
@@ -47,8 +47,8 @@ def rotate_signing(
 
     \b
     Examples:
-      python -m infra.admin keys rotate-signing --overlap 86400
-      python -m infra.admin keys rotate-signing --overlap 0
+      .venv/bin/python -m infra.admin keys rotate-signing --overlap 86400
+      .venv/bin/python -m infra.admin keys rotate-signing --overlap 0
     """
     hub = connection.connect()
     key_id = hub.keyring.rotate_signing_key(overlap)
@@ -66,7 +66,7 @@ def rotate_data(as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin keys rotate-data
+      .venv/bin/python -m infra.admin keys rotate-data
     """
     number = connection.connect().keyring.rotate_data_key()
     return Report({"data_key": number}, f"Records are sealed with data key {number} from now on.")
@@ -79,7 +79,7 @@ def rotate_card(as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin keys rotate-card
+      .venv/bin/python -m infra.admin keys rotate-card
     """
     version = connection.connect().card_keys.rotate()
     return Report({"card_keys": version}, f"New cards are made with version {version} of the card keys from now on.")
@@ -92,7 +92,7 @@ def show(as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin keys show
+      .venv/bin/python -m infra.admin keys show
     """
     hub = connection.connect()
     shown = _shown(hub)

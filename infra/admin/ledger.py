@@ -51,8 +51,8 @@ def verify(
 
     \b
     Examples:
-      python -m infra.admin ledger verify
-      python -m infra.admin ledger verify --account 17 --json
+      .venv/bin/python -m infra.admin ledger verify
+      .venv/bin/python -m infra.admin ledger verify --account 17 --json
     """
     if account is not None and special is not None:
         raise Refused("give an account or a special account, not both")
@@ -87,8 +87,8 @@ def show(
 
     \b
     Examples:
-      python -m infra.admin ledger show 17
-      python -m infra.admin ledger show 1.801 --limit 100
+      .venv/bin/python -m infra.admin ledger show 17
+      .venv/bin/python -m infra.admin ledger show 1.801 --limit 100
     """
     store = connection.connect().store
     key = _key(account)

@@ -161,7 +161,7 @@ def _refusal_of_aws(error: ClientError) -> str:
     if code in _NOT_FOUND:
         return (
             f"a resource of this stage does not exist ({call}: {code}): "
-            "lay the resources with `python -m infra.deploy STAGE`, or start the local stack with `make run`"
+            "lay the resources with `.venv/bin/python -m infra.deploy STAGE`, or start the local stack with `make run`"
         )
     if code in _NO_CREDENTIALS:
         return f"AWS refuses these credentials ({call}: {code})"

@@ -45,8 +45,8 @@ def load(
 
     \b
     Examples:
-      python -m infra.admin programme load infra/programme/demo.yaml --dry-run
-      python -m infra.admin programme load infra/programme/demo.yaml
+      .venv/bin/python -m infra.admin programme load infra/programme/demo.yaml --dry-run
+      .venv/bin/python -m infra.admin programme load infra/programme/demo.yaml
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -84,8 +84,8 @@ def show(
 
     \b
     Examples:
-      python -m infra.admin programme show
-      python -m infra.admin programme show 1 --json
+      .venv/bin/python -m infra.admin programme show
+      .venv/bin/python -m infra.admin programme show 1 --json
     """
     hub = connection.connect()
     if manager_id is None:
@@ -106,7 +106,7 @@ def rotate_key(manager_id: ManagerArgument, name: NameArgument, as_json: AsJson 
 
     \b
     Example:
-      python -m infra.admin programme rotate-key 1 full
+      .venv/bin/python -m infra.admin programme rotate-key 1 full
     """
     secret = connection.connect().credentials.rotate(manager_id, name)
     parts = _parts(secret)
@@ -131,8 +131,8 @@ def rotate_events_secret(
 
     \b
     Examples:
-      python -m infra.admin programme rotate-events-secret 1
-      python -m infra.admin programme rotate-events-secret 1 --overlap 0
+      .venv/bin/python -m infra.admin programme rotate-events-secret 1
+      .venv/bin/python -m infra.admin programme rotate-events-secret 1 --overlap 0
     """
     made = connection.connect().card_event_secrets.rotate(manager_id, overlap)
     ends = None if made.old_until is None else timestamp(made.old_until)
@@ -150,7 +150,7 @@ def drop_key(manager_id: ManagerArgument, name: NameArgument, as_json: AsJson = 
 
     \b
     Example:
-      python -m infra.admin programme drop-key 1 full
+      .venv/bin/python -m infra.admin programme drop-key 1 full
     """
     connection.connect().credentials.drop_old(manager_id, name)
     return Report({"credential": name, "keys": 1}, f"The older key of {name} is live no more, the newer one is.")

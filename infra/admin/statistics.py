@@ -73,9 +73,9 @@ def ingest(
 
     \b
     Examples:
-      python -m infra.admin statistics ingest
-      python -m infra.admin statistics ingest --day 2026-11-21
-      python -m infra.admin statistics ingest --from 2026-10-01 --to 2026-10-31 --bank DEMODEF1
+      .venv/bin/python -m infra.admin statistics ingest
+      .venv/bin/python -m infra.admin statistics ingest --day 2026-11-21
+      .venv/bin/python -m infra.admin statistics ingest --from 2026-10-01 --to 2026-10-31 --bank DEMODEF1
     """
     hub = connection.connect()
     days = _days(hub, day, since, until)
@@ -98,8 +98,8 @@ def show(
 
     \b
     Examples:
-      python -m infra.admin statistics show
-      python -m infra.admin statistics show --bank DEMODEF1 --from 2026-11-01 --to 2026-11-21
+      .venv/bin/python -m infra.admin statistics show
+      .venv/bin/python -m infra.admin statistics show --bank DEMODEF1 --from 2026-11-01 --to 2026-11-21
     """
     hub = connection.connect()
     latest = yesterday(hub.clock)
@@ -129,9 +129,9 @@ def export(
 
     \b
     Examples:
-      python -m infra.admin statistics export --quarter 2026-Q4 --output 2026-Q4.csv
-      python -m infra.admin statistics export --quarter 2026-Q4 --format json
-      python -m infra.admin statistics export --from 2026-11-01 --to 2026-11-21 --bank DEMODEF1
+      .venv/bin/python -m infra.admin statistics export --quarter 2026-Q4 --output 2026-Q4.csv
+      .venv/bin/python -m infra.admin statistics export --quarter 2026-Q4 --format json
+      .venv/bin/python -m infra.admin statistics export --from 2026-11-01 --to 2026-11-21 --bank DEMODEF1
     """
     hub = connection.connect()
     if (quarter is None) == (since is None and until is None):

@@ -55,8 +55,8 @@ def trace(
 
     \b
     Examples:
-      python -m infra.admin trace 8c1d4a52-60d5-4d5e-9f3c-0b5d9b6c2f11
-      python -m infra.admin trace 4a1f0c2e9b7d3356a8e0f1 --since 3d --json
+      .venv/bin/python -m infra.admin trace 8c1d4a52-60d5-4d5e-9f3c-0b5d9b6c2f11
+      .venv/bin/python -m infra.admin trace 4a1f0c2e9b7d3356a8e0f1 --since 3d --json
     """
     hub = connection.connect()
     delivery = None if is_uuid(request_id) else _delivery(hub, request_id)

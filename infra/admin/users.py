@@ -34,8 +34,8 @@ def add(
 
     \b
     Examples:
-      python -m infra.admin users add ada@example.com --terms-accepted
-      pass show causeway/ada | python -m infra.admin users add ada@example.com --terms-accepted --password-stdin
+      .venv/bin/python -m infra.admin users add ada@example.com --terms-accepted
+      pass show ada | .venv/bin/python -m infra.admin users add ada@example.com --terms-accepted --password-stdin
     """
     hub = connection.connect()
     if password_stdin:
@@ -62,7 +62,7 @@ def link(
 
     \b
     Example:
-      python -m infra.admin users link ada@example.com --manager 1
+      .venv/bin/python -m infra.admin users link ada@example.com --manager 1
     """
     hub = connection.connect()
     found = hub.programmes.set_up(manager)
@@ -79,7 +79,7 @@ def unlink(email: EmailArgument, as_json: AsJson = False) -> Report:
 
     \b
     Example:
-      python -m infra.admin users unlink ada@example.com
+      .venv/bin/python -m infra.admin users unlink ada@example.com
     """
     user = connection.connect().users.unlink(email)
     return Report(_linked(user), f"{user.email} sees no cards.")

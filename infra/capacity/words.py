@@ -118,7 +118,7 @@ come from one item, a process takes 50 at a time. The queue itself has no limit 
 SUPPOSED = """
 ## What is supposed
 
-`python -m infra.capacity --bank-milliseconds 500` prints this page for other banks; without an option
+`.venv/bin/python -m infra.capacity --bank-milliseconds 500` prints this page for other banks; without an option
 `infra/capacity.md` is written over. Limits are those of a new account, prices are dollars.
 """
 

@@ -1,7 +1,14 @@
-"""``python -m infra.local``."""
+"""``.venv/bin/python -m infra.local``."""
 
-import sys
+from infra import command
 
-from infra.local.stack import main
 
-sys.exit(main())
+def main() -> int:
+    """The stack; imported here, so that Ctrl-C is one line from the first moment."""
+    from infra.local import stack
+
+    return stack.main()
+
+
+if __name__ == "__main__":
+    command.run(main)

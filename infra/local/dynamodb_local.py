@@ -1,12 +1,11 @@
 """DynamoDB Local: a real engine for what an emulator cannot prove.
 
-Maven fetches it once, into ``.local/dynamodb-local``. ``python -m infra.local.dynamodb_local -- pytest …`` runs a
-command with ``AWS_ENDPOINT_URL_DYNAMODB`` set to an engine in memory, and ends the engine afterwards.
+Maven fetches it once, into ``.local/dynamodb-local``. As a command it runs another one with
+``AWS_ENDPOINT_URL_DYNAMODB`` set to an engine in memory, and ends the engine afterwards.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import re
@@ -20,6 +19,7 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+from infra import command
 from infra.local.process import Child, guarded
 from infra.local.stackfile import ROOT
 
@@ -111,7 +111,7 @@ class DynamoDBLocal:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command on an engine in memory; answers its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m infra.local.dynamodb_local", description=__doc__)
+    parser = command.parser("infra.local.dynamodb_local", __doc__)
     parser.add_argument("command", nargs="+", help="what to run, after --")
     options = parser.parse_args(arguments)
     try:
@@ -130,4 +130,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.run(main)

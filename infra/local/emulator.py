@@ -4,12 +4,11 @@ Requests are carried out one at a time: moto's backends are not made for threads
 interleave. Connections are kept alive, answers leave at once (no Nagle), and a receive call that waits for a message
 does so without keeping others from sending one.
 
-``python -m infra.local.emulator`` prints its address as soon as it answers, and ends when its standard input closes.
+As a command it prints its address as soon as it answers, and ends when its standard input closes.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import logging
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from infra import command
 from infra.local import guard, lean_emulator
 from infra.local.emulator_state import EmulatorState
 
@@ -162,7 +162,7 @@ def application() -> Callable[..., Iterable[bytes]]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve until standard input closes."""
-    parser = argparse.ArgumentParser(prog="python -m infra.local.emulator", description=__doc__)
+    parser = command.parser("infra.local.emulator", __doc__)
     parser.add_argument("--port", type=int, default=0, help="a free one when left out")
     parser.add_argument("--state", type=Path, help="keep key material and secrets in this file")
     options = parser.parse_args(arguments)
@@ -178,4 +178,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    command.run(main)

@@ -1,4 +1,4 @@
-"""The one-machine stack: ``python -m infra.local``, or ``make run``.
+"""The one-machine stack, which ``make run`` starts.
 
 The engines boot in processes of their own while this one imports the application; then the resources are laid, the seed
 is sown, and the server, the consumers and the schedules start. Whatever ends this process ends its children.
@@ -6,7 +6,6 @@ is sown, and the server, the consumers and the schedules start. Whatever ends th
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import errno
 import json
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from infra import command
 from infra.local import logfile, stackfile
 from infra.local.dynamodb_local import EngineFailed
 from infra.local.engines import ENGINES, Engines, check, default_engine
@@ -209,7 +209,7 @@ def _no_port(port: int, error: OSError) -> str:
 
 
 def _options(arguments: list[str] | None) -> tuple[Options, bool]:
-    parser = argparse.ArgumentParser(prog="python -m infra.local", description=__doc__)
+    parser = command.parser("infra.local", __doc__)
     parser.add_argument("--port", default=os.environ.get("PORT") or str(DEFAULT_PORT), help="0 for any free one")
     parser.add_argument("--engine", default=default_engine(), help=f"one of {', '.join(ENGINES)}")
     parser.add_argument("--stack-file", type=Path, default=stackfile.location(), help="where to write what was seeded")

@@ -1,17 +1,17 @@
-"""``python -m infra.openapi``: write the OpenAPI documents and the reference of the card API's page.
+"""Writes the OpenAPI documents and the reference of the card API's page.
 
 With ``--check`` it says which of them are out of date.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+from infra import command
 from infra.local import stackfile
 from infra.openapi import bank, tpp
 from infra.openapi.cards import document as cards
@@ -39,7 +39,7 @@ def texts() -> dict[Path, str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m infra.openapi", description=__doc__)
+    parser = command.parser("infra.openapi", __doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a document is out of date")
     options = parser.parse_args(arguments)
     stale = [(file, text) for file, text in texts().items() if not file.exists() or file.read_text("utf-8") != text]
@@ -55,4 +55,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.run(main)

@@ -1,55 +1,14 @@
-"""``python -m infra.postman``: write the Postman collection and its environment for the stack that runs."""
+"""``.venv/bin/python -m infra.postman``."""
 
-from __future__ import annotations
-
-import json
-import os
-import sys
-from pathlib import Path
-
-import requests
-
-from infra.local import stackfile
-from infra.openapi.__main__ import DOCUMENTS
-from infra.tour.browser import Stuck
-
-TARGET = stackfile.ROOT / "build"
-
-
-def write(target: Path) -> list[Path]:
-    """Write both files for the running stack; answers them. Raises: SceneFailed, Stuck, RequestException."""
-    from infra.postman.collection import build, environment
-    from infra.postman.scene import SceneFailed, prepare
-
-    stack = stackfile.running()
-    if stack is None:
-        raise SceneFailed("no stack is running: make run, in another terminal")
-    os.environ |= stack["environment"]
-    base, client_id = stack["base_url"], stack["client"]["client_id"]
-    documents = {name: make() for name, make in DOCUMENTS.items()}
-    credential = stack["programme"]["credentials"]["full"]
-    collection = build(documents, base, client_id, prepare(stack), credential)
-    made = {
-        target / "causeway.postman_collection.json": collection,
-        target / "causeway.postman_environment.json": environment(base, client_id),
-    }
-    for file, content in made.items():
-        stackfile.write_private(file, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    return list(made)
+from infra import command
 
 
 def main() -> int:
-    """The command; answers its exit code."""
-    from infra.postman.scene import SceneFailed
+    """The command; imported here, so that Ctrl-C is one line from the first moment."""
+    from infra.postman import write
 
-    try:
-        for file in write(TARGET):
-            print(stackfile.shown(file))
-    except (SceneFailed, Stuck, requests.RequestException) as error:
-        print(f"causeway: {error}.", file=sys.stderr)
-        return 1
-    return 0
+    return write.main()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.run(main)

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from infra.command import PYTHON
+
 _COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "blue": "34", "magenta": "35", "cyan": "36"}
 _SHORT = 24
 _WIDTH = 100
@@ -53,7 +55,7 @@ class Guide:
 
     def command(self, text: str, made: Any) -> None:
         """What the operator does, as the command line has it, and what that makes."""
-        print(f"  {self.colour('magenta', 'OPERATOR')} {text}")
+        print(f"  {self.colour('magenta', 'OPERATOR')} {PYTHON} -m infra.admin {text}")
         print(_indented(made))
 
     def line(self, what: str, said: str, after: str, *, good: bool) -> None:

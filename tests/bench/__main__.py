@@ -1,4 +1,4 @@
-"""``python -m tests.bench``: prints every figure of the README."""
+"""Prints every figure of the README."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import requests
 
 from chalicelib.bootstrap import Hub
 from chalicelib.openbanking.protocol.scopes import Version
+from infra import command
 from infra.local.background import started
 from infra.local.dynamodb_local import EngineFailed
 from infra.tour.browser import Browser, approve
@@ -118,9 +119,15 @@ def _latency() -> None:
             print(f"GET {path:14} p50 {p50:5.1f} ms   p99 {p99:5.1f} ms   {what}")
 
 
-if __name__ == "__main__":
+def main(arguments: list[str] | None = None) -> None:
+    """The command."""
+    command.parser("tests.bench", __doc__).parse_args(arguments)
     _against_the_bare_script()
     _bulk()
     _cards()
     _on_dynamodb_local()
     _latency()
+
+
+if __name__ == "__main__":
+    command.run(main)

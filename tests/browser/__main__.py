@@ -1,14 +1,14 @@
-"""``python -m tests.browser``: pictures of every page, wide and narrow, light and dark, from a stack of its own."""
+"""Pictures of every page, wide and narrow, light and dark, from a stack of its own."""
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page
 
+from infra import command
 from infra.local.background import started
 from tests.browser import chromium
 from tests.browser.checks import SCHEMES, seen_at, shown_in
@@ -20,11 +20,11 @@ WIDTHS = (1280, 390)
 FOLDER = Path("build") / "screenshots"
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code, which is 1 when a browser complained, or there was nothing to picture."""
-    parser = argparse.ArgumentParser(prog="python -m tests.browser", description=__doc__)
+    parser = command.parser("tests.browser", __doc__)
     parser.add_argument("--only", default="", help="walks whose name begins so, for example website or bank-one")
-    only = parser.parse_args().only
+    only = parser.parse_args(arguments).only
     walks = [walk for walk in WALKS if walk.name.startswith(only)]
     problem = chromium.MISSING or ("" if walks else f"no walk's name begins with {only}; there are {_names()}")
     if problem:
@@ -64,4 +64,4 @@ def _picture(page: Page, width: int, file: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.run(main)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import pytest
 
@@ -31,12 +30,8 @@ def test_a_walk_has_its_name_to_itself() -> None:
     assert len({walk.name for walk in WALKS}) == len(WALKS)
 
 
-def test_where_no_walk_fits_the_command_says_so_and_fails(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["python -m tests.browser", "--only", "nothing"])
-
-    assert command.main() == 1
+def test_where_no_walk_fits_the_command_says_so_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--only", "nothing"]) == 1
     assert re.search("no walk's name begins with nothing; there are .*website-visitor", capsys.readouterr().err)
 
 

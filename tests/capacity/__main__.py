@@ -1,10 +1,11 @@
-"""``python -m tests.capacity``: counts anew, and writes what comes of it to ``infra/capacity.md``."""
+"""Counts what requests take of AWS anew, and writes what comes of it to ``infra/capacity.md``."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
 
+from infra import command
 from infra.capacity import counts, page
 from infra.capacity.counts import Counted, Machine
 from tests import conftest, lean_emulator
@@ -39,9 +40,15 @@ def _machine() -> Machine:
     return Machine(round(ratio.bare, 2), round(ratio.ours, 2))
 
 
-if __name__ == "__main__":
+def main(arguments: list[str] | None = None) -> None:
+    """The command."""
+    command.parser("tests.capacity", __doc__).parse_args(arguments)
     machine = _machine()
     with _silent(), world() as first:
         counts.save(Counted(machine, list(played(first, ROUNDS))))
     page.write()
     print(f"written: {page.PATH}")
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -41,7 +41,7 @@ def data(keys: CardKeys) -> CardData:
 
 
 def test_before_they_are_made_they_say_what_to_do(secrets: FakeSecrets) -> None:
-    with pytest.raises(NoKeys, match=r"holds no keys yet: run `python -m infra\.admin keys init`"):
+    with pytest.raises(NoKeys, match=r"holds no keys yet: run `.venv/bin/python -m infra\.admin keys init`"):
         CardKeys(secrets, FakeKms(), NAME, ManualClock(START)).current()
 
 

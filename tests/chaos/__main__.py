@@ -1,13 +1,12 @@
-"""``python -m tests.chaos``: the kill test, in full; the same seed leads the same way again, on the same engine."""
+"""The kill test, in full; the same seed leads the same way again, on the same engine."""
 
 from __future__ import annotations
 
-import argparse
 import secrets
-import sys
 import time
 from pathlib import Path
 
+from infra import command
 from infra.local.engines import ENGINES
 from tests.chaos.run import Run, Size
 from tests.chaos.verdict import Verdict
@@ -15,16 +14,16 @@ from tests.chaos.verdict import Verdict
 _SHOWN = 20
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser = command.parser("tests.chaos", __doc__)
     parser.add_argument("--seed", default="", help="what everything is drawn from; one of its own when left out")
     parser.add_argument("--deliveries", type=int, default=1000, help="notices; payments and questions come on top")
     parser.add_argument("--kills", type=int, default=100, help="so many must have died, or the run proves nothing")
     parser.add_argument("--parallel", type=int, default=1, help="workers at the same time, on DynamoDB Local only")
     parser.add_argument("--engine", choices=ENGINES, default="", help="what DynamoDB is; by default as it must be")
     parser.add_argument("--folder", type=Path, default=Path("build"), help="where the log and the transcript go")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     seed = options.seed or secrets.token_hex(4)
     engine = options.engine or ENGINES[options.parallel > 1]
     note = ", not replayable: workers run in parallel" if options.parallel > 1 else ""
@@ -73,4 +72,4 @@ def _summary(run: Run, verdict: Verdict, seconds: float) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.run(main)

@@ -1,16 +1,16 @@
-"""``python -m tests.conformance``: run Schemathesis on every OpenAPI document against a stack of its own."""
+"""Runs Schemathesis on every OpenAPI document against a stack of its own."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 from chalicelib.website.descriptions import DOCUMENTS
+from infra import command
 from infra.local.background import started
 from infra.postman.scene import prepare
 from tests.conformance.parties import Parties
@@ -22,13 +22,13 @@ _PROCESSES = 2
 _LOG = Path("build") / "conformance.log"
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
+    parser = command.parser("tests.conformance", __doc__)
     parser.add_argument("--examples", type=int, default=EXAMPLES, help="requests per operation")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="what the requests are generated from")
     parser.add_argument("--document", choices=DOCUMENTS, action="append", help="only this one")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     print(f"{options.examples} requests per operation, --seed {options.seed}", flush=True)
     begun = time.monotonic()
     _LOG.parent.mkdir(exist_ok=True)
@@ -59,4 +59,4 @@ def _run(parties: Parties, options: argparse.Namespace) -> list[Outcome]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.run(main)

@@ -17,8 +17,8 @@ from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import RESPONSE_CODES
 from chalicelib.openbanking.authorizations import Authorization, authorization_key, identify
 from infra import template
-from infra.tour.__main__ import run
 from infra.tour.patience import until
+from infra.tour.play import run
 from infra.tour.receiver import listening
 from tests.e2e.parties import SCOPES, Journey, Tpp, at_once
 

@@ -16,7 +16,7 @@ from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from infra.local import stackfile
-from infra.postman.__main__ import write
+from infra.postman.write import write
 
 pytestmark = pytest.mark.e2e
 

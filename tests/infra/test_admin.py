@@ -170,7 +170,7 @@ def test_a_group_lists_its_commands_each_in_a_line(group: str) -> None:
 def test_every_command_explains_itself_with_an_example_and_takes_json(group: str, command: str) -> None:
     text = run(group, command, "--help").stdout
 
-    assert f"python -m infra.admin {group} {command}" in text
+    assert f".venv/bin/python -m infra.admin {group} {command}" in text
     assert "--json" in text
     assert "\b" not in text
 
@@ -794,7 +794,7 @@ def test_a_client_is_sent_a_test_event(world: World) -> None:
     assert [client.client_id for client in asked] == [world.client.client_id]
     assert run("clients", "test-event", world.client.client_id).stdout == (
         f"A test event is on its way to {EVENTS_URL}: the-delivery\n"
-        "How it went: python -m infra.admin deliveries show the-delivery\n"
+        "How it went: .venv/bin/python -m infra.admin deliveries show the-delivery\n"
     )
 
 
@@ -848,7 +848,7 @@ def test_an_unknown_consent_is_refused(command: str) -> None:
 
 @pytest.mark.usefixtures("fresh")
 def test_keys_are_made_once_and_shown_without_their_private_half() -> None:
-    assert refused("keys", "show").endswith("holds no keys yet: run `python -m infra.admin keys init`")
+    assert refused("keys", "show").endswith("holds no keys yet: run `.venv/bin/python -m infra.admin keys init`")
     made = done("keys", "init")
     assert made["made"] is True
     assert run("keys", "init").stdout == "There are keys already: nothing was changed.\n"
@@ -889,7 +889,7 @@ def test_a_data_key_is_rotated(fresh: bootstrap.Hub) -> None:
 
 
 def test_the_keys_of_card_data_are_made_with_the_others_and_rotated(fresh: bootstrap.Hub) -> None:
-    assert refused("keys", "rotate-card").endswith("holds no keys yet: run `python -m infra.admin keys init`")
+    assert refused("keys", "rotate-card").endswith("holds no keys yet: run `.venv/bin/python -m infra.admin keys init`")
     done("keys", "init")
 
     assert done("keys", "rotate-card") == {"card_keys": 2}

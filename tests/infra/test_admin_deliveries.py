@@ -63,7 +63,7 @@ def failed(world: World, monkeypatch: pytest.MonkeyPatch, bic: str = ALPHA, said
 def test_every_command_explains_itself_with_an_example(command: str) -> None:
     text = run("deliveries", command, "--help").stdout
 
-    assert f"python -m infra.admin deliveries {command}" in text
+    assert f".venv/bin/python -m infra.admin deliveries {command}" in text
     assert "--json" in text
     assert command in run("deliveries", "--help").stdout
 

@@ -55,7 +55,7 @@ def removed(world: World) -> Iterator[World]:
 def test_every_command_explains_itself_with_an_example(command: str) -> None:
     text = run("statistics", command, "--help").stdout
 
-    assert f"python -m infra.admin statistics {command}" in text
+    assert f".venv/bin/python -m infra.admin statistics {command}" in text
     assert "--json" in text
     assert command in run("statistics", "--help").stdout
 

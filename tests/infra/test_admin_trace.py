@@ -213,7 +213,7 @@ def test_without_a_running_stack_there_is_no_log(tmp_path: Path) -> None:
 def test_it_explains_itself_with_an_example() -> None:
     text = run("trace", "--help").stdout
 
-    assert "python -m infra.admin trace" in text
+    assert ".venv/bin/python -m infra.admin trace" in text
     assert "--json" in text
     assert "\b" not in text
     assert "trace " in run("--help").stdout

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.local import stackfile
-from infra.postman.__main__ import main
+from infra.postman.write import main
 
 
 def test_without_a_running_stack_it_says_how_to_start_one(
@@ -15,5 +15,5 @@ def test_without_a_running_stack_it_says_how_to_start_one(
 ) -> None:
     monkeypatch.setenv(stackfile.VARIABLE, str(tmp_path / "stack.json"))
 
-    assert main() == 1
+    assert main([]) == 1
     assert "make run" in capsys.readouterr().err

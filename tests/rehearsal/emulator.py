@@ -1,6 +1,6 @@
 """The emulator of ``make run`` with what Chalice asks for besides: a version of a layer, by its ARN.
 
-``python -m tests.rehearsal.emulator`` prints its address, and ends when its standard input closes.
+``.venv/bin/python -m tests.rehearsal.emulator`` prints its address, and ends when its standard input closes.
 """
 
 from __future__ import annotations

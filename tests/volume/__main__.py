@@ -1,11 +1,10 @@
-"""``python -m tests.volume``: a million records, of which a hundred are due, and what it takes to queue those.
+"""A million records, of which a hundred are due, and what it takes to queue those.
 
 To be run on DynamoDB Local (``make volume``). The queue is the emulator's, in this process.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -19,6 +18,7 @@ from moto import mock_aws
 from chalicelib.bootstrap import Hub
 from chalicelib.delivery.deliveries import TABLE
 from chalicelib.foundation.settings import Settings
+from infra import command
 from infra.local.resources import lay
 from tests.volume.loading import load
 from tests.volume.records import records
@@ -28,12 +28,12 @@ GOAL = 5
 """A sweep takes fewer round trips than this."""
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Load, sweep, and tell; answers the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.volume", description=__doc__)
+    parser = command.parser("tests.volume", __doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--due", type=int, default=100)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if "AWS_ENDPOINT_URL_DYNAMODB" not in os.environ:
         sys.exit("causeway: run this on DynamoDB Local, as `make volume` does.")
     with mock_aws():
@@ -71,4 +71,4 @@ def _progress(count: int) -> Callable[[int], None]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.run(main)

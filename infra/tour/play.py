@@ -1,0 +1,89 @@
+"""A guided tour: a TPP and a PSU at both demonstration banks, then a programme manager; all that is said is shown."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import requests
+
+from chalicelib.bootstrap import Hub
+from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.store import StoreError
+from chalicelib.openbanking.clients import Client, Clients
+from infra import command
+from infra.tour.browser import Stuck
+from infra.tour.card_events import CardEventsTour
+from infra.tour.cards import CardTour
+from infra.tour.guide import Guide
+from infra.tour.journey import Tour
+from infra.tour.patience import TourFailed
+from infra.tour.receiver import Receiver, listening
+
+
+def run(stack: Mapping[str, Any], hub: Hub) -> None:
+    """Play the tour against a stack whose parts ``hub`` has. Raises: TourFailed, Stuck."""
+    guide = Guide()
+    with listening() as receiver, _client(hub.clients, stack, receiver, guide) as client:
+        tour = Tour(stack["base_url"], client, receiver, guide)
+        for bank in stack["banks"]:
+            tour.bank(bank)
+    print(f"\n{guide.colour('green', f'Both banks done. {receiver.count} events arrived, and each was verified.')}")
+    programme = stack["programme"]
+    catalogue = hub.programmes.catalogue(programme["manager_id"])
+    CardTour(stack["base_url"], programme["credentials"]["full"], catalogue, guide).play()
+    count = CardEventsTour(stack["base_url"], hub, guide).play(catalogue)
+    print(f"\n{guide.colour('green', f'Card events done. {count} events arrived, and each was verified.')}")
+
+
+@contextlib.contextmanager
+def _client(clients: Clients, stack: Mapping[str, Any], receiver: Receiver, guide: Guide) -> Iterator[Client]:
+    """A client whose events go to the tour; afterwards it has no Events URL any more and is switched off."""
+    title, owner = f"Guided Tour {secrets.token_hex(2)}", stack["user"]["email"]
+    guide.chapter("A client of the tour's own")
+    guide.step(
+        "The operator registers a client; what happens will be told to its Events URL, which the tour listens at"
+    )
+    made = clients.create(
+        owner=owner, title=title, callback_url=stack["client"]["callback_url"], events_url=receiver.url
+    )
+    assert made.events_secret is not None, "it has an Events URL"
+    receiver.secret = made.events_secret
+    shown = {"client_id": made.client.client_id, "events_secret": made.events_secret}
+    guide.command(f'clients add --owner {owner} --title "{title}" --events-url {receiver.url}', shown)
+    try:
+        yield made.client
+    finally:
+        with contextlib.suppress(StoreError):  # the stack may be gone, and its clients with it
+            clients.set_events_url(made.client.client_id, None)
+            clients.deactivate(made.client.client_id)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Play it on the running stack if there is one, else on one of its own; answers the exit code."""
+    from infra.local import background, stackfile
+
+    command.parser("infra.tour", __doc__).parse_args(arguments)
+    logging.disable()  # what the tour has to say it prints
+    try:
+        running = stackfile.running()
+        if running is not None:
+            _run(running)
+            return 0
+        print("No stack is running: starting one for the tour.")
+        with background.started() as own:
+            _run(own)
+    except (TourFailed, Stuck, StoreError, requests.RequestException) as error:
+        print(f"The tour ended early: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _run(stack: Mapping[str, Any]) -> None:
+    os.environ.update(stack["environment"])
+    run(stack, Hub(Settings.from_environment(stack["environment"])))

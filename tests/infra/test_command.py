@@ -1,0 +1,112 @@
+"""Every command parses its arguments, shows itself as it is typed, and ends with one line when it is interrupted."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra import command
+from infra.local import stackfile
+
+ROOT = Path(__file__).parents[2]
+OF_THE_MAKEFILE = sorted(set(re.findall(r"\$\(PYTHON\) -m ((?:infra|tests)[\w.]*)", (ROOT / "Makefile").read_text())))
+COMMANDS = [*OF_THE_MAKEFILE, "infra.admin", "infra.capacity", "infra.local.emulator"]
+SHOWN = (".py", ".md", ".yaml", ".json", ".html", ".txt", ".toml", "Makefile")
+
+
+def main(module: str, *arguments: str) -> None:
+    """Run a command within this process, as if it had been typed."""
+    try:
+        found = importlib.import_module(f"{module}.__main__")
+    except ModuleNotFoundError:
+        found = importlib.import_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [module, *arguments])
+        sys.exit(found.main())
+
+
+def test_all_commands_of_the_makefile_are_known() -> None:
+    assert {"infra.local", "infra.tour", "infra.postman", "infra.deploy", "tests.browser"} <= set(OF_THE_MAKEFILE)
+
+
+@pytest.mark.parametrize("module", COMMANDS)
+def test_help_shows_the_command_as_it_is_typed_and_does_nothing(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        main(module, "--help")
+
+    said = capsys.readouterr().out
+    assert end.value.code in (0, None)
+    assert re.match(rf"(?i)usage: \.venv/bin/python -m {re.escape(module)} \[", said.lstrip()), said
+    assert "``" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("module", [each for each in COMMANDS if each != "tests.endpoint"])
+def test_an_argument_that_nobody_knows_is_refused_before_anything_is_done(
+    module: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(module, "--unknown")
+
+    assert end.value.code == 2
+    assert "usage: .venv/bin/python -m " in capsys.readouterr().err.lower()
+
+
+def test_whatever_names_a_command_names_the_python_that_has_it() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = [ROOT / name for name in listed.splitlines() if name.endswith(SHOWN) and name != "CHANGELOG.md"]
+    bare = [
+        f"{file.relative_to(ROOT)}: {line.strip()}"
+        for file in files
+        if file.is_file()
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if re.search(r"(?<![/\w])python3? -m (infra|tests)\b", line)
+    ]
+
+    assert bare == []
+
+
+def test_an_interruption_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as end:
+        command.run(interrupted)
+
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "causeway: interrupted.\n"
+
+
+def test_a_command_ends_with_its_own_code() -> None:
+    with pytest.raises(SystemExit) as end:
+        command.run(lambda: 3)
+
+    assert end.value.code == 3
+
+
+def test_ctrl_c_ends_the_tour_with_one_line(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "infra.tour"],
+        cwd=ROOT,
+        env={**os.environ, stackfile.VARIABLE: str(tmp_path / "stack.json")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "No stack is running: starting one for the tour.\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+
+    assert (process.returncode, said) == (130, "causeway: interrupted.\n")
