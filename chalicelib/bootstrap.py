@@ -217,7 +217,15 @@ class Hub:
 
     @cached_property
     def payment_execution(self) -> PaymentExecution:
-        return PaymentExecution(self.store, self.consents, self.payments, self.events, self.outbox, self.bank_link)
+        return PaymentExecution(
+            self.store,
+            self.consents,
+            self.payments,
+            self.events,
+            self.outbox,
+            self.bank_link,
+            self.settings.is_local,
+        )
 
     @cached_property
     def payment_flow(self) -> PaymentFlow:

@@ -33,12 +33,12 @@ _OWN_FAILURES = {"4000", "4002", "INTERNAL_SERVER_ERROR", "ASPSP_UNKNOWN_ERROR"}
 
 def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
     """The TPP's answer: the bank's, held against its model and brought into its one shape. Raises: BankFailed."""
+    answer = _normalised(webhook, webhook.shape(understand(version, reply)), camel=version == 2)
+    _check(webhook, answer)
     try:
-        answer = _normalised(webhook, webhook.shape(understand(version, reply)), camel=version == 2)
-        _check(webhook, answer)
         concluded = webhook.conclude(request, answer)
     except Unusable as error:
-        raise BankFailed(str(error)) from None
+        raise BankFailed(str(error), answer=answer) from None
     _check_size(reply, concluded)
     return concluded
 
@@ -114,7 +114,8 @@ def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
         if fatal and "code" in answer and "title" in answer:  # an error of version 2 that came with a good status
             raise _bank_error(answer, 200, "code", "title") from None
         if fatal:
-            raise BankFailed(f"the bank's answer is not of its form: {'; '.join(map(str, fatal))}") from None
+            said = "; ".join(map(str, fatal))
+            raise BankFailed(f"the bank's answer is not of its form: {said}", answer=answer) from None
         log.warning("odd bank answer", webhook=webhook.path, problems=[str(problem) for problem in error.problems])
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from chalicelib.foundation.breaker import CircuitOpen
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
-from chalicelib.openbanking.protocol.payments import AUTHORIZE_AGAIN
+from chalicelib.openbanking.protocol.payments import AUTHORIZE_AGAIN, is_payment_id
 
 SERVER_ERROR = 500
 TOO_MANY_REQUESTS = 429
@@ -27,6 +28,7 @@ class BankFailed(Refusal):
         status: the HTTP status of the bank's answer; ``None`` when there was none.
         retry_after: seconds for which the bank wants to be left alone, or is because it keeps failing to answer.
         not_asked: whether the latter is the reason: nothing was sent.
+        answer: the members of an answer that means success and cannot be used; ``None`` when there was none.
     """
 
     def __init__(
@@ -40,8 +42,10 @@ class BankFailed(Refusal):
         status: int | None = None,
         retry_after: int | None = None,
         not_asked: bool = False,
+        answer: Mapping[str, Any] | None = None,
     ) -> None:
         self.not_asked = not_asked
+        self.answer = answer
         self.broken = broken
         self.reach: Reach = reach
         self.authorize_again = authorize_again
@@ -68,7 +72,14 @@ class BankFailed(Refusal):
             status=self.status,
             retry_after=self.retry_after,
             not_asked=self.not_asked,
+            answer=self.answer,
         )
+
+    @property
+    def payment_id(self) -> str | None:
+        """The payment that an unusable answer names: the bank has probably taken it."""
+        named = self.answer.get("payment_id") if self.answer else None
+        return named if is_payment_id(named) else None
 
     @property
     def reason(self) -> str:

@@ -115,15 +115,14 @@ class OrderSender:
         try:
             answer = self.execution.send(order, members["request"], outgoing)
         except BankFailed as failure:
-            never = failure.reach == "never"
             raise Undeliverable(
                 failure.reason,
-                final=not never,
+                final=failure.reach != "never",
                 status=failure.status,
                 retry_after=failure.retry_after,
                 not_made=failure.not_asked,
                 answer=_refused(delivery, explained(failure), self.clock.time()),
-                keep=self._giving_back(order.caller, order.attempt) if never else None,
+                keep=self._keeping(order, failure, delivery),
             ) from None
         except Exception as defect:  # wherever it happened, the bank may have the order
             raise self._over(delivery, _unknown_outcome()) from defect
@@ -167,6 +166,11 @@ class OrderSender:
 
     def _giving_back(self, caller: Caller | None, attempt: str) -> Keep:
         return lambda operations: self.execution.give_back(caller, attempt, operations)
+
+    def _keeping(self, order: Order, failure: BankFailed, delivery: Delivery) -> Keep:
+        if failure.reach == "never":
+            return self._giving_back(order.caller, order.attempt)
+        return lambda operations: self.execution.record_named(order, failure, delivery.request_id, operations)
 
     def _over(self, delivery: Delivery, refusal: Refusal, keep: Keep | None = None) -> Undeliverable:
         answer = _refused(delivery, refusal, self.clock.time())

@@ -24,6 +24,7 @@ from chalicelib.openbanking.protocol.payments import (
     OUTCOME_UNKNOWN,
     REFUSED,
     first_status,
+    is_confirmation_url,
     is_payment_id,
 )
 from chalicelib.statistics import current_call
@@ -43,6 +44,8 @@ class PaymentExecution:
     events: Events
     outbox: Outbox
     link: BankLink
+    local: bool
+    """Whether a PSU may confirm at an address without encryption."""
 
     def outgoing(self, order: Order, request: dict[str, Any], request_id: str, psu_address: str | None) -> Outgoing:
         """The request to the bank, made before anything is used up: what fails here costs nothing."""
@@ -60,11 +63,24 @@ class PaymentExecution:
     def send(self, order: Order, request: dict[str, Any], outgoing: Outgoing) -> BankAnswer:
         """Have the bank take the payment; it is asked once. Raises: BankFailed."""
         answer = self.link.exchange(outgoing, order.version, order.webhook, request, once=True)
-        if not answer.body["confirmation_url"] or not is_payment_id(answer.body["payment_id"]):
-            raise _unusable(answer, "the bank's answer has no usable payment_id and confirmation_url")
+        if not is_payment_id(answer.body["payment_id"]):
+            raise _unusable(answer, "the bank's answer has no usable payment_id")
+        if not is_confirmation_url(answer.body["confirmation_url"], local=self.local):
+            raise _unusable(answer, "the confirmation_url of the bank's answer is no https address")
         if len(jsontext.dumps(answer.body)) > KEPT_BYTES:
             raise _unusable(answer, f"the bank's answer to a payment is larger than {KEPT_BYTES} bytes")
         return answer
+
+    def record_named(self, order: Order, failure: BankFailed, request_id: str, kept: Sequence[Operation]) -> None:
+        """Write down the payment that an unusable answer names, if it names one, together with ``kept``.
+
+        Raises:
+            StoreError.
+        """
+        if failure.payment_id is not None:
+            self.record(order, {**(failure.answer or {}), "payment_id": failure.payment_id}, request_id, kept)
+        elif kept:
+            self.store.transact(kept)
 
     def record(self, order: Order, answer: dict[str, Any], request_id: str, kept: Sequence[Operation]) -> None:
         """Write down that the bank has answered with a payment, together with ``kept``. Raises: StoreError."""
@@ -142,7 +158,7 @@ def status_changed(events: Events, client: Client | None, payment: Payment) -> R
 def _unusable(answer: BankAnswer, text: str) -> BankFailed:
     """A failure for an answer that the bank gave and nobody can use."""
     current_call.failed("bank")
-    return BankFailed(text, status=answer.status)
+    return BankFailed(text, status=answer.status, answer=answer.body)
 
 
 def explained(failure: BankFailed) -> Refusal:
@@ -150,6 +166,7 @@ def explained(failure: BankFailed) -> Refusal:
     said = {"never": NOT_SENT, "refused": REFUSED, "unknown": OUTCOME_UNKNOWN}[failure.reach]
     if failure.authorize_again:
         said = f"{said}; {AUTHORIZE_AGAIN}"
-    details = [Detail(Fault.BANK_FAILED, failure.detail)]
+    named = f"; it names the payment {failure.payment_id}" if failure.payment_id is not None else ""
+    details = [Detail(Fault.BANK_FAILED, f"{failure.detail}{named}")]
     retry_after = failure.retry_after if failure.reach == "never" else None  # else nobody should just repeat it
     return Refusal(Fault.BANK_FAILED, said, details, bank_seconds=failure.bank_seconds, retry_after=retry_after)

@@ -109,7 +109,7 @@ class PaymentFlow:
         except BankFailed as failure:
             refusal = explained(failure)
             refusal.first = self.keys.first(request_id)
-            self._end_in_vain(order, refusal, request_id, never_reached=failure.reach == "never")
+            self._end_in_vain(order, failure, refusal, request_id)
             raise refusal from failure
         self._end(order, answer.body, request_id)
         return answer
@@ -224,14 +224,17 @@ class PaymentFlow:
             log.exception("outcome not sealed")
             return []
 
-    def _end_in_vain(self, order: Order, refusal: Refusal, request_id: str, *, never_reached: bool) -> None:
-        """Keep the refusal for repeats, and give a one-time consent back when the bank was provably never reached."""
+    def _end_in_vain(self, order: Order, failure: BankFailed, refusal: Refusal, request_id: str) -> None:
+        """Keep the refusal for repeats, and give a one-time consent back when the bank was provably never reached.
+
+        A payment that an unusable answer names is written down.
+        """
         kept = self._kept(order, lambda claim: self.keys.keeping_refusal(claim, refusal))
         try:
-            if never_reached:
+            if failure.reach == "never":
                 self.execution.give_back(order.caller, order.attempt, kept)
-            elif kept:
-                self.store.transact(kept)
+            else:
+                self.execution.record_named(order, failure, request_id, kept)
         except StoreError:
             log.exception("failed payment not recorded", request_id=request_id)
 

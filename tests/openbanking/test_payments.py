@@ -472,14 +472,6 @@ def test_a_payment_that_cannot_be_named_is_a_failure_of_the_bank(world: World, v
     assert payer.pay().status == 200
 
 
-def test_a_first_status_that_nobody_knows_is_handed_on_and_counts_as_received(world: World) -> None:
-    payer = Payer(world, 2)
-    payer.bank_does(taken(2) | {"status": "R\ud800"})
-
-    assert payer.pay().body["status"] == "R\ud800"
-    assert payer.report("ACSC").status == 200
-
-
 def test_a_version_1_consent_does_not_pay_by_swift_at_a_bank_that_moved_on(world: World) -> None:
     payer = Payer(world, 1)
     bic = payer.side.bank.bic

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
+from urllib.parse import urlsplit
 
 from chalicelib.openbanking.protocol.scopes import Version
 
@@ -106,16 +107,25 @@ def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
     return chosen
 
 
-def is_payment_id(text: str) -> bool:
-    """Whether a payment can be named by ``text``, in a query and in a bank's report."""
-    return 1 <= len(text) <= PAYMENT_ID and text.isprintable()
+def is_payment_id(value: object) -> TypeGuard[str]:
+    """Whether a payment can be named by ``value``, in a query and in a bank's report."""
+    return isinstance(value, str) and 1 <= len(value) <= PAYMENT_ID and value.isprintable()
+
+
+def is_confirmation_url(value: object, *, local: bool) -> bool:
+    """Whether a PSU's browser may be sent to ``value``: an https address, in the local stage also an http one."""
+    try:
+        parts = urlsplit(value) if isinstance(value, str) else None
+        return bool(parts and parts.scheme in (("https", "http") if local else ("https",)) and parts.hostname)
+    except ValueError:
+        return False
 
 
 def first_status(version: Version, answered: object) -> Status:
-    """The status of a payment that a bank has just answered with; a code that nobody knows counts as received."""
+    """The status of a payment that a bank has just answered with; what is no code of the table counts as received."""
     if version == 1:
         return PENDING
-    return str(answered) if answered in STATUSES[2] else "RCVD"
+    return answered if isinstance(answered, str) and answered in STATUSES[2] else "RCVD"
 
 
 def status_from(version: Version, reported: object) -> Status | None:

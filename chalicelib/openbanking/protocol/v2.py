@@ -26,8 +26,8 @@ from chalicelib.foundation.fields import (
     decimal,
     fault,
 )
-from chalicelib.openbanking.protocol.payments import SCHEME, schemes_schema
-from chalicelib.openbanking.protocol.v1 import BULK_ITEMS, sums
+from chalicelib.openbanking.protocol.payments import SCHEME, STATUSES, schemes_schema
+from chalicelib.openbanking.protocol.v1 import BULK_ITEMS, Unusable, sums
 
 
 class AccountRequest(Message):
@@ -281,6 +281,13 @@ class InitiationAnswer(OpenMessage):
     status: A[4]
     confirmation_url: AN[16384]
     payment_id: Id[255]
+
+
+def initiated(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer, whose status is one of the table. Raises: Unusable."""
+    if answer["status"] not in STATUSES[2]:
+        raise Unusable("the bank's answer has a status that no payment has")
+    return answer
 
 
 class StatusRequest(Message):

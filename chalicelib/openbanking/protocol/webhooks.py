@@ -186,7 +186,13 @@ PAYMENTS: tuple[PaymentCall, ...] = (
         "/tpp/payment_initiation",
         {
             1: Webhook("/payment_initiation", "payment.init", v1.SinglePayment, v1.InitiationAnswer),
-            2: Webhook("/v2_payment_single", "payments.single", v2.SinglePayment, v2.InitiationAnswer),
+            2: Webhook(
+                "/v2_payment_single",
+                "payments.single",
+                v2.SinglePayment,
+                v2.InitiationAnswer,
+                conclude=v2.initiated,
+            ),
         },
     ),
     PaymentCall(
@@ -194,7 +200,7 @@ PAYMENTS: tuple[PaymentCall, ...] = (
         "/tpp/bulk_payment_initiation",
         {
             1: Webhook("/bulk_payment_initiation", "payment.init", v1.BulkPayment, v1.InitiationAnswer),
-            2: Webhook("/v2_payment_bulk", "payments.bulk", v2.BulkPayment, v2.InitiationAnswer),
+            2: Webhook("/v2_payment_bulk", "payments.bulk", v2.BulkPayment, v2.InitiationAnswer, conclude=v2.initiated),
         },
         body_bytes=4_000_000,
     ),
@@ -215,6 +221,7 @@ PAYMENTS: tuple[PaymentCall, ...] = (
                 None,
                 v2.DirectPayment,
                 v2.InitiationAnswer,
+                conclude=v2.initiated,
                 sends_token=False,
                 part_of=PAYMENT_SERVICE,
             ),
