@@ -3,9 +3,47 @@
 from __future__ import annotations
 
 import ipaddress
+import re
+from ipaddress import IPv4Address, IPv6Address, IPv6Network
 from urllib.parse import urlsplit
 
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
+_ENDS_IN_A_NUMBER = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)")
+"""Such a host is read as an IPv4 address by browsers and by the C library, however its parts are written."""
+_PRIVATE_NAMES = (".localhost", ".local", ".internal", ".home.arpa", ".localdomain")
+
+_NOT_PUBLIC = (
+    "0.0.0.0/8",  # this network
+    "10.0.0.0/8",  # private use
+    "100.64.0.0/10",  # shared by a provider's customers
+    "127.0.0.0/8",  # this machine
+    "169.254.0.0/16",  # link-local, metadata services among them
+    "172.16.0.0/12",  # private use
+    "192.0.0.0/24",  # protocol assignments
+    "192.0.2.0/24",  # documentation
+    "192.88.99.0/24",  # relays of 6to4, given up
+    "192.168.0.0/16",  # private use
+    "198.18.0.0/15",  # benchmarks
+    "198.51.100.0/24",  # documentation
+    "203.0.113.0/24",  # documentation
+    "224.0.0.0/4",  # multicast
+    "240.0.0.0/4",  # reserved, broadcast
+    "2001::/23",  # protocol assignments
+    "2001:db8::/32",  # documentation
+    "3fff::/20",  # documentation
+)
+"""IANA's registries of special-purpose addresses (RFC 6890), without the IPv6 blocks outside ``_GLOBAL_UNICAST``."""
+_NETWORKS = tuple(ipaddress.ip_network(block) for block in _NOT_PUBLIC)
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+_ENDS_IN_IPV4 = tuple(
+    IPv6Network(block)
+    for block in (
+        "::/96",  # IPv4-compatible
+        "::ffff:0:0/96",  # IPv4-mapped
+        "64:ff9b::/96",  # NAT64
+        "64:ff9b:1::/96",  # NAT64 of a network's own; elsewhere in 64:ff9b:1::/48 nothing is public
+    )
+)
 
 
 class InvalidAddress(ValueError):
@@ -14,7 +52,7 @@ class InvalidAddress(ValueError):
 
 def check_address(url: str, *, local: bool, length: int = 2048) -> str:
     """Accept an absolute http(s) address without user information or fragment; outside the local stage only https
-    to a host that is not plainly private.
+    to a host that ``check_host`` accepts.
 
     A name that resolves to a private address is found out when it is connected to (see ``outbound``).
 
@@ -34,24 +72,71 @@ def check_address(url: str, *, local: bool, length: int = 2048) -> str:
         raise InvalidAddress("must have neither user information nor a fragment")
     if not local and parts.scheme != "https":
         raise InvalidAddress("must be https outside the local stage")
-    if not local and is_private_host(host):
-        raise InvalidAddress("must not be a private address outside the local stage")
+    if not local:
+        check_host(host)
     return url
 
 
-def is_private_host(host: str) -> bool:
-    """Whether a host is a private name or an address that is not public."""
+def check_host(host: str) -> None:
+    """Accept a host name that is not plainly private, or a public IP address in its usual spelling.
+
+    ``127.1``, ``0177.0.0.1`` and ``2130706433`` are addresses too, but browsers, resolvers and libraries read them
+    differently: IPv4 is four decimal numbers without leading zeros, and nothing ends in a dot.
+
+    Args:
+        host: in lower case, an IPv6 address without its brackets.
+
+    Raises:
+        InvalidAddress: saying what is wrong.
+    """
+    is_address = _is_address(host)
+    if not is_address and (not _NAME.fullmatch(host) or _ENDS_IN_A_NUMBER.fullmatch(host)):
+        raise InvalidAddress("must name its host as a name, as four decimal numbers, or as an IPv6 address")
+    public = is_public(host) if is_address else "." in host and not f".{host}".endswith(_PRIVATE_NAMES)
+    if not public:
+        raise InvalidAddress("must not be a private address outside the local stage")
+
+
+def may_be_public(host: str) -> bool:
+    """Whether ``check_host`` accepts a host."""
     try:
-        return not is_public(host)
+        check_host(host)
+    except InvalidAddress:
+        return False
+    return True
+
+
+def _is_address(host: str) -> bool:
+    """Whether a host is an IP address without a zone (``%eth0``), which means something on one machine only."""
+    try:
+        ipaddress.ip_address(host)
     except ValueError:
-        return host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or "." not in host
+        return False
+    return "%" not in host
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is reachable from the whole internet; IPv4 inside IPv6 is judged as IPv4."""
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    embedded = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None)
-    if parsed in _NAT64:
-        embedded = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
-    judged = embedded or parsed
-    return judged.is_global and not judged.is_multicast
+    """Whether an IP address is reachable from the whole internet; IPv4 inside IPv6 is judged as IPv4.
+
+    Raises:
+        ValueError: the text is no IP address.
+    """
+    parsed = ipaddress.ip_address(address)
+    if isinstance(parsed, IPv4Address):
+        return not _is_special(parsed)
+    if inside := _embedded(parsed):
+        return not any(map(_is_special, inside))
+    return parsed in _GLOBAL_UNICAST and not _is_special(parsed)
+
+
+def _embedded(address: IPv6Address) -> tuple[IPv4Address, ...]:
+    """The IPv4 addresses that packets to an IPv6 address end at, or pass."""
+    if any(address in block for block in _ENDS_IN_IPV4):
+        return (IPv4Address(int(address) & 0xFFFFFFFF),)
+    if address.sixtofour:
+        return (address.sixtofour,)
+    return address.teredo or ()
+
+
+def _is_special(address: IPv4Address | IPv6Address) -> bool:
+    return any(address in network for network in _NETWORKS)

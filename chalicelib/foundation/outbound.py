@@ -41,7 +41,7 @@ from urllib3.util.connection import create_connection
 from urllib3.util.ssl_ import create_urllib3_context
 
 from chalicelib.foundation import exchange
-from chalicelib.foundation.addresses import is_public
+from chalicelib.foundation.addresses import is_public, may_be_public
 
 CONNECT_SECONDS = 3.0
 TOTAL_SECONDS = 20.0
@@ -312,7 +312,8 @@ class _Connecting:
     def _new_conn(self) -> socket.socket:
         until = time.monotonic() + min(CONNECT_SECONDS, max(_call.moment - time.monotonic(), 0.001))
         try:
-            found = _resolve(self.host, self.port, until - time.monotonic())
+            usable = not _call.public_only or may_be_public(self.host)
+            found = _resolve(self.host, self.port, until - time.monotonic()) if usable else []
         except (OSError, UnicodeError) as error:
             raise NameResolutionError(self.host, self, socket.gaierror(str(error))) from error  # type: ignore[arg-type]
         failure: Exception = _Refused("the address is not public")

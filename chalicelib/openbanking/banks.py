@@ -187,7 +187,8 @@ class Banks:
         if unknown := set(changes) - {member.name for member in fields(NewBank)} | set(changes) & {"bic"}:
             raise InvalidBank(f"{', '.join(sorted(unknown))} cannot be changed")
         new = NewBank(**{"bic": bank.bic, **bank.as_new(), **changes})
-        item = validated(new, local=self._settings.is_local).to_item()
+        kept = (bank.domain, bank.authorization_url)
+        item = validated(new, local=self._settings.is_local, kept=kept).to_item()
         members = {name: value for name, value in item.items() if name not in ("bic", "api_keys", "revision")}
         return self._update(bank, members, [] if "certificate_subject" in members else ["certificate_subject"])
 

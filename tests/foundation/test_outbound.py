@@ -31,6 +31,7 @@ from chalicelib.foundation.outbound import (
     TimedOut,
     TooLarge,
 )
+from tests import host_spellings
 from tests.foundation.servers import Connection, self_signed, server_context, serving, unused_port
 
 SHORT = 0.3
@@ -761,14 +762,6 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "127.1"])
-def test_this_machine_is_refused(host: str) -> None:
-    with serving(good) as server:
-        with pytest.raises(NotReached):
-            post(f"http://{host}:{server.port}/bank", public_only=True)
-        assert server.connections == 0
-
-
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The addresses that a connection was tried to; none is made."""
@@ -782,25 +775,33 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return addresses
 
 
-PRIVATE = [
-    "127.0.0.1",
-    "10.0.0.1",
-    "169.254.169.254",
-    "::",
-    "::1",
-    "fc00::1",
-    "fd00::1",
-    "fe80::1",
-    "fe80::1%lo",
-    "::ffff:10.0.0.1",
-    "::ffff:127.0.0.1",
-    "64:ff9b::7f00:1",
-    "64:ff9b::a00:1",
-]
+@pytest.mark.parametrize("host", [*host_spellings.THIS_MACHINE, *host_spellings.PRIVATE])
+def test_a_host_that_cannot_be_registered_is_not_connected_to_either(
+    monkeypatch: pytest.MonkeyPatch, tried: list[str], host: str
+) -> None:
+    """Whatever a resolver makes of it: nothing is even asked for the address of a private name."""
+    asked: list[str] = []
+
+    def resolve(name: str, port: int, **options: Any) -> Any:
+        asked.append(name)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("203.0.114.7", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with pytest.raises(NotReached):
+        post(f"https://{host}/bank", public_only=True)
+    assert (asked, tried) == ([], [])
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "127.1", "0x7f.1", "0"])
+def test_this_machine_is_refused(host: str) -> None:
+    with serving(good) as server:
+        with pytest.raises(NotReached, match="the address is not public"):
+            post(f"http://{host}:{server.port}/bank", public_only=True)
+        assert server.connections == 0
 
 
 @EITHER_WAY
-@pytest.mark.parametrize("address", PRIVATE)
+@pytest.mark.parametrize("address", [*host_spellings.PRIVATE_IPV4, *host_spellings.PRIVATE_IPV6, "fe80::1%lo"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_public_name_of_a_private_address_is_refused(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], address: str, scheme: str, fresh: bool

@@ -15,6 +15,7 @@ from chalicelib.cards.programmes import entry_key
 from chalicelib.cards.protocol import values
 from infra.programme import file
 from infra.programme.file import InvalidProgramme
+from tests import host_spellings
 from tests.cards.setups import Content, loaded, manager, planned, region, written
 from tests.documents import OPERATIONS, section
 from tests.infra.test_programme_groups import DEMO, faults, made
@@ -326,6 +327,12 @@ def test_an_events_url_is_held_to_the_same_as_a_clients(url: str, stage: Any, sa
         file.read(content, stage)
 
     assert refusal.value.faults == (f"programme_managers.0.events_url {said}",)
+
+
+@pytest.mark.parametrize("host", host_spellings.REFUSED)
+def test_no_events_url_is_private_in_any_spelling_outside_the_local_stage(host: str) -> None:
+    with pytest.raises(InvalidProgramme, match=r"events_url (must|is not an address)"):
+        file.read(written(manager(events_url=f"https://{host}/events")), "dev")
 
 
 def test_an_events_url_is_set_changed_and_taken_away(world: World) -> None:

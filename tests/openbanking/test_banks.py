@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 
 from chalicelib.foundation import signatures
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.openbanking.bank_record import Bank, InvalidBank, NewBank
+from chalicelib.openbanking.bank_record import Bank, InvalidBank, NewBank, validated
 from chalicelib.openbanking.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank
+from tests import host_spellings
 from tests.openbanking.test_call_counts import counted
 from tests.world import World
 
@@ -253,3 +256,35 @@ def test_an_inactive_bank_is_found_by_who_asks_for_it_only(banks: Banks, bic: st
     assert banks.find(bic) is None
     assert banks.find(bic, active=False) is not None
     assert bic not in [row["bic"] for row in banks.directory()]
+
+
+# -- addresses
+
+
+@pytest.fixture
+def elsewhere(world: World) -> Banks:
+    """The banks as an operator of a stage that is not local has them."""
+    return world.another_process(replace(world.hub.settings, stage="dev")).banks
+
+
+@pytest.mark.parametrize("member", ["domain", "authorization_url"])
+@pytest.mark.parametrize("host", host_spellings.REFUSED)
+def test_no_address_of_a_bank_is_private_in_any_spelling(host: str, member: str) -> None:
+    public = replace(new(), domain="https://bank.example.com", authorization_url="https://bank.example.com/authorize")
+    members: dict[str, Any] = {member: f"https://{host}/bank"}
+
+    assert validated(public, local=False).bic == BIC
+    with pytest.raises(InvalidBank, match=rf"{member} (must|is not an address)"):
+        validated(replace(public, **members), local=False)
+
+
+def test_a_bank_whose_address_is_refused_today_can_be_changed_otherwise(
+    banks: Banks, elsewhere: Banks, bic: str
+) -> None:
+    old = "https://bank.example.com./psd2"
+    banks.change(bic, domain=old, authorization_url=old)
+
+    assert not elsewhere.change(bic, active=False).active
+    assert elsewhere.add_public_key(bic, pem(1)).domain == old
+    with pytest.raises(InvalidBank, match="authorization_url must name its host"):
+        elsewhere.change(bic, authorization_url=f"{old}/authorize")

@@ -16,6 +16,7 @@ from chalicelib.foundation import event_signing
 from chalicelib.foundation.store import ConditionFailed, Conflict
 from chalicelib.foundation.vault import Unsealable
 from chalicelib.openbanking.clients import Clients, InvalidClient, Registered, UnknownClient
+from tests import host_spellings
 from tests.openbanking.faults import FAULTS, Fault
 from tests.world import World
 
@@ -122,6 +123,19 @@ def test_an_address_that_cannot_be_changes_nothing(clients: Clients, made: Regis
         clients.set_events_url(made.client.client_id, url)
 
     assert clients.get(made.client.client_id) == made.client
+
+
+@pytest.mark.parametrize("host", host_spellings.REFUSED)
+def test_no_address_of_a_client_is_private_in_any_spelling_outside_the_local_stage(world: World, host: str) -> None:
+    clients = world.another_process(replace(world.hub.settings, stage="dev")).clients
+    url = f"https://{host}/"
+
+    with pytest.raises(InvalidClient, match=r"callback_url (must|is not an address)"):
+        clients.create(owner="a@example.com", title="Lured", callback_url=url)
+    with pytest.raises(InvalidClient, match=r"events_url (must|is not an address)"):
+        clients.create(owner="a@example.com", title="Lured", callback_url=URL, events_url=url)
+    with pytest.raises(InvalidClient, match=r"events_url (must|is not an address)"):
+        clients.set_events_url(world.client.client_id, url)
 
 
 # -- rotation
