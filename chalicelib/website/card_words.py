@@ -42,6 +42,7 @@ MESSAGES: Mapping[int, str] = {
 """What the network has sent, or the service has done in its place."""
 PIN: Mapping[int, str] = {PIN_OK: "OK", PIN_IS_BLOCKED: "Blocked"}
 """The states of a PIN."""
+_WORDS = ("description", "reference_number")
 _DISPUTED = 1442
 """The message that the transactions of a dispute come with."""
 RISK: Mapping[str, str] = {
@@ -73,16 +74,29 @@ def risk(actions: list[Mapping[str, int]]) -> str:
     return ", ".join(words for name, words in RISK.items() if any(each.get(name) for each in actions))
 
 
-def bank_details(address: Mapping[str, Any]) -> str:
-    """The number of an external payment address for people."""
-    return str(address.get("iban") or f"{address['sort_code']} {address['account_number']}")
+def bank_details(account: Mapping[str, Any], prefix: str = "") -> str:
+    """The number of a bank account for people, as far as it is known; its members begin with ``prefix``."""
+    british = (account.get(f"{prefix}{name}") for name in ("sort_code", "account_number"))
+    return str(account.get(f"{prefix}iban") or " ".join(filter(None, british)))
 
 
 def purpose(row: Mapping[str, Any]) -> str:
-    """Where the card was used, or what a transaction was for; nothing for one that does not say."""
+    """Where the card was used, who was paid or has paid, or what a transaction was for; nothing where none is known."""
     if row["mti"] == _DISPUTED:
         return str(row["description"]).capitalize()
-    return str(next((row[name] for name in ("merchant", "description", "reference_number") if row.get(name)), ""))
+    return _first(row, "merchant", "counterparty_name", *_WORDS)
+
+
+def remark(row: Mapping[str, Any]) -> str:
+    """Of an external payment what stands below who it was: the number of the account, the scheme, and what for."""
+    if "counterparty_name" not in row:
+        return ""
+    parts = (bank_details(row, "counterparty_"), row.get("scheme"), _first(row, *_WORDS))
+    return ", ".join(filter(None, parts))
+
+
+def _first(row: Mapping[str, Any], *names: str) -> str:
+    return str(next((row[name] for name in names if row.get(name)), ""))
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
@@ -98,6 +112,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "is_approved": is_approved,
     "risk": risk,
     "purpose": purpose,
+    "remark": remark,
     "message_kind": MESSAGES.__getitem__,
     "transaction_kind": TRANSACTION_TYPES.__getitem__,
     "entry_mode": ENTRY_MODES.__getitem__,

@@ -74,7 +74,7 @@ class Statement:
         self._guide.step(f"The account's transactions, fetched {_PAGE} at a time, with the balance after each")
         settled, amounts = self._opening["settled_balance"], list[int]()
         for row in self._rows("getTransactions", "transaction_id", self._account):
-            amounts.append(row["holder_amount"] if row["transaction_type"] in CREDIT_TYPES else -row["holder_amount"])
+            amounts.append(_effect(row))
             settled += amounts[-1]
             amount, after = major(amounts[-1], self._currency, signed=True), major(settled, self._currency)
             self._guide.told(f"{amount:>14}  {self._called(row):<48} {after:>14}")
@@ -96,3 +96,9 @@ class Statement:
             if page["has_more_records"] == "N":
                 return
             last = {"last_id": page["data"][-1][name]}
+
+
+def _effect(row: Mapping[str, Any]) -> int:
+    """What a transaction brings, or takes, as docs/card-api.md says that rows add up."""
+    amount = row["holder_amount"] if row["transaction_type"] in CREDIT_TYPES else -row["holder_amount"]
+    return int(amount - (0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0)))

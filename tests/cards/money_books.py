@@ -185,7 +185,7 @@ def _effect(transaction: Item) -> int:
     """What a transaction adds to the settled balance: the fee of a conversion may stand beside its amount."""
     gives = transaction["direction"] == "credit"
     beside = 0 if transaction["conversion_fee_blended"] else transaction["conversion_fee"]
-    is_return = transaction["transaction_type"] == 63
+    is_return = transaction["transaction_type"] in (63, 64)
     amount: int = transaction["holder_amount"] if gives else -transaction["holder_amount"]
     return amount + (beside if is_return else -beside)
 

@@ -170,6 +170,11 @@ TRANSACTION = """
     reference_number C ANS
     epm_transaction_id C N
     epm_mandate_id C N
+    counterparty_name C ANS
+    counterparty_iban C AN
+    counterparty_sort_code C AN
+    counterparty_account_number C AN
+    scheme C AN
 """
 ADDENDUM = """
     id M N

@@ -259,6 +259,8 @@ def test_a_payment_in_is_told_with_what_it_came_to(heard: Listener) -> None:
             "settlement_amount": 1250,
             "settlement_currency": 826,
             "trans_link": f"E{came['epm_transaction_id']:011}",
+            "description": "Rent of Ann Smith",
+            "counterparty_name": "Bob",
             "scheme": "FPS",
             "transaction_id": came["transaction_id"],
             "created_at": str(scene.clock.time()),

@@ -145,6 +145,29 @@ def test_a_card_is_shown_with_balances_transactions_and_activity(
     assert card.pan not in text
 
 
+def test_who_has_paid_and_who_was_paid_stands_beside_external_payments(
+    scene: Scene, colleague: Person, card: MadeCard
+) -> None:
+    address = scene.address(card.account_id, method=2)
+    came = scene.inbound(address, 50_00, sender_name="<b>Meadow & Sons</b>", reference="Invoice 7")
+    scene.data("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1)
+    to = {"destination_account_name": "Lantern Books", "description": "May"}
+    scene.result(scene.paid(address, 20_00, **to), "settled")
+    scene.debit(scene.mandate(address, creditor_name="Riverside Gym"), 30_00, passed=True)
+
+    colleague.get(f"/cards/{card.card_id}")
+
+    assert "<b>Meadow" not in colleague.last.text
+    for told in (
+        '&lt;b&gt;Meadow &amp; Sons&lt;/b&gt;<span class="small">SCT, Invoice 7</span>',
+        'Lantern Books<span class="small">DE89370400440532013000, SCTINST, May</span>',
+        'Riverside Gym<span class="small">MEMBER-7</span>',
+    ):
+        assert told in colleague.last.text
+    for kind in ("External payment in", "Return that debits the holder", "External payment out", "Direct debit"):
+        assert kind in colleague.text
+
+
 def test_what_a_shop_is_called_is_not_markup(scene: Scene, colleague: Person, card: MadeCard) -> None:
     name = "<script>alert(1)</script>"
     scene.purchase(card.card_id, 25_00, merchant_name=name)

@@ -17,7 +17,7 @@ from chalicelib.cards.money.party import Party
 from chalicelib.cards.money.transactions import Transaction
 from chalicelib.cards.protocol.payment_states import REJECTED, RESULT_RULES, RESULTS, RETURNED, SETTLED, PaymentKind
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.protocol.values import EXTERNAL_RETURN
+from chalicelib.cards.protocol.values import RETURN_TYPES
 from chalicelib.cards.sequences import Sequences
 from chalicelib.foundation.store import Item, Operation
 
@@ -45,21 +45,30 @@ class Booking:
 
     sequences: Sequences
 
-    def enter(self, movement: Movement, account: LedgerAccount, payment: ExternalPayment, *, back: bool = False) -> int:
-        """Enter a payment into a movement, or that it is taken ``back``, and show it on the account.
+    def enter(
+        self,
+        movement: Movement,
+        account: LedgerAccount,
+        payment: ExternalPayment,
+        *,
+        original: ExternalPayment | None = None,
+    ) -> int:
+        """Enter a payment into a movement, and show it on the account; answers the number of its transaction.
 
-        Answers the number of its transaction.
+        ``original`` is what is returned: the payment that this one sends back, or the payment itself, which came back.
         """
-        charge = payment.charged.reversal if back else payment.charged
+        charge = payment.charged.reversal if original is payment else payment.charged
         number, *fees = self.sequences.take("transaction", 1 + len(charge.separate))
         main = Transaction(
             id=number,
-            transaction_type=EXTERNAL_RETURN if back else payment.transaction_type,
+            transaction_type=RETURN_TYPES[charge.direction] if original else payment.transaction_type,
             trans_link=payment.trans_link,
             card_id=payment.card_id,
             country=payment.country,
-            description=(payment.details or {}).get("description"),
+            description=payment.remittance,
             reference=payment.reference,
+            parent_id=original.transaction_id if original else None,
+            counterparty=payment.counterparty or None,
             epm_transaction_id=payment.id,
             epm_mandate_id=payment.mandate_id,
             **charge.shown,
@@ -69,12 +78,22 @@ class Booking:
         return number
 
     def settle(
-        self, payment: ExternalPayment, party: Party, moment: Moment, tally: Tally | None = None, **members: Any
+        self,
+        payment: ExternalPayment,
+        party: Party,
+        moment: Moment,
+        tally: Tally | None = None,
+        *,
+        original: ExternalPayment | None = None,
+        **members: Any,
     ) -> Change:
-        """A pending payment is paid: what was held of the account is released, and what it comes to is booked."""
+        """A pending payment is paid: what was held of the account is released, and what it comes to is booked.
+
+        ``original`` is the payment that it sends back, if it does.
+        """
         movement = _movement("settled", payment, party, moment, tally)
         movement.hold(party.account, -payment.held)
-        number = self.enter(movement, party.account, payment)
+        number = self.enter(movement, party.account, payment, original=original)
         members = {"state": SETTLED, "held": 0, "transaction_id": number, **_unwatched(payment), **members}
         return _changed(payment, party.account, movement, moment, members)
 
@@ -110,7 +129,7 @@ class Booking:
     def send_back(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
         """A settled payment that went out comes back: what was taken for it is given, fees apart."""
         movement = _movement("returned", payment, party, moment)
-        members = {"return_transaction_id": self.enter(movement, party.account, payment, back=True), **members}
+        members = {"return_transaction_id": self.enter(movement, party.account, payment, original=payment), **members}
         return _changed(payment, party.account, movement, moment, {"state": RETURNED, **members})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chalicelib.cards.external.booking import Booking
@@ -47,7 +47,8 @@ class PaymentOrders:
             return Finished([payment.changing(moment.write_id, **members)], payment.changed(**members))
         party, original = self._concerned(payment)
         if receipt.accepted:
-            change = self.booking.settle(payment, party, moment, **known, **ANSWERED)
+            sent = replace(payment, scheme=known["scheme"])
+            change = self.booking.settle(sent, party, moment, original=original, **known, **ANSWERED)
             of_original: dict[str, Any] = {"state": RETURNED}
         else:
             reason = receipt.reason and receipt.reason[:LONGEST_WORDS]

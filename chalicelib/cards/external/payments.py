@@ -11,6 +11,15 @@ from chalicelib.cards.external.waiting import Waiting
 from chalicelib.cards.money.charging import Charge
 from chalicelib.cards.protocol.payment_states import PAYMENT_RULES, PENDING, PaymentKind
 from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.record import present
+
+_OF_COUNTERPARTY = {
+    "counterparty_name": "account_name",
+    "counterparty_iban": "iban",
+    "counterparty_sort_code": "sort_code",
+    "counterparty_account_number": "account_number",
+}
+"""The interface's members on the other side of a payment, with those of a bank account as a payment keeps it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +34,8 @@ class ExternalPayment(Waiting):
         charge: the amounts in detail, as ``Charge.plain`` gives them.
         held: what is held of the account as long as the payment is pending.
         counted: what was counted in which limits, by the owner of the counters.
-        source, destination: the bank accounts, with the members that are known of them.
+        source, destination: the bank accounts, with the members that are known of them; of a direct debit and its
+            return, ``destination`` is the creditor's.
         country: the other bank's, as far as it is known, else the address's; a numeric code of ISO 3166-1.
         provider_reference: the provider's number of it, ``original_reference`` that of the one that it sends back.
         returns: the payment that this one sends back, ``returned_by`` the one that sends this back.
@@ -78,6 +88,20 @@ class ExternalPayment(Waiting):
     def trans_link(self) -> str:
         """What its transactions, and those of its return, have in common."""
         return f"E{self.returns or self.id:011}"
+
+    @property
+    def counterparty(self) -> dict[str, Any]:
+        """The other side, as far as it is known, and the scheme, by the interface's names."""
+        other = (self.source if self.payment == "in" else self.destination) or {}
+        known = {name: other.get(kept) or None for name, kept in _OF_COUNTERPARTY.items()}
+        return present({**known, "scheme": self.scheme})
+
+    @property
+    def remittance(self) -> str | None:
+        """The remittance information, of a return the original's: what the other side was told, or has told."""
+        if self.payment in ("in", "debit"):
+            return self.reference
+        return (self.details or {}).get("description")
 
     @property
     def charged(self) -> Charge:

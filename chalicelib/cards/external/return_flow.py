@@ -23,7 +23,8 @@ from chalicelib.cards.protocol.payment_states import PENDING, RETURNED, SETTLED
 from chalicelib.cards.protocol.schemes import DIRECT_CREDITS, RETURNS_WITH_REASON
 from chalicelib.cards.protocol.states import CLOSED
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.protocol.values import EXTERNAL_RETURN
+from chalicelib.cards.protocol.values import RETURN_TYPES
+from chalicelib.cards.record import present
 
 Side = tuple[ExternalPayment, Party]
 """A payment as one side has it, and whom it concerns there."""
@@ -117,14 +118,14 @@ class ReturnFlow:
             version=1,
             payment="return",
             state=PENDING,
-            transaction_type=EXTERNAL_RETURN,
+            transaction_type=RETURN_TYPES[charge.direction],
             created_at=call.now,
             counted=None,
             source=original.destination if original.payment == "in" else original.source,
             destination=original.source if original.payment == "in" else original.destination,
             schemes=None,
             reference=reference,
-            details=None,
+            details=present({"description": original.remittance}) or None,
             provider_reference=None,
             original_reference=original.provider_reference,
             transaction_id=None,
@@ -144,8 +145,10 @@ def _at_home(call: Call, booking: Booking, payment: ExternalPayment, receiver: S
         raise refused_by_provider("the account that has paid is closed")
     movement = Movement("payment returned at home", call.at, call.write_id, epm_transaction_id=payment.id)
     movement.list_by_card(*payee.listed, *payer.listed)
-    payment = replace(payment, transaction_id=booking.enter(movement, payee.account, payment), state=SETTLED)
-    back = booking.enter(movement, payer.account, sent, back=True)
+    payment = replace(
+        payment, transaction_id=booking.enter(movement, payee.account, payment, original=came), state=SETTLED
+    )
+    back = booking.enter(movement, payer.account, sent, original=sent)
     of_came = {"state": RETURNED, "returned_by": payment.id}
     of_sent = {"state": RETURNED, "return_transaction_id": back}
     operations = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from chalicelib.cards.accounts import LedgerAccount
 from chalicelib.cards.catalogue import Catalogue
@@ -33,6 +33,11 @@ class Charge:
     fees: Sequence[Fee]
     debit: bool
     reverses: bool = False
+
+    @property
+    def direction(self) -> Literal["debit", "credit"]:
+        """What it does to the account."""
+        return "debit" if self.debit else "credit"
 
     @property
     def blended_fee(self) -> int:
@@ -125,7 +130,7 @@ class Charge:
     def shown(self) -> dict[str, Any]:
         """The members of the main transaction that follow from it."""
         return {
-            "direction": "debit" if self.debit else "credit",
+            "direction": self.direction,
             "amount": self.conversion.amount,
             "currency": self.conversion.currency,
             "holder_amount": self.holder_amount,

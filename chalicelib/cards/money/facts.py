@@ -14,8 +14,8 @@ from chalicelib.cards.protocol.values import (
     ANY_TYPE,
     CREDIT_TYPES,
     DOMESTIC,
-    EXTERNAL_RETURN,
     INQUIRY_TYPES,
+    RETURNS,
     TYPES_OF_CLASS,
     WITHIN_REGION,
 )
@@ -91,11 +91,11 @@ def _has_its_type(entry: FeeEntry | LimitEntry | RiskRule, facts: Facts) -> bool
 
 
 def _has_its_class(entry: LimitEntry, facts: Facts) -> bool:
-    """Returned payments are counted by no entry: they go either way."""
+    """Returns are counted by no entry."""
     if entry.transaction_class != ANY_DEBIT:
         return facts.transaction_type in TYPES_OF_CLASS[entry.transaction_class]
     is_asked_for = entry.transaction_type != ANY_TYPE or facts.transaction_type not in _NO_DEBITS
-    return is_asked_for and facts.transaction_type != EXTERNAL_RETURN
+    return is_asked_for and facts.transaction_type not in RETURNS
 
 
 def _is_how(entry: FeeEntry | LimitEntry | RiskRule, facts: Facts) -> bool:

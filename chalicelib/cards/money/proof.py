@@ -26,7 +26,7 @@ from chalicelib.cards.money.ledger import (
     unbalanced,
 )
 from chalicelib.cards.money.transactions import timeline
-from chalicelib.cards.protocol.values import EXTERNAL_RETURN
+from chalicelib.cards.protocol.values import RETURNS
 from chalicelib.cards.record import Key
 from chalicelib.foundation import registries
 from chalicelib.foundation.identifiers import digest
@@ -303,4 +303,4 @@ def _effect(transaction: Item) -> int:
     """What a transaction changes the settled balance by: a conversion's fee may stand beside its amount."""
     amount = transaction["holder_amount"] * (-1 if transaction["direction"] == "debit" else 1)
     beside = 0 if transaction["conversion_fee_blended"] else transaction["conversion_fee"]
-    return int(amount + (beside if transaction["transaction_type"] == EXTERNAL_RETURN else -beside))
+    return int(amount + (beside if transaction["transaction_type"] in RETURNS else -beside))

@@ -31,9 +31,10 @@ class Transaction:
         fee: what of the fees ``holder_amount`` has in it.
         trans_link: the same for all transactions that belong together.
         mti: the type of the message that it came with (ISO 8583), ``function_code`` what that was for.
-        parent_id: the transaction that this one was charged for, a fee, or is about, a dispute.
+        parent_id: the transaction that this one was charged for, a fee, is about, a dispute, or gives back, a return.
         authorization_id: of a card transaction, what it belongs to.
         network: what the network said of it, by the interface's names.
+        counterparty: of an external payment, its other side and its scheme, by the interface's names.
     """
 
     id: int
@@ -62,6 +63,7 @@ class Transaction:
     authorization_id: int | None = None
     reason_code: int | None = None
     network: Mapping[str, Any] | None = None
+    counterparty: Mapping[str, Any] | None = None
 
 
 def transaction_key(number: int) -> Key:

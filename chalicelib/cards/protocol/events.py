@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from chalicelib.cards.protocol.fields import ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N
+from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N
 from chalicelib.cards.protocol.kinds import (
     AccountType,
     AuthorizeType,
@@ -125,6 +125,11 @@ class ExternalPaymentEvent(Answer):
     instructed_currency: CurrencyIson
     settlement_amount: int | None = None
     settlement_currency: CurrencyIson | None = None
+    description: ANS[1, 255] | None = None
+    counterparty_name: ANS[1, 101] | None = None
+    counterparty_iban: AN[15, 34] | None = None
+    counterparty_sort_code: AN[6] | None = None
+    counterparty_account_number: AN[1, 26] | None = None
     scheme: Scheme | None = None
     transaction_id: Id | None = None
     return_transaction_id: Id | None = None

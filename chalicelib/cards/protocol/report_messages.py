@@ -21,7 +21,14 @@ from chalicelib.cards.protocol.fields import (
     N,
     SmallObject,
 )
-from chalicelib.cards.protocol.kinds import AuthorizeType, EciIndicator, EntryModeType, ResponseCode, TransactionType
+from chalicelib.cards.protocol.kinds import (
+    AuthorizeType,
+    EciIndicator,
+    EntryModeType,
+    ResponseCode,
+    Scheme,
+    TransactionType,
+)
 from chalicelib.cards.protocol.message import Answer, Members, Needs, NeedsOne, Request, absent
 from chalicelib.foundation.problems import Problem
 
@@ -261,6 +268,11 @@ class TransactionRecord(Answer):
     reference_number: ANS[1, 255] | None = None
     epm_transaction_id: Id | None = None
     epm_mandate_id: Id | None = None
+    counterparty_name: ANS[1, 101] | None = None
+    counterparty_iban: AN[15, 34] | None = None
+    counterparty_sort_code: AN[6] | None = None
+    counterparty_account_number: AN[1, 26] | None = None
+    scheme: Scheme | None = None
 
 
 class AddendumRecord(Answer):

@@ -93,23 +93,31 @@ TRANSACTION_TYPES = {
     60: "external payment in",
     61: "external payment out",
     62: "direct debit",
-    63: "external payment returned",
+    63: "return that credits the holder",
+    64: "return that debits the holder",
     70: "fee",
 }
 """The first two digits of the processing code; from 60 on this project's own."""
 CARD_TRANSACTION_TYPES = {number: meaning for number, meaning in TRANSACTION_TYPES.items() if number < 60}
 """Those that a card is used for."""
 PURCHASE, CREDIT_ADJUSTMENT, DEBIT_ADJUSTMENT, REFUND = 0, 2, 19, 20
-EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT, EXTERNAL_RETURN, FEE = 60, 61, 62, 63, 70
-CREDIT_TYPES = frozenset((2, 20, 21, 22, 26, EXTERNAL_IN))
-"""Those that bring the holder money; a returned payment (63) goes either way, and no limit counts it."""
+EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT, FEE = 60, 61, 62, 70
+RETURN_CREDIT, RETURN_DEBIT = 63, 64
+RETURN_TYPES = {"credit": RETURN_CREDIT, "debit": RETURN_DEBIT}
+"""The type of the return of an external payment, by what it does to the holder's account."""
+RETURNS = frozenset(RETURN_TYPES.values())
+"""They cost nothing, and no limit counts them."""
+EXTERNAL_TYPES = frozenset((EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT)) | RETURNS
+"""Those of external payments."""
+CREDIT_TYPES = frozenset((2, 20, 21, 22, 26, EXTERNAL_IN, RETURN_CREDIT))
+"""Those that bring the holder money. Every other one that is booked takes it."""
 INQUIRY_TYPES = frozenset((30, 39))
 """Those that move nothing."""
 TYPES_OF_CLASS = {
     PURCHASES: frozenset((0, 9, 10, 28)),
     CASH: frozenset((1, 11, 12)),
     EXTERNAL_DEBITS: frozenset((EXTERNAL_OUT, DIRECT_DEBIT)),
-    MONEY_IN: CREDIT_TYPES,
+    MONEY_IN: CREDIT_TYPES - RETURNS,
 }
 """What the classes of ``LIMIT_CLASSES`` count; every debit is counted by ``ANY_DEBIT``."""
 ANY_TYPE = 99

@@ -16,14 +16,13 @@ from chalicelib.cards.protocol.report_messages import (
 )
 from chalicelib.cards.protocol.values import (
     CHARGEBACK,
-    DIRECT_DEBIT,
-    EXTERNAL_IN,
-    EXTERNAL_OUT,
     EXTERNAL_PAYMENT,
-    EXTERNAL_RETURN,
+    EXTERNAL_TYPES,
     FEE,
     FEE_COLLECTION,
     PRESENTMENT,
+    RETURN_TYPES,
+    RETURNS,
     RISK_ACTIONS,
     SECURITY_CHECKS,
 )
@@ -39,7 +38,6 @@ _RATES = (
     "holder_conversion_rate",
 )
 _FLAGS: Mapping[str, Sequence[str]] = {"risk_actions": RISK_ACTIONS, "security_checks": SECURITY_CHECKS}
-_EXTERNAL = frozenset((EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT, EXTERNAL_RETURN))
 _BY_CARD = frozenset((PRESENTMENT, CHARGEBACK))
 _UNCHECKED: Mapping[str, Any] = {"suspicious": 0, "risk_actions": {}, "security_checks": {}}
 """What no network has had a part in."""
@@ -75,8 +73,8 @@ def transaction(row: Item) -> dict[str, Any]:
     """
     network: Mapping[str, Any] = row.get("network") or {}
     books = _booked(row) | _amounts(row) | _outside(row)
-    members = {**_UNCHECKED, **network, **_merchant(row, network), **present(books)}
-    null = ("card_id",) if row["transaction_type"] in _EXTERNAL else ()
+    members = {**_UNCHECKED, **network, **_merchant(row, network), **present(books), **row.get("counterparty", {})}
+    null = ("card_id",) if row["transaction_type"] in EXTERNAL_TYPES else ()
     return _record(TransactionRecord, members, null)
 
 
@@ -89,10 +87,16 @@ def addendum(row: Item) -> dict[str, Any]:
 # -- transactions
 
 
+def _type(row: Item) -> int:
+    """The transaction's type; a return's follows from its direction, since older rows have one type for both."""
+    kind = int(row["transaction_type"])
+    return RETURN_TYPES[row["direction"]] if kind in RETURNS else kind
+
+
 def _mti(row: Item) -> int:
     """The type of the message that a transaction came with; by its own type where its row does not say."""
     kind = row["transaction_type"]
-    derived = FEE_COLLECTION if kind == FEE else EXTERNAL_PAYMENT if kind in _EXTERNAL else PRESENTMENT
+    derived = FEE_COLLECTION if kind == FEE else EXTERNAL_PAYMENT if kind in EXTERNAL_TYPES else PRESENTMENT
     return int(row.get("mti", derived))
 
 
@@ -102,9 +106,9 @@ def _booked(row: Item) -> dict[str, Any]:
         "transaction_id": row["id"],
         "mti": _mti(row),
         "account_id": row["account_id"],
-        "proc_code": row["transaction_type"] * 10_000,
+        "proc_code": _type(row) * 10_000,
         "trans_link": row["trans_link"],
-        "transaction_type": row["transaction_type"],
+        "transaction_type": _type(row),
         "entry_mode_type": row["entry_mode"],
         "description": row.get("description"),
         "card_id": row.get("card_id"),
@@ -119,20 +123,24 @@ def _booked(row: Item) -> dict[str, Any]:
 
 
 def _amounts(row: Item) -> dict[str, Any]:
-    """What it comes to on the account; ``holder_billing_amount`` is the amount at the base rate, without any fee."""
-    conversion_fee, blended = row["conversion_fee"], row["conversion_fee_blended"]
-    cost = row["fee"] + (conversion_fee if blended else 0)
+    """What it comes to on the account; ``holder_billing_amount`` is the amount at the base rate, without any fee.
+
+    A return gives back the fee of its conversion, too: it is always shown within ``holder_amount``.
+    """
+    conversion_fee, is_return = row["conversion_fee"], row["transaction_type"] in RETURNS
     # what came in bears its cost, and so does its return: in both the amount is less than what was paid in
-    adds_cost = (row["direction"] == "debit") != (row["transaction_type"] == EXTERNAL_RETURN)
+    sign = 1 if (row["direction"] == "debit") != is_return else -1
+    blended = row["conversion_fee_blended"] or is_return
+    holder_amount = row["holder_amount"] + (0 if row["conversion_fee_blended"] == blended else sign * conversion_fee)
     return {
         "base_conversion_rate": row["base_rate"],
         "holder_conversion_rate": row["holder_rate"],
         "is_conversion_fee_blended": int(blended),
         "transaction_amount": row["amount"],
         "transaction_currency_ison": row["currency"],
-        "holder_billing_amount": row["holder_amount"] - (cost if adds_cost else -cost),
+        "holder_billing_amount": holder_amount - sign * (row["fee"] + (conversion_fee if blended else 0)),
         "holder_billing_currency_ison": row["holder_currency"],
-        "holder_amount": row["holder_amount"],
+        "holder_amount": holder_amount,
         "holder_currency_ison": row["holder_currency"],
         "currency_convertion_fee": conversion_fee or None,
         "currency_conversion_fee": conversion_fee or None,
@@ -153,7 +161,7 @@ def _outside(row: Item) -> dict[str, Any]:
         "reconciliation_currency_ison": row["currency"],
         "reconciliation_date": _day(row),
     }
-    if row["transaction_type"] != EXTERNAL_RETURN:
+    if row["transaction_type"] not in RETURNS:
         return reconciled
     originals = ("transaction_original_amount", "reconciliation_original_amount")
     return reconciled | dict.fromkeys(originals, row["amount"])

@@ -30,7 +30,12 @@ EVENTS: Mapping[str, tuple[str, Any]] = {
         "What that comes to on the account, in minor units; left out as long as it is not known",
         2599,
     ),
-    "ExternalPaymentEvent.scheme": ("How it travels", "SCT"),
+    "ExternalPaymentEvent.description": (
+        "The remittance information: the reference of a payment in or a collection, the description of a payment out",
+        "Invoice 2041",
+    ),
+    "ExternalPaymentEvent.counterparty_name": ("Who has paid, is paid, or collects", "Meadow Ltd"),
+    "ExternalPaymentEvent.scheme": ("How it travels; left out for a direct debit", "SCT"),
     "ExternalPaymentEvent.transaction_id": ("The account's transaction, once it is booked", TRANSACTION_ID),
     "return_transaction_id": ("The transaction that gave back what had gone out", None),
     "ExternalPaymentEvent.trans_link": ("Names its transactions, and those of its return", "E00100000090"),

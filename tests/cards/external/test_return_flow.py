@@ -85,8 +85,8 @@ def test_a_payment_that_came_in_goes_back_whole(stage: Scene) -> None:
     assert stage.balances(address["account_id"]) == (100, 100, 0)
     assert (state(stage, number), state(stage, answer.data["id"])) == ("R", "S")
     first, *_, last = transactions(stage, address["account_id"])
-    assert (last["id"], last["transaction_type"], last["direction"]) == (answer.data["transaction_id"], 63, "debit")
-    assert (last["trans_link"], last["reference"]) == (first["trans_link"], "Not ours")
+    assert (last["id"], last["transaction_type"], last["direction"]) == (answer.data["transaction_id"], 64, "debit")
+    assert (last["trans_link"], last["reference"], last["parent_id"]) == (first["trans_link"], "Not ours", first["id"])
     held = [entries(row).get(("held", GBP)) for row in movements(stage, address["account_id"])]
     assert held == [None, None, 2500, -2500]
 

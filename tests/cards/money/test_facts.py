@@ -12,9 +12,9 @@ from chalicelib.cards.money.facts import Facts, in_category, is_charged, is_coun
 from chalicelib.cards.protocol.values import (
     ANY_TYPE,
     CREDIT_TYPES,
-    EXTERNAL_RETURN,
     LIMIT_CLASSES,
     REGION_TYPES,
+    RETURNS,
     TRANSACTION_TYPES,
 )
 
@@ -222,7 +222,7 @@ def test_a_class_has_its_transaction_types(transaction_class: int, transaction_t
 def test_an_entry_of_exactly_its_type_counts_everything_but_returned_payments(transaction_type: int) -> None:
     facts = replace(FACTS, transaction_type=transaction_type)
 
-    assert counted(facts, transaction_type=transaction_type) is (transaction_type != EXTERNAL_RETURN)
+    assert counted(facts, transaction_type=transaction_type) is (transaction_type not in RETURNS)
 
 
 @pytest.mark.parametrize("transaction_class", [each for each in LIMIT_CLASSES if each])
@@ -234,7 +234,7 @@ def test_class_and_type_of_a_limit_both_bind(transaction_class: int, transaction
     assert found is (transaction_type in OF_CLASS[transaction_class])
 
 
-@pytest.mark.parametrize("transaction_type", sorted(CREDIT_TYPES))
+@pytest.mark.parametrize("transaction_type", sorted(CREDIT_TYPES - RETURNS))
 def test_money_that_comes_in_is_no_debit_of_any_class(transaction_type: int) -> None:
     facts = replace(FACTS, transaction_type=transaction_type)
 

@@ -29,7 +29,7 @@ from chalicelib.cards.money.proof import (
     spoken,
 )
 from chalicelib.cards.money.transactions import Transaction
-from chalicelib.cards.protocol.values import EXTERNAL_OUT, EXTERNAL_RETURN
+from chalicelib.cards.protocol.values import EXTERNAL_OUT, RETURN_TYPES
 from chalicelib.foundation.store import Item, Put
 
 GBP, EUR, JPY = 826, 978, 392
@@ -270,7 +270,10 @@ def test_transactions_come_to_what_a_charge_books_and_what_its_reversal_does(deb
     charge = Charge(converted, blends, [Fee("A", "A", 70, True), Fee("B", "B", 30, False)], debit)
     books, stands = Books(), account()
 
-    for of, kind, numbers in ((charge, EXTERNAL_OUT, [2]), (charge.reversal, EXTERNAL_RETURN, [])):
+    for of, kind, numbers in (
+        (charge, EXTERNAL_OUT, [2]),
+        (charge.reversal, RETURN_TYPES[charge.reversal.direction], []),
+    ):
         movement = books.movement("payment out settled", epm_transaction_id=1)
         of.book(movement, stands, EXTERNAL)
         main = Transaction(id=10 + kind, transaction_type=kind, trans_link="E1", **of.shown)

@@ -135,6 +135,13 @@ NETWORK: Row = {
     "risk_actions": {"mark_transaction_as_suspicious": 1},
     "security_checks": {"chip_data": 1},
 }
+COUNTERPARTY: Row = {
+    "counterparty_name": "Meadow Ltd",
+    "counterparty_iban": "GB33BUKB20201555555555",
+    "counterparty_sort_code": "202015",
+    "counterparty_account_number": "55555555",
+    "scheme": "FPS",
+}
 WHOLE_TRANSACTION: Row = LEAST_TRANSACTION | {
     "currency": USD,
     "base_rate": Decimal("0.92"),
@@ -154,6 +161,7 @@ WHOLE_TRANSACTION: Row = LEAST_TRANSACTION | {
     "epm_mandate_id": 77,
     "authorization_id": 33,
     "network": NETWORK,
+    "counterparty": COUNTERPARTY,
 }
 """The richest one: a purchase in another currency that everything has happened to."""
 

@@ -13,6 +13,7 @@ from chalicelib.cards.reports import shown
 from tests.cards.report_specification import REPORT_TABLES
 from tests.cards.reports.rows import (
     AT,
+    COUNTERPARTY,
     FEES_APART,
     LEAST_MESSAGE,
     LEAST_TRANSACTION,
@@ -27,44 +28,48 @@ ACTIVITY, AUTHORIZE, TRANSACTION, ADDENDUM = (
     REPORT_TABLES[action].answer
     for action in ("getCardsActivity", "getFinancialAuthorizes", "getTransactions", "getFinancialDetailAddendums")
 )
-SHOWN: Row = NETWORK | {
-    "transaction_id": 11,
-    "mti": 1240,
-    "account_id": 22,
-    "proc_code": 0,
-    "trans_link": "000000000033",
-    "transaction_type": 0,
-    "entry_mode_type": 5,
-    "base_conversion_rate": Decimal("0.92"),
-    "holder_conversion_rate": Decimal("0.9476"),
-    "is_conversion_fee_blended": 1,
-    "risk_actions": [dict.fromkeys(RISK_ACTIONS, 0) | {"mark_transaction_as_suspicious": 1}],
-    "security_checks": [dict.fromkeys(SECURITY_CHECKS, 0) | {"chip_data": 1}],
-    "description": "Groceries",
-    "card_id": 44,
-    "transaction_amount": 1000,
-    "transaction_currency_ison": USD,
-    "reconciliation_amount": 1000,
-    "reconciliation_currency_ison": USD,
-    "holder_billing_amount": 920,
-    "holder_billing_currency_ison": EUR,
-    "holder_amount": 1008,
-    "holder_currency_ison": EUR,
-    "parent_transaction_id": 10,
-    "transaction_log_id": 33,
-    "reason_code": 12,
-    "function_code": 200,
-    "settlement_date": 260302,
-    "reconciliation_date": 260302,
-    "currency_convertion_fee": 28,
-    "currency_conversion_fee": 28,
-    "transaction_fee": 60,
-    "merchant": "Corner Shop London GBR",
-    "merchant_country": "GBR",
-    "reference_number": "INVOICE 7",
-    "epm_transaction_id": 66,
-    "epm_mandate_id": 77,
-}
+SHOWN: Row = (
+    NETWORK
+    | COUNTERPARTY
+    | {
+        "transaction_id": 11,
+        "mti": 1240,
+        "account_id": 22,
+        "proc_code": 0,
+        "trans_link": "000000000033",
+        "transaction_type": 0,
+        "entry_mode_type": 5,
+        "base_conversion_rate": Decimal("0.92"),
+        "holder_conversion_rate": Decimal("0.9476"),
+        "is_conversion_fee_blended": 1,
+        "risk_actions": [dict.fromkeys(RISK_ACTIONS, 0) | {"mark_transaction_as_suspicious": 1}],
+        "security_checks": [dict.fromkeys(SECURITY_CHECKS, 0) | {"chip_data": 1}],
+        "description": "Groceries",
+        "card_id": 44,
+        "transaction_amount": 1000,
+        "transaction_currency_ison": USD,
+        "reconciliation_amount": 1000,
+        "reconciliation_currency_ison": USD,
+        "holder_billing_amount": 920,
+        "holder_billing_currency_ison": EUR,
+        "holder_amount": 1008,
+        "holder_currency_ison": EUR,
+        "parent_transaction_id": 10,
+        "transaction_log_id": 33,
+        "reason_code": 12,
+        "function_code": 200,
+        "settlement_date": 260302,
+        "reconciliation_date": 260302,
+        "currency_convertion_fee": 28,
+        "currency_conversion_fee": 28,
+        "transaction_fee": 60,
+        "merchant": "Corner Shop London GBR",
+        "merchant_country": "GBR",
+        "reference_number": "INVOICE 7",
+        "epm_transaction_id": 66,
+        "epm_mandate_id": 77,
+    }
+)
 BOOKED = (
     *("transaction_amount", "transaction_currency_ison", "reconciliation_amount", "reconciliation_currency_ison"),
     *("holder_billing_amount", "holder_billing_currency_ison", "holder_amount", "holder_currency_ison"),
@@ -172,11 +177,12 @@ def test_nothing_but_the_records_members_is_shown() -> None:
 
 @pytest.mark.parametrize(
     ("transaction_type", "mti"),
-    [(0, 1240), (1, 1240), (20, 1240), (60, 1200), (61, 1200), (62, 1200), (63, 1200), (70, 1740)],
+    [(0, 1240), (1, 1240), (20, 1240), (60, 1200), (61, 1200), (62, 1200), (63, 1200), (64, 1200), (70, 1740)],
 )
 def test_a_row_that_does_not_say_what_it_came_with_is_told_by_its_type(transaction_type: int, mti: int) -> None:
     row = {name: value for name, value in LEAST_TRANSACTION.items() if name != "mti"} | {
-        "transaction_type": transaction_type
+        "transaction_type": transaction_type,
+        "direction": "credit" if transaction_type == 63 else "debit",
     }
 
     record = shown.transaction(row)
@@ -184,17 +190,17 @@ def test_a_row_that_does_not_say_what_it_came_with_is_told_by_its_type(transacti
     assert (record["mti"], record["proc_code"]) == (mti, transaction_type * 10_000)
 
 
-@pytest.mark.parametrize("transaction_type", [0, 60, 61, 62, 63, 70])
+@pytest.mark.parametrize("transaction_type", [0, 60, 61, 62, 63, 64, 70])
 def test_the_card_of_an_external_payment_is_null_where_there_is_none(transaction_type: int) -> None:
     record = shown.transaction(LEAST_TRANSACTION | {"transaction_type": transaction_type})
 
-    assert ("card_id" in record) is (transaction_type in (60, 61, 62, 63))
+    assert ("card_id" in record) is (transaction_type in (60, 61, 62, 63, 64))
     assert record.get("card_id") is None
 
 
 @pytest.mark.parametrize(
     ("transaction_type", "direction", "billed"),
-    [(0, "debit", 1000), (20, "credit", 1176), (60, "credit", 1176), (63, "credit", 1000), (63, "debit", 1176)],
+    [(0, "debit", 1000), (20, "credit", 1176), (60, "credit", 1176), (63, "credit", 1000), (64, "debit", 1176)],
 )
 def test_the_billed_amount_has_no_fees_whichever_way_the_money_went(
     transaction_type: int, direction: str, billed: int

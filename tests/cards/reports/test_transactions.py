@@ -240,7 +240,7 @@ def test_every_row_has_the_members_of_the_record_and_no_other(kinds: Mapping[str
         ("out, returned", 1200, 63, 300),
         ("home", 1200, 61, 100),
         ("debit", 1200, 62, 700),
-        ("in, returned", 1200, 63, 200),
+        ("in, returned", 1200, 64, 200),
         ("fee of the debit", 1740, 70, None),
         ("custom fee", 1740, 70, None),
     ],

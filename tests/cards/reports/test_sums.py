@@ -1,0 +1,193 @@
+"""How rows add up: by nothing but the rule that the documents print, an account's rows come to its settled balance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chalicelib.cards.protocol.values import CREDIT_TYPES
+from tests.cards.network.shops import BLENDED, BLENDING, FREE, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
+from tests.cards.scenes import EUR, GBP, SEPA, USD, Scene
+from tests.documents import DOCUMENTS, section, tables
+
+PAGE = 7
+FUNDS = 5_000_00
+AMOUNTS = st.integers(1, 99_99)
+
+
+def documented_credits() -> frozenset[int]:
+    """The types of rows that count for the holder, as the page prints them."""
+    [rule] = tables(section(DOCUMENTS["docs/card-api.md"], "### How rows add up"))
+    [credit] = [row for row in rule if row[-1] == "+"]
+    return frozenset(map(int, credit[0].split(", ")))
+
+
+CREDITS = documented_credits()
+
+
+class Holder:
+    """An account in pounds with a card, a British address, one whose payments are converted, and a neighbour."""
+
+    def __init__(self, scene: Scene, program: int, fee_group: int) -> None:
+        self.card: Buyer = buyer(scene, FUNDS, card_program_id=program, card_fee_group_id=fee_group)
+        self.scene = scene
+        self.home, self.abroad = scene.address(self.card.account), scene.address(self.card.account, SEPA)
+        self.neighbour = scene.funded(FUNDS, EUR)
+
+    # -- every kind of movement; each leaves the account a little richer, or poorer
+
+    def comes_in(self, amount: int) -> None:
+        for address in (self.home, self.abroad):
+            self.scene.inbound(address, amount)
+
+    def comes_in_and_goes_back(self, amount: int) -> None:
+        for address, scheme in ((self.home, "FPS"), (self.home, "BACS"), (self.abroad, "SCT")):
+            number = self.scene.inbound(address, amount, scheme=scheme)["epm_transaction_id"]
+            action = "directCreditReturn" if scheme == "BACS" else "inboundReturn"
+            reason = {} if scheme == "BACS" else {"reason": 1}
+            self.scene.data(action, epm_transaction_id=number, **reason)
+
+    def goes_out(self, amount: int) -> None:
+        for address in (self.home, self.abroad):
+            self.scene.result(self.scene.paid(address, amount), "settled")
+            self.scene.result(self.scene.paid(address, amount), "rejected")
+
+    def goes_out_and_comes_back(self, amount: int) -> None:
+        for address in (self.home, self.abroad):
+            number = self.scene.paid(address, amount)
+            for result in ("settled", "returned"):
+                self.scene.result(number, result)
+
+    def goes_next_door_and_back(self, amount: int) -> None:
+        self.scene.paid(self.abroad, amount, destination_iban=self.neighbour["iban"])
+        came = self.scene.data("getTransactions", account_id=self.neighbour["account_id"], **ALWAYS)[-1]
+        self.scene.data("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1)
+
+    def is_collected(self, amount: int) -> None:
+        for address in (self.home, self.abroad):
+            for _ in range(2):
+                debit = self.scene.debit(self.scene.mandate(address), amount, passed=True)
+            self.scene.data("directDebitReturn", returned_epm_transaction_id=debit["epm_transaction_id"], reason="MD06")
+
+    def buys(self, amount: int) -> None:
+        for currency in (GBP, EUR, USD):
+            link = self.card.asks(amount, currency)["trans_link"]
+            self.card.clears(link, amount, currency)
+            self.card.refunds(link, (amount + 1) // 2, currency)
+
+    def is_given(self, amount: int) -> None:
+        for kind in (2, 20, 21, 22, 26):
+            asked = self.card.asks(amount, EUR, transaction_type=kind)
+            self.card.clears(asked["trans_link"], amount, EUR)
+        self.card.refunds(None, amount, EUR)
+
+    def takes_cash(self, amount: int) -> None:
+        for kind in (1, 9, 10, 11, 12, 19, 23, 28):
+            asked = self.card.asks(amount, EUR, transaction_type=kind)
+            self.card.clears(asked["trans_link"], amount, EUR)
+
+    def disputes(self, amount: int) -> None:
+        for end in ("won", "lost"):
+            bill = self.card.clears(None, amount, EUR)
+            self.card.disputes(bill["transaction_id"])
+            self.card.disputes(bill["transaction_id"], end)
+
+    def pays_a_fee(self, amount: int) -> None:
+        fee = {"fee_group_id": SEPARATE, "fee_code": "BUY", "description": "A letter", "amount": amount}
+        self.scene.data("createCustomFee", account_id=self.card.account, currency_ison=EUR, **fee)
+
+    # -- what is seen
+
+    def rows(self) -> list[Any]:
+        """All rows of the account, page by page."""
+        found: list[Any] = []
+        last: dict[str, int] = {}
+        while True:
+            asked = {"account_id": self.card.account, **ALWAYS, "item_count": PAGE, **last}
+            answer = self.scene.do("getTransactions", **asked)
+            found += answer.data
+            if answer.members["has_more_records"] == "N":
+                return found
+            last = {"last_id": found[-1]["transaction_id"]}
+
+    def check(self) -> Sequence[Any]:
+        """Whether the rows come to the settled balance."""
+        rows = self.rows()
+        assert sum(map(effect, rows)) == self.card.balances()[0]
+        return rows
+
+
+ALWAYS = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
+MOVES: Mapping[str, Callable[[Holder, int], None]] = {
+    each.__name__: each
+    for each in (
+        Holder.comes_in,
+        Holder.comes_in_and_goes_back,
+        Holder.goes_out,
+        Holder.goes_out_and_comes_back,
+        Holder.goes_next_door_and_back,
+        Holder.is_collected,
+        Holder.buys,
+        Holder.is_given,
+        Holder.takes_cash,
+        Holder.disputes,
+        Holder.pays_a_fee,
+    )
+}
+PROGRAMMES = pytest.mark.parametrize("program", [BLENDING, NOT_BLENDING], ids=["blending", "not blending"])
+
+
+def effect(row: Mapping[str, Any]) -> int:
+    """What a row counts in the settled balance, as the page prints it."""
+    amount: int = row["holder_amount"] if row["transaction_type"] in CREDITS else -row["holder_amount"]
+    return amount - (0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0))
+
+
+@pytest.fixture(scope="module")
+def shops(stage: Scene) -> Scene:
+    return with_shops(stage, "sums")
+
+
+def test_the_types_that_count_for_the_holder_are_those_that_the_page_prints() -> None:
+    assert CREDITS == CREDIT_TYPES
+
+
+@PROGRAMMES
+@pytest.mark.parametrize("move", MOVES)
+def test_the_rows_of_each_movement_come_to_the_settled_balance(shops: Scene, program: int, move: str) -> None:
+    holder = Holder(shops, program, SEPARATE)
+
+    MOVES[move](holder, 12_34)
+
+    assert len(holder.check()) > 1
+
+
+@PROGRAMMES
+def test_every_type_of_row_has_its_sign(shops: Scene, program: int) -> None:
+    holder = Holder(shops, program, BLENDED)
+
+    for move in MOVES.values():
+        move(holder, 7_77)
+
+    types = {row["transaction_type"] for row in holder.check()}
+    assert types == {0, 1, 2, 9, 10, 11, 12, 19, 20, 21, 22, 23, 26, 28, 60, 61, 62, 63, 64, 70}
+
+
+@PROGRAMMES
+@settings(max_examples=4, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(
+    group=st.sampled_from([FREE, SEPARATE, BLENDED]),
+    moves=st.lists(st.tuples(st.sampled_from(sorted(MOVES)), AMOUNTS), min_size=3, max_size=8),
+)
+def test_the_rows_of_any_life_come_to_the_settled_balance(
+    shops: Scene, program: int, group: int, moves: list[tuple[str, int]]
+) -> None:
+    holder = Holder(shops, program, group)
+
+    for move, amount in moves:
+        MOVES[move](holder, amount)
+        holder.check()
