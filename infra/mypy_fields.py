@@ -10,6 +10,7 @@ _FIELDS = {
     "chalicelib.foundation.fields.A": "builtins.str",
     "chalicelib.foundation.fields.N": "builtins.object",
     "chalicelib.foundation.fields.Name": "builtins.str",
+    "chalicelib.foundation.fields.PayeeName": "builtins.str",
     "chalicelib.foundation.fields.Digits": "builtins.object",
     "chalicelib.foundation.fields.Id": "builtins.str",
     "chalicelib.foundation.fields.Amount": "builtins.object",

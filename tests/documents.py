@@ -82,6 +82,7 @@ _TYPES = (
     ("Printable text", "AN {longest}"),
     ("Letters", "A {longest}"),
     ("A name", "name {longest}"),
+    ("The name of a payee", "payee {longest}"),
     (r"A number of at most (\d+) digits", "N {0}"),
     (r"An amount of money of at most (\d+) digits", "amount {0}"),
     (r"At most (\d+) digits", "digits {0}"),

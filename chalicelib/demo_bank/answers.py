@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.demo_bank import consents
@@ -66,14 +67,11 @@ def balances_v2(call: Call) -> dict[str, Any]:
 def funds_v1(call: Call) -> dict[str, Any]:
     """The available balance, for the service to compare; a question in another currency is answered with no."""
     request: v1.FundsRequest = call.request
-    named = request.account
-    for account in call.accounts_to_pay_from:
-        if named.account_id in (None, account.account_id) and named.iban in (None, account.iban):
-            if account.currency != request.instructed_amount.currency:
-                return {"funds_available": False}
-            available = book(call.bank, account).available
-            return {"balance": decimal_amount(available), "currency": account.currency}
-    raise no_account()
+    account = _find_named(call.accounts_to_pay_from, request.account)
+    if account.currency != request.instructed_amount.currency:
+        return {"funds_available": False}
+    available = book(call.bank, account).available
+    return {"balance": decimal_amount(available), "currency": account.currency}
 
 
 def funds_v2(call: Call) -> dict[str, Any]:
@@ -98,9 +96,13 @@ def revoke_token(call: Call) -> dict[str, Any]:
 
 
 def named_v1(call: Call, request: v1.AccountRequest) -> Account:
-    """The approved account that a request names by one of its two names. Raises: Refusal."""
-    for account in call.accounts:
-        if request.account_id == account.account_id or (request.iban and request.iban == account.iban):
+    """The approved account that every name in a request is one of. Raises: Refusal."""
+    return _find_named(call.accounts, request)
+
+
+def _find_named(accounts: Sequence[Account], named: v1.AccountRequest | v1.FundsAccount) -> Account:
+    for account in accounts:
+        if named.account_id in (None, account.account_id) and named.iban in (None, account.iban):
             return account
     raise no_account()
 

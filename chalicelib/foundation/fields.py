@@ -2,9 +2,9 @@
 
 ``AN[18]`` is printable text of 1 to 18 characters, ``A[3]`` letters, ``N[20]`` up to 20 digits (a JSON number or a
 string of digits), ``Whole[100]`` a number from 1 to 100. Where the specification's letters and numbers mean something,
-the type says what: ``Name[40]`` of a person or town, ``Id[20]`` by which a bank names something, ``Digits[8]`` of an
-account number, ``Amount[10]`` of money, ``Country[2]``; ``Iban``, ``Bic``, ``Currency``, ``Day`` and ``WebAddress``
-what their names say.
+the type says what: ``Name[40]`` of a person or town, ``PayeeName[40]``, ``Id[20]`` by which a bank names something,
+``Digits[8]`` of an account number, ``Amount[10]`` of money, ``Country[2]``; ``Iban``, ``Bic``, ``Currency``, ``Day``
+and ``WebAddress`` what their names say.
 A ``Message`` refuses unknown members; an ``OpenMessage``, for what a bank answers, lets them through.
 
 Every type also tells JSON Schema what it takes.
@@ -58,6 +58,7 @@ __all__ = [
     "N",
     "Name",
     "OpenMessage",
+    "PayeeName",
     "Problem",
     "WebAddress",
     "Whole",
@@ -148,6 +149,20 @@ class Name(_Text):
     def check(value: str) -> str:
         if not _USUAL_NAME.fullmatch(value) and not all(map(_is_in_names, value)):
             fault("characters", "must be letters, spaces and the punctuation of names")
+        return value if value.strip() else fault("characters", "must not be blank")
+
+
+class PayeeName(_Text):
+    """The name of a payee, person or company: as ``Name``, and digits."""
+
+    pattern = r"^ *[^ {0}][^{0}]*$".format(rf"!-%*+:-@\[-`{{-~{NO_LETTERS}{UNPRINTABLE}")
+    example = "Company 24 Ltd"
+    description = "The name of a payee: letters, digits, spaces and ' \u2019 - . , & / ( )"
+
+    @staticmethod
+    def check(value: str) -> str:
+        if not all(character.isdecimal() or _is_in_names(character) for character in value):
+            fault("characters", "must be letters, digits, spaces and the punctuation of names")
         return value if value.strip() else fault("characters", "must not be blank")
 
 

@@ -46,6 +46,14 @@ def minor_units() -> dict[int, int]:
 
 
 @cache
+def decimals() -> dict[str, int]:
+    """The same by alphabetic code: 2 for EUR."""
+    from iso4217 import Currency
+
+    return {currency.code: currency.exponent for currency in Currency if currency.exponent is not None}
+
+
+@cache
 def country_numbers() -> dict[int, str]:
     """The numeric codes of ISO 3166-1 with their alpha-2 ones."""
     import pycountry

@@ -34,7 +34,7 @@ _OWN_FAILURES = {"4000", "4002", "INTERNAL_SERVER_ERROR", "ASPSP_UNKNOWN_ERROR"}
 def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
     """The TPP's answer: the bank's, held against its model and brought into its one shape. Raises: BankFailed."""
     answer = _normalised(webhook, webhook.shape(understand(version, reply)), camel=version == 2)
-    _check(webhook, answer)
+    _check(webhook, request, answer)
     try:
         concluded = webhook.conclude(request, answer)
     except Unusable as error:
@@ -105,10 +105,10 @@ def _normalised(webhook: Webhook, answer: dict[str, Any], *, camel: bool) -> dic
     return found
 
 
-def _check(webhook: Webhook, answer: dict[str, Any]) -> None:
+def _check(webhook: Webhook, request: Mapping[str, Any], answer: dict[str, Any]) -> None:
     """Refuse an answer whose mandatory members are missing or mistyped; what else is odd is logged and passes."""
     try:
-        webhook.answer.read(answer)
+        webhook.model_of_answer(request).read(answer)
     except InvalidMessage as error:
         fatal = [problem for problem in error.problems if _is_fatal(problem)]
         if fatal and "code" in answer and "title" in answer:  # an error of version 2 that came with a good status

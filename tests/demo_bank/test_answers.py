@@ -30,6 +30,14 @@ def test_version_1_answers_the_balance_of_an_account_named_by_iban_or_id(one: St
     assert row["balance"] == Decimal("3354.63")
 
 
+def test_both_names_of_an_account_have_to_be_those_of_one_account(one: Stage) -> None:
+    given, whose, other = token(one), account(one), account(one, position=1)
+    both = {"iban": whose.iban, "account_id": whose.account_id}
+    assert ask(one, "/account_balance", both, given) == ask(one, "/account_balance", {"iban": whose.iban}, given)
+    mixed = both | {"account_id": other.account_id}
+    assert code(one.webhook("/account_balance", mixed, token=given)) == (400, 4001)
+
+
 def test_a_name_is_no_longer_than_a_balance_record_takes(one: Stage) -> None:
     whose = account(one, "carys")
     (row,) = ask(one, "/account_balance", {"iban": whose.iban}, token(one, "carys"))["accounts"]
@@ -72,7 +80,7 @@ def test_the_funds_are_the_balance_less_what_is_confirmed_and_not_settled(stage:
         assert has_funds(stage, given, "1") == {"balance": left, "currency": "GBP"}
     else:
         assert has_funds(stage, given, str(left)) == {"funds_available": True}
-        assert has_funds(stage, given, str(left + Decimal("0.001"))) == {"funds_available": False}
+        assert has_funds(stage, given, str(left + Decimal("0.01"))) == {"funds_available": False}
 
 
 def test_there_are_no_funds_in_another_currency(stage: Stage) -> None:

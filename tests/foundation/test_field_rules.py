@@ -32,6 +32,7 @@ from chalicelib.foundation.fields import (
     Message,
     N,
     Name,
+    PayeeName,
     WebAddress,
     Whole,
 )
@@ -40,6 +41,7 @@ TYPES: dict[str, Any] = {
     "AN": AN[18],
     "A": A[3],
     "Name": Name[40],
+    "PayeeName": PayeeName[40],
     "N": N[8],
     "Digits": Digits[8],
     "Id": Id[20],
@@ -155,6 +157,7 @@ def test_a_schema_never_forbids_what_is_taken(value: object) -> None:
     [
         (AN[2_000_000], str.isprintable),
         (A[2_000_000], str.isalpha),
+        (PayeeName[2_000_000], lambda character: unicodedata.category(character)[0] in "LM" or character.isdecimal()),
         (Name[2_000_000], lambda character: unicodedata.category(character)[0] in "LM"),
     ],
 )
@@ -166,7 +169,7 @@ def test_a_pattern_takes_every_character_that_is_taken(kind: Any, belongs: Calla
     assert re.search(schema_of(kind)["pattern"], everything)
 
 
-@pytest.mark.parametrize("name", ["AN", "A", "Name"])
+@pytest.mark.parametrize("name", ["AN", "A", "Name", "PayeeName"])
 def test_a_pattern_is_exact_within_latin_1(name: str) -> None:
     for character in CHARACTERS[:256]:
         assert is_described(name, f"a{character}a") == is_taken(name, f"a{character}a")
@@ -181,6 +184,8 @@ def test_a_pattern_is_exact_within_latin_1(name: str) -> None:
         ("AN", "a\u2028b"),
         ("A", "EU R"),
         ("Name", "Anna 2"),
+        ("PayeeName", "Anna @ 2"),
+        ("PayeeName", " "),
         ("N", "1e5"),
         ("N", "123456.789"),
         ("N", 100_000_000),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.foundation.registries import countries, currencies, currency_numbers, minor_units
+from chalicelib.foundation.registries import countries, currencies, currency_numbers, decimals, minor_units
 
 
 def test_currencies_are_those_of_iso_4217() -> None:
@@ -38,6 +38,7 @@ def test_minor_units_are_those_that_iso_publishes(code: str, digits: int) -> Non
 
     assert minor_units()[number] == digits
     assert minor_units() is minor_units()
+    assert decimals()[code] == digits
 
 
 def test_only_what_is_no_money_has_no_minor_units() -> None:

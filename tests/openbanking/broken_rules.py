@@ -46,6 +46,7 @@ NO_NAME: dict[str, Any] = {
     "empty": "",
     **NO_TEXT,
 }
+NO_PAYEE = {label: value for label, value in NO_NAME.items() if label != "digits"}
 NO_LETTERS: dict[str, Any] = {"digits": "SC0R", "a space": "SC OR", "empty": "", **NO_TEXT}
 NO_PRINTABLE_TEXT: dict[str, Any] = {
     "a zero byte": "a\u0000b",
@@ -122,8 +123,8 @@ def meaning(member: Member) -> str:
         return "count"
     if member.name in ("date_from", "date_to"):
         return "day"
-    if member.name in ("receiver_name", "town_name") and member.type == "A":
-        return "name"
+    if member.type == "A" and member.name in ("receiver_name", "town_name"):
+        return "payee" if member.name == "receiver_name" else "name"
     return "digits" if member.type == "N" else member.type
 
 
@@ -148,6 +149,7 @@ _BY_MEANING: dict[str, Any] = {
     "count": lambda member: NO_COUNT | {"too high": str(HIGHEST[member.name] + 1)},
     "day": lambda member: NO_DAY,
     "name": lambda member: NO_NAME,
+    "payee": lambda member: NO_PAYEE,
     "digits": lambda member: NO_DIGITS,
     "A": lambda member: NO_LETTERS,
     "AN": lambda member: NO_PRINTABLE_TEXT,
@@ -175,6 +177,7 @@ def longest(member: Member, length: int) -> Any:
         "amount": Number("9" * (length - 2) + ".10"),
         "digits": "0" * length,
         "name": ("Zoë " * length)[: length - 1] + "Z",
+        "payee": ("Zoë 5 " * length)[: length - 1] + "5",
         "A": "S" * length,
         "AN": ("Straße 5!@." * length)[:length],
     }

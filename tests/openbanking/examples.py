@@ -106,9 +106,10 @@ _RECEIVER_1: Json = {
 }
 _ITEM_1 = _RECEIVER_1 | {"receiver_address": _RECEIVER_1["receiver_address"] | {"country": "GB"}}
 _ACCOUNT_2 = {"iban": OTHER_IBAN, "bban": "370400440532013000", "account_number": "12345678", "sort_code": "202015"}
+_OWN_2 = _ACCOUNT_2 | {"iban": IBAN, "account_number": "55555555"}
 _DEBTOR_2 = {
     "payment_scheme": "SCTI",
-    "debtor_account": _ACCOUNT_2 | {"iban": IBAN},
+    "debtor_account": _OWN_2,
     "debtor_name": "Jane Doe 2nd",
     "callback_url": CALLBACK,
 }
@@ -174,7 +175,7 @@ REQUESTS: dict[int, dict[str, Json]] = {
         "/v2_payment_single_status": {"payment_id": "P-single"},
         "/v2_payment_bulk_status": {"payment_id": "P-bulk"},
         "/v2_funds_confirmations": {
-            "account": _ACCOUNT_2 | {"iban": IBAN},
+            "account": _OWN_2,
             "instructed_amount": {"amount": "12.50", "currency": "EUR"},
         },
     },
@@ -264,9 +265,15 @@ _OTHER_NAMES = {"iban": "account_id", "account_id": "iban"}
 
 
 def with_value(body: Json, member: Member, value: Any) -> Json:
-    """``body`` with another value of a member; of the two names of an account in a query, the other one goes."""
+    """``body`` with another value of a member; of the two names of an account in a query, the other one goes.
+
+    So does a British IBAN beside another account number or sort code, which it would contradict.
+    """
     body.pop(_OTHER_NAMES.get(member.path, ""), None)
-    _holder(body, member)[member.place[-1]] = value
+    holder = _holder(body, member)
+    if member.name in ("account_number", "sort_code") and holder.get("iban") == IBAN:
+        del holder["iban"]
+    holder[member.place[-1]] = value
     return body
 
 

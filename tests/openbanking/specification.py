@@ -3,7 +3,8 @@
 A line is a member, its requirement (M mandatory, O optional, C conditional), its type (A letters, AN printable text, N
 digits, B boolean, LIST, OBJECT) and its longest length, where one is stated. ``payments[].amount`` is a member of every
 entry of a list. Where a record's table gives no requirement, its members are mandatory; ``additional_data``, which has
-what a bank adds, is not. A version 1 ``paginator`` stands here as the object that it is answered as.
+what a bank adds, is not. A version 2 creditor stands here as mandatory, since at least one of its numbers is, a version
+1 ``paginator`` as the object that it is answered as.
 """
 
 from __future__ import annotations
@@ -244,7 +245,7 @@ TRANSACTION_2 = f"""
     transaction_amount.booking_date O AN 10
 """
 CREDITOR_2 = f"""
-    creditor_account O OBJECT
+    creditor_account M OBJECT
     {_below("creditor_account", IDENTIFIERS_2)}
     creditor_name O AN 70
     remittance_information_unstructured O AN 140

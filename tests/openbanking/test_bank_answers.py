@@ -268,6 +268,39 @@ def test_a_version_1_answer_without_success_is_no_answer(stage: Stage, row: Row,
         assert UNKNOWN in answer.body["title"]
 
 
+@pytest.mark.parametrize(("asked", "other"), [("booked", "pending"), ("pending", "booked")])
+@pytest.mark.parametrize("left_out", ["missing", "null"])
+def test_the_list_of_transactions_that_was_not_asked_for_may_be_missing(
+    stage: Stage, asked: str, other: str, left_out: str, lines: Lines
+) -> None:
+    row = BY_WEBHOOK["/v2_account_transactions"]
+    given, request = row.answer, row.request | {"booking_status": asked}
+    lists = given["transactions"]
+    lists[other] = None
+    if left_out == "missing":
+        del lists[other]
+
+    answer = stage.ask(row, request, given)
+
+    assert (answer.status, spelled(answer.text)) == (200, spelled(told(given)))
+    assert odd_answers(lines) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "missing"), [("booked", "booked"), ("pending", "pending"), ("both", "booked"), ("both", "pending")]
+)
+def test_a_list_of_transactions_that_was_asked_for_is_mandatory(stage: Stage, asked: str, missing: str) -> None:
+    row = BY_WEBHOOK["/v2_account_transactions"]
+    given, request = row.answer, row.request | {"booking_status": asked}
+    first = given["transactions"][missing][0]
+
+    del first["transaction_amount"]
+    said = f"transactions.{missing}.0.transaction_amount is required"
+    assert said in details_of(stage.ask(row, request, given))
+    del given["transactions"][missing]
+    assert f"transactions.{missing} is required" in details_of(stage.ask(row, request, given))
+
+
 # -- misbehaviour: what it is, what is said of it, and what becomes of a payment
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.foundation.ibans import make_iban
 from chalicelib.foundation.jsontext import Number
 from tests.openbanking.examples import BY_WEBHOOK, CALLBACK, OTHER_IBAN, ROWS, Json, Row, spelled
 from tests.openbanking.stage import Stage, error_of, told
@@ -139,10 +140,83 @@ def test_an_amount_reaches_the_bank_as_it_was_written(stage: Stage, row: Row, am
 
 @pytest.mark.parametrize("row", [row for row in SINGLES if row.version == 2], ids=str)
 def test_an_amount_of_70_digits_keeps_every_digit(stage: Stage, row: Row) -> None:
-    for amount in ("9" * 70, "1" + "0" * 67 + ".01", Number("0." + "0" * 68 + "1")):
+    for amount in ("9" * 70, "1" + "0" * 67 + ".01", Number("0.1" + "0" * 68)):
         sent = accepted(stage, row, of(row, amount))
         assert sent["instructed_amount"]["amount"] == spelled(told([amount]))[0]
     refused(stage, row, of(row, "9" * 71), "instructed_amount.amount")
+
+
+# -- the names of payees and the creditor's account
+
+
+@pytest.mark.parametrize("row", [row for row in PAYMENTS if row.version == 1], ids=str)
+@pytest.mark.parametrize("name", ["Company 24 Ltd", "3M", "24", "Zoë \u0663", "Studio 54 (Köln)"])
+def test_the_name_of_a_payee_may_have_digits(stage: Stage, row: Row, name: str) -> None:
+    order = row.request
+    payment(row, order)["receiver_name"] = name
+
+    assert payment(row, accepted(stage, row, order))["receiver_name"] == name
+
+
+@pytest.mark.parametrize("row", [row for row in PAYMENTS if row.version == 2], ids=str)
+@pytest.mark.parametrize("account", [..., None, {}, {"sort_code": "202015"}, {"account_number": "12345678"}], ids=repr)
+def test_a_version_2_payment_names_the_creditors_account(stage: Stage, row: Row, account: Any) -> None:
+    order = row.request
+    holder = payment(row, order)
+    holder["creditor_account"] = account
+    if account is ...:
+        del holder["creditor_account"]
+
+    refused(stage, row, order, "creditor_account")
+
+
+# -- several names of one account
+
+BRITISH: dict[str, tuple[Json, bool]] = {
+    "the same": ({"account_number": "55555555", "sort_code": "202015"}, True),
+    "the same as numbers": ({"account_number": 55555555, "sort_code": 202015}, True),
+    "another number": ({"account_number": "55555556", "sort_code": "202015"}, False),
+    "another sort code": ({"account_number": "55555555", "sort_code": "202016"}, False),
+    "another number alone": ({"account_number": "55555556"}, False),
+    "another sort code alone": ({"sort_code": "202016"}, False),
+    "the same number alone": ({"account_number": "55555555"}, True),
+}
+
+
+@pytest.mark.parametrize("row", PAYMENTS, ids=str)
+@pytest.mark.parametrize(("beside", "agrees"), BRITISH.values(), ids=BRITISH)
+def test_a_british_iban_agrees_with_the_sort_code_and_number_beside_it(
+    stage: Stage, row: Row, beside: Json, agrees: bool
+) -> None:
+    order = row.request
+    if row.version == 1:
+        item = {name: value for name, value in payment(row, order).items() if name not in NAMES_1}
+        named = {f"receiver_{name}": str(value) if name == "sort_code" else value for name, value in beside.items()}
+        changed = item | {"receiver_iban": IBAN} | named
+        order = order | ({"payments": [changed]} if row.is_bulk else changed)
+        order = {name: value for name, value in order.items() if row.is_bulk or name in changed}
+    else:
+        payment(row, order)["creditor_account"] = {"iban": IBAN, **beside}
+
+    if agrees:
+        accepted(stage, row, order)
+    else:
+        refused(stage, row, order, "names another account")
+
+
+@pytest.mark.parametrize("place", ["debtor_account", "creditor_account"])
+def test_another_countrys_iban_may_stand_beside_a_sort_code(stage: Stage, place: str) -> None:
+    row = BY_WEBHOOK["/v2_payment_direct_single"]
+    account = {"iban": OTHER_IBAN, "account_number": "1", "sort_code": "040004"}
+
+    assert accepted(stage, row, row.request | {place: account})[place] == account
+
+
+def test_a_number_that_lost_its_zeros_is_the_one_of_the_iban(stage: Stage) -> None:
+    row = BY_WEBHOOK["/v2_payment_direct_single"]
+    account = {"iban": make_iban("GB", "NWBK04000401926819"), "account_number": 1926819, "sort_code": 40004}
+
+    accepted(stage, row, row.request | {"creditor_account": account})
 
 
 # -- bulks
@@ -189,10 +263,63 @@ def test_totals_are_the_exact_sums(stage: Stage, row: Row, amounts: list[Any], t
 
 def test_a_sum_of_amounts_of_70_digits_is_exact(stage: Stage) -> None:
     row = BY_WEBHOOK["/v2_payment_bulk"]
-    tiny = "0." + "0" * 68
+    zeros = "0" * 67
 
-    accepted(stage, row, bulk(row, [f"{tiny}5", "1." + "9" * 68 + "5", "7"], "9.0"))
-    refused(stage, row, bulk(row, [f"{tiny}5", "1." + "9" * 68 + "6", "7"], "9.0"), "instructed_totals")
+    accepted(stage, row, bulk(row, [f"0.05{zeros}", f"1.95{zeros}", "7"], "9.0"))
+    refused(stage, row, bulk(row, [f"0.05{zeros}", f"1.96{zeros}", "7"], "9.0"), "instructed_totals")
+    refused(stage, row, bulk(row, ["9" * 70, "7"], "9"), "instructed_totals")
+
+
+# -- decimals of a currency
+
+DECIMALS = {"EUR": 2, "GBP": 2, "JPY": 0, "KWD": 3, "CLF": 4}
+TOO_FINE: dict[str, tuple[Any, str]] = {
+    "tenths of cents": (Number("1.005"), "EUR"),
+    "as text": ("1.23456", "EUR"),
+    "a zero and then more": ("1.2301", "GBP"),
+    "half a yen": (Number("1.5"), "JPY"),
+    "a hundredth of a yen": ("100.01", "JPY"),
+    "tenths of fils": ("1.0005", "KWD"),
+}
+AS_FINE: dict[str, tuple[Any, str]] = {
+    "cents": (Number("1.05"), "EUR"),
+    "zeros after the cents": ("1.050000", "EUR"),
+    "zeros after a number of cents": (Number("1.0500"), "GBP"),
+    "yen": (150, "JPY"),
+    "yen with zeros": ("150.00", "JPY"),
+    "fils": ("1.005", "KWD"),
+    "more than usual": ("1.2345", "CLF"),
+}
+ASKING = [BY_WEBHOOK["/funds_confirmations"], BY_WEBHOOK["/v2_funds_confirmations"]]
+IN_CURRENCIES = pytest.mark.parametrize("row", [*PAYMENTS, *ASKING], ids=str)
+
+
+def over(row: Row, amount: Any, currency: str) -> Json:
+    """An order over one amount, or a question for it."""
+    if row in ASKING:
+        return row.request | {"instructed_amount": {"amount": amount, "currency": currency}}
+    return of(row, amount, currency)
+
+
+@IN_CURRENCIES
+@pytest.mark.parametrize(("amount", "currency"), TOO_FINE.values(), ids=TOO_FINE)
+def test_an_amount_has_no_more_decimals_than_its_currency(stage: Stage, row: Row, amount: Any, currency: str) -> None:
+    refused(stage, row, over(row, amount, currency), f"at most {DECIMALS[currency]} decimals")
+
+
+@IN_CURRENCIES
+@pytest.mark.parametrize(("amount", "currency"), AS_FINE.values(), ids=AS_FINE)
+def test_zeros_at_the_end_are_no_decimals(stage: Stage, row: Row, amount: Any, currency: str) -> None:
+    answer = {"status": "success", "funds_available": True} if row in ASKING else None
+
+    assert stage.ask(row, over(row, amount, currency), answer).status == 200
+    assert told([amount])[1:-1] in stage.received(row)[0].body
+
+
+@pytest.mark.parametrize("row", BULKS, ids=str)
+def test_of_a_bulk_every_payment_and_the_totals_have_the_decimals_of_their_currency(stage: Stage, row: Row) -> None:
+    refused(stage, row, bulk(row, ["1", "0.995", "0.005"], "2"), "payments.1")
+    refused(stage, row, bulk(row, ["1"], "1.001"), "totals")
 
 
 TOTALS: dict[str, tuple[Any, ...]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.foundation.jsontext import loads
-from tests.openbanking.examples import BY_WEBHOOK
+from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN
 from tests.openbanking.stage import Stage, error_of
 from tests.world import IBAN
 
@@ -46,14 +46,37 @@ def test_a_period_of_one_day_is_a_period_and_a_backward_one_is_none(stage: Stage
 
 
 @pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
-@pytest.mark.parametrize("query", ["", f"iban={IBAN}&account_id=A-1"], ids=["neither", "both"])
-def test_a_version_1_account_has_one_of_its_two_names(stage: Stage, webhook: str, query: str) -> None:
+def test_a_version_1_account_has_one_of_its_two_names_at_least(stage: Stage, webhook: str) -> None:
     row = BY_WEBHOOK[webhook]
 
-    answer = stage.ask(row, raw_query=query)
+    answer = stage.ask(row, raw_query="")
 
     assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
-    assert "iban and account_id" in answer.body["title"]
+    assert "iban or account_id" in answer.body["title"]
+    assert stage.received(row) == []
+
+
+@pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
+def test_both_names_of_a_version_1_account_are_passed_on(stage: Stage, webhook: str) -> None:
+    row = BY_WEBHOOK[webhook]
+
+    assert stage.ask(row, raw_query=f"iban={IBAN}&account_id=A-1").status == 200
+
+    sent = loads(stage.received(row)[0].body)
+    assert (sent["iban"], sent["account_id"]) == (IBAN, "A-1")
+
+
+@pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
+@pytest.mark.parametrize(("iban", "account_id"), [(IBAN, "A-2"), (OTHER_IBAN, "A-1")])
+def test_each_name_of_a_version_1_account_is_held_against_the_consent(
+    stage: Stage, webhook: str, iban: str, account_id: str
+) -> None:
+    row = BY_WEBHOOK[webhook]
+    bearer = stage.bearer_for(1, ibans=[IBAN], account_ids=["A-1"])
+
+    answer = stage.ask(row, raw_query=f"iban={iban}&account_id={account_id}", bearer=bearer)
+
+    assert error_of(answer)[:2] == (403, "SERVICE_BLOCKED")
     assert stage.received(row) == []
 
 

@@ -23,12 +23,15 @@ from chalicelib.foundation.fields import (
     N,
     Name,
     OpenMessage,
+    PayeeName,
     WebAddress,
     Whole,
     decimal,
     exact_sum,
     fault,
 )
+from chalicelib.openbanking.protocol.british_accounts import contradicts
+from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payments import SCHEME, schemes_schema
 
 BULK_ITEMS = 1000
@@ -39,15 +42,15 @@ class Unusable(ValueError):
 
 
 class AccountRequest(Message):
-    """``/account``, ``/account_balance``: one account, named by one of its two names."""
+    """``/account``, ``/account_balance``: one account, named by one of its two names, or both."""
 
     iban: Iban | None = None
     account_id: AN[34] | None = None
 
     @model_validator(mode="after")
     def one_of(self) -> AccountRequest:
-        if (self.iban is None) == (self.account_id is None):
-            fault("value", "exactly one of iban and account_id is required")
+        if self.iban is None and self.account_id is None:
+            fault("value", "iban or account_id is required")
         return self
 
 
@@ -218,13 +221,13 @@ class BulkAddress(Address):
 _MAY_BE_EMPTY = ("receiver_iban", "receiver_account_number", "receiver_sort_code")
 
 
-class Receiver(Message):
+class Receiver(InCurrency):
     """Who gets the money: an IBAN, or an account number with its sort code. An empty text counts as absent."""
 
     amount: Amount[10]
     currency: Currency
     reference: AN[18] | None = None
-    receiver_name: Name[40]
+    receiver_name: PayeeName[40]
     receiver_iban: Iban | None = None
     receiver_account_number: Digits[34] | None = None
     receiver_sort_code: AN[6] | None = None
@@ -242,6 +245,8 @@ class Receiver(Message):
     def an_account(self) -> Receiver:
         if self.receiver_iban is None and (self.receiver_account_number is None or self.receiver_sort_code is None):
             fault("value", "receiver_iban, or receiver_account_number and receiver_sort_code, is required")
+        if contradicts(self.receiver_iban, self.receiver_account_number, self.receiver_sort_code):
+            fault("value", "receiver_iban names another account than receiver_account_number and receiver_sort_code")
         return self
 
 
@@ -264,7 +269,7 @@ class BulkItem(Receiver):
     receiver_address: BulkAddress | None = None
 
 
-class Total(Message):
+class Total(InCurrency):
     """The sum of the payments in one currency."""
 
     currency: Currency
@@ -318,7 +323,7 @@ class FundsAccount(Message):
         return self
 
 
-class FundsAmount(Message):
+class FundsAmount(InCurrency):
     """How much is asked for."""
 
     amount: Amount[10]

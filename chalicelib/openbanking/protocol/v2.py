@@ -26,6 +26,8 @@ from chalicelib.foundation.fields import (
     decimal,
     fault,
 )
+from chalicelib.openbanking.protocol.british_accounts import contradicts
+from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payments import SCHEME, STATUSES, schemes_schema
 from chalicelib.openbanking.protocol.v1 import BULK_ITEMS, Unusable, sums
 
@@ -157,7 +159,26 @@ class Transaction(OpenMessage):
 
 
 class Transactions(OpenMessage):
-    """The booked and the pending transactions."""
+    """The booked and the pending transactions; the list that was not asked for may be missing."""
+
+    booked: list[Transaction] | None = None
+    pending: list[Transaction] | None = None
+
+
+class BookedTransactions(Transactions):
+    """What an answer has when the booked ones were asked for."""
+
+    booked: list[Transaction]
+
+
+class PendingTransactions(Transactions):
+    """What an answer has when the pending ones were asked for."""
+
+    pending: list[Transaction]
+
+
+class AllTransactions(Transactions):
+    """What an answer has when both were asked for."""
 
     booked: list[Transaction]
     pending: list[Transaction]
@@ -168,6 +189,32 @@ class TransactionsAnswer(OpenMessage):
 
     transactions: Transactions
     page_key: AN[1024] | None = None
+
+
+class BookedAnswer(TransactionsAnswer):
+    """The answer to ``booking_status`` ``booked``."""
+
+    transactions: BookedTransactions
+
+
+class PendingAnswer(TransactionsAnswer):
+    """The answer to ``booking_status`` ``pending``."""
+
+    transactions: PendingTransactions
+
+
+class AllAnswer(TransactionsAnswer):
+    """The answer to ``booking_status`` ``both``."""
+
+    transactions: AllTransactions
+
+
+_ANSWERS: Mapping[str, type[OpenMessage]] = {"booked": BookedAnswer, "pending": PendingAnswer, "both": AllAnswer}
+
+
+def transactions_expected(request: Mapping[str, Any]) -> type[OpenMessage]:
+    """The model of the answer to a request."""
+    return _ANSWERS[request["booking_status"]]
 
 
 class PaymentAccount(Message):
@@ -182,6 +229,8 @@ class PaymentAccount(Message):
     def named(self) -> PaymentAccount:
         if self.iban is None and self.bban is None and (self.account_number is None or self.sort_code is None):
             fault("value", "must have iban, bban, or account_number with sort_code")
+        if contradicts(self.iban, self.account_number, self.sort_code):
+            fault("value", "iban names another account than account_number and sort_code")
         return self
 
 
@@ -210,7 +259,7 @@ class CreditorBank(Message):
     country: Country[2]
 
 
-class InstructedAmount(Message):
+class InstructedAmount(InCurrency):
     """How much is to be paid, or asked for."""
 
     amount: Amount[70]
@@ -220,7 +269,7 @@ class InstructedAmount(Message):
 class Transfer(Message):
     """What a payment says of the money and of who gets it; a bulk payment has many of it."""
 
-    creditor_account: PaymentAccount | None = None
+    creditor_account: PaymentAccount
     creditor_name: AN[70] | None = None
     remittance_information_unstructured: AN[140] | None = None
     remittance_information_structured: StructuredRemittance | None = None
@@ -249,7 +298,7 @@ class SinglePayment(DirectPayment):
         return self
 
 
-class BulkTotal(Message):
+class BulkTotal(InCurrency):
     """The sum of all payments."""
 
     currency: Currency

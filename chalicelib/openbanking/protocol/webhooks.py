@@ -51,6 +51,7 @@ class Webhook:
         scope: that the consent must have; ``None`` where no scope is asked for.
         request: model of the body that is sent.
         answer: model that the bank's answer is held against; the answer itself is handed on.
+        expected: the model that the answer to a request is held against, where that depends on the request.
         shape: brings the quirks that the specification admits into one shape.
         conclude: makes the TPP's answer of request and answer. Raises: v1.Unusable.
         sends_token: whether ``X-Auth-Token`` goes along.
@@ -65,6 +66,11 @@ class Webhook:
     conclude: Callable[[Mapping[str, Any], dict[str, Any]], dict[str, Any]] = as_answered
     sends_token: bool = True
     part_of: CountedUnder | None = None
+    expected: Callable[[Mapping[str, Any]], type[OpenMessage]] | None = None
+
+    def model_of_answer(self, request: Mapping[str, Any]) -> type[OpenMessage]:
+        """The model that the answer to ``request`` is held against."""
+        return self.expected(request) if self.expected else self.answer
 
     @property
     def service(self) -> CountedUnder:
@@ -153,7 +159,11 @@ RELAYED: tuple[RelayedCall, ...] = (
         "/tpp/account_transactions",
         {
             2: Webhook(
-                "/v2_account_transactions", "accounts.transactions", v2.TransactionsRequest, v2.TransactionsAnswer
+                "/v2_account_transactions",
+                "accounts.transactions",
+                v2.TransactionsRequest,
+                v2.TransactionsAnswer,
+                expected=v2.transactions_expected,
             ),
         },
     ),

@@ -1,0 +1,26 @@
+"""Amounts of requests: none has more decimals than its currency has, zeros at the end aside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from pydantic import model_validator
+
+from chalicelib.foundation.fields import Message, fault
+from chalicelib.foundation.registries import decimals
+
+
+class InCurrency(Message):
+    """A message whose ``amount`` is in its ``currency``. Gold and the like, which have no minor unit, have no limit."""
+
+    if TYPE_CHECKING:
+        amount: object
+        currency: str
+
+    @model_validator(mode="after")
+    def has_the_decimals_of_its_currency(self) -> Self:
+        written = len(str(self.amount).partition(".")[2].rstrip("0"))
+        most = decimals().get(self.currency, written) if written else 0
+        if written > most:
+            fault("value", f"amount must have at most {most} decimals, as its currency has")
+        return self
