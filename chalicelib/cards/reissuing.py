@@ -19,7 +19,7 @@ from chalicelib.cards.catalogue import CardProgramme
 from chalicelib.cards.protocol.card_messages import ReissueCard
 from chalicelib.cards.protocol.states import LOST, NEW, STOLEN
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field, refused_fields
-from chalicelib.cards.protocol.values import LONGEST_VALIDITY, NO, YES
+from chalicelib.cards.protocol.values import NO, YES
 from chalicelib.cards.record import either
 from chalicelib.cards.sequences import Sequences
 from chalicelib.cards.telling import card_created
@@ -134,13 +134,13 @@ def _converts(request: ReissueCard, card: Card, programme: CardProgramme) -> int
 def _expiry(call: Call, card: Card, programme: CardProgramme) -> tuple[int, int]:
     """Year and month of the new expiry: with the same number later than the old one, or the CVC2 would repeat.
 
-    Raises: Refused, when it would be too far away.
+    Raises: Refused, when it would be more than a month beyond the programme's longest validity from today.
     """
     this_month = month_of(call.now)
     fresh = months_later(this_month, programme.validity_months)
     if call.request.generate_new_pan == YES:
         return fresh
     later = max(fresh, months_later((card.expiry_year, card.expiry_month), 1))
-    if later > months_later(this_month, LONGEST_VALIDITY):
-        raise refused_field("generate_new_pan", "value", "must be 1: the expiry cannot be later than it is")
+    if later > months_later(this_month, programme.max_validity_months + 1):
+        raise refused_field("generate_new_pan", "value", "must be 1: the programme allows no later expiry")
     return later

@@ -92,15 +92,15 @@ def test_the_same_number_expires_at_least_a_month_later(stage: Scene) -> None:
     assert later.expiration == {"year": 2029, "month": 6}
 
 
-def test_a_number_is_not_kept_for_ever(stage: Scene) -> None:
-    """No expiry is further away than 300 months."""
-    card = physical(stage)
-    key = {"owner": f"card#{card.card_id}", "part": "card"}
-    stage.hub.store.update("cards", key, set={"expiry_year": 2051, "expiry_month": 2})
+def test_a_kept_number_expires_a_month_beyond_the_programmes_longest_validity_at_most(stage: Scene) -> None:
+    """The longest validity is 60 months, counted from today."""
+    card = physical(stage, card_validity_period=60)
+    assert card.expiration == {"year": 2031, "month": 3}
 
-    assert reissued(stage, card).expiration == {"year": 2051, "month": 3}
+    assert reissued(stage, card).expiration == {"year": 2031, "month": 4}
     answer = stage.do("reissueCard", card_id=card.card_id, **BODY)
     assert (answer.status_code, "generate_new_pan" in answer.message) == (2005, True)
+    assert reissued(stage.apart(days=31), card).expiration == {"year": 2031, "month": 5}
     assert reissued(stage, card, generate_new_pan=NEW).expiration == {"year": 2029, "month": 3}
 
 
