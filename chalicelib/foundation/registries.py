@@ -1,6 +1,8 @@
-"""Codes of ISO 4217 and ISO 3166-1, from pycountry, and minor units of currencies, from iso4217.
+"""Codes of ISO 4217, from iso4217, and of ISO 3166-1, from pycountry.
 
-Both registries are large and few requests need them. Only the second has ISO's own table with its minor units.
+Both registries are large and few requests need them. A currency here is a code to which ISO gives minor units. It gives
+none to what is no money: metals, units of account and bond markets, XTS for tests and XXX for no currency. No amount of
+those can be written down.
 """
 
 from __future__ import annotations
@@ -11,34 +13,21 @@ from typing import Literal
 
 @cache
 def currencies() -> frozenset[str]:
-    """The alphabetic codes of ISO 4217."""
-    import pycountry
-
-    return frozenset(currency.alpha_3 for currency in pycountry.currencies)
-
-
-@cache
-def countries(letters: Literal[2, 3]) -> frozenset[str]:
-    """The codes of ISO 3166-1, alpha-2 or alpha-3."""
-    import pycountry
-
-    return frozenset(getattr(country, f"alpha_{letters}") for country in pycountry.countries)
+    """The alphabetic codes of currencies."""
+    return frozenset(currency_numbers().values())
 
 
 @cache
 def currency_numbers() -> dict[int, str]:
-    """The numeric codes of ISO 4217 with their alphabetic ones."""
-    import pycountry
+    """The numeric codes of currencies with their alphabetic ones."""
+    from iso4217 import Currency
 
-    return {int(currency.numeric): currency.alpha_3 for currency in pycountry.currencies}
+    return {currency.number: currency.code for currency in Currency if currency.exponent is not None}
 
 
 @cache
 def minor_units() -> dict[int, int]:
-    """How many decimals the currencies of ISO 4217 have, by numeric code: 2 for 978, the euro.
-
-    What has no minor units, such as gold and the code for tests, is left out: amounts of it cannot be written down.
-    """
+    """How many decimals currencies have, by numeric code: 2 for 978, the euro."""
     from iso4217 import Currency
 
     decimals = ((currency.number, currency.exponent) for currency in Currency)
@@ -48,9 +37,15 @@ def minor_units() -> dict[int, int]:
 @cache
 def decimals() -> dict[str, int]:
     """The same by alphabetic code: 2 for EUR."""
-    from iso4217 import Currency
+    return {letters: minor_units()[number] for number, letters in currency_numbers().items()}
 
-    return {currency.code: currency.exponent for currency in Currency if currency.exponent is not None}
+
+@cache
+def countries(letters: Literal[2, 3]) -> frozenset[str]:
+    """The codes of ISO 3166-1, alpha-2 or alpha-3."""
+    import pycountry
+
+    return frozenset(getattr(country, f"alpha_{letters}") for country in pycountry.countries)
 
 
 @cache

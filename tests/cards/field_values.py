@@ -77,6 +77,11 @@ def _no_code(member: Member, _: str = "") -> Refused:
     return [*NO_NUMBER, *NO_LIST, ("0978", LENGTH), (1000, LENGTH), (1, VALUE), ("001", VALUE)]
 
 
+def _no_currency(member: Member, _: str = "") -> Refused:
+    """Metals, units of account, the code for tests and that of no currency are no money."""
+    return [*_no_code(member), *((code, VALUE) for code in (999, "999", 959, 960, 963, 964, 994))]
+
+
 def _no_level(member: Member, _: str = "") -> Refused:
     return [*NO_NUMBER, *NO_LIST, ("1001", VALUE), (1001, VALUE)]
 
@@ -163,6 +168,37 @@ def _no_iban(member: Member, _: str) -> Refused:
 
 def _ibans(member: Member, _: str) -> list[tuple[Any, Any]]:
     return [(spelt, iban) for iban in _IBANS for spelt in (iban, iban.lower())]
+
+
+# -- addresses
+
+
+def _no_email(member: Member, _: str) -> Refused:
+    wrong = ["ada.example.com", "@example.com", "ada.okafor@", "ada@localhost", "ada@@example.com", "a b@example.com"]
+    wrong += [".ada@example.com", "ada.@example.com", "a..da@example.com", "ada@example..com", "ada@.example.com"]
+    wrong += ["ada@-example.com", "ada@example-.com", "ada@192.0.2.1", "ada@[192.0.2.1]", "Ada <ada@example.com>"]
+    wrong += ["ada@exam_ple.com", "ada@example.com.", "a,da@example.com", "ada@example.com,eve@example.com", "a" * 100]
+    wrong += [f"{'a' * 65}@example.com", f"ada@{'a' * 64}.com"]
+    marks = [(f"ada{mark}@example.com", CHARACTERS) for mark in "\x00\n\t\x7f\u202e\u200b\u00a0\ud800"]
+    long = f"{'a' * 60}@{'b' * 36}.com"
+    return [*NO_TEXT, ("a@b.c", LENGTH), (long, LENGTH), *marks, *((text, VALUE) for text in wrong)]
+
+
+def _emails(member: Member, _: str) -> list[tuple[Any, Any]]:
+    plain = ["a@b.de", "Ada.O'Neil+cards@mail.example.co.uk", "x_1-2@1a.example", "zo\u00eb@b\u00fccher.example"]
+    long = [f"{'a' * 64}@{'b' * 31}.com", f"ada@{'c' * 63}.com", "ada@xn--bcher-kva.example", "a!#$%&*/=?^`{|}~@b.org"]
+    return [(text, text) for text in (*plain, *long)]
+
+
+def _no_ipv4(member: Member, _: str) -> Refused:
+    wrong = ["203.0.113", "203.0.113.", "256.1.1.1", "203.0.113.07", "0x7f.0.0.1", "203.0.113.1/8", "2001:db8::1"]
+    wrong += ["203,0,113,1", "203.0.113.1 ", " 1.1.1.1", "1.1.1.1.1", "203.0.113.-1", "1.1.1.\u0661", "localhost"]
+    marks = [(f"1.1.1.1{mark}", CHARACTERS) for mark in "\x00\n\u200b"]
+    return [*NO_TEXT, ("1.1.1", LENGTH), ("203.0.113.254.9x", LENGTH), *marks, *((text, VALUE) for text in wrong)]
+
+
+def _ipv4(member: Member, _: str) -> list[tuple[Any, Any]]:
+    return [(text, text) for text in ("1.1.1.1", "10.0.0.255", "203.0.113.77", "255.255.255.255")]
 
 
 # -- pages
@@ -315,7 +351,7 @@ _REFUSED: Mapping[str, Any] = {
     "ID": _no_number,
     "N": _no_number,
     "DIGITS": _no_number,
-    "CURRENCY": _no_code,
+    "CURRENCY": _no_currency,
     "COUNTRY": _no_code,
     "LEVEL": _no_level,
     "MONTHS": lambda member, _: [*NO_NUMBER, *NO_LIST, (0, VALUE), (301, VALUE), ("999", VALUE)],
@@ -341,6 +377,8 @@ _REFUSED: Mapping[str, Any] = {
     "RESULT": _no_word,
     "STEP": _no_word,
     "IBAN": _no_iban,
+    "EMAIL": _no_email,
+    "IPV4": _no_ipv4,
     "PAGINATOR": lambda member, _: _NO_PAGE,
     "ITEM_COUNT": _no_item_count,
     "OBJECT": lambda member, _: _NO_OBJECT,
@@ -355,7 +393,7 @@ _TAKEN: Mapping[str, Any] = {
     "ID": _numbers,
     "N": _numbers,
     "DIGITS": _digits,
-    "CURRENCY": lambda member, _: _CODES,
+    "CURRENCY": lambda member, _: [*_CODES, *((code, code) for code in (532, 950, 951, 952, 953))],
     "COUNTRY": lambda member, _: [(code, meant) for code, meant in _CODES if meant != 978],
     "LEVEL": lambda member, _: [(0, 0), ("0", 0), (1000, 1000), ("1000", 1000), ("0300", 300)],
     "MONTHS": lambda member, _: [(1, 1), ("1", 1), (300, 300), ("300", 300), ("036", 36)],
@@ -381,6 +419,8 @@ _TAKEN: Mapping[str, Any] = {
     "RESULT": _words(*RESULTS),
     "STEP": _words(*STEPS),
     "IBAN": _ibans,
+    "EMAIL": _emails,
+    "IPV4": _ipv4,
     "PAGINATOR": lambda member, _: _PAGES,
     "ITEM_COUNT": lambda member, _: [(1, 1), ("1", 1), (100, 100), ("00000000100", 100)],
     "OBJECT": lambda member, _: _OBJECTS,

@@ -31,9 +31,9 @@ HOLDER = """
     holder_city C ANS 1-50
     holder_state O ANS 1-50
     holder_phone_number C DIGITS 6-15
-    holder_email O ANS 6-100
+    holder_email O EMAIL 6-100
     holder_date_of_birth O DATE
-    holder_ip_address O ANS 7-15
+    holder_ip_address O IPV4 7-15
     holder_limit_group_id O ID 1-20
     holder_industry_id O N 1-4
     holder_date_of_company_incorporation O DATE
@@ -82,7 +82,7 @@ _DETAILS = """
     phone_number M DIGITS 6-15
     country_ison O COUNTRY
     holder_limit_group_id M ID 1-20
-    email O ANS 6-100
+    email O EMAIL 6-100
     date_of_birth O DATE
     industry_id O N 1-4
     date_of_company_incorporation O DATE
@@ -105,7 +105,7 @@ LEVEL = "access_level O LEVEL"
 
 # -- answers
 
-_HOLDER = _DETAILS.replace("holder_limit_group_id M", "holder_limit_group_id O")
+_HOLDER = _DETAILS.replace("holder_limit_group_id M", "holder_limit_group_id O").replace("EMAIL", "ANS")
 HOLDER_RECORD = f"""
     id M ID
     holder_type M N
@@ -298,7 +298,7 @@ TABLES = {
     ),
     "getHolder": Table(f"holder_id C ID 1-20 \n card_id C ID 1-20 \n {LEVEL}", HOLDER_RECORD),
     "getHolderAccounts": Table(f"holder_id M ID 1-20 \n {LEVEL}", HOLDER_ACCOUNT),
-    "createHolder": Table(f"holder_type O OF:0,1 \n ip_address O ANS 7-15 \n {_DETAILS} {LEVEL}"),
+    "createHolder": Table(f"holder_type O OF:0,1 \n ip_address O IPV4 7-15 \n {_DETAILS} {LEVEL}"),
     "updateHolder": Table(f"holder_id M ID 1-20 \n {_DETAILS} {LEVEL}"),
     **MONEY_TABLES,
     **NETWORK_TABLES,

@@ -55,6 +55,21 @@ def test_the_least_that_is_registered_is_shown_and_nothing_else(stage: Scene) ->
     assert shown(stage, holder) == {**PERSON, "id": holder, "access_level": 0, "holder_type": 0}
 
 
+def test_a_holder_with_an_address_of_an_older_form_is_shown_and_updated(stage: Scene) -> None:
+    """Email and IP addresses of any form were taken once; they stay until others replace them."""
+    odd = {"email": "call me", "ip_address": "1234567"}
+    holder = stage.holder(**WHOLE_HOLDER)
+    key = {"owner": f"holder#{holder}", "part": "holder"}
+    item = stage.hub.store.get("cards", key) or {}
+    stage.hub.store.put("cards", {**item, "details": item["details"] | odd})
+
+    assert shown(stage, holder) == {**WHOLE_HOLDER, **odd, "id": holder, "access_level": 0}
+    assert stage.do("updateHolder", holder_id=holder, business_name="Neil Ltd", **MANDATORY).id == holder
+    assert shown(stage, holder)["email"] == odd["email"]
+    stage.do("updateHolder", holder_id=holder, business_name="Neil Ltd", **MANDATORY, email="zoe@example.com")
+    assert {name: shown(stage, holder)[name] for name in odd} == odd | {"email": "zoe@example.com"}
+
+
 def test_a_number_keeps_its_leading_zeros_and_codes_lose_theirs(stage: Scene) -> None:
     found = shown(stage, stage.holder(phone_number=447700900123, country_ison="036", industry_id="0007"))
 

@@ -231,6 +231,8 @@ def test_ibans_and_bics_are_brought_into_one_spelling(model: type[Message], valu
         (Institution, "DEUT00FF", ("value", "is not a BIC of 8 or 11 characters")),
         (Money, "EURO", ("length", "must have at most 3 characters")),
         (Money, "XYZ", ("value", "is not a currency code of ISO 4217")),
+        (Money, "XXX", ("value", "is not a currency code of ISO 4217")),
+        (Money, "XAU", ("value", "is not a currency code of ISO 4217")),
         (Money, "eur", ("value", "is not a currency code of ISO 4217")),
         (Account, "GB33-BUKB-2020-1555-5555-55", ("value", "is not a valid IBAN")),
         (Account, "\u0131e29aibk93115212345678", ("value", "is not a valid IBAN")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pycountry
 import pytest
 
 from chalicelib.foundation.registries import countries, currencies, currency_numbers, decimals, minor_units
@@ -10,6 +11,24 @@ from chalicelib.foundation.registries import countries, currencies, currency_num
 def test_currencies_are_those_of_iso_4217() -> None:
     assert {"EUR", "GBP", "USD", "JPY", "KWD"} <= currencies()
     assert currencies() is currencies()
+
+
+NO_MONEY = {"XAG", "XAU", "XBA", "XBB", "XBC", "XBD", "XDR", "XPD", "XPT", "XSU", "XTS", "XUA", "XXX"}
+"""Metals, units of account, the code for tests and that of no currency."""
+
+
+def test_what_iso_4217_gives_no_minor_units_is_no_currency_here() -> None:
+    """Metals, units of account, XTS and XXX: no amount of them can be written down. The francs and dollars stay."""
+    assert not NO_MONEY & currencies()
+    assert {code for code in currencies() if code.startswith("X")} == {"XAD", "XAF", "XCD", "XCG", "XOF", "XPF"}
+    assert {*currency_numbers().values()} == currencies()
+    assert not {959, 960, 963, 994, 999} & currency_numbers().keys()
+
+
+def test_every_other_currency_of_iso_4217_is_known() -> None:
+    """The other registry lists the same codes."""
+    assert currencies() == {each.alpha_3 for each in pycountry.currencies} - NO_MONEY
+    assert currency_numbers().keys() == minor_units().keys()
 
 
 def test_countries_are_those_of_iso_3166() -> None:
@@ -39,11 +58,3 @@ def test_minor_units_are_those_that_iso_publishes(code: str, digits: int) -> Non
     assert minor_units()[number] == digits
     assert minor_units() is minor_units()
     assert decimals()[code] == digits
-
-
-def test_only_what_is_no_money_has_no_minor_units() -> None:
-    without = {letters for number, letters in currency_numbers().items() if number not in minor_units()}
-
-    assert {"XAU", "XAG", "XTS", "XXX", "XDR"} <= without
-    assert all(letters.startswith("X") for letters in without)
-    assert minor_units().keys() <= currency_numbers().keys()

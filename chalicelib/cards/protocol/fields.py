@@ -3,8 +3,8 @@
 ``N[1, 20]`` is a number of 1 to 20 digits, ``N[4]`` of exactly four; ``Digits[3]`` the same where leading zeros count.
 ``AN[1, 10]`` is ASCII letters and digits, ``ANS[1, 100]`` printable text, ``AS[1, 50]`` letters with the spaces and
 marks of names. ``Id``, ``Flag``, ``Level``, ``CurrencyIson``, ``CountryIson``, ``Day``, ``Phone``, ``Iban``,
-``Paginator``, ``ItemCount`` and ``SmallObject`` say what they hold, ``ExtList`` is a list value, ``choice`` and
-``letter`` make types of value lists.
+``Email``, ``Ipv4``, ``Paginator``, ``ItemCount`` and ``SmallObject`` say what they hold, ``ExtList`` is a list value,
+``choice`` and ``letter`` make types of value lists.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from unicodedata import category
 
 from pydantic.fields import FieldInfo
 
+from chalicelib.cards.protocol.contact_rules import EMAIL, IPV4
 from chalicelib.cards.protocol.list_rules import ListRule, ObjectRule
 from chalicelib.cards.protocol.rules import (
     CodeRule,
@@ -172,6 +173,8 @@ if TYPE_CHECKING:
     Day = str
     Phone = str
     Iban = str
+    Email = str
+    Ipv4 = str
     Paginator = tuple[int, int]
     ItemCount = int
     SmallObject = dict[str, Any]
@@ -184,6 +187,8 @@ else:
     Day = Annotated[str, DayRule()]
     Phone = Annotated[str, DigitsRule(6, 15, "447700900123")]
     Iban = Annotated[str, IbanRule()]
+    Email = Annotated[str, EMAIL]
+    Ipv4 = Annotated[str, IPV4]
     Paginator = Annotated[Any, PaginatorRule(PAGE, 11)]
     ItemCount = Annotated[int, RangeRule(1, PAGE, 11)]
     SmallObject = Annotated[Any, ObjectRule(OBJECT_BYTES)]

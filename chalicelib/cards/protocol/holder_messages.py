@@ -9,7 +9,9 @@ from chalicelib.cards.protocol.fields import (
     AS,
     CountryIson,
     Day,
+    Email,
     Id,
+    Ipv4,
     Level,
     N,
     Phone,
@@ -63,9 +65,9 @@ class WithHolder(Request):
     holder_city: ANS[1, 50] | None = None
     holder_state: ANS[1, 50] | None = None
     holder_phone_number: Phone | None = None
-    holder_email: ANS[6, 100] | None = None
+    holder_email: Email | None = None
     holder_date_of_birth: Day | None = None
-    holder_ip_address: ANS[7, 15] | None = None
+    holder_ip_address: Ipv4 | None = None
     holder_limit_group_id: Id | None = None
     holder_industry_id: N[1, 4] | None = None
     holder_date_of_company_incorporation: Day | None = None
@@ -96,7 +98,7 @@ class HolderFields(Request):
     phone_number: Phone
     country_ison: CountryIson | None = None
     holder_limit_group_id: Id
-    email: ANS[6, 100] | None = None
+    email: Email | None = None
     date_of_birth: Day | None = None
     industry_id: N[1, 4] | None = None
     date_of_company_incorporation: Day | None = None
@@ -112,7 +114,7 @@ class CreateHolder(HolderFields):
     conditions: ClassVar = (Needs(("business_name",), (equals("holder_type", 1),)),)
 
     holder_type: HolderType | None = None
-    ip_address: ANS[7, 15] | None = None
+    ip_address: Ipv4 | None = None
 
 
 class UpdateHolder(HolderFields):
@@ -141,7 +143,7 @@ class GetHolderAccounts(Request):
 
 
 class HolderRecord(Answer):
-    """A holder."""
+    """A holder; ``email`` and ``ip_address`` may be of any form where they were stored before they had one."""
 
     id: Id
     title: ANS[1, 7] | None = None

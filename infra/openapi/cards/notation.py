@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
-from chalicelib.cards.protocol import fields, list_rules, rules
+from chalicelib.cards.protocol import contact_rules, fields, list_rules, rules
 from infra.openapi.cards.schemas import rule_in
 from infra.openapi.models import is_list, models_in
 
@@ -22,10 +22,14 @@ TYPES: Mapping[str, str] = {
     "AS 1-50": "1 to 50 characters of names: letters of any script, spaces, `' \u2019 - .`",
     "flag": "0 or 1, also as a string; true and false are refused",
     "choice": "One of a list of values",
-    "currency": "A numeric code of ISO 4217, with or without its leading zeros",
+    "currency": "A numeric code of ISO 4217, with or without its leading zeros. Codes without minor units are no "
+    "currencies and refused (2005): metals, units of account, 963 (tests) and 999 (no currency)",
     "country": "A numeric code of ISO 3166-1, with or without its leading zeros",
     "date": "`YYYY-MM-DD`",
     "IBAN": "An IBAN without spaces, with the right check digits; small letters stand for capitals",
+    "email 6-100": "An email address of 6 to 100 characters, `name@example.com`: no quoted name, and a domain of two "
+    "labels or more, not an address in brackets. Letters of any script. Another form is 2005",
+    "IPv4 7-15": "Four decimal numbers from 0 to 255 without leading zeros, dots between them. Another form is 2005",
     "page": f"An object of `item_count`, 1 to {fields.PAGE}, and `offset`, from 0 on: so many entries from there",
     "list of …": f"A JSON list, a string with commas, or one value; at most {fields.ENTRIES} entries. An empty one "
     "counts as absent",
@@ -36,6 +40,7 @@ TYPES: Mapping[str, str] = {
 }
 """The notation, with what it means."""
 
+_FORMS = {"email": "email", "ipv4": "IPv4"}
 _BARE: dict[type, str] = {int: "number", str: "text", Decimal: "number"}
 _TEXTS = {
     rule.reason: name
@@ -80,6 +85,7 @@ _NOTATIONS: Mapping[type[rules.ValueRule], Callable[[Any], str]] = {
     rules.DayRule: lambda _: "date",
     rules.IbanRule: lambda _: "IBAN",
     rules.PaginatorRule: lambda _: "page",
+    contact_rules.FormRule: lambda rule: f"{_FORMS[rule.format]} {_length(rule.shortest, rule.longest)}",
     list_rules.ListRule: lambda rule: f"list of {of_rule(rule.entry)}",
     list_rules.SeriesRule: lambda _: "series",
     list_rules.TextsRule: lambda _: "texts",
