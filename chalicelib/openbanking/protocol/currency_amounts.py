@@ -11,7 +11,7 @@ from chalicelib.foundation.registries import decimals
 
 
 class InCurrency(Message):
-    """A message whose ``amount`` is in its ``currency``. Gold and the like, which have no minor unit, have no limit."""
+    """A message whose ``amount`` is in its ``currency``."""
 
     if TYPE_CHECKING:
         amount: object
@@ -20,7 +20,7 @@ class InCurrency(Message):
     @model_validator(mode="after")
     def has_the_decimals_of_its_currency(self) -> Self:
         written = len(str(self.amount).partition(".")[2].rstrip("0"))
-        most = decimals().get(self.currency, written) if written else 0
+        most = decimals()[self.currency] if written else 0
         if written > most:
             fault("value", f"amount must have at most {most} decimals, as its currency has")
         return self
