@@ -143,12 +143,14 @@ def test_the_pages_without_a_referrer_are_documented(world: World, place: str) -
 
 def test_the_policy_of_a_request_names_bank_and_callback(world: World) -> None:
     person = Person(world, {COOKIE: world.hub.sessions.begin("ada@example.com").cookie})
-    client = world.hub.clients.create(owner="ada@example.com", title="A", callback_url="https://tpp.example.com/back")
+    client = world.hub.clients.create(
+        owner="ada@example.com", title="A", callback_urls=["https://tpp.example.com/back"]
+    )
     client_id = client.client.client_id
     policy = person.get(f"/authorize?client_id={client_id}&bic=ALPHGB21").headers["content-security-policy"]
 
     assert "https://tpp.example.com" in policy.partition("form-action ")[2].partition(";")[0]
-    assert "origins of the bank and of the client's Callback URL" in exceptions()["The request on /authorize"]
+    assert "origins of the bank and of the Callback URL that is used" in exceptions()["The request on /authorize"]
 
 
 def test_how_long_files_may_be_kept_is_documented(world: World) -> None:

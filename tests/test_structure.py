@@ -26,6 +26,7 @@ PROTOCOLS = (f"{PACKAGE}.openbanking.protocol", f"{PACKAGE}.cards.protocol")
 OPEN_BANKING = f"{PACKAGE}.openbanking"
 PAGES = f"{PACKAGE}.website.pages"
 RECORD_NAMES = (
+    "client_record",
     "clients",
     "bank_record",
     "banks",

@@ -26,7 +26,7 @@ from chalicelib.foundation.outbound import NotReached, Outbound, Reply
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import Delete, StoreUnavailable
 from chalicelib.openbanking.bank_record import Bank, NewBank
-from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.client_record import Client
 from chalicelib.statistics.measurements import Measurements
 from infra.programme import file, loading
 
@@ -397,7 +397,7 @@ class World:
 
     def wants_events(self) -> str:
         """Gives the client an Events URL, that of ``receiver``; answers the secret that its events are signed with."""
-        made = self.hub.clients.set_events_url(self.client.client_id, self.receiver.url)
+        made = self.hub.clients.update(self.client.client_id, events_url=self.receiver.url)
         self.client = made.client
         assert made.events_secret is not None, "it had no Events URL before"
         return made.events_secret

@@ -29,7 +29,7 @@ from chalicelib.openbanking.authorizations import (
 )
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
-from chalicelib.openbanking.clients import Client, client_key
+from chalicelib.openbanking.client_record import Client, client_key
 from chalicelib.openbanking.consents import Accounts, Consent, Consents
 from chalicelib.openbanking.events import Events
 from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveConsent
@@ -79,7 +79,7 @@ class AuthorizationFlow:
             bic=bank.bic,
             api_version=bank.api_version,
             scopes=tuple(request.scopes),
-            redirect_uri=client.callback_url,
+            redirect_uri=request.redirect_uri or client.callback_url,
             consent_type=request.consent_type,
             state=request.state or new_secret(),
             code_challenge=request.code_challenge,
@@ -135,7 +135,8 @@ class AuthorizationFlow:
         A request that was cancelled before is answered alike; one that was approved keeps its consent.
 
         Raises:
-            UnknownCancellation: the address is not one of ours, or there is no active client to go back to.
+            UnknownCancellation: the address is not one of ours, or there is no active client to go back to, or none
+                that still has the Callback URL of the request.
         """
         credential = Credential.parse(secret, parts=1)
         item = self.store.get(*authorization_key(credential.ids[0])) if credential else None
@@ -143,13 +144,16 @@ class AuthorizationFlow:
             raise UnknownCancellation
         authorization = Authorization.from_item(item)
         log.bind(authorization_id=authorization.authorization_id)
-        client = self.store.get(*client_key(authorization.client_id))
-        if authorization.api_version != version or client is None or not client["active"]:
+        found = self.store.get(*client_key(authorization.client_id))
+        client = Client.from_item(found) if found else None
+        if authorization.api_version != version or client is None or not client.active:
+            raise UnknownCancellation
+        if authorization.redirect_uri not in client.callback_urls:
             raise UnknownCancellation
         if authorization.status == "open":
             chosen = _error_text(error, 64) or "access_denied"
             text = _error_text(description, 256) or "The authorization was cancelled at the bank"
-            authorization = self._cancelled(authorization, Client.from_item(client), chosen, text)
+            authorization = self._cancelled(authorization, client, chosen, text)
         if authorization.status == "approved":
             return self._back(authorization, "access_denied", "The authorization had already been approved")
         return self._back(authorization, authorization.error or "", authorization.error_description or "")
@@ -157,8 +161,8 @@ class AuthorizationFlow:
     # -- inside
 
     def _check(self, client: Client, bank: Bank, request: AuthorizeRequest) -> None:
-        if request.redirect_uri is not None and request.redirect_uri != client.callback_url:
-            raise _wrong("redirect_uri must equal the client's Callback URL", "invalid_request")
+        if request.redirect_uri is not None and request.redirect_uri not in client.callback_urls:
+            raise _wrong("redirect_uri must equal one of the client's Callback URLs", "invalid_request")
         if not request.scopes:
             raise _scopes("scopes must not be empty")
         if len(set(request.scopes)) != len(request.scopes):
@@ -186,6 +190,8 @@ class AuthorizationFlow:
         client = Client.from_item(client_item) if client_item else None
         if client is None or not client.active:
             raise Refusal(Fault.TPP_GONE, "the TPP that asked is not active any more")
+        if stored is None and authorization.redirect_uri not in client.callback_urls:
+            raise Refusal(Fault.URL_NOT_VALID, "the request leads back to an address that the TPP has given up")
         return stored, authorization, client
 
     def _save(

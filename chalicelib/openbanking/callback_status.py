@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.foundation.store import Item, Store
+from chalicelib.foundation.store import Store
 from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankLink
 from chalicelib.openbanking.banks import Banks
-from chalicelib.openbanking.clients import client_key
+from chalicelib.openbanking.client_record import Client, client_key
 from chalicelib.openbanking.consents import Consent, Consents, consent_key
 from chalicelib.openbanking.payment_status import ask_bank
 from chalicelib.openbanking.payments import Payment, is_early, payment_key
@@ -38,7 +38,7 @@ class CallbackStatus:
     link: BankLink
 
     def look(self, bic: str, payment_id: str, callback_url: str) -> Standing | None:
-        """Where a payment stands whose client has ``callback_url`` for its own, ``None`` when there is none.
+        """Where a payment stands whose client has ``callback_url`` among its own, ``None`` when there is none.
 
         A version 2 bank is asked while the consent lasts; else it is what the bank reported last.
         """
@@ -48,7 +48,7 @@ class CallbackStatus:
             return None
         payment = Payment.from_item(item)
         client, consent = self._parties(payment)
-        if client is None or client["callback_url"] != callback_url:
+        if client is None or callback_url not in client.callback_urls:
             return None
         current_call.concerns(payment.bic, PAYMENT_SERVICE)
         if payment.api_version == 2 and (consent is not None or payment.consent_id is None):
@@ -61,11 +61,12 @@ class CallbackStatus:
                 return Standing(answer.body["transaction_status"], asked=True)
         return Standing(payment.status, asked=False)
 
-    def _parties(self, payment: Payment) -> tuple[Item | None, Consent | None]:
+    def _parties(self, payment: Payment) -> tuple[Client | None, Consent | None]:
         """The payment's client, and its consent if that is in force or was spent on a payment."""
         keys = [client_key(payment.client_id)]
         if payment.consent_id is not None:
             keys.append(consent_key(payment.consent_id))
         client, item = [*self.store.batch_get(keys), None][:2]
         consent, now = Consent.from_item(item) if item else None, self.clock.time()
-        return client, consent if consent and (consent.is_valid(now) or consent.is_spent(now)) else None
+        in_force = consent is not None and (consent.is_valid(now) or consent.is_spent(now))
+        return Client.from_item(client) if client else None, consent if in_force else None

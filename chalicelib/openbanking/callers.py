@@ -9,11 +9,10 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.foundation.store import Item, Store
-from chalicelib.openbanking.clients import Client, client_key
+from chalicelib.openbanking.client_record import CLIENT_ID_LENGTH, Client, client_key
 from chalicelib.openbanking.consents import Consent, consent_key, token_key
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 
-_CLIENT_ID = 64
 Key = tuple[str, Item]
 
 
@@ -56,7 +55,7 @@ class Callers:
     def client_and(self, credentials: Credentials, keys: Sequence[Key]) -> tuple[Client, list[Item | None]]:
         """The same, and the items under ``keys``. Raises: Refusal."""
         client, found = self._read(credentials, keys)
-        _check_secret(client, credentials)
+        self._check_secret(client, credentials)
         _check_request_id(credentials)
         return client, found
 
@@ -70,7 +69,7 @@ class Callers:
         """
         client, _ = self._read(credentials, [])
         if credentials.secret is not None:
-            _check_secret(client, credentials)
+            self._check_secret(client, credentials)
         return client
 
     def bearer(self, credentials: Credentials, keys: Sequence[Key] = (), *, or_spent: bool = False) -> Caller:
@@ -86,7 +85,7 @@ class Callers:
         own = [consent_key(token.ids[0]), token_key("access", token)] if token else []
         client, found = self._read(credentials, [*own, *keys])
         if credentials.secret is not None:
-            _check_secret(client, credentials)
+            self._check_secret(client, credentials)
         _check_request_id(credentials)
         if credentials.bearer is None:
             raise no_bearer("a bearer token is required: Authorization: Bearer <access token>")
@@ -101,6 +100,11 @@ class Callers:
     def _read(self, credentials: Credentials, keys: Sequence[Key]) -> tuple[Client, list[Item | None]]:
         found = self._store.batch_get([client_key(named_client(credentials.client_id)), *keys])
         return active_client(found[0]), found[1:]
+
+    def _check_secret(self, client: Client, credentials: Credentials) -> None:
+        """Raises: Refusal, also for a secret of a client that has none."""
+        if not client.accepts_secret(credentials.secret, self._clock.time()):
+            raise wrong_client("the client secret is missing or wrong")
 
     def _consent(self, client: Client, token: Credential, item: Item | None, access: Item | None) -> Consent | None:
         """The consent in force, or spent, that a bearer of this client stands for."""
@@ -122,7 +126,7 @@ def named_client(client_id: str | None) -> str:
             oauth_error="invalid_client",
             challenge="basic",
         )
-    if len(client_id) > _CLIENT_ID:
+    if len(client_id) > CLIENT_ID_LENGTH:
         raise unknown_client()
     return client_id
 
@@ -142,12 +146,6 @@ def wrong_client(message: str) -> Refusal:
 
 def unknown_client() -> Refusal:
     return wrong_client("no active client has this Client ID")
-
-
-def _check_secret(client: Client, credentials: Credentials) -> None:
-    """Raises: Refusal, also for a secret of a client that has none."""
-    if not client.accepts_secret(credentials.secret):
-        raise wrong_client("the client secret is missing or wrong")
 
 
 def _check_request_id(credentials: Credentials) -> None:

@@ -20,7 +20,7 @@ from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankAnswer
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.callers import Caller, invalid_bearer, unknown_client
-from chalicelib.openbanking.clients import Client, client_key
+from chalicelib.openbanking.client_record import Client, client_key
 from chalicelib.openbanking.consents import TABLE as CONSENTS
 from chalicelib.openbanking.consents import Consent, consent_key
 from chalicelib.openbanking.orders import Order

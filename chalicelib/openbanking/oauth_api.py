@@ -13,7 +13,6 @@ from chalicelib.foundation.web import BadContent, Incoming, Routes, json_answer,
 from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorizations import with_query
 from chalicelib.openbanking.callers import Credentials
-from chalicelib.openbanking.clients import Client
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, version_2_status
 from chalicelib.openbanking.protocol.scopes import SCOPES
 from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizeRequest
@@ -49,10 +48,11 @@ def authorize(incoming: Incoming) -> Response:
     if not pairs.get("client_id"):
         raise Refusal(Fault.NOT_AUTHENTICATED, "the address names no client_id")
     client = hub().callers.named(Credentials(pairs["client_id"]))
-    if pairs.get("redirect_uri") not in (None, "", client.callback_url):
+    callback_url = pairs.get("redirect_uri") or client.callback_url
+    if callback_url not in client.callback_urls:
         return error_page(
             "The authorization cannot begin",
-            "The redirect_uri is not the Callback URL that this client is registered with.",
+            "The redirect_uri is not a Callback URL that this client is registered with.",
             "Nobody was sent anywhere, since the address could belong to somebody else.",
             status=400,
         )
@@ -61,7 +61,7 @@ def authorize(incoming: Incoming) -> Response:
     except Exception as error:
         refusal = answers.as_refusal(error)
         current_call.failed("hub" if version_2_status(refusal) >= 500 else "caller")  # the redirect does not tell
-        return _back(client, pairs.get("state"), refusal)
+        return _back(callback_url, pairs.get("state"), refusal)
     return redirect(authorization.request_url)
 
 
@@ -85,13 +85,13 @@ def _request(incoming: Incoming) -> AuthorizeRequest:
         raise refuse_fields(error) from None
 
 
-def _back(client: Client, state: str | None, refusal: Refusal) -> Response:
+def _back(callback_url: str, state: str | None, refusal: Refusal) -> Response:
     parameters = {
         "error": answers.oauth_error(refusal),
         "error_description": refusal.message,
         "iss": hub().settings.public_url,
     }
-    return redirect(with_query(client.callback_url, parameters | ({"state": state} if state else {})))
+    return redirect(with_query(callback_url, parameters | ({"state": state} if state else {})))
 
 
 @oauth_routes.get("/.well-known/oauth-authorization-server")

@@ -10,7 +10,7 @@ from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.openbanking.approved_accounts import check_accounts
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.callers import Caller
-from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.client_record import Client
 from chalicelib.openbanking.consents import Consent
 from chalicelib.openbanking.idempotency import Claim
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
@@ -55,8 +55,8 @@ def checked(order: Order, members: object) -> dict[str, Any]:
     except InvalidMessage as error:
         raise refuse_fields(error) from None
     request = message.model_dump(exclude_none=True)
-    if _origin(request["callback_url"]) != _origin(order.client.callback_url):
-        text = "callback_url must have the scheme, host and port of the client's Callback URL"
+    if _origin(request["callback_url"]) not in map(_origin, order.client.callback_urls):
+        text = "callback_url must have the scheme, host and port of one of the client's Callback URLs"
         raise Refusal(Fault.FIELD, text)
     try:
         _fill_in_schemes(order, request)

@@ -12,7 +12,7 @@ from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Operati
 from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankAnswer, BankLink, Outgoing
 from chalicelib.openbanking.callers import Caller
-from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.client_record import Client
 from chalicelib.openbanking.consents import Consents
 from chalicelib.openbanking.events import Events
 from chalicelib.openbanking.orders import Order

@@ -15,7 +15,7 @@ from chalicelib.openbanking.bank_link import BankAnswer, BankLink
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks, spellings
 from chalicelib.openbanking.callers import Callers, Credentials, no_bearer, spent_bearer
-from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.client_record import Client
 from chalicelib.openbanking.consents import Consent, Consents
 from chalicelib.openbanking.events import Events
 from chalicelib.openbanking.payment_execution import status_changed

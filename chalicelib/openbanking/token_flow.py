@@ -20,7 +20,7 @@ from chalicelib.foundation.identifiers import Credential
 from chalicelib.foundation.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.callers import Callers, Credentials
-from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.client_record import Client
 from chalicelib.openbanking.consents import Consent, Consents, Grant, Pair, Party, consent_key, grant_key, token_key
 from chalicelib.openbanking.events import Events
 from chalicelib.openbanking.notices import revocation

@@ -10,7 +10,8 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import pages
 from chalicelib.openbanking.bank_record import Bank
-from chalicelib.openbanking.clients import Client, UnknownClient
+from chalicelib.openbanking.client_record import Client
+from chalicelib.openbanking.clients import UnknownClient
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.scopes import Scope, Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
@@ -90,9 +91,10 @@ def _request_page(visit: Visit, choice: Choice, problem: str = "", status: int =
         visit,
         "authorize_request.html",
         status=status,
-        leads_to=(choice.bank.authorization_url, client.callback_url),
+        leads_to=(choice.bank.authorization_url, body["redirect_uri"]),
         choice=choice,
-        is_shared_callback=client.callback_url == hub().clients.default_callback,
+        is_shared_callback=body["redirect_uri"] == hub().clients.default_callback,
+        callback_url=body["redirect_uri"],
         body=json.dumps(body, indent=2),
         curl=_curl(client, body),
         problem=problem,

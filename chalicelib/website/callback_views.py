@@ -6,7 +6,8 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.openbanking.clients import Client, UnknownClient
+from chalicelib.openbanking.client_record import Client
+from chalicelib.openbanking.clients import UnknownClient
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.website.journeys import Journey, Moved
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page

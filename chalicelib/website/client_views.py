@@ -1,28 +1,47 @@
-"""Clients: the list, the form for a new one, and the view of one."""
+"""Clients: the list, the form for a new one, and the page of one, where it is changed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import event_signing
-from chalicelib.openbanking.clients import TITLE_LENGTH, Client, ClientExists, Identity, InvalidClient, UnknownClient
+from chalicelib.foundation.identifiers import digest
+from chalicelib.openbanking.client_record import Client, Identity
+from chalicelib.openbanking.clients import (
+    MOST_CALLBACK_URLS,
+    TITLE_LENGTH,
+    ClientChanged,
+    ClientExists,
+    InvalidClient,
+    UnknownClient,
+)
 from chalicelib.openbanking.events import NoEventsUrl
 from chalicelib.website.attempts import TooManyAttempts
 from chalicelib.website.listing import cut
 from chalicelib.website.own_clients import newest_first
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
-from chalicelib.website.wording import about_field, patience
+from chalicelib.website.wording import LABELS, about_field, patience
 
 _DONE = {
     "created": "This client was created already: the form was sent twice. Its secrets are not shown again.",
     "repeated": "The form was sent twice: this is the client that it made the first time, as it said then.",
     "activated": "The client is active again.",
     "deactivated": "The client is not active any more: every call of it is refused.",
+    "updated": "The client is changed.",
 }
+_OVERLAPS = {"0": "at once", "3600": "after an hour", "86400": "after a day", "604800": "after a week"}
+"""When the secret of before ends that a new one replaces, by the number of seconds."""
+
+
+_CHANGED = "The client was changed after you had opened this form. Compare it with what stands here, and save again."
+_FIELDS = ("title", "callback_urls", "registration_number", "events_url", "active", "secret")
+"""What a form for a client says."""
+_NO_ERRORS: Mapping[str, str] = {}
 
 
 def listed(visit: Visit) -> Response:
@@ -46,7 +65,7 @@ def create(visit: Visit) -> Response:
         made = hub().clients.create(
             owner=visit.user,
             title=visit.field("title"),
-            callback_url=visit.field("callback_url").strip() or None,
+            callback_urls=_lines(visit, "callback_urls"),
             secret=visit.field("secret") == "yes",
             registration_number=(visit.field("registration_number").strip() or None) if settings.is_sandbox else None,
             events_url=visit.field("events_url").strip() or None,
@@ -72,28 +91,100 @@ def single(visit: Visit) -> Response:
 
 
 def change(visit: Visit) -> Response:
-    """``POST /clients/{client_id}``: ``action`` is ``activate``, ``deactivate`` or ``test-event``."""
-    client_id, action, clients = visit.incoming.uri["client_id"], visit.field("action"), hub().clients
+    """``POST /clients/{client_id}``: ``action`` is one of ``_ACTIONS``."""
     try:
-        if action == "deactivate":
-            clients.deactivate(client_id, visit.user)
-            return go(f"/clients/{client_id}", done="deactivated")
-        if action == "activate" and hub().settings.is_sandbox:
-            clients.activate(client_id, visit.user)
-            return go(f"/clients/{client_id}", done="activated")
-        client = _own(visit)
-        if action == "test-event" and client.active:
-            hub().attempts.count([("events", visit.user)])
-            return go(f"/deliveries/{hub().events.test(client)}", done="sent")
+        return _ACTIONS.get(visit.field("action"), _impossible)(visit, _own(visit))
     except UnknownClient:
         return _not_found(visit)
+
+
+def _activate(visit: Visit, client: Client) -> Response:
+    if not hub().settings.is_sandbox:
+        return _impossible(visit, client)
+    hub().clients.activate(client.client_id, visit.user)
+    return go(f"/clients/{client.client_id}", done="activated")
+
+
+def _deactivate(visit: Visit, client: Client) -> Response:
+    hub().clients.deactivate(client.client_id, visit.user)
+    return go(f"/clients/{client.client_id}", done="deactivated")
+
+
+def _test_event(visit: Visit, client: Client) -> Response:
+    if not client.active:
+        return _impossible(visit, client)
+    try:
+        hub().attempts.count([("events", visit.user)])
+        return go(f"/deliveries/{hub().events.test(client)}", done="sent")
     except TooManyAttempts as stopped:
         return _shown(visit, client, status=429, problem=patience(stopped.retry_after))
     except NoEventsUrl:
         return _shown(visit, client, status=400, problem="The client has no Events URL: there is nowhere to send to.")
+
+
+def _update(visit: Visit, client: Client) -> Response:
+    """Change what the form says, if the client still is what the form was made of."""
+    title, urls = visit.field("title").strip(), _lines(visit, "callback_urls")
+    events_url, seen = visit.field("events_url").strip() or None, visit.field("revision")
+    try:
+        made = hub().clients.update(
+            client.client_id,
+            owner=visit.user,
+            revision=int(seen) if re.fullmatch("[0-9]{1,9}", seen) else -1,
+            title=title,
+            callback_urls=urls,
+            events_url=events_url,
+        )
+    except InvalidClient as error:
+        return _shown(visit, client, status=400, errors={error.member: about_field(error.member, str(error))})
+    except ClientChanged:
+        client = _own(visit)
+        if (client.title, list(client.callback_urls), client.events_url) == (title, urls, events_url):
+            return go(f"/clients/{client.client_id}", done="updated")
+        return _shown(visit, client, status=409, problem=_CHANGED)
+    if made.events_secret:
+        return _shown(visit, made.client, done=_DONE["updated"], events_secret=made.events_secret)
+    return go(f"/clients/{client.client_id}", done="updated")
+
+
+def _rotate(visit: Visit, client: Client) -> Response:
+    """A new secret of the client or of its events, shown once; a form sent twice makes one."""
+    drafts, seconds = hub().drafts, visit.field("overlap")
+    draft, of_events = drafts.read(visit.field("draft")), visit.field("action") == "rotate-events-secret"
+    overlap = int(seconds) if seconds in _OVERLAPS else int(max(_OVERLAPS, key=int))
+    purpose = f"{visit.field('action')} of {client.client_id}"
+    try:
+        if of_events:
+            secret = event_signing.secret_of(drafts.bits(draft, visit.user, purpose))
+            made = hub().clients.rotate_events_secret(client.client_id, overlap, owner=visit.user, secret=secret)
+        else:
+            secret = drafts.text(draft, visit.user, purpose)
+            made = hub().clients.rotate_secret(client.client_id, overlap, owner=visit.user, secret=secret)
+    except InvalidClient as error:
+        return _shown(visit, client, status=400, problem=about_field(error.member, str(error)))
+    return _shown(
+        visit,
+        made.client,
+        done=f"The new secret is good from now on. Secrets of before end {_OVERLAPS[str(overlap)]}.",
+        secret=made.secret,
+        events_secret=made.events_secret,
+    )
+
+
+def _impossible(visit: Visit, client: Client) -> Response:
     return _shown(
         visit, client, status=400, problem="This cannot be done with the client as it is. Nothing was changed."
     )
+
+
+_ACTIONS: Mapping[str, Callable[[Visit, Client], Response]] = {
+    "activate": _activate,
+    "deactivate": _deactivate,
+    "test-event": _test_event,
+    "update": _update,
+    "rotate-secret": _rotate,
+    "rotate-events-secret": _rotate,
+}
 
 
 def _own(visit: Visit) -> Client:
@@ -102,14 +193,23 @@ def _own(visit: Visit) -> Client:
 
 
 def _identity(visit: Visit) -> Identity:
-    """What makes the client of a form itself: the same, however often the form is sent."""
+    """What makes the client of a form itself: the same, however often the same form is sent.
+
+    A form that says something else makes another client, since what was made already is not changed by it.
+    """
     drafts, owner = hub().drafts, visit.user
     draft = drafts.read(visit.field("draft"))
+    of = digest("\x1f".join(visit.field(name) for name in _FIELDS))
     return Identity(
-        client_id=str(UUID(bytes=drafts.bits(draft, owner, "client id")[:16], version=4)),
-        secret=drafts.text(draft, owner, "client secret"),
-        events_secret=event_signing.secret_of(drafts.bits(draft, owner, "events secret")),
+        client_id=str(UUID(bytes=drafts.bits(draft, owner, f"client id {of}")[:16], version=4)),
+        secret=drafts.text(draft, owner, f"client secret {of}"),
+        events_secret=event_signing.secret_of(drafts.bits(draft, owner, f"events secret {of}")),
     )
+
+
+def _lines(visit: Visit, name: str) -> list[str]:
+    """What a field says, line by line."""
+    return [line.strip() for line in visit.field(name).splitlines() if line.strip()]
 
 
 def _fits(visit: Visit, client: Client) -> bool:
@@ -123,9 +223,8 @@ def _fits(visit: Visit, client: Client) -> bool:
 
 
 def _form(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
-    names: Sequence[str] = ("title", "callback_url", "registration_number", "events_url")
-    given = {name: visit.field(name) for name in names} if visit.is_post else dict.fromkeys(names, "")
-    given["callback_url"] = given["callback_url"] or hub().clients.default_callback
+    given = {name: visit.field(name) if visit.is_post else "" for name in _FIELDS}
+    given["callback_urls"] = given["callback_urls"] or hub().clients.default_callback
     return page(
         visit,
         "client_new.html",
@@ -136,6 +235,7 @@ def _form(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
         secret=visit.field("secret") == "yes",
         draft=hub().drafts.read(visit.field("draft")),
         title_length=TITLE_LENGTH,
+        most=MOST_CALLBACK_URLS,
     )
 
 
@@ -148,7 +248,13 @@ def _shown(
     problem: str = "",
     secret: str | None = None,
     events_secret: str | None = None,
+    errors: Mapping[str, str] = _NO_ERRORS,
 ) -> Response:
+    """The page of a client; a form that was refused still has what was entered."""
+    clients = hub().clients
+    urls = "\n".join(client.callback_urls)
+    kept = {"title": client.title, "callback_urls": urls, "events_url": client.events_url or ""}
+    is_refused = status >= 400 and visit.field("action") == "update"
     return page(
         visit,
         "client.html",
@@ -159,7 +265,16 @@ def _shown(
         problem=problem,
         secret=secret,
         events_secret=events_secret,
-        default_callback=hub().clients.default_callback,
+        errors=errors,
+        is_changing=is_refused,
+        given={name: visit.field(name) for name in kept} if is_refused else kept,
+        draft=hub().drafts.new(),
+        overlaps=_OVERLAPS,
+        history=clients.history(client),
+        detail=LABELS,
+        title_length=TITLE_LENGTH,
+        most=MOST_CALLBACK_URLS,
+        default_callback=clients.default_callback,
     )
 
 

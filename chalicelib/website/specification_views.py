@@ -12,7 +12,7 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.identifiers import digest
-from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.client_record import Client
 from chalicelib.openbanking.protocol.scopes import SCOPES
 from chalicelib.website.descriptions import description
 from chalicelib.website.journeys import Journey
@@ -125,7 +125,7 @@ def _suggestions(email: str) -> Sequence[Suggestion]:
 
 def _payment_callback(client: Client) -> str:
     """Where a client's payments may end: at its own Callback URL, or at this service's page for payments."""
-    own = client.callback_url
+    own = hub().clients.web_callback(client)
     return _payment_page() if own == hub().clients.default_callback else own
 
 

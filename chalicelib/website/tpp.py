@@ -18,7 +18,8 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.authorization_flow import AuthorizationFlow
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.callers import Credentials
-from chalicelib.openbanking.clients import Client, Clients
+from chalicelib.openbanking.client_record import Client
+from chalicelib.openbanking.clients import Clients
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeRequest
 from chalicelib.openbanking.token_flow import TokenFlow
@@ -60,7 +61,7 @@ class Tpp:
             "bic": choice.bank.bic,
             "scopes": list(choice.scopes),
             "consent_type": choice.consent_type,
-            "redirect_uri": choice.client.callback_url,
+            "redirect_uri": self.clients.web_callback(choice.client),
             "state": self._state(choice),
         }
         if choice.with_challenge:
@@ -85,7 +86,7 @@ class Tpp:
             "api_version": choice.bank.api_version,
             "scopes": list(choice.scopes),
             "consent_type": choice.consent_type,
-            "callback_url": choice.client.callback_url,
+            "callback_url": self.clients.web_callback(choice.client),
         }
         verifier = self._worked_out(choice, "verifier") if choice.with_challenge else None
         journey: Journey | None = None

@@ -40,6 +40,7 @@ LABELS: Mapping[str, str] = {
     "password": "Password",
     "title": "Title",
     "callback_url": "Callback URL",
+    "callback_urls": "Callback URLs",
     "registration_number": "Registration number",
     "events_url": "Events URL",
 }
@@ -64,8 +65,9 @@ def sentence(text: str) -> str:
 
 def about_field(member: str, message: str) -> str:
     """What is wrong with a member, as a sentence beside its field: with the field's label for the member's name."""
-    told = LABELS.get(member, member) + message.removeprefix(member) if message.startswith(member) else message
-    return sentence(told)
+    name, _, rest = message.partition(" ")
+    is_named = name in LABELS and member.startswith(name)
+    return sentence(f"{LABELS[name]} {rest}" if is_named else message)
 
 
 def refusal_advice(refusal: Refusal) -> str:

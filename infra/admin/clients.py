@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.openbanking.clients import Client, Clients, Registered, UnknownClient
+from chalicelib.openbanking.client_record import Change, Client, Registered
+from chalicelib.openbanking.clients import Clients, Details, UnknownClient
 from chalicelib.openbanking.events import NoEventsUrl
 from infra.admin import connection, times
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
@@ -27,7 +28,11 @@ def add(
     owner: Annotated[str, typer.Option(metavar="EMAIL", help="The user it belongs to.")],
     title: Annotated[str, typer.Option(help="What PSUs see at their bank; 1 to 128 characters.")],
     callback_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where PSUs come back to. The service's own page when left out.")
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="Where PSUs come back to, up to ten; the first is the default. The service's own page when left out.",
+        ),
     ] = None,
     registration_number: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The TPP's number, shown to banks. A sandbox's when left out.")
@@ -58,7 +63,7 @@ def add(
     made = hub.clients.create(
         owner=user.email,
         title=title,
-        callback_url=callback_url,
+        callback_urls=callback_url or (),
         secret=secret,
         registration_number=registration_number,
         events_url=events_url,
@@ -93,15 +98,20 @@ def list_clients(
 @group.command("show")
 @reporting
 def show(client_id: ClientArgument, as_json: AsJson = False) -> Report:
-    """Show one client.
+    """Show one client, and who changed what of it when, the latest changes first.
 
     \b
     Example:
       .venv/bin/python -m infra.admin clients show 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
+    clients = connection.connect().clients
     with _known(client_id):
-        client = connection.connect().clients.get(client_id)
-    return Report({"client": _members(client)}, _described(client))
+        client = clients.get(client_id)
+    changes = [_change(change) for change in clients.history(client)]
+    text = _described(client)
+    if changes:
+        text += "\n\n" + table([{**row, "what": _what(row)} for row in changes], ("at", "by", "action", "what"))
+    return Report({"client": _members(client), "history": changes}, text)
 
 
 @group.command("activate")
@@ -148,6 +158,80 @@ def registration_number(
     return Report({"client": _members(client)}, f"{client.title} has the registration number {number}.")
 
 
+@group.command("update")
+@reporting
+def update(
+    client_id: ClientArgument,
+    title: Annotated[str | None, typer.Option(help="What PSUs see at their bank; 1 to 128 characters.")] = None,
+    callback_url: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="Where PSUs come back to, instead of all before; the first is the default."),
+    ] = None,
+    events_url: Annotated[str | None, typer.Option(metavar="URL", help="Where its events are sent.")] = None,
+    no_events_url: Annotated[bool, typer.Option("--no-events-url", help="Send it no events any more.")] = False,
+    as_json: AsJson = False,
+) -> Report:
+    """Change a client's title, Callback URLs or Events URL; what is not named stays.
+
+    Up to ten Callback URLs replace those of before. A request that is under way leads nowhere once its address is gone:
+    remove one half an hour after its last request. With its first Events URL a client gets a secret that it verifies
+    events with, printed once; it keeps the secret when the address changes or goes.
+
+    \b
+    Examples:
+      python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --title "Budget Friend"
+      python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+        --callback-url https://tpp.example.com/callback --callback-url https://new.example.com/callback
+      python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --no-events-url
+    """
+    details = Details()
+    if title is not None:
+        details["title"] = title
+    if callback_url:
+        details["callback_urls"] = callback_url
+    if events_url is not None or no_events_url:
+        details["events_url"] = events_url
+    if not details or (events_url is not None and no_events_url):
+        raise typer.BadParameter("name what to change; --events-url and --no-events-url exclude each other")
+    with _known(client_id):
+        made = connection.connect().clients.update(client_id, **details)
+    return Report(
+        {"client": _members(made.client), "events_secret": made.events_secret},
+        _described(made.client) + _events_secret(made),
+    )
+
+
+@group.command("rotate-secret")
+@reporting
+def rotate_secret(
+    client_id: ClientArgument,
+    overlap: Annotated[
+        int, times.overlap("How long the old secret is accepted as well; 0 ends it at once.")
+    ] = times.OVERLAP,
+    as_json: AsJson = False,
+) -> Report:
+    """Make a new secret for a client and print it, once.
+
+    Until the overlap is over the client may show either secret. At most two are accepted: another rotation within the
+    overlap ends the oldest. Without an overlap the old secret is refused at once: that is for one in wrong hands.
+
+    A client that had no secret gets its first, and is refused without it from now on.
+
+    \b
+    Examples:
+      python -m infra.admin clients rotate-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+      python -m infra.admin clients rotate-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --overlap 0
+    """
+    with _known(client_id):
+        made = connection.connect().clients.rotate_secret(client_id, overlap)
+    ends = next((timestamp(entry.valid_until) for entry in made.client.secrets if entry.valid_until), None)
+    text = (
+        f"The new secret of {made.client.title}: {made.secret}\n{ONCE}\n"
+        f"It is accepted from now on, {f'and the one before it until {ends}' if ends else 'alone'}."
+    )
+    return Report({"client": _members(made.client), "client_secret": made.secret, "old_until": ends}, text)
+
+
 @group.command("events-url")
 @reporting
 def events_url(
@@ -169,7 +253,7 @@ def events_url(
     if (url is None) != none:
         raise typer.BadParameter("give either the address or --none")
     with _known(client_id):
-        made = connection.connect().clients.set_events_url(client_id, url)
+        made = connection.connect().clients.update(client_id, events_url=url)
     where = f"go to {url}" if url else "are sent no more"
     text = f"The events of {made.client.title} {where}.{_events_secret(made)}"
     return Report({"client": _members(made.client), "events_secret": made.events_secret}, text)
@@ -257,13 +341,27 @@ def _members(client: Client) -> dict[str, Any]:
         "title": client.title,
         "owner": client.owner,
         "active": client.active,
-        "callback_url": client.callback_url,
+        "callback_urls": list(client.callback_urls),
         "registration_number": client.registration_number,
         "events_url": client.events_url,
         "has_secret": client.has_secret,
         "has_events_secret": bool(client.event_secrets),
         "created_at": timestamp(client.created_at),
     }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    names = ("revision", "by", "action", "before", "after")
+    return {"at": timestamp(change.at), **{name: getattr(change, name) for name in names}}
+
+
+def _what(row: Mapping[str, Any]) -> str:
+    """What a change changed, in one line."""
+    return "; ".join(f"{name.replace('_', ' ')}: {_text(value)}" for name, value in row["after"].items()) or "-"
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "none")
 
 
 def _described(client: Client) -> str:

@@ -15,7 +15,8 @@ import requests
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import StoreError
-from chalicelib.openbanking.clients import Client, Clients
+from chalicelib.openbanking.client_record import Client
+from chalicelib.openbanking.clients import Clients
 from infra import command
 from infra.tour.browser import Stuck
 from infra.tour.card_events import CardEventsTour
@@ -50,7 +51,7 @@ def _client(clients: Clients, stack: Mapping[str, Any], receiver: Receiver, guid
         "The operator registers a client; what happens will be told to its Events URL, which the tour listens at"
     )
     made = clients.create(
-        owner=owner, title=title, callback_url=stack["client"]["callback_url"], events_url=receiver.url
+        owner=owner, title=title, callback_urls=[stack["client"]["callback_url"]], events_url=receiver.url
     )
     assert made.events_secret is not None, "it has an Events URL"
     receiver.secret = made.events_secret
@@ -60,7 +61,7 @@ def _client(clients: Clients, stack: Mapping[str, Any], receiver: Receiver, guid
         yield made.client
     finally:
         with contextlib.suppress(StoreError):  # the stack may be gone, and its clients with it
-            clients.set_events_url(made.client.client_id, None)
+            clients.update(made.client.client_id, events_url=None)
             clients.deactivate(made.client.client_id)
 
 

@@ -101,7 +101,7 @@ def test_the_way_back_leads_to_an_application_at_another_origin(
 ) -> None:
     """The pages' policies name it: Chromium holds ``form-action`` against the redirects after a form, too."""
     callback = "http://application.example/back"
-    client = operator.clients.create(owner="browser@example.com", title="Elsewhere", callback_url=callback).client
+    client = operator.clients.create(owner="browser@example.com", title="Elsewhere", callback_urls=[callback]).client
     visitor.tpp = Tpp(visitor.tpp.base, client.client_id, callback)
     visitor.may_reach(callback)
     visitor.forgive("ERR_NAME_NOT_RESOLVED")

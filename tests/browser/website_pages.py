@@ -68,7 +68,7 @@ def _newcomer() -> Stops:
 def _user() -> Stops:
     return (
         ("client-form", _begins_a_client),
-        ("client-form-refused", presses("Create", title="Refused", callback_url="https://user:secret@tpp.example/")),
+        ("client-form-refused", presses("Create", title="Refused", callback_urls="https://user:secret@tpp.example/")),
         ("client-secrets", _creates_a_client_with_secrets),
         ("client", lambda visitor: visitor.open(visitor.page.url.replace("/new", ""))),
         ("clients", opens("/clients")),

@@ -31,7 +31,7 @@ from chalicelib.foundation.identifiers import Credential, digest, new_id
 from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.banks import UnknownBank
-from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.client_record import Client
 from infra.admin import connection, probe
 from infra.admin.commands import program
 from tests.foundation.fakes import FakeKms, FakeSecrets
@@ -627,7 +627,7 @@ def test_a_client_is_registered_for_a_user(world: World, owner: str) -> None:
     made = done("clients", "add", "--owner", owner.upper(), "--title", "Budget Friend")
 
     client = world.hub.clients.get(made["client"]["client_id"])
-    assert (client.owner, client.title, client.active, client.secret_digest) == (owner, "Budget Friend", True, None)
+    assert (client.owner, client.title, client.active, client.has_secret) == (owner, "Budget Friend", True, False)
     assert made["client_secret"] is None
     assert made["client"] == done("clients", "show", client.client_id)["client"]
 
@@ -640,11 +640,11 @@ def test_a_clients_secret_is_shown_once(world: World, owner: str) -> None:
     (row,) = done("clients", "list", "--owner", owner)["clients"]
     client = world.hub.clients.get(row["client_id"])
     assert row["has_secret"] is True
-    assert client.accepts_secret(match[1])
+    assert client.accepts_secret(match[1], world.clock.time())
     for flags in ([], ["--json"]):
         shown = run("clients", "show", client.client_id, *flags).output
         assert match[1] not in shown
-        assert str(client.secret_digest) not in shown
+        assert client.secrets[0].digest not in shown
 
 
 def test_clients_are_listed_of_one_user_or_of_all(world: World, owner: str) -> None:

@@ -52,7 +52,7 @@ def test_a_url_whose_query_is_escaped_or_ordered_otherwise_is_the_same_url(world
 @VERSIONS
 def test_the_longest_url_that_can_be_given_out_is_accepted_back(world: World, version: int) -> None:
     callback = "https://tpp.example.com/cb?" + "&" * (2048 - 27)
-    world.client = world.hub.clients.create(owner="a@example.com", title="Long", callback_url=callback).client
+    world.client = world.hub.clients.create(owner="a@example.com", title="Long", callback_urls=[callback]).client
     asked = world.authorize(
         version, state="\U0001f600" * 512, code_challenge="c" * 43, code_challenge_method="S256", redirect_uri=callback
     )
@@ -74,7 +74,7 @@ CALLBACKS = {
 
 @pytest.mark.parametrize(("callback", "beginning"), CALLBACKS.values(), ids=CALLBACKS)
 def test_a_callback_url_may_have_a_query_of_its_own(world: World, callback: str, beginning: str) -> None:
-    world.client = world.hub.clients.create(owner="a@example.com", title="Own", callback_url=callback).client
+    world.client = world.hub.clients.create(owner="a@example.com", title="Own", callback_urls=[callback]).client
 
     consented = world.approve(1, state="s")
     path = cancel_path(world, 1, world.authorize(1)["redirect_url"])

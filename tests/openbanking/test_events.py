@@ -527,7 +527,7 @@ def test_retry_after_is_honoured_within_twice_the_slot(listening: World, asked: 
 def test_an_event_goes_where_the_client_wants_it_now(listening: World) -> None:
     delivery_id = trial(listening)
     listening.receiver.url = "http://127.0.0.1:1/moved"
-    listening.hub.clients.set_events_url(listening.client.client_id, listening.receiver.url)
+    listening.hub.clients.update(listening.client.client_id, events_url=listening.receiver.url)
 
     listening.hub.worker.attempt(delivery_id)
 
@@ -536,7 +536,7 @@ def test_an_event_goes_where_the_client_wants_it_now(listening: World) -> None:
 
 def test_an_event_of_a_client_that_wants_none_any_more_is_over(listening: World) -> None:
     delivery_id = trial(listening)
-    listening.hub.clients.set_events_url(listening.client.client_id, None)
+    listening.hub.clients.update(listening.client.client_id, events_url=None)
 
     listening.hub.worker.attempt(delivery_id)
 

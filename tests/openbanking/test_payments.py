@@ -653,6 +653,17 @@ def test_a_callback_elsewhere_is_refused(world: World, version: int, kind: str, 
     assert payer.calls == 0
 
 
+@VERSIONS
+@KINDS
+def test_a_callback_may_be_at_any_of_the_clients_addresses(world: World, version: int, kind: str) -> None:
+    urls = ["http://127.0.0.1:8000/authorize/callback", "https://two.example:8443/back"]
+    world.hub.clients.update(world.client.client_id, callback_urls=urls)
+    payer = Payer(world, version, kind)
+
+    assert payer.pay(callback_url="https://two.example:8443/paid?x=1").status == 200
+    assert payer.pay(callback_url="https://two.example/paid").status == 400
+
+
 def test_the_answer_of_a_key_is_sealed(world: World) -> None:
     payer = Payer(world, 1)
     payer.bank_does(taken(1) | {"confirmation_url": "https://bank.example/confirm?secret=tell-nobody"})

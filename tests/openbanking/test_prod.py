@@ -70,8 +70,8 @@ def test_every_client_gets_a_secret(prod: World, asked: bool) -> None:
     client, secret = made.client, made.secret
 
     assert secret is not None
-    assert client.accepts_secret(secret)
-    assert not client.accepts_secret(None)
+    assert client.accepts_secret(secret, prod.clock.time())
+    assert not client.accepts_secret(None, prod.clock.time())
     assert secret not in repr(client)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.client_record import Client
 from chalicelib.statistics.days import hours_of
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
@@ -44,7 +44,7 @@ def create_a_client_in_the_web_interface(world: World) -> Run:
         assert answer.status == 201
         (client,) = world.hub.clients.all(owner)
         secret = answer.text.partition('<code id="client-secret">')[2].partition("<")[0]
-        assert client.accepts_secret(secret)
+        assert client.accepts_secret(secret, world.clock.time())
 
     return run
 

@@ -102,14 +102,14 @@ def test_the_curl_that_is_shown_works(world: World, user: Person, client_id: str
 
 
 def test_a_quote_in_a_callback_url_does_not_break_out_of_the_curl(user: Person) -> None:
-    client_id = user.create_client(callback_url="https://tpp.example/'$(id)'")
+    client_id = user.create_client(callback_urls="https://tpp.example/'$(id)'")
     open_request(user, client_id)
 
     assert "https://tpp.example/'\\''$(id)'\\''" in user.text
 
 
 def test_the_page_may_lead_to_the_bank_and_to_the_callback_and_nowhere_else(user: Person) -> None:
-    client_id = user.create_client(callback_url="https://tpp.example/back")
+    client_id = user.create_client(callback_urls="https://tpp.example/back")
     open_request(user, client_id)
 
     policy = user.last.headers["content-security-policy"]

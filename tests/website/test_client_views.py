@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.website.listing import PAGE
 from tests.website.person import Person
-from tests.world import World
+from tests.world import Answer, World
 
 CALLBACK = "http://127.0.0.1:8000/authorize/callback"
 
@@ -24,7 +24,7 @@ def other(world: World) -> Person:
 def test_a_new_client_has_what_the_form_said(world: World, user: Person, email: str) -> None:
     client_id = user.create_client(
         "Budget Friend",
-        callback_url="https://tpp.example/back?x=1",
+        callback_urls="https://tpp.example/back?x=1\r\n\r\n  https://two.example/back \r\n",
         secret="yes",
         registration_number="PSDGB-FCA-1",
         events_url="https://tpp.example/events",
@@ -32,11 +32,12 @@ def test_a_new_client_has_what_the_form_said(world: World, user: Person, email: 
 
     client = world.hub.clients.get(client_id)
     assert (client.owner, client.title, client.active) == (email, "Budget Friend", True)
-    assert (client.callback_url, client.events_url) == ("https://tpp.example/back?x=1", "https://tpp.example/events")
+    assert client.callback_urls == ("https://tpp.example/back?x=1", "https://two.example/back")
+    assert client.events_url == "https://tpp.example/events"
     assert client.registration_number == "PSDGB-FCA-1"
     shown = re.findall(r'<code id="(client-secret|events-secret)">([^<]+)</code>', user.last.text)
     assert [name for name, _ in shown] == ["client-secret", "events-secret"]
-    assert client.accepts_secret(shown[0][1])
+    assert client.accepts_secret(shown[0][1], world.clock.time())
     assert world.hub.clients.events_secrets(client) == [shown[1][1]]
     assert user.last.headers["referrer-policy"] == "no-referrer"
 
@@ -55,7 +56,7 @@ def test_a_title_is_all_it_takes(world: World, user: Person) -> None:
 
     assert client.callback_url == CALLBACK
     assert client.registration_number == f"SANDBOX-{client.client_id[:8]}"
-    assert (client.events_url, client.secret_digest) == (None, None)
+    assert (client.events_url, client.has_secret) == (None, False)
 
 
 def test_a_client_whose_box_is_not_ticked_is_inactive(world: World, user: Person) -> None:
@@ -68,10 +69,10 @@ def test_a_client_whose_box_is_not_ticked_is_inactive(world: World, user: Person
         ({"title": ""}, "Title must be 1 to 128 printable characters"),
         ({"title": "x" * 129}, "Title must be 1 to 128 printable characters"),
         ({"title": "a\r\nSet-Cookie: x=y"}, "Title must be 1 to 128 printable characters"),
-        ({"callback_url": "ftp://x"}, "must begin with https://"),
-        ({"callback_url": "javascript:alert(1)"}, "must begin with https://"),
-        ({"callback_url": "https://tpp.example/\r\nLocation: https://evil.example"}, "printable ASCII"),
-        ({"callback_url": "https://user:pass@tpp.example/"}, "neither user information"),
+        ({"callback_urls": "ftp://x"}, "must begin with https://"),
+        ({"callback_urls": "javascript:alert(1)"}, "must begin with https://"),
+        ({"callback_urls": "https://tpp.example/\r\nLocation: https://evil.example"}, "printable ASCII"),
+        ({"callback_urls": "https://user:pass@tpp.example/"}, "neither user information"),
         ({"events_url": "//tpp.example"}, "must begin with https://"),
         ({"registration_number": "x" * 129}, "must be 1 to 128"),
     ],
@@ -113,7 +114,7 @@ def test_a_form_that_is_sent_twice_makes_one_client_and_shows_its_secrets_again(
     assert len(seen[0]) == 3
     assert len(world.hub.clients.all(email)) == 1
     world.clock.advance(600)
-    user.post("/clients/new", token, draft=draft, title="Once", secret="yes")
+    user.post("/clients/new", token, draft=draft, title="Once", secret="yes", events_url="https://a.example/")
     user.follow()
     assert "created already" in user.text
     assert secrets_of(user) == {"client-id": seen[0]["client-id"]}
@@ -129,7 +130,7 @@ def test_a_client_whose_answer_was_lost_is_created_by_sending_the_form_again(
     assert user.post("/clients/new", token, draft=draft, title="Once", secret="yes").status == 201
 
     (client,) = world.hub.clients.all(email)
-    assert client.accepts_secret(secrets_of(user)["client-secret"])
+    assert client.accepts_secret(secrets_of(user)["client-secret"], world.clock.time())
 
 
 def test_a_form_that_is_sent_again_shows_no_secret_that_is_not_in_use_any_more(world: World, user: Person) -> None:
@@ -229,7 +230,7 @@ def test_a_client_is_switched_off_and_on(world: World, user: Person) -> None:
 def test_in_production_only_the_operator_activates_and_numbers_clients(world: World, user: Person) -> None:
     world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
     client_id = user.create_client(
-        registration_number="PSDGB-FCA-1", callback_url="https://tpp.example/back", active="yes"
+        registration_number="PSDGB-FCA-1", callback_urls="https://tpp.example/back", active="yes"
     )
 
     client = world.hub.clients.get(client_id)
@@ -320,3 +321,189 @@ def test_who_has_no_client_is_told_how_to_get_one(user: Person) -> None:
 
     assert "You have no client yet" in user.text
     assert 'href="/clients/new"' in user.last.text
+
+
+# -- changes
+
+
+def test_a_form_that_is_sent_again_with_another_title_loses_nothing(world: World, user: Person, email: str) -> None:
+    user.get("/clients/new")
+    draft, token = user.hidden("draft"), user.token
+    for title in ("First", "Second", "Second"):
+        assert user.post("/clients/new", token, draft=draft, title=title, active="yes").status == 201
+        assert f"<h1>{title}</h1>" in user.last.text
+
+    assert sorted(client.title for client in world.hub.clients.all(email)) == ["First", "Second"]
+
+
+def change(user: Person, client_id: str, **fields: Any) -> Answer:
+    """Fill in the form of the client's page, and send it."""
+    user.get(f"/clients/{client_id}")
+    given = {
+        "title": "Budget Friend",
+        "callback_urls": CALLBACK,
+        "events_url": "",
+        "revision": user.hidden("revision"),
+        "action": "update",
+    }
+    return user.post(f"/clients/{client_id}", **(given | fields))
+
+
+def test_an_owner_changes_a_client_and_sees_who_changed_what_when(world: World, user: Person, email: str) -> None:
+    client_id = user.create_client()
+
+    change(user, client_id, title="Money Friend", callback_urls=f"{CALLBACK}\r\nhttps://two.example/back")
+    user.follow()
+
+    client = world.hub.clients.get(client_id)
+    assert "The client is changed." in user.text
+    assert (client.title, client.callback_urls) == ("Money Friend", (CALLBACK, "https://two.example/back"))
+    assert (
+        f"UTC {email} Updated. Title: Money Friend. Callback URLs: {CALLBACK}, https://two.example/back." in user.text
+    )
+    world.hub.clients.update(client_id, title="Changed by the operator")
+    user.get(f"/clients/{client_id}")
+    assert "the operator Updated. Title: Changed by the operator." in user.text
+
+
+def test_a_form_that_others_have_overtaken_changes_nothing_and_keeps_what_was_entered(
+    world: World, user: Person
+) -> None:
+    client_id = user.create_client()
+    user.get(f"/clients/{client_id}")
+    seen, token = user.hidden("revision"), user.token
+    world.hub.clients.update(client_id, title="Theirs")
+    mine = {"title": "Mine", "callback_urls": CALLBACK, "action": "update"}
+
+    overtaken = user.post(f"/clients/{client_id}", token, revision=seen, **mine)
+    assert overtaken.status == 409
+    assert "was changed after you had opened this form" in user.text
+    assert 'value="Mine"' in overtaken.text
+    assert world.hub.clients.get(client_id).title == "Theirs"
+
+    assert user.post(f"/clients/{client_id}", token, revision=user.hidden("revision"), **mine).status == 303
+    assert world.hub.clients.get(client_id).title == "Mine"
+
+
+def test_a_change_that_is_sent_twice_is_made_once(world: World, user: Person) -> None:
+    client_id = user.create_client()
+    user.get(f"/clients/{client_id}")
+    fields = {"title": "Twice", "callback_urls": CALLBACK, "revision": user.hidden("revision"), "action": "update"}
+    token = user.token
+
+    assert [user.post(f"/clients/{client_id}", token, **fields).status for _ in range(2)] == [303, 303]
+    assert len(world.hub.clients.history(world.hub.clients.get(client_id))) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "member", "said"),
+    [
+        ({"title": ""}, "title", "Title must be 1 to 128 printable characters"),
+        ({"callback_urls": "ftp://x"}, "callback_urls", "Callback URL must begin with https://"),
+        ({"callback_urls": f"{CALLBACK}\n{CALLBACK}"}, "callback_urls", "must be at most 10, all different"),
+        ({"callback_urls": "\n".join(f"https://{n}.example/" for n in range(11))}, "callback_urls", "at most 10"),
+        ({"events_url": "//x"}, "events_url", "Events URL must begin with https://"),
+    ],
+)
+def test_a_change_that_cannot_be_accepted_is_said_beside_its_field(
+    world: World, user: Person, fields: dict[str, str], member: str, said: str
+) -> None:
+    client_id = user.create_client()
+    before = world.hub.clients.get(client_id)
+
+    answer = change(user, client_id, **fields)
+
+    assert answer.status == 400
+    assert f'id="{member}-error"' in answer.text
+    assert said in user.text
+    assert world.hub.clients.get(client_id) == before
+
+
+def test_with_its_first_events_url_the_page_shows_the_secret_of_its_events(world: World, user: Person) -> None:
+    client_id = user.create_client()
+
+    change(user, client_id, events_url="https://a.example/")
+    shown = secrets_of(user)["events-secret"]
+    assert user.last.headers["referrer-policy"] == "no-referrer"
+    change(user, client_id, events_url="")
+
+    assert world.hub.clients.events_secrets(world.hub.clients.get(client_id)) == [shown]
+    assert world.hub.clients.get(client_id).events_url is None
+
+
+@pytest.mark.parametrize(("overlap", "lives"), [("0", 0), ("3600", 3600), ("86400", 86400), ("nonsense", 604800)])
+def test_a_new_client_secret_is_shown_once_and_the_old_one_lives_on_as_chosen(
+    world: World, user: Person, overlap: str, lives: int
+) -> None:
+    client_id = user.create_client(secret="yes")
+    old = secrets_of(user)["client-secret"]
+    user.get(f"/clients/{client_id}")
+    fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": overlap}
+    token = user.token
+
+    made = []
+    for _ in range(2):  # pressed twice
+        assert user.post(f"/clients/{client_id}", token, **fields).status == 200
+        made.append(secrets_of(user)["client-secret"])
+
+    client, now = world.hub.clients.get(client_id), world.clock.time()
+    assert made[0] == made[1] != old
+    assert client.accepts_secret(made[0], now + lives)
+    assert client.accepts_secret(old, now + lives - 1) == (lives > 0)
+    assert not client.accepts_secret(old, now + lives)
+    assert made[0] not in user.get(f"/clients/{client_id}").text
+    world.clock.advance(600)
+    assert user.post(f"/clients/{client_id}", token, **fields).status == 400
+    assert "is not shown again" in user.text
+
+
+def test_a_new_events_secret_is_shown_once_and_signs(world: World, user: Person) -> None:
+    client_id = user.create_client(events_url="https://a.example/")
+    old = secrets_of(user)["events-secret"]
+    user.get(f"/clients/{client_id}")
+    fields = {"draft": user.hidden("draft"), "action": "rotate-events-secret", "overlap": "3600"}
+    token = user.token
+
+    for _ in range(2):
+        assert user.post(f"/clients/{client_id}", token, **fields).status == 200
+        assert world.hub.clients.events_secrets(world.hub.clients.get(client_id)) == [
+            secrets_of(user)["events-secret"],
+            old,
+        ]
+    world.clock.advance(600)
+    assert user.post(f"/clients/{client_id}", token, **fields).status == 400
+
+
+def test_another_users_client_is_not_changed(world: World, user: Person, other: Person) -> None:
+    client_id = user.create_client()
+    before = world.hub.clients.get(client_id)
+    other.create_client()
+
+    for action in ("update", "rotate-secret", "rotate-events-secret"):
+        assert other.post(f"/clients/{client_id}", action=action, title="Stolen", revision="0").status == 404
+    assert world.hub.clients.get(client_id) == before
+
+
+def test_in_production_what_people_at_the_bank_see_of_an_active_client_is_the_operators(
+    world: World, user: Person
+) -> None:
+    world.hub.settings = world.hub.clients._settings = replace(
+        world.hub.settings, stage="prod", public_url="https://hub.example"
+    )
+    urls = "https://tpp.example/back"
+    client_id = user.create_client(callback_urls=urls)
+    same = {"title": "Budget Friend", "callback_urls": urls}
+    assert change(user, client_id, **(same | {"title": "Before"})).status == 303
+    assert change(user, client_id, **same).status == 303
+    world.hub.clients.activate(client_id)
+
+    for fields in ({"title": "Bank of England"}, {"callback_urls": "https://other.example/"}):
+        assert change(user, client_id, **(same | fields)).status == 400
+        assert "can be changed by the operator only" in user.text
+    assert change(user, client_id, **same, events_url="https://tpp.example/events").status == 200
+
+    client = world.hub.clients.get(client_id)
+    assert (client.title, client.callback_urls, client.active) == ("Budget Friend", (urls,), True)
+    user.post(f"/clients/{client_id}", action="deactivate")
+    assert change(user, client_id, **(same | {"title": "Renamed"}), events_url=client.events_url).status == 303
+    assert not world.hub.clients.get(client_id).active

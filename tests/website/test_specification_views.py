@@ -15,7 +15,7 @@ from chalicelib import website
 from chalicelib.bootstrap import Hub
 from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.foundation.identifiers import digest
-from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.client_record import Client
 from chalicelib.website import own_clients, specification_views
 from chalicelib.website.descriptions import description
 from chalicelib.website.journeys import Journey
@@ -210,7 +210,7 @@ def test_however_many_clients_a_user_has_the_page_stays_small(
 
 
 def test_a_client_with_a_callback_of_its_own_pays_with_that(world: World, cookie: str) -> None:
-    own = world.hub.clients.create(owner=OWNER, title="Own", callback_url="https://tpp.example.com/back").client
+    own = world.hub.clients.create(owner=OWNER, title="Own", callback_urls=["https://tpp.example.com/back"]).client
 
     options: Mapping[str, str] = dict(
         re.findall(r'<option value="([^"]+)"([^>]*)>', shown(world, "payments", cookie).text)

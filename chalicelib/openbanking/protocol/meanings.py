@@ -112,7 +112,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "v2.CreditorBank.bic": ("The BIC of the creditor's bank", "NDEAFIHH"),
     "building_number": ("Number of the building", "12a"),
     "callback_url": (
-        "Where the PSU comes back to: same scheme, host and port as the client's Callback URL",
+        "Where the PSU comes back to: same scheme, host and port as one of the client's Callback URLs",
         f"{OWN_ADDRESS}/payments/callback",
     ),
     "confirmation_url": ("Where the PSU confirms the payment", "https://bank.example/confirm/9f3c1b"),
@@ -175,7 +175,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "client_secret": ("The client's secret, if it has one", _RANDOM),
     "consent_type": ("Whether the consent lasts; `one_time` goes with payment scopes only", "reusable"),
     "grant_type": ("What is exchanged; inferred when absent", "authorization_code"),
-    "redirect_uri": ("Must equal the client's Callback URL, character for character", _CALLBACK),
+    "redirect_uri": ("Must equal one of the client's Callback URLs, character for character", _CALLBACK),
     "refresh_token": ("The latest refresh token, for the next pair", _REFRESH),
     "response_type": ("Always `code`", "code"),
     "scope": ("The scopes, with a space between them", "accounts accounts.balances"),

@@ -232,8 +232,8 @@ CASES = _by_name(
     ),
     Case(
         "callback_foreign",
-        "callback_url leads to another place than the client's Callback URL",
-        Refusal(Fault.FIELD, "callback_url must have the scheme, host and port of the client's Callback URL"),
+        "callback_url leads to another place than the client's Callback URLs",
+        Refusal(Fault.FIELD, "callback_url must have the scheme, host and port of one of the client's Callback URLs"),
     ),
     Case(
         "key_wrong",

@@ -1,0 +1,186 @@
+"""A client's record: what is kept of a TPP, and of every change to it (specification, Web interface records)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from chalicelib.foundation import event_secrets, event_signing
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.event_secrets import EventSecret
+from chalicelib.foundation.identifiers import matches, new_secret, new_uuid
+from chalicelib.foundation.store import Item
+
+TABLE = "clients"
+OPERATOR = "operator"
+"""Who changes a client by command line; in the web interface it is a user, by email."""
+CLIENT_ID_LENGTH = 64
+
+Action = Literal["updated", "activated", "deactivated", "client secret rotated", "events secret rotated"]
+_DETAILS = ("title", "callback_urls", "registration_number", "events_url")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSecret:
+    """A secret that a client proves itself by; ``valid_until`` (Unix seconds) is ``None`` for the newest."""
+
+    digest: str = field(repr=False)
+    made_at: int
+    valid_until: int | None = None
+
+    def is_valid(self, now: int) -> bool:
+        return self.valid_until is None or now < self.valid_until
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A TPP. ``registration_number`` and ``title`` are shown to PSUs at the bank.
+
+    The first of ``callback_urls`` is the default. ``secrets`` and ``event_secrets`` run from oldest to newest, at most
+    two each; a client that ever had an ``events_url`` has event secrets. Every change raises ``revision`` by one.
+    """
+
+    client_id: str
+    owner: str
+    title: str
+    callback_urls: tuple[str, ...]
+    registration_number: str
+    active: bool
+    events_url: str | None
+    secrets: tuple[ClientSecret, ...]
+    created_at: int
+    event_secrets: tuple[EventSecret, ...] = ()
+    revision: int = 0
+
+    @classmethod
+    def from_item(cls, item: Item) -> Client:
+        """Also of an item of before clients had several addresses and secrets."""
+        created_at = item["created_at"]
+        secrets = item.get("secrets", ())
+        if digest := item.get("secret_digest"):
+            secrets = [{"digest": digest, "made_at": created_at, "valid_until": None}]
+        return cls(
+            client_id=item["client_id"],
+            owner=item["owner"],
+            title=item["title"],
+            callback_urls=tuple(item["callback_urls"] if "callback_urls" in item else [item["callback_url"]]),
+            registration_number=item["registration_number"],
+            active=item["active"],
+            events_url=item.get("events_url"),
+            secrets=tuple(ClientSecret(**each) for each in secrets),
+            created_at=created_at,
+            event_secrets=event_secrets.of_items(item.get("event_secrets", ())),
+            revision=item.get("revision", 0),
+        )
+
+    def as_item(self) -> Item:
+        """The item that stands for it; what is absent is left out."""
+        members = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        members |= {
+            "callback_urls": list(self.callback_urls),
+            "secrets": [asdict(secret) for secret in self.secrets],
+            "event_secrets": event_secrets.as_items(self.event_secrets),
+        }
+        return {name: value for name, value in members.items() if value not in (None, [])}
+
+    @property
+    def callback_url(self) -> str:
+        """Where PSUs come back to unless a request says otherwise."""
+        return self.callback_urls[0]
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether it proves itself by a secret."""
+        return bool(self.secrets)
+
+    def accepts_secret(self, secret: str | None, now: int) -> bool:
+        """Whether ``secret`` is one of this client's; a client without one accepts its absence only."""
+        if secret is None or not self.secrets:
+            return secret is None and not self.secrets
+        return any(matches(secret, each.digest) and each.is_valid(now) for each in self.secrets)
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A client, with the secrets that were just made for it, in clear: neither is shown again.
+
+    ``secret`` is what the client shows the service. ``events_secret`` is what it verifies events with (``whsec_`` and
+    the base64 of 256 random bits). One that was not made, or is not in use any more, is ``None``. With ``repeated`` an
+    earlier request made all of it.
+    """
+
+    client: Client
+    secret: str | None = field(default=None, repr=False)
+    events_secret: str | None = field(default=None, repr=False)
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What makes a new client itself. Where it is worked out and not drawn, the same request makes the same client."""
+
+    client_id: str
+    secret: str = field(repr=False)
+    events_secret: str = field(repr=False)
+
+    @classmethod
+    def drawn(cls) -> Identity:
+        """A new one, by chance."""
+        return cls(new_uuid(), new_secret(), event_signing.new_secret())
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that made a client's ``revision``: when (Unix seconds), and by whom (a user's email, or ``OPERATOR``).
+
+    ``before`` and ``after`` have the members that changed; nothing secret is among them.
+    """
+
+    revision: int
+    at: int
+    by: str
+    action: Action
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+    @classmethod
+    def from_item(cls, item: Item) -> Change:
+        members: dict[str, Any] = {name: item[name] for name in cls.__dataclass_fields__}
+        return cls(**members)
+
+    @classmethod
+    def between(cls, before: Client, after: Client, at: int, by: str, action: Action) -> Change:
+        """What makes ``after`` of ``before``."""
+        old, new = _details(before), _details(after)
+        changed = [name for name in _DETAILS if old[name] != new[name]]
+        known = {name: {each: members[each] for each in changed} for name, members in (("before", old), ("after", new))}
+        if action == "client secret rotated":
+            known["after"] |= _old_until(after.secrets)
+        if action == "events secret rotated":
+            known["after"] |= _old_until(after.event_secrets)
+        return cls(after.revision, at, by, action, known["before"], known["after"])
+
+    def as_item(self, client_id: str) -> Item:
+        members = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return change_key(client_id, self.revision)[1] | members
+
+
+def client_key(client_id: str) -> tuple[str, Item]:
+    """Where a client stands, for a read of several records together."""
+    return TABLE, {"client_id": client_id}
+
+
+def change_key(client_id: str, revision: int) -> tuple[str, Item]:
+    """Where the change stands that made a revision: under a name too long for anybody to give as a Client ID."""
+    return TABLE, {"client_id": f"{client_id}/change/{revision:0{CLIENT_ID_LENGTH}}"}
+
+
+def _details(client: Client) -> dict[str, Any]:
+    return {name: getattr(client, name) for name in _DETAILS} | {"callback_urls": list(client.callback_urls)}
+
+
+def _old_until(secrets: Sequence[ClientSecret | EventSecret]) -> dict[str, Any]:
+    """Until when the secret before the newest is good, if it still is."""
+    ends = [timestamp(secret.valid_until) for secret in secrets if secret.valid_until is not None]
+    return {"old_secret_until": ends[0]} if ends else {}
