@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from chalicelib.foundation import log
 from chalicelib.openbanking.consents import Consent
+from chalicelib.openbanking.protocol.british_accounts import account_of, approved_account
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.webhooks import Webhook
 
 _HOLDERS = ("account", "debtor_account")
-_SORT_CODE = 6
 _KINDS = {"iban": "ibans", "sender_iban": "ibans", "account_id": "account_ids"}
 
 
@@ -27,21 +29,49 @@ def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
             raise Refusal(Fault.FORBIDDEN, f"the PSU did not approve the account that {place}{member} names")
 
 
+def withhold_others(consent: Consent, webhook: Webhook, answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer without the listed accounts that the PSU did not approve.
+
+    An account is withheld when it shows identifiers of kinds that the consent names, and none of them is among those
+    named; every other account is passed on: the bank decides.
+    """
+    if webhook.account_id is None:
+        return answer
+    listed = answer["accounts"]
+    kept = [account for account in listed if _is_covered(consent, account, webhook.account_id)]
+    if len(kept) < len(listed):
+        log.warning("accounts withheld", bic=consent.bic, webhook=webhook.path, accounts=len(listed) - len(kept))
+    return answer | {"accounts": kept}
+
+
 def _refused(consent: Consent, holder: Mapping[str, Any]) -> Iterator[str]:
     for member, kind in _KINDS.items():
         approved = consent.accounts.get(kind)
         if approved and member in holder and holder[member] not in approved:
             yield member
     numbers = consent.accounts.get("account_numbers")
-    if numbers and "account_number" in holder:
-        named = str(holder["account_number"]), str(holder.get("sort_code", ""))
-        if not any(_is_number(approved, *named) for approved in numbers):
-            yield "account_number"
+    if numbers and "account_number" in holder and not _is_among(numbers, holder):
+        yield "account_number"
 
 
-def _is_number(approved: str, number: str, sort_code: str) -> bool:
-    """Whether an approved account number, which may begin with its sort code, is the one that a request names."""
-    digits = "".join(character for character in approved if character.isdigit())
-    if digits in (number, sort_code + number):
-        return True
-    return not sort_code and len(digits) == _SORT_CODE + len(number) and digits.endswith(number)
+def _is_covered(consent: Consent, account: Mapping[str, Any], id_member: str) -> bool:
+    compared = list(_compared(consent, account, id_member))
+    return any(compared) or not compared
+
+
+def _compared(consent: Consent, account: Mapping[str, Any], id_member: str) -> Iterator[bool]:
+    """For each kind that the consent names and the account shows: whether the identifier is among those named."""
+    ibans, ids, numbers = (consent.accounts.get(kind) for kind in ("ibans", "account_ids", "account_numbers"))
+    iban, account_id = account.get("iban"), account.get(id_member)
+    if ibans and isinstance(iban, str) and iban:
+        yield iban.replace(" ", "").upper() in ibans
+    if ids and account_id not in (None, ""):
+        yield str(account_id) in ids
+    if numbers and account.get("account_number") not in (None, ""):
+        yield _is_among(numbers, account)
+
+
+def _is_among(approved: Sequence[str], holder: Mapping[str, Any]) -> bool:
+    """Whether the British account that a request or an answer names is one of those of the consent."""
+    named = account_of(holder["account_number"], holder.get("sort_code"))
+    return any(not approved_account(text).is_other_than(named) for text in approved)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.openbanking.admission import permitted, reachable
-from chalicelib.openbanking.approved_accounts import check_accounts
+from chalicelib.openbanking.approved_accounts import check_accounts, withhold_others
 from chalicelib.openbanking.bank_link import BankAnswer, BankLink
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
@@ -62,10 +62,10 @@ class Relay:
         return Question(reachable(self.banks, consent), consent, webhook, request)
 
     def ask(self, question: Question, *, request_id: str, psu_address: str | None) -> BankAnswer:
-        """Ask the bank. Raises: Refusal."""
+        """Ask the bank; accounts that the PSU did not approve are withheld. Raises: Refusal."""
         consent, webhook = question.consent, question.webhook
         token = self.consents.bank_token(consent)
-        return self.link.call(
+        answer = self.link.call(
             question.bank,
             consent.api_version,
             webhook,
@@ -74,3 +74,4 @@ class Relay:
             token=token,
             psu_address=psu_address,
         )
+        return replace(answer, body=withhold_others(consent, webhook, answer.body))

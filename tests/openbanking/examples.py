@@ -205,7 +205,7 @@ _PAYMENT_1 = {
 }
 _REFERENCE_2 = {
     "resource_id": "r1",
-    **_ACCOUNT_2,
+    **_OWN_2,
     "currency": "EUR",
     "name": "Main account",
     "payment_schemes": ["SCT", "SCTI"],

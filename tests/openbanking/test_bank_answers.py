@@ -139,8 +139,10 @@ def too_long(member: Member) -> Any:
 )
 def test_too_long_a_member_passes_and_is_logged(stage: Stage, row: Row, member: Member, lines: Lines) -> None:
     given = with_value(row.answer, member, too_long(member))
+    is_listed = member.path == "accounts[].iban"  # the consent of other calls names another IBAN: it would be withheld
+    bearer = stage.bearer_for(row.version, account_ids=["1", "r1"]) if is_listed else None
 
-    answer = stage.ask(row, answer=given)
+    answer = stage.ask(row, answer=given, bearer=bearer)
 
     assert answer.status == 200, answer
     assert spelled(answer.text) == spelled(told(handed_on(row, given)))

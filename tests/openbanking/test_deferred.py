@@ -11,7 +11,7 @@ from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation.jsontext import Number
 from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
 from tests.conftest import Lines
-from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, spelled
+from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Row, spelled
 from tests.openbanking.stage import Stage, error_of
 from tests.openbanking.test_payments import Payer
 from tests.world import IBAN, Answer, Sent, World
@@ -130,6 +130,20 @@ def test_a_call_is_accepted_runs_and_is_done_with_what_it_would_have_been_answer
     assert sent.body == sent_at_once.body
     assert (sent.headers["X-Request-Id"], sent.headers["PSU-IP-Address"]) == (request_id, "192.0.2.7")
     assert ("X-Auth-Token" in sent.headers) == row.token
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_accounts_that_the_psu_did_not_approve_are_withheld_later_too(world: World, version: int) -> None:
+    row, bearer = ACCOUNTS[version], Stage(world).bearer_for(version, ibans=[IBAN])
+    mine = row.answer["accounts"][0]
+    answer = row.answer | {"accounts": [mine, mine | {"iban": OTHER_IBAN}]}
+    world.banks[version].answers[row.webhook] = lambda sent: answer
+
+    request_id = accepted(world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER))
+    world.hub.worker.attempt(request_id)
+
+    found = looked_up(world, request_id, bearer).body["body"]["accounts"]
+    assert [account["iban"] for account in found] == [IBAN]
 
 
 REFUSED = ["/accounts", "/funds_confirmations", "/v2_accounts", "/v2_account_transactions", "/v2_payment_bulk_status"]

@@ -6,15 +6,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from chalicelib.foundation.fields import AN, Day, Digits, Iban, Id, Message, fault
+from chalicelib.openbanking.protocol.british_accounts import read_account, written_number
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payments import PAYMENT_ID, STATUSES, may_report
 from chalicelib.openbanking.protocol.scopes import Version
 
 Identifiers = Annotated[list[Id[128]], Field(max_length=1000)]
+
+
+def _british_account(value: object) -> str:
+    text = written_number(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str):
+        fault("type", "must be a string or a whole number")
+    if read_account(text) is None:
+        fault("value", "must be an account number of 8 digits, or one with its sort code of 6")
+    return text
+
+
+_BRITISH_ACCOUNT: Mapping[str, Any] = {
+    "type": ["string", "integer"],
+    "pattern": "^(?:[0-9]{8}|[0-9]{6}[ /-]?[0-9]{8}|[0-9]{8}[ /-][0-9]{6})$",
+    "minimum": 0,
+    "maximum": 10**14 - 1,
+    "description": "An account number of 8 digits; or sort code and account number, in either order, with a space, a "
+    "hyphen or a slash between them; or 14 digits, sort code first. A whole number stands for its digits, with the "
+    "zeros in front that it has lost",
+}
+AccountNumbers = Annotated[
+    list[Annotated[str, PlainValidator(_british_account), WithJsonSchema(dict(_BRITISH_ACCOUNT))]],
+    Field(max_length=1000),
+]
 
 
 class InitAuthorization(Message):
@@ -30,7 +55,7 @@ class SaveConsent(Message):
     request_url: AN[16384]
     ibans: Annotated[list[Iban], Field(max_length=1000)] | None = None
     account_ids: Identifiers | None = None
-    account_numbers: Identifiers | None = None
+    account_numbers: AccountNumbers | None = None
 
 
 class RevokeToken(Message):

@@ -37,10 +37,23 @@ def read_account(text: str) -> BritishAccount | None:
     return BritishAccount(found["second"] or found["number"], found["first"] or found["sort_code"])
 
 
+def approved_account(text: str) -> BritishAccount:
+    """An account as a stored consent names it. Older ones may do so in any form: their digits count."""
+    found = read_account(text)
+    if found is not None:
+        return found
+    digits = "".join(filter(str.isdigit, text))
+    whole = read_account(digits)
+    return whole if whole is not None else BritishAccount(digits, None)
+
+
 def written_number(number: int) -> str:
-    """The digits that a JSON number stands for where accounts are named: zeros in front were lost."""
+    """The digits that a JSON number stands for in ``accountNumbers``: it has lost the zeros in front.
+
+    A sort code has lost one at most, since there are none that begin with two.
+    """
     text = str(number)
-    return text.zfill(NUMBER if len(text) <= NUMBER else SORT_CODE + NUMBER)
+    return text.zfill(SORT_CODE + NUMBER) if len(text) == SORT_CODE + NUMBER - 1 else text.zfill(NUMBER)
 
 
 def account_of(number: object, sort_code: object | None) -> BritishAccount:

@@ -52,6 +52,7 @@ class Webhook:
         request: model of the body that is sent.
         answer: model that the bank's answer is held against; the answer itself is handed on.
         expected: the model that the answer to a request is held against, where that depends on the request.
+        account_id: of an answer that lists accounts: the member that other calls name as ``account_id``.
         shape: brings the quirks that the specification admits into one shape.
         conclude: makes the TPP's answer of request and answer. Raises: v1.Unusable.
         sends_token: whether ``X-Auth-Token`` goes along.
@@ -67,6 +68,7 @@ class Webhook:
     sends_token: bool = True
     part_of: CountedUnder | None = None
     expected: Callable[[Mapping[str, Any]], type[OpenMessage]] | None = None
+    account_id: str | None = None
 
     def model_of_answer(self, request: Mapping[str, Any]) -> type[OpenMessage]:
         """The model that the answer to ``request`` is held against."""
@@ -113,8 +115,8 @@ RELAYED: tuple[RelayedCall, ...] = (
         "GET",
         "/tpp/accounts",
         {
-            1: Webhook("/accounts", "account.list", Nothing, v1.AccountsAnswer),
-            2: Webhook("/v2_accounts", "accounts", Nothing, v2.AccountsAnswer),
+            1: Webhook("/accounts", "account.list", Nothing, v1.AccountsAnswer, account_id="id"),
+            2: Webhook("/v2_accounts", "accounts", Nothing, v2.AccountsAnswer, account_id="resource_id"),
         },
     ),
     RelayedCall(

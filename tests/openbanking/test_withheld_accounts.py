@@ -1,0 +1,117 @@
+"""Lists of accounts: what the PSU did not approve is withheld, and everything else is passed on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.jsontext import Number
+from tests.conftest import Lines
+from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, Json
+from tests.openbanking.stage import Stage
+from tests.world import IBAN
+
+ROWS = {1: BY_WEBHOOK["/accounts"], 2: BY_WEBHOOK["/v2_accounts"]}
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+BASE: dict[int, Json] = {
+    1: {"id": 1, "name": "Main", "iban": IBAN, "currency": "GBP"},
+    2: {"resource_id": "r1", "currency": "GBP"},
+}
+ID = {1: "id", 2: "resource_id"}
+
+
+def listed(stage: Stage, version: int, accounts: list[Json], **approved: list[Any]) -> list[Json]:
+    """What a TPP gets of ``accounts`` with a consent that names these identifiers."""
+    row = ROWS[version]
+    given = ({"status": "success"} if version == 1 else {}) | {"accounts": accounts}
+    answer = stage.ask(row, answer=given, bearer=stage.bearer_for(version, **approved))
+    assert answer.status == 200, answer
+    found: list[Json] = answer.body["accounts"]
+    return found
+
+
+def withheld(lines: Lines) -> list[int]:
+    return [line["accounts"] for line in lines.all() if line["message"] == "accounts withheld"]
+
+
+@VERSIONS
+def test_an_account_whose_iban_was_not_approved_is_withheld_and_logged(
+    stage: Stage, version: int, lines: Lines
+) -> None:
+    one, other = BASE[version] | {"iban": IBAN}, BASE[version] | {"iban": OTHER_IBAN}
+
+    assert listed(stage, version, [other, one, other], ibans=[IBAN]) == [one]
+    assert withheld(lines) == [2]
+    assert OTHER_IBAN not in lines.text
+    assert listed(stage, version, [other], ibans=[IBAN]) == []
+
+
+@VERSIONS
+@pytest.mark.parametrize("shown", ["gb33bukb20201555555555", "GB33 BUKB 2020 1555 5555 55"])
+def test_an_approved_iban_may_be_spelled_otherwise(stage: Stage, version: int, shown: str) -> None:
+    account = BASE[version] | {"iban": shown}
+
+    assert listed(stage, version, [account], ibans=[IBAN]) == [account]
+
+
+@VERSIONS
+@pytest.mark.parametrize(("shown", "approved"), [(77, "77"), ("77", 77), (77, 77), ("a-1", "a-1")])
+def test_an_account_is_passed_on_by_its_id(stage: Stage, version: int, shown: Any, approved: Any) -> None:
+    if version == 1 and shown == "a-1":
+        shown = approved = "0077"
+    account, other = BASE[version] | {ID[version]: shown}, BASE[version] | {ID[version]: 78}
+
+    found = listed(stage, version, [account, other], account_ids=[approved])
+
+    assert [str(each[ID[version]]) for each in found] == [str(shown)]
+
+
+NUMBERS: list[tuple[Json, bool]] = [
+    ({"account_number": "31926819", "sort_code": "040004"}, True),
+    ({"account_number": 31926819, "sort_code": 40004}, True),
+    ({"account_number": "31926819"}, True),
+    ({"account_number": "31926819", "sort_code": "040005"}, False),
+    ({"account_number": "31926810", "sort_code": "040004"}, False),
+    ({}, True),
+    ({"sort_code": "040005"}, True),
+]
+
+
+@VERSIONS
+@pytest.mark.parametrize(("shown", "covered"), NUMBERS)
+@pytest.mark.parametrize("approved", ["31926819 040004", "04000431926819"])
+def test_an_account_is_passed_on_by_its_number(
+    stage: Stage, version: int, shown: Json, covered: bool, approved: str
+) -> None:
+    found = listed(stage, version, [BASE[version] | shown], account_numbers=[approved])
+
+    assert len(found) == covered
+
+
+@VERSIONS
+def test_one_approved_identifier_is_enough(stage: Stage, version: int) -> None:
+    account = BASE[version] | {"iban": OTHER_IBAN, ID[version]: 77}
+
+    assert listed(stage, version, [account], ibans=[IBAN], account_ids=["77"])
+    assert not listed(stage, version, [account], ibans=[IBAN], account_ids=["78"])
+
+
+def test_an_account_that_shows_none_of_the_kinds_that_were_named_is_passed_on(stage: Stage) -> None:
+    card = {"resource_id": "c1", "currency": "EUR", "name": "Card"}
+    odd = [card | {"iban": iban} for iban in (None, "", [], 7)]
+
+    found = listed(stage, 2, [card, *odd], ibans=[IBAN])
+
+    assert len(found) == 5
+    assert listed(stage, 1, [BASE[1] | {"iban": OTHER_IBAN}], account_numbers=["31926819"])
+
+
+def test_accounts_in_camel_case_are_withheld_too(stage: Stage) -> None:
+    accounts = [{"resourceId": 77, "currency": "EUR"}, {"resourceId": 78, "currency": "EUR"}]
+
+    assert listed(stage, 2, accounts, account_ids=[78]) == [{"resource_id": "78", "currency": "EUR"}]
+
+
+def test_an_id_of_version_1_with_a_dot_is_no_approved_one(stage: Stage) -> None:
+    assert listed(stage, 1, [BASE[1] | {"id": Number("77.5")}], account_ids=["77"]) == []
