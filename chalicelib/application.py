@@ -11,6 +11,7 @@ from chalicelib.bootstrap import hub
 from chalicelib.cards import card_api
 from chalicelib.foundation import log
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
+from chalicelib.foundation.web import OTHERS
 from chalicelib.openbanking.answers import refused
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 
@@ -38,7 +39,7 @@ class Application(Chalice):
         place = event.get("requestContext") or {}
         route, method = str(place.get("resourcePath")), str(place.get("httpMethod"))
         try:
-            answer: dict[str, Any] = super().__call__(event, context)
+            answer: dict[str, Any] = super().__call__(self._with_known_method(event, route, method), context)
             if "X-Request-Id" not in answer["headers"]:
                 answer = _own_answer(event, route, answer["statusCode"])
         except Exception:
@@ -50,6 +51,13 @@ class Application(Chalice):
         log.info("request", method=method, route=route, status=answer["statusCode"], milliseconds=milliseconds)
         log.clear()
         return answer
+
+    def _with_known_method(self, event: Any, route: str, method: str) -> Any:
+        """The event as Chalice finds a view for it: a method that the route does not name is one of ``OTHERS``."""
+        views = self.routes.get(route, {})
+        if OTHERS not in views or method in views:
+            return event
+        return {**event, "httpMethod": method, "requestContext": {**event["requestContext"], "httpMethod": OTHERS}}
 
 
 def _timing(known: str, milliseconds: float) -> str:
@@ -72,9 +80,7 @@ def _own_answer(event: Any, route: str, status: int) -> dict[str, Any]:
 
 
 def _open_banking_answer(route: str, status: int, request_id: str) -> Response:
-    if status == 405:
-        refusal = Refusal(Fault.NO_SUCH_ACTION, "this method does not exist here")
-    elif status < 500:
+    if status < 500:
         refusal = Refusal(Fault.HEADERS, "the request's headers do not fit this call")
     else:
         refusal = Refusal(Fault.INTERNAL, "the service failed; nothing is known to be wrong with the request")

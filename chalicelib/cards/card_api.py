@@ -6,7 +6,7 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log
-from chalicelib.foundation.web import JSON, Incoming, Routes, text_answer
+from chalicelib.foundation.web import JSON, Incoming, Routes, WrongMethod, text_answer
 
 ROUTES = ("/api", "/simulator")
 
@@ -16,9 +16,6 @@ def refused(status: int) -> Response:
     from chalicelib.cards import envelope
     from chalicelib.cards.protocol.status_codes import Refused, Status
 
-    if status == 405:
-        words = "the card API takes POST only, with a JSON object as body"
-        return text_answer(envelope.error(Refused(Status.NOT_JSON, words)), JSON, status, {"Allow": "POST"})
     return text_answer(envelope.error(Refused(Status.NOT_JSON if status < 500 else Status.INTERNAL)), JSON, status)
 
 
@@ -26,6 +23,9 @@ def _failed(incoming: Incoming, error: Exception) -> Response:
     from chalicelib.cards import envelope
     from chalicelib.cards.protocol.status_codes import Refused, Status
 
+    if isinstance(error, WrongMethod):
+        words = "the card API takes POST only, with a JSON object as body"
+        return text_answer(envelope.error(Refused(Status.NOT_JSON, words)), JSON)
     log.defect("failed", error)
     return text_answer(envelope.error(Refused(Status.INTERNAL)), JSON)
 

@@ -22,6 +22,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.identifiers import SECRET_LENGTH, new_secret
 from chalicelib.foundation.pages import safe_origin, see_other
 from chalicelib.foundation.store import ConditionFailed
+from chalicelib.foundation.web import head_of_redirect
 
 COOKIE = "demo_bank_browser"
 _SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SECRET_LENGTH}}}")
@@ -40,6 +41,8 @@ def arrive(visit: Visit) -> Response:
             "This page is opened by an application that asks for access to your accounts. Start there.",
             status=400,
         )
+    if visit.incoming.is_head:
+        return head_of_redirect()
     query = urlencode(visit.incoming.query)
     request_url = f"{bank.profile.authorization_url(bank.settings.public_url)}?{query}"
     try:

@@ -39,7 +39,8 @@ def show(visit: Visit, secret: str) -> Response:
     order = orders.find_by_secret(visit.bank, secret)
     if order is None:
         return _unknown(visit)
-    order = execution.refresh(visit.bank, order)
+    if not visit.incoming.is_head:
+        order = execution.refresh(visit.bank, order)
     session = _of_payer(order, area.session_of(visit))
     if order.state != "open":
         return page(visit, "payment_outcome.html", referrer=NO_REFERRER, order=order, is_own=session is not None)

@@ -11,7 +11,7 @@ from chalicelib.demo_bank.pages import Visit
 from chalicelib.demo_bank.profiles import BY_NAME, BankName
 from chalicelib.demo_bank.runtime import HubUnreachable, NotInstalled, bank
 from chalicelib.foundation import log
-from chalicelib.foundation.web import Incoming
+from chalicelib.foundation.web import Incoming, WrongMethod
 
 Page = Callable[[Visit], Response]
 
@@ -85,6 +85,8 @@ def _webhook(name: BankName, place: str, incoming: Incoming) -> Response:
 
 def _failed_page(visit: Visit, error: Exception) -> Response:
     """A page for what went wrong; nothing of the error itself reaches the PSU."""
+    if isinstance(error, WrongMethod):
+        return pages.message(visit, "Not possible here", f"This address takes {error.allowed} only.", status=405)
     log.exception("demo bank: page failed", bank=visit.bank.profile.name)
     if isinstance(error, HubUnreachable):
         title, status = "The open banking service does not answer", 502

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -20,8 +20,18 @@ from chalicelib.foundation.identifiers import is_uuid, new_uuid
 BODY_BYTES = 65536
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
-ALL_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+OTHERS = "X-AMAZON-APIGATEWAY-ANY-METHOD"
+"""The methods that a path does not name, as API Gateway's import of routes spells them."""
+_SEGMENTS = ("{first}", "{second}", "{third}", "{fourth}", "{fifth}", "{sixth}")
 _ANY_CONTENT = ["*/*"]  # content types are judged here, in our own words, and not by Chalice
+
+
+class WrongMethod(Exception):
+    """The path does not have the request's method; ``allowed`` are those that it has (RFC 9110, 15.5.6)."""
+
+    def __init__(self, allowed: Sequence[str]) -> None:
+        self.allowed = ", ".join(allowed)
+        super().__init__(f"this address takes {self.allowed} only")
 
 
 class BadContent(ValueError):
@@ -34,7 +44,10 @@ class BadContent(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """One request: headers by lower-case name, the query as pairs, and the exact bytes of the body."""
+    """One request: headers by lower-case name, the query as pairs, and the exact bytes of the body.
+
+    A HEAD arrives as the GET that it asks about, with ``is_head``: its view changes nothing and calls nobody.
+    """
 
     method: str
     route: str
@@ -44,18 +57,20 @@ class Incoming:
     uri: Mapping[str, str]
     context: Mapping[str, Any]
     request_id: str = field(default_factory=new_uuid)
+    is_head: bool = False
 
     @classmethod
     def of(cls, request: Request) -> Incoming:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        query = request.to_original_event().get("multiValueQueryStringParameters") or {}
+        event = request.to_original_event()
+        query = event.get("multiValueQueryStringParameters") or {}
         given = headers.get("x-request-id", "")
         try:
             body = request.raw_body or b""
         except ValueError:
             body = b""
         return cls(
-            method=request.method,
+            method=event.get("httpMethod", OTHERS) if request.method == OTHERS else request.method,
             route=request.path,
             headers=headers,
             query=tuple((name, value) for name, values in query.items() for value in values),
@@ -149,17 +164,28 @@ View = Callable[[Incoming], Response]
 Failed = Callable[[Incoming, Exception], Response]
 
 
+def head_of_redirect() -> Response:
+    """The answer to HEAD where GET makes something and leads there: without a Location, since nothing is made."""
+    return text_answer("", "text/plain; charset=utf-8", 303)
+
+
 class Routes(Blueprint):
     """A blueprint whose views take an ``Incoming``, may be sent any content type, and may raise.
+
+    Every path takes every method: HEAD is answered as GET without the body, OPTIONS tells what there is, and for any
+    other a ``WrongMethod`` is raised, whose answer has the status 405.
 
     Args:
         import_name: the module's name.
         failed: turns what a view raised into an answer.
+        otherwise: answers the methods that a path does not name, HEAD and OPTIONS too, instead of the above.
     """
 
-    def __init__(self, import_name: str, failed: Failed) -> None:
+    def __init__(self, import_name: str, failed: Failed, otherwise: View | None = None) -> None:
         super().__init__(import_name)
         self._failed = failed
+        self._otherwise = otherwise
+        self._views: dict[str, dict[str, View]] = {}
 
     def get(self, path: str, failed: Failed | None = None) -> Callable[[View], View]:
         return self._decorator(path, ["GET"], failed)
@@ -169,6 +195,27 @@ class Routes(Blueprint):
 
     def serve(self, path: str, methods: Sequence[str], view: View, failed: Failed | None = None) -> None:
         """Have ``view`` answer ``methods`` at ``path``."""
+        if path not in self._views:
+            self._views[path] = {}
+            if self._otherwise:
+                self._register(path, [OTHERS], self._otherwise, None)
+            else:
+                self._register(path, [OTHERS], self._answer_others(path), failed)
+        if methods:
+            self._views[path] |= dict.fromkeys(methods, view)
+            self._register(path, methods, view, failed)
+
+    def serve_below(self, path: str, methods: Sequence[str], view: View) -> None:
+        """Have ``view`` answer at ``path`` and at every path of one to six segments below it that nothing else has.
+
+        ``{proxy+}`` would take them all, but Chalice's local gateway does not know it.
+        """
+        if path:
+            self.serve(path, methods, view)
+        for number in range(1, len(_SEGMENTS) + 1):
+            self.serve("/".join((path, *_SEGMENTS[:number])), methods, view)
+
+    def _register(self, path: str, methods: Sequence[str], view: View, failed: Failed | None) -> None:
         name = re.sub(r"[^a-z0-9]+", "_", f"{'_'.join(methods)}{path}".lower()).strip("_")
         self.route(path, methods=list(methods), name=name, content_types=_ANY_CONTENT)(
             self._answering(view, failed or self._failed)
@@ -181,14 +228,34 @@ class Routes(Blueprint):
 
         return register
 
+    def _answer_others(self, path: str) -> View:
+        def answered(incoming: Incoming) -> Response:
+            views = self._views[path]
+            if incoming.is_head and "GET" in views:
+                return views["GET"](incoming)
+            allowed = [*views, *(["HEAD"] if "GET" in views else []), "OPTIONS"]
+            if incoming.method == "OPTIONS":
+                return Response("", status_code=204, headers={"Allow": ", ".join(allowed)})
+            raise WrongMethod(allowed)
+
+        return answered
+
     def _answering(self, view: View, failed: Failed) -> Callable[..., Response]:
         def answered(**_uri: str) -> Response:
             incoming = Incoming.of(self.current_request)
             log.bind(request_id=incoming.request_id)
+            if incoming.method == "HEAD":
+                incoming = replace(incoming, method="GET", is_head=True)
             try:
                 response = view(incoming)
+            except WrongMethod as error:
+                response = failed(incoming, error)
+                response.status_code = 405
+                response.headers["Allow"] = error.allowed
             except Exception as error:
                 response = failed(incoming, error)
+            if incoming.is_head:
+                response.body = ""
             response.headers.setdefault("X-Request-Id", incoming.request_id)
             return response
 

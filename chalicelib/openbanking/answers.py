@@ -9,7 +9,7 @@ from chalice.app import Response
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.store import StoreError
-from chalicelib.foundation.web import BadContent, Incoming, json_answer
+from chalicelib.foundation.web import BadContent, Incoming, WrongMethod, json_answer
 from chalicelib.openbanking.protocol.errors import (
     Challenge,
     Fault,
@@ -67,6 +67,8 @@ def as_refusal(error: Exception) -> Refusal:
         return error
     if isinstance(error, BadContent):
         return Refusal(_CONTENT[error.kind], str(error))
+    if isinstance(error, WrongMethod):
+        return Refusal(Fault.NO_SUCH_ACTION, str(error))
     log.exception("failed")
     if isinstance(error, StoreError):
         return Refusal(Fault.UNKNOWN, "the storage did not answer: repeat the request as it was", retry_after=1)

@@ -13,7 +13,7 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.signatures import public_pem
-from chalicelib.foundation.web import ALL_METHODS, Incoming, Routes, View, json_answer, redirect, text_answer
+from chalicelib.foundation.web import Incoming, Routes, View, json_answer, redirect, text_answer
 from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorization_flow import UnknownCancellation
 from chalicelib.openbanking.bank_record import Bank
@@ -41,7 +41,11 @@ def _failed_page(incoming: Incoming, error: Exception) -> Response:
     )
 
 
-bank_routes = Routes(__name__, _failed)
+def _unknown(incoming: Incoming) -> Response:
+    raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
+
+
+bank_routes = Routes(__name__, _failed, _unknown)
 
 Step = Callable[[Bank, Any, Claim], dict[str, Any]]
 
@@ -126,16 +130,5 @@ def _cancel(incoming: Incoming, version: Version) -> Response:
         )
 
 
-def _unknown(incoming: Incoming) -> Response:
-    raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
-
-
-for _place in (
-    "/bank",
-    "/bank/{first}",
-    "/bank/{first}/{second}",
-    "/bank/v2",
-    "/bank/v2/{first}",
-    "/bank/v2/{first}/{second}",
-):
-    bank_routes.serve(_place, ALL_METHODS, _unknown)
+for _base in BASES.values():
+    bank_routes.serve_below(_base, [], _unknown)

@@ -9,7 +9,7 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.signatures import jwk
-from chalicelib.foundation.web import BadContent, Incoming, Routes, json_answer, redirect
+from chalicelib.foundation.web import BadContent, Incoming, Routes, head_of_redirect, json_answer, redirect
 from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorizations import with_query
 from chalicelib.openbanking.callers import Credentials
@@ -57,7 +57,10 @@ def authorize(incoming: Incoming) -> Response:
             status=400,
         )
     try:
-        authorization = hub().authorization_flow.authorize(client, _request(incoming), repeatable=True)
+        request = _request(incoming)
+        if incoming.is_head:
+            return head_of_redirect()
+        authorization = hub().authorization_flow.authorize(client, request, repeatable=True)
     except Exception as error:
         refusal = answers.as_refusal(error)
         current_call.failed("hub" if version_2_status(refusal) >= 500 else "caller")  # the redirect does not tell

@@ -13,7 +13,7 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.fields import InvalidMessage
-from chalicelib.foundation.web import ALL_METHODS, FORM, BadContent, Incoming, Routes, View, json_answer
+from chalicelib.foundation.web import FORM, BadContent, Incoming, Routes, View, json_answer
 from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorization_flow import lifetime
 from chalicelib.openbanking.bank_link import BankAnswer
@@ -39,7 +39,11 @@ def _failed(incoming: Incoming, error: Exception) -> Response:
     return answers.failure(hub().clock, incoming, error)
 
 
-tpp_routes = Routes(__name__, _failed)
+def _unknown(incoming: Incoming) -> Response:
+    raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
+
+
+tpp_routes = Routes(__name__, _failed, _unknown)
 
 
 @tpp_routes.post("/tpp/authorize")
@@ -177,14 +181,7 @@ for _call in RELAYED:
     tpp_routes.serve(_call.path, [_call.method], _relayed(_call))
 for _order in PAYMENTS:
     tpp_routes.serve(_order.path, ["POST"], _payment(_order))
-
-
-def _unknown(incoming: Incoming) -> Response:
-    raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
-
-
-for _place in ("/tpp", "/tpp/{first}", "/tpp/{first}/{second}"):
-    tpp_routes.serve(_place, ALL_METHODS, _unknown)
+tpp_routes.serve_below("/tpp", [], _unknown)
 
 
 def _credentials(incoming: Incoming, members: Mapping[str, Any] | None = None) -> Credentials:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
@@ -22,7 +24,8 @@ def callback(visit: Visit) -> Response:
     query = dict(visit.incoming.query)
     if visit.email is not None:
         try:
-            journey = hub().web_tpp.come_back(visit.user, query)
+            come_back = _look if visit.incoming.is_head else hub().web_tpp.come_back
+            journey = come_back(visit.user, query)
         except Refusal as refusal:
             return _journey_page(
                 visit, hub().journeys.find(visit.user, query.get("state", "")), refusal_advice(refusal)
@@ -55,7 +58,9 @@ def payment_callback(visit: Visit) -> Response:
     """
     query = dict(visit.incoming.query)
     bic, payment_id = query.get("bic", ""), query.get("payment_id", "")
-    known = hub().callback_status.look(bic, payment_id, hub().clients.default_callback) if bic and payment_id else None
+    known = None
+    if bic and payment_id and not visit.incoming.is_head:
+        known = hub().callback_status.look(bic, payment_id, hub().clients.default_callback)
     return page(
         visit,
         "payment.html",
@@ -68,6 +73,11 @@ def payment_callback(visit: Visit) -> Response:
         known=known,
         known_meaning=payment_status(known.status) if known else "",
     )
+
+
+def _look(email: str, query: Mapping[str, str]) -> Journey | None:
+    """The journey that a user would come back to."""
+    return hub().journeys.find(email, query.get("state", ""))
 
 
 def _to_journey(journey: Journey) -> Response:

@@ -44,8 +44,7 @@ def _unknown(incoming: Incoming) -> Response:
     return site.not_found(incoming)
 
 
-for _place in ("/{first}", "/{first}/{second}"):
-    website_routes.serve(_place, ["GET"], _unknown)
+website_routes.serve_below("", ["GET"], _unknown)
 
 
 @website_routes.get("/static/{name}")

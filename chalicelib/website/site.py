@@ -9,7 +9,7 @@ from chalice.app import Response
 
 from chalicelib.foundation import log
 from chalicelib.foundation.store import StoreError
-from chalicelib.foundation.web import Incoming
+from chalicelib.foundation.web import Incoming, WrongMethod
 from chalicelib.website import (
     account_views,
     authorize_views,
@@ -98,6 +98,9 @@ def not_found(incoming: Incoming) -> Response:
 
 def failed(incoming: Incoming, error: Exception) -> Response:
     """The page for what went wrong; nothing of the error itself is shown."""
+    if isinstance(error, WrongMethod):
+        what = f"This address takes {error.allowed} only."
+        return message(None, "Not possible here", what, "Begin at the start page.", status=405)
     log.exception("page failed", error=type(error).__name__)
     if isinstance(error, StoreError):
         what = "The storage did not answer. Nobody knows whether your last step was taken: look before you repeat it."

@@ -26,6 +26,7 @@ HOST = "127.0.0.1"
 LARGEST_BODY = 10 * 1024 * 1024
 """API Gateway's own limit on a request's body, in bytes."""
 
+_WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _DRAINED = 1024 * 1024
 _CHUNK = 64 * 1024
 _NO_ROUTE = b'{"message": "Missing Authentication Token"}'
@@ -125,7 +126,8 @@ class Handler(ChaliceRequestHandler):
     def _send_http_response_with_body(self, code: int, headers: dict[str, Any], body: str | bytes) -> None:
         content = body.encode() if isinstance(body, str) else body
         self.send_response(code)
-        self.send_header("Content-Length", str(len(content)))
+        if content or not (self.command == "HEAD" or code in _WITHOUT_BODY):  # they would say what GET's body is
+            self.send_header("Content-Length", str(len(content)))
         self.send_header("Content-Type", headers.pop("Content-Type", "application/json"))
         self._send_headers(headers)
         if self.command != "HEAD":

@@ -78,7 +78,7 @@ def test_a_body_counts_and_not_what_it_is_called(stage: Scene, card_id: int, con
 def test_only_post_is_taken(stage: Scene, path: str, method: str) -> None:
     answer = stage.world.call(method, path, None, {"content-type": JSON})
 
-    assert (answer.status, answer.headers["allow"]) == (405, "POST")
+    assert (answer.status, answer.headers["allow"]) == (405, "POST, OPTIONS")
     assert answer.body["status"] == "error"
 
 

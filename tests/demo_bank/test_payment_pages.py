@@ -275,3 +275,16 @@ def test_the_payments_of_a_bank_that_lost_its_key_are_not_found(stage: Stage) ->
 def test_no_page_stands_where_a_webhook_does() -> None:
     pages = {place for method, place in site.PAGES if method == "POST"}
     assert not pages & {webhook.path for version in (1, 2) for webhook in WEBHOOKS[version]}
+
+
+def test_head_at_a_payment_that_has_expired_leaves_it_to_the_next_who_looks(stage: Stage) -> None:
+    answer = ask(stage, DIRECT[stage.profile.name], single(stage, sender=False), None)
+    order = orders.find(stage.bank, answer["payment_id"])
+    assert order is not None
+    stage.clock.advance(order.confirm_by - stage.clock.time())
+
+    head = stage.call("HEAD", answer["confirmation_url"])
+    left = orders.find(stage.bank, answer["payment_id"])
+    assert (head.status, head.text, left) == (200, "", order)
+    stage.call("GET", answer["confirmation_url"])
+    assert orders.find(stage.bank, answer["payment_id"]) != order

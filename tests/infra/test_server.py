@@ -107,6 +107,17 @@ def test_unusual_methods_reach_the_application(connection: http.client.HTTPConne
 
 
 @pytest.mark.usefixtures("world")
+@pytest.mark.parametrize(("method", "status"), [("HEAD", b"200"), ("OPTIONS", b"204")])
+def test_an_answer_without_a_body_does_not_say_how_long_it_is(method: str, status: bytes) -> None:
+    import app
+
+    with serving(app.app) as port:
+        head, body = raw(port, f"{method} /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    assert (head.split()[1], body) == (status, b"")
+    assert b"Content-Length" not in head
+
+
+@pytest.mark.usefixtures("world")
 @pytest.mark.parametrize("method", ["OPTIONS", "HEAD", "GET", "TRACE"])
 def test_the_service_refuses_another_method_in_its_own_words(method: str) -> None:
     import app

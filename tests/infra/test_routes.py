@@ -1,0 +1,47 @@
+"""The routes as API Gateway imports them: every method reaches the function, and there are not too many."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+import pytest
+from chalice.deploy.swagger import CFNSwaggerGenerator
+
+from app import app
+
+RESOURCES = 300
+"""So many resources, parts of paths, an API of API Gateway may have."""
+ANY = "x-amazon-apigateway-any-method"
+
+
+@pytest.fixture(scope="module")
+def paths() -> dict[str, Any]:
+    """The routes of a sandbox, which has the most, as Chalice hands them to API Gateway."""
+    found: dict[str, Any] = CFNSwaggerGenerator().generate_swagger(app)["paths"]
+    return found
+
+
+def test_every_method_of_every_path_is_handed_to_the_function(paths: dict[str, Any]) -> None:
+    assert [path for path, methods in paths.items() if ANY not in methods] == []
+    assert {
+        each["x-amazon-apigateway-integration"]["type"] for methods in paths.values() for each in methods.values()
+    } == {"aws_proxy"}
+
+
+def test_an_api_of_api_gateway_has_room_for_all_paths(paths: dict[str, Any]) -> None:
+    resources = {prefix for path in paths for prefix in accumulate(path.strip("/").split("/"), "{}/{}".format)}
+
+    assert len(resources) < RESOURCES / 2
+
+
+def test_variable_parts_at_one_place_have_one_name(paths: dict[str, Any]) -> None:
+    """API Gateway refuses a second variable beside another."""
+    names: dict[str, set[str]] = {}
+    for path in paths:
+        parts = path.split("/")
+        for number, part in enumerate(parts):
+            if part.startswith("{"):
+                names.setdefault("/".join(parts[:number]), set()).add(part)
+
+    assert {place: found for place, found in names.items() if len(found) > 1} == {}

@@ -1,0 +1,186 @@
+"""Methods that an address does not name: HEAD asks about GET and changes nothing, OPTIONS tells what there is."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from app import app
+from chalicelib.demo_bank import runtime
+from chalicelib.foundation.web import OTHERS
+from tests.openbanking.test_payments import Payer
+from tests.website.journey import approve, open_request, run
+from tests.website.person import Person
+from tests.world import Answer, World
+
+WRITES = ("put", "update", "delete", "transact")
+
+
+def is_interface(path: str) -> bool:
+    """Whether every method that the path does not name is an action that does not exist."""
+    return path.split("/")[1] in ("tpp", "bank")
+
+
+ELSEWHERE = sorted(path for path in app.routes if not is_interface(path))
+GETS = [path for path in ELSEWHERE if "GET" in app.routes[path]]
+POSTS = [path for path in ELSEWHERE if "GET" not in app.routes[path]]
+
+
+def address(route: str) -> str:
+    """An address of a route; what its parts stand for does not exist."""
+    return re.sub(r"\{\w+\}", "nothing", route)
+
+
+@contextlib.contextmanager
+def nothing_changes(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fails when anything is written, or any bank or the service is called."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        pytest.fail("HEAD changed something, or called somebody")
+
+    with monkeypatch.context() as patch:
+        for name in WRITES:
+            patch.setattr(world.hub.store, name, refuse)
+        patch.setattr(world.hub.outbound, "post", refuse)
+        patch.setattr(runtime.Bank, "exchange", refuse)
+        yield
+
+
+def test_every_path_takes_every_method() -> None:
+    assert [path for path, methods in app.routes.items() if OTHERS not in methods] == []
+
+
+@pytest.mark.parametrize("route", GETS)
+@pytest.mark.parametrize("signed_in", [True, False])
+def test_head_is_answered_as_get_is_without_a_body_and_changes_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch, route: str, signed_in: bool
+) -> None:
+    headers = {"cookie": person_cookie(world)} if signed_in else {}
+    usual = world.call("GET", address(route), headers=headers)
+    with nothing_changes(world, monkeypatch):
+        answer = world.call("HEAD", address(route), headers=headers)
+
+    assert (answer.status, answer.text) == (usual.status, "")
+    assert answer.headers.keys() == usual.headers.keys()
+    for name in ("content-type", "location", "cache-control"):
+        assert answer.headers.get(name) == usual.headers.get(name)
+
+
+def person_cookie(world: World) -> str:
+    (pair,) = Person.signed_in(world, "a@example.com").cookies.items()
+    return "=".join(pair)
+
+
+@pytest.mark.parametrize("route", ELSEWHERE)
+def test_options_tells_the_methods_that_there_are(world: World, monkeypatch: pytest.MonkeyPatch, route: str) -> None:
+    with nothing_changes(world, monkeypatch):
+        answer = world.call("OPTIONS", address(route))
+
+    named = {*app.routes[route]} - {OTHERS}
+    assert (answer.status, answer.text) == (204, "")
+    assert set(answer.headers["allow"].split(", ")) == named | {"OPTIONS"} | ({"HEAD"} if "GET" in named else set())
+    assert "x-request-id" in answer.headers
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "TRACE", "FOO", OTHERS])
+@pytest.mark.parametrize("route", ELSEWHERE)
+def test_any_other_method_is_405_with_those_that_are_allowed(
+    world: World, monkeypatch: pytest.MonkeyPatch, route: str, method: str
+) -> None:
+    with nothing_changes(world, monkeypatch):
+        answer = world.call(method, address(route))
+
+    assert answer.status == 405
+    assert answer.headers["allow"] == world.call("OPTIONS", address(route)).headers["allow"]
+    assert answer.headers["content-type"] in ("application/json", "text/html; charset=utf-8")
+    assert answer.text
+
+
+@pytest.mark.parametrize("route", POSTS)
+def test_head_is_405_where_there_is_no_get(world: World, route: str) -> None:
+    answer = world.call("HEAD", address(route))
+
+    assert (answer.status, answer.text) == (405, "")
+    assert "GET" not in answer.headers["allow"]
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "PUT", "FOO"])
+@pytest.mark.parametrize(
+    "path", ["/tpp/accounts", "/tpp/banks", "/bank/consent", "/bank/public_key", "/bank/v2/consent"]
+)
+def test_below_the_interfaces_no_other_method_exists(world: World, method: str, path: str) -> None:
+    answer = world.call(method, path)
+
+    assert answer.status == 401
+    if method == "HEAD":
+        assert answer.text == ""
+    elif path.startswith(("/bank/v2", "/tpp")):
+        assert answer.body["code"] == "API_ACTION_DOES_NOT_EXIST"
+    else:
+        assert answer.body["error_code"] == 4202
+
+
+# -- addresses whose GET changes something
+
+
+def head(world: World, monkeypatch: pytest.MonkeyPatch, url: str, headers: dict[str, str] | None = None) -> Answer:
+    parts = urlsplit(url)
+    with nothing_changes(world, monkeypatch):
+        answer = world.call("HEAD", f"{parts.path}?{parts.query}", headers=headers)
+    assert answer.text == ""
+    return answer
+
+
+def test_head_at_the_front_door_opens_no_authorization(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = {
+        "response_type": "code",
+        "client_id": world.client.client_id,
+        "scope": "account.list",
+        "bic": world.banks[1].bank.bic,
+        "state": "once",
+    }
+    answer = head(world, monkeypatch, f"/oauth/authorize?{urlencode(query)}")
+
+    assert (answer.status, answer.headers.get("location")) == (303, None)
+    assert world.call("GET", f"/oauth/authorize?{urlencode(query)}").status == 303
+    assert head(world, monkeypatch, f"/oauth/authorize?{urlencode(query | {'client_id': 'nobody'})}").status == 400
+
+
+def test_head_at_the_callback_does_not_use_up_the_code(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = Person.signed_in(world, "psu@example.com")
+    client_id = user.create_client()
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    cookie = "; ".join(f"{name}={value}" for name, value in user.cookies.items())
+
+    assert head(world, monkeypatch, back, {"cookie": cookie}).status == 303
+    user.get(back)
+    user.follow()
+    assert "You have tokens" in user.text
+
+
+def test_head_at_the_cancel_address_leaves_the_authorization_open(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in (1, 2):
+        url = world.authorize(version)["redirect_url"]
+        asked = world.bank(version, "/init_authorization", {"request_url" if version == 1 else "requestUrl": url}).body
+        assert head(world, monkeypatch, asked.get("cancel_url") or asked["cancelUrl"]).status == 401
+        assert world.bank(version, "/consent", world.consent_body(version, url)).status == 200
+
+
+def test_head_at_the_payment_callback_asks_no_bank(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    Payer(world, 2).pay()
+
+    assert head(world, monkeypatch, "/payments/callback?bic=BETADEF1&payment_id=P-1").status == 200
+
+
+def test_head_at_a_demonstration_bank_begins_no_journey(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = head(world, monkeypatch, "/demo-bank/one/authorize?state=x&client_id=y")
+
+    assert (answer.status, answer.headers.get("location"), answer.headers.get("set-cookie")) == (303, None, None)
