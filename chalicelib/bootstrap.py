@@ -46,9 +46,11 @@ from chalicelib.openbanking.relay import Relay
 from chalicelib.openbanking.replays import Replays
 from chalicelib.openbanking.token_flow import TokenFlow
 from chalicelib.statistics.measurements import Measurements
+from chalicelib.website.account_flow import Accounts
 from chalicelib.website.attempts import Attempts
 from chalicelib.website.drafts import Drafts
 from chalicelib.website.journeys import Journeys
+from chalicelib.website.one_time import OneTimeSecrets
 from chalicelib.website.sessions import Sessions
 from chalicelib.website.tpp import Tpp
 from chalicelib.website.users import Users
@@ -124,6 +126,10 @@ class Hub:
     @cached_property
     def users(self) -> Users:
         return Users(self.store, self.clock)
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        return Accounts(self.settings, self.store, self.clock, self.users, OneTimeSecrets(self.store, self.clock))
 
     @cached_property
     def sessions(self) -> Sessions:

@@ -12,13 +12,22 @@ from chalicelib.foundation.pages import cookie
 from chalicelib.openbanking.clients import _REPEATED_SECONDS, TITLE_LENGTH
 from chalicelib.statistics import today
 from chalicelib.statistics.histogram import PERCENTILES, STEPS
-from chalicelib.website import attempts, journeys, listing, own_clients, performance_views, sessions, users
+from chalicelib.website import (
+    attempts,
+    journeys,
+    listing,
+    one_time,
+    own_clients,
+    passwords,
+    performance_views,
+    sessions,
+)
 from chalicelib.website.destinations import PLACES
 from chalicelib.website.pages import COOKIE, statics
 from chalicelib.website.screens import SCREENS
 from chalicelib.website.site import FOR_USERS
 from tests.documents import DOCUMENTS, OPERATIONS, blocks, rows, section, tables
-from tests.website.person import Person
+from tests.website.person import Person, known
 from tests.world import World
 
 WEBSITE = DOCUMENTS["docs/web-interface.md"]
@@ -44,7 +53,7 @@ def test_every_page_is_documented_with_who_may_go_there_and_no_other() -> None:
 
 
 def test_the_rules_for_passwords_and_sessions_are_the_codes() -> None:
-    shortest, longest = users.PASSWORD_LENGTH
+    shortest, longest = passwords.LENGTH
     said = table("### Sessions", "Subject")
     flags = cookie(COOKIE, "", 1, path="/", secure=True).split("; ")
 
@@ -103,7 +112,8 @@ def test_what_the_table_of_the_website_holds_is_documented() -> None:
     found = {row[0]: row for row in rows(section(OPERATIONS, "## Tables")) if row[0].startswith("website, ")}
     counters = "website, " + ", ".join(f"{name}#…" for name in attempts.LIMITS)
 
-    assert list(found) == ["website, session#…", counters, "website, user#…"]
+    secrets = "website, " + ", ".join(f"{purpose}#…" for purpose in one_time.LIFETIMES)
+    assert list(found) == ["website, session#…", secrets, counters, "website, user#…"]
     assert found["website, session#…"][-1] == f"{sessions.LIFETIME // HOURS} h"
     assert found["website, user#…"][-1] == f"{journeys.KEPT // DAYS} days"
 
@@ -132,7 +142,7 @@ def test_the_policy_of_the_screens_is_documented_as_it_is_sent(world: World) -> 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_the_pages_without_a_referrer_are_documented(world: World, place: str) -> None:
-    person = Person(world, {COOKIE: world.hub.sessions.begin("ada@example.com").cookie})
+    person = Person(world, {COOKIE: world.hub.sessions.begin(known(world.hub, "ada@example.com")).cookie})
     answer = person.get(re.sub("{.*}", "account", place))
     (where,) = [where for where, said in exceptions().items() if "since codes and tokens pass" in said]
 
@@ -142,7 +152,7 @@ def test_the_pages_without_a_referrer_are_documented(world: World, place: str) -
 
 
 def test_the_policy_of_a_request_names_bank_and_callback(world: World) -> None:
-    person = Person(world, {COOKIE: world.hub.sessions.begin("ada@example.com").cookie})
+    person = Person(world, {COOKIE: world.hub.sessions.begin(known(world.hub, "ada@example.com")).cookie})
     client = world.hub.clients.create(
         owner="ada@example.com", title="A", callback_urls=["https://tpp.example.com/back"]
     )

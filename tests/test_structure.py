@@ -101,7 +101,7 @@ STATISTICS_RECORDS = (
     "slips",
     "tallies",
 )
-WEBSITE_RECORDS = ("users", "sessions", "attempts", "journeys")
+WEBSITE_RECORDS = ("passwords", "users", "sessions", "one_time", "attempts", "journeys")
 RECORDS = [
     *(f"{OPEN_BANKING}.{name}" for name in RECORD_NAMES),
     *(f"{PACKAGE}.cards.{name}" for name in CARD_RECORDS),

@@ -6,11 +6,12 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log, pages
+from chalicelib.website import passwords
 from chalicelib.website.attempts import TooManyAttempts, network
 from chalicelib.website.destinations import is_own_page
-from chalicelib.website.pages import Visit, cookie_of, go, link, page
-from chalicelib.website.users import PASSWORD_LENGTH, InvalidUser, UserExists, normalise
-from chalicelib.website.wording import about_field, patience
+from chalicelib.website.pages import Visit, cookie_of, go, link, page, patient
+from chalicelib.website.users import InvalidUser, User, UserExists, normalise
+from chalicelib.website.wording import about_fields, patience
 
 _WRONG = "Email and password do not match. Check both, or register if you have no account yet."
 
@@ -31,12 +32,12 @@ def register(visit: Visit) -> Response:
     except TooManyAttempts as stopped:
         return _registration_page(visit, {"": patience(stopped.retry_after)}, 429, stopped.retry_after)
     except InvalidUser as error:
-        return _registration_page(visit, {error.member: about_field(error.member, str(error))}, 400)
+        return _registration_page(visit, about_fields(error.problems), 400)
     except UserExists:
         text = "This email is registered already. Sign in with it, or take another one."
         return _registration_page(visit, {"email": text}, 409)
     log.info("user registered")
-    return _signed_in(visit, user.email)
+    return signed_in(visit, user)
 
 
 def sign_in_form(visit: Visit) -> Response:
@@ -62,7 +63,7 @@ def sign_in(visit: Visit) -> Response:
     if user is None:
         return _sign_in_page(visit, _WRONG, 401)
     hub().attempts.forgive(subjects)
-    return _signed_in(visit, user.email)
+    return signed_in(visit, user)
 
 
 def sign_out_form(visit: Visit) -> Response:
@@ -76,11 +77,11 @@ def sign_out(visit: Visit) -> Response:
     return pages.see_other(link("/"), cookie_of(None))
 
 
-def _signed_in(visit: Visit, email: str) -> Response:
+def signed_in(visit: Visit, user: User) -> Response:
     """Begin a session with a secret of its own, whatever cookie the browser came with."""
     if visit.email is not None:
         hub().sessions.end(visit.session)
-    return pages.see_other(_destination(visit), cookie_of(hub().sessions.begin(email)))
+    return pages.see_other(_destination(visit), cookie_of(hub().sessions.begin(user)))
 
 
 def _destination(visit: Visit) -> str:
@@ -90,29 +91,21 @@ def _destination(visit: Visit) -> str:
 
 
 def _registration_page(visit: Visit, errors: dict[str, str], status: int = 200, retry_after: int = 0) -> Response:
-    return _patient(
-        page(
-            visit,
-            "register.html",
-            status=status,
-            errors=errors,
-            given=visit.field("email"),
-            accepted=visit.field("terms") == "yes",
-            destination=visit.field("next"),
-            shortest=PASSWORD_LENGTH[0],
-            longest=PASSWORD_LENGTH[1],
-        ),
-        retry_after,
+    shown = page(
+        visit,
+        "register.html",
+        status=status,
+        errors=errors,
+        given=visit.field("email"),
+        accepted=visit.field("terms") == "yes",
+        destination=visit.field("next"),
+        shortest=passwords.LENGTH[0],
+        longest=passwords.LENGTH[1],
     )
+    return patient(shown, retry_after)
 
 
 def _sign_in_page(visit: Visit, error: str, status: int = 200, retry_after: int = 0) -> Response:
-    destination, given = visit.field("next"), visit.field("email")
-    shown = page(visit, "sign_in.html", status=status, error=error, given=given, destination=destination)
-    return _patient(shown, retry_after)
-
-
-def _patient(response: Response, retry_after: int) -> Response:
-    if retry_after:
-        response.headers["Retry-After"] = str(retry_after)
-    return response
+    wanted, given = visit.field("next"), visit.field("email")
+    shown = page(visit, "sign_in.html", status=status, error=error, given=given, destination=wanted)
+    return patient(shown, retry_after)

@@ -35,9 +35,10 @@ LIMITS: Mapping[str, Limit] = {
     "address": Limit(50, 15 * 60),
     "registrations": Limit(300, 3600),
     "events": Limit(120, 3600),
+    "codes": Limit(20, 3600),
 }
-"""Failed sign-ins to an account, failed sign-ins from an address, registrations from an address, and the test events
-and repeated events of a user."""
+"""Failed sign-ins to an account, failed sign-ins from an address, registrations from an address, the test events and
+repeated events of a user, and a user's codes for the operator."""
 
 Subjects = Sequence[tuple[str, str]]
 """Rows of ``LIMITS``, each with whom the attempt is counted for."""

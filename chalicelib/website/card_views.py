@@ -120,8 +120,7 @@ def answered_before(visit: Visit) -> Response:
 
 def _manager(visit: Visit) -> int | None:
     """The programme manager that the user is linked to now."""
-    user = hub().users.find(visit.user)
-    return user.manager_id if user else None
+    return visit.signed_in_user.manager_id
 
 
 def _numbered(name: str, written: str) -> dict[str, str]:
@@ -211,8 +210,8 @@ def _not_linked(visit: Visit) -> Response:
         visit,
         "No cards here",
         what,
-        "Ask the operator to link it: that takes one command, and holds at once.",
+        "Ask the operator to link it, and read out the code that your account page makes: it holds at once.",
         status=404,
-        link=link("/"),
-        label="To the start page",
+        link=link("/account"),
+        label="To your account",
     )

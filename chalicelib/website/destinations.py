@@ -11,6 +11,8 @@ PLACES: Mapping[str, Sequence[str]] = {
     "/register": ("GET", "POST"),
     "/sign-in": ("GET", "POST"),
     "/sign-out": ("GET", "POST"),
+    "/account": ("GET", "POST"),
+    "/reset/{secret}": ("GET", "POST"),
     "/clients": ("GET",),
     "/clients/new": ("GET", "POST"),
     "/clients/{client_id}": ("GET", "POST"),
@@ -29,7 +31,7 @@ PLACES: Mapping[str, Sequence[str]] = {
 SIMULATOR = "/cards/{card_id}/simulator"
 """Where the forms of the simulator are sent, in sandboxes: elsewhere nothing is there."""
 
-_PAGES = tuple(re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9-]+", re.escape(place))) for place in PLACES)
+_PAGES = tuple(re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9_-]+", re.escape(place))) for place in PLACES)
 _QUERY = re.compile(r"[\x21-\x7e]*")
 
 

@@ -18,6 +18,7 @@ from chalicelib.foundation.templates import Templates
 from chalicelib.website import card_words, performance_words, wording
 from chalicelib.website.navigation import entries
 from chalicelib.website.sessions import LIFETIME, Session
+from chalicelib.website.users import User
 
 COOKIE = "causeway_session"
 NO_REFERRER = "no-referrer"
@@ -45,6 +46,12 @@ class Visit(pages.Visit):
         """The user who is signed in, where somebody has to be."""
         assert self.email is not None, "only users get to this page"
         return self.email
+
+    @property
+    def signed_in_user(self) -> User:
+        """The record of the user who is signed in, where somebody has to be."""
+        assert self.session.user is not None, "only users get to this page"
+        return self.session.user
 
     @property
     def address(self) -> str:
@@ -149,6 +156,13 @@ def cookie_of(session: Session | None) -> str:
     )
 
 
+def patient(response: Response, retry_after: int) -> Response:
+    """An answer that says when to try again, in seconds; as it is, for none."""
+    if retry_after:
+        response.headers["Retry-After"] = str(retry_after)
+    return response
+
+
 def prepare() -> None:
     """Load what the pages are made of now, so that no visitor waits for it."""
     _templates().load()
@@ -173,6 +187,7 @@ def _render(visit: Visit | None, template: str, values: dict[str, Any]) -> str:
         visit=visit,
         email=email,
         menu=entries(place) if visit else (),
+        here=place,
         path=settings.public_path,
         base=settings.public_url,
         stage=settings.stage,

@@ -2,10 +2,15 @@
 
 A browser that is not signed in has a secret, too, without a record: its forms carry a token that is made of it. Signing
 in always takes a new secret, so that one which somebody else has put into the browser is worth nothing.
+
+A session counts as long as the record of its user says so, which is read together with it: it ends at once when the
+user is deactivated or gets another password. For that the cookie names the user; cookies of earlier versions do not,
+and cost a second reading.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +19,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import digest, new_secret
 from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.store import Item, Store, absent
+from chalicelib.website.users import User, user_key
 
 if TYPE_CHECKING:
     from itsdangerous import Signer
@@ -22,15 +28,21 @@ TABLE = "website"
 LIFETIME = 12 * 3600
 _PART = "session"
 _USER, _VISITOR = "u", "v"
+_NAMING = "~"
+"""Stands between a session's secret and the user's email."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One browser: the value of its cookie, the token of its forms, and the email of the user who is signed in."""
+    """One browser: the value of its cookie, the token of its forms, and the user who is signed in."""
 
     cookie: str
     form_token: str
-    email: str | None
+    user: User | None
+
+    @property
+    def email(self) -> str | None:
+        return self.user.email if self.user else None
 
 
 class Sessions:
@@ -45,13 +57,13 @@ class Sessions:
         """A new session that nobody is signed in to; nothing is stored."""
         return self._made(f"{_VISITOR}{new_secret()}", None)
 
-    def begin(self, email: str) -> Session:
-        """Sign a user in."""
-        secret = f"{_USER}{new_secret()}"
+    def begin(self, user: User) -> Session:
+        """Sign a user in, as the user was when the password was checked."""
+        secret = f"{_USER}{new_secret()}{_NAMING}{_hidden(user.email)}"
         now = self._clock.time()
-        members = {"email": email, "created_at": now, "expires_at": now + LIFETIME}
+        members = {"email": user.email, "generation": user.generation, "created_at": now, "expires_at": now + LIFETIME}
         self._store.put(TABLE, _key(secret) | members, absent("owner"))
-        return self._made(secret, email)
+        return self._made(secret, user)
 
     def find(self, cookie: str) -> Session | None:
         """The session of a cookie; ``None`` for one that is not ours, has ended or expired."""
@@ -63,10 +75,16 @@ class Sessions:
             return None
         if secret.startswith(_VISITOR):
             return self._made(secret, None)
-        item = self._store.get(TABLE, _key(secret))
+        _, named, hidden = secret.partition(_NAMING)
+        keys = [(TABLE, _key(secret)), *([user_key(_shown(hidden))] if named else [])]
+        item, *owner = self._store.batch_get(keys)
         if item is None or item["expires_at"] <= self._clock.time():
             return None
-        return self._made(secret, item["email"])
+        found = owner[0] if owner else self._store.get(*user_key(item["email"]))
+        user = User.from_item(found) if found else None
+        if user is None or not user.active or user.generation != item.get("generation", 0):
+            return None
+        return self._made(secret, user)
 
     def end(self, session: Session) -> None:
         """Sign the user out; the cookie is worth nothing any more, wherever it is."""
@@ -78,9 +96,9 @@ class Sessions:
         secret = self._signer("session").unsign(session.cookie)
         return self._signer("form").verify_signature(secret, form_token)
 
-    def _made(self, secret: str, email: str | None) -> Session:
+    def _made(self, secret: str, user: User | None) -> Session:
         token = self._signer("form").get_signature(secret).decode()
-        return Session(self._signer("session").sign(secret).decode(), token, email)
+        return Session(self._signer("session").sign(secret).decode(), token, user)
 
     def _signer(self, purpose: str) -> Signer:
         from itsdangerous import Signer  # few requests need it
@@ -91,3 +109,12 @@ class Sessions:
 
 def _key(secret: str) -> Item:
     return {"owner": f"session#{digest(secret)}", "part": _PART}
+
+
+def _hidden(email: str) -> str:
+    """An email in the letters of a cookie."""
+    return base64.urlsafe_b64encode(email.encode()).decode().rstrip("=")
+
+
+def _shown(hidden: str) -> str:
+    return base64.urlsafe_b64decode(hidden + "=" * (-len(hidden) % 4)).decode()

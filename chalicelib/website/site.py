@@ -18,6 +18,7 @@ from chalicelib.website import (
     client_views,
     delivery_views,
     home_views,
+    password_views,
     performance_views,
     specification_views,
 )
@@ -35,6 +36,8 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
     ("POST", "/sign-in"): account_views.sign_in,
     ("GET", "/sign-out"): account_views.sign_out_form,
     ("POST", "/sign-out"): account_views.sign_out,
+    ("GET", "/reset/{secret}"): password_views.reset_form,
+    ("POST", "/reset/{secret}"): password_views.reset,
     ("GET", "/authorize/callback"): callback_views.callback,
     ("GET", "/payments/callback"): callback_views.payment_callback,
     ("GET", "/specifications/{screen}"): specification_views.screen,
@@ -44,6 +47,8 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
 """Method, address and view of the pages that need no user."""
 
 FOR_USERS: Mapping[tuple[str, str], View] = {
+    ("GET", "/account"): password_views.account,
+    ("POST", "/account"): password_views.change,
     ("GET", "/clients"): client_views.listed,
     ("GET", "/clients/new"): client_views.new,
     ("POST", "/clients/new"): client_views.create,

@@ -1,38 +1,33 @@
-"""Users of the web interface: who may own clients (specification, Web interface records)."""
+"""Users of the web interface: who may own clients (specification, Web interface records).
+
+A user is *identified* when the operator made the account, or when a link in a mail has shown that the address is the
+user's. Whoever registers in a sandbox, or did so before addresses were confirmed, signs in like any other user, but the
+address alone says nothing about the person behind it.
+"""
 
 from __future__ import annotations
 
 import re
-import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from boto3.dynamodb.conditions import Attr
+from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.store import ConditionFailed, Item, Store, absent
-
-if TYPE_CHECKING:
-    from argon2 import PasswordHasher
+from chalicelib.foundation.store import ConditionFailed, Item, Put, Store, Update, absent
+from chalicelib.website import passwords
 
 TABLE = "users"
-PASSWORD_LENGTH = (10, 256)
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")
-_ESTIMATED = 32
-"""So many characters of a password are judged: the rest only makes it better, and looking at it takes seconds."""
-_LONGEST = 4 * PASSWORD_LENGTH[1]
-"""So many characters of what was typed are looked at: more than any password has."""
-_GUESSABLE = 2
-"""zxcvbn's score from which on a password takes more than a million guesses."""
 
 
 class InvalidUser(ValueError):
-    """A member of a registration that cannot be accepted: ``member`` names it, the message says why."""
+    """Members of a registration that cannot be accepted: ``problems`` has a sentence for the name of each."""
 
-    def __init__(self, member: str, reason: str) -> None:
-        self.member = member
-        super().__init__(reason)
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(problems.values()))
 
 
 class UserExists(Exception):
@@ -43,16 +38,43 @@ class UnknownUser(LookupError):
     """Nobody is registered with this email; the message is a sentence."""
 
 
+class NotIdentified(Exception):
+    """Nobody knows whether the address of a user who registered with it is the user's; the message is a sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class User:
     """A registered user; ``email`` is in lower case and is the login name.
 
-    ``manager_id`` is the programme manager whose cards the user sees and uses, if the operator has linked one.
+    Attributes:
+        manager_id: the programme manager whose cards the user sees and uses, if the operator has linked one.
+        generation: grows with each new password and each deactivation; sessions and links of an earlier one are void.
+        active: whether the user may sign in.
+        has_password: whether a password was ever set; the operator makes users without one.
+        terms_accepted_at: when the user agreed to the terms, if that has happened.
+        made_by_operator: whether the operator made the account, for a person the operator knows.
+        confirmed_at: when a link in a mail showed that the address is the user's, if one did.
     """
 
     email: str
     created_at: int
     manager_id: int | None = None
+    generation: int = 0
+    active: bool = True
+    has_password: bool = True
+    terms_accepted_at: int | None = None
+    made_by_operator: bool = False
+    confirmed_at: int | None = None
+
+    @classmethod
+    def from_item(cls, item: Item) -> User:
+        """A stored user; one of an earlier version lacks the later members, is active and not identified."""
+        members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
+        return cls(**members, has_password="password_hash" in item)
+
+    @property
+    def is_identified(self) -> bool:
+        return self.made_by_operator or self.confirmed_at is not None
 
 
 class Users:
@@ -63,110 +85,141 @@ class Users:
         self._clock = clock
 
     def register(self, email: str, password: str, *, terms_accepted: bool) -> User:
-        """Register a user.
+        """Register a user who has come without anybody's knowing.
 
         Raises:
-            InvalidUser: naming the member.
+            InvalidUser: naming every member that is wrong.
             UserExists: the email is taken.
         """
-        name, password = normalise(email), _spelled(password)
-        _check_password(name, password)
-        if not terms_accepted:
-            raise InvalidUser("terms", "the terms must be accepted")
-        item = {
-            "email": name,
-            "password_hash": _hasher().hash(password),
-            "terms_accepted_at": self._clock.time(),
-            "created_at": self._clock.time(),
-        }
-        try:
-            self._store.put(TABLE, item, absent("email"))
-        except ConditionFailed:
-            raise UserExists(f"{name} is registered already") from None
-        return _user(item)
+        name = registrable(email, password, terms_accepted)
+        return self._create(name, passwords.hashed(password), terms_accepted_at=self._clock.time())
+
+    def add(self, email: str, password: str | None = None, *, terms_accepted: bool = False) -> User:
+        """Make a user whom the operator knows. Without a password the user sets one by a link.
+
+        Raises:
+            InvalidUser: naming every member that is wrong.
+            UserExists: the email is taken.
+        """
+        name = normalise(email) if password is None else registrable(email, password, terms_accepted)
+        members = {"terms_accepted_at": self._clock.time()} if terms_accepted else {}
+        return self._create(name, passwords.hashed(password) if password else None, made_by_operator=True, **members)
+
+    def vouch_for(self, email: str) -> None:
+        """Take a user for one whom the operator has made. Raises: InvalidUser, UnknownUser."""
+        self._change(email, set={"made_by_operator": True})
 
     def find(self, email: str) -> User | None:
-        item = self._store.get(TABLE, {"email": normalise(email)})
-        return _user(item) if item else None
+        item = self._store.get(*user_key(normalise(email)))
+        return User.from_item(item) if item else None
 
-    def link(self, email: str, manager_id: int) -> User:
-        """Have a user see the cards of a programme manager, and of no other. Raises: InvalidUser, UnknownUser."""
-        return self._change(email, set={"manager_id": manager_id})
+    def known(self, email: str) -> User:
+        """The user of an email. Raises: InvalidUser, UnknownUser."""
+        found = self.find(email)
+        if found is None:
+            raise _unknown(normalise(email))
+        return found
+
+    def identified(self, email: str) -> User:
+        """The user of an email that is certainly the user's own. Raises: InvalidUser, UnknownUser, NotIdentified."""
+        found = self.known(email)
+        if not found.is_identified:
+            raise NotIdentified(
+                f"{found.email} has registered alone, and nobody has confirmed that the address is this person's: "
+                "take the code that the person reads at /account, signed in"
+            )
+        return found
 
     def unlink(self, email: str) -> User:
         """Have a user see no cards any more. Raises: InvalidUser, UnknownUser."""
         return self._change(email, remove=["manager_id"])
 
     def authenticate(self, email: str, password: str) -> User | None:
-        """The user of an email and a password; ``None``, after as long a time, when there is none or it is another."""
+        """The user of an email and a password; ``None``, after as long a time, when there is none or it is another.
+
+        The user need not be ``active``.
+        """
         try:
-            item = self._store.get(TABLE, {"email": normalise(email)})
+            item = self._store.get(*user_key(normalise(email)))
         except InvalidUser:
             item = None
-        known = item["password_hash"] if item else _nobodys_hash()
-        is_right = _verifies(known, password)
-        return _user(item) if item and is_right else None
+        is_right = passwords.verifies(item.get("password_hash") if item else None, password)
+        return User.from_item(item) if item and is_right else None
+
+    # -- inside
+
+    def _create(self, name: str, password_hash: str | None, **members: Any) -> User:
+        created = creation(name, password_hash, self._clock.time(), **members)
+        try:
+            self._store.transact([created])
+        except ConditionFailed:
+            raise UserExists(f"{name} is registered already") from None
+        return User.from_item(created.item)
 
     def _change(self, email: str, **change: Any) -> User:
-        key = {"email": normalise(email)}
+        table, key = user_key(normalise(email))
         try:
-            return _user(self._store.update(TABLE, key, condition=Attr("email").exists(), **change))
+            return User.from_item(self._store.update(table, key, condition=Attr("email").exists(), **change))
         except ConditionFailed:
-            raise UnknownUser(f"no user has the email {key['email']}: register one with `users add`") from None
+            raise _unknown(key["email"]) from None
+
+
+def user_key(name: str) -> tuple[str, Item]:
+    """Where the user of a normalised email stands."""
+    return TABLE, {"email": name}
+
+
+def creation(name: str, password_hash: str | None, now: int, **members: Any) -> Put:
+    """The write of a new user, which fails if there is one."""
+    item = {"email": name, "created_at": now, "generation": 0, "active": True, **members}
+    return Put(TABLE, item | ({"password_hash": password_hash} if password_hash else {}), absent("email"))
+
+
+def put_password(user: User, password_hash: str, **members: Any) -> Update:
+    """The write of a new password, which fails if the user was deactivated or got another one since it was read."""
+    return Update(
+        *user_key(user.email),
+        set={"password_hash": password_hash, "generation": user.generation + 1, **members},
+        condition=_unchanged(user),
+    )
+
+
+def put_manager(user: User, manager_id: int) -> Update:
+    """The write that has a user see the cards of a programme manager, and of no other."""
+    return Update(*user_key(user.email), set={"manager_id": manager_id}, condition=Attr("email").exists())
+
+
+def registrable(email: str, password: str, terms_accepted: bool) -> str:
+    """The normalised email of a registration. Raises: InvalidUser, naming every member that is wrong."""
+    problems: dict[str, str] = {}
+    name = email.strip().lower()
+    try:
+        name = normalise(email)
+    except InvalidUser as error:
+        problems |= error.problems
+    if reason := passwords.problem(name, password):
+        problems["password"] = reason
+    if not terms_accepted:
+        problems["terms"] = "the terms must be accepted"
+    if problems:
+        raise InvalidUser(problems)
+    return name
 
 
 def normalise(email: str) -> str:
     """An email address in the form it is stored in. Raises: InvalidUser."""
     name = email.strip().lower()
     if len(name) > 254 or not name.isprintable() or not _EMAIL.fullmatch(name):
-        raise InvalidUser("email", "email must be an email address, like name@example.com")
+        raise InvalidUser({"email": "email must be an email address, like name@example.com"})
     return name
 
 
-def _user(item: Item) -> User:
-    return User(email=item["email"], created_at=item["created_at"], manager_id=item.get("manager_id"))
+def _unchanged(user: User) -> ConditionBase:
+    """The condition that a user is active, and of the generation that was read; an old record says neither."""
+    same: ConditionBase = Attr("generation").eq(user.generation)
+    is_active = Attr("active").not_exists() | Attr("active").eq(True)
+    return Attr("email").exists() & is_active & (same if user.generation else same | Attr("generation").not_exists())
 
 
-def _check_password(name: str, password: str) -> None:
-    """Raises: InvalidUser, for a password that is too short, too long, the email, or one of those tried first."""
-    from zxcvbn import zxcvbn  # few requests need it
-
-    if not PASSWORD_LENGTH[0] <= len(password) <= PASSWORD_LENGTH[1]:
-        shortest, longest = PASSWORD_LENGTH
-        raise InvalidUser("password", f"password must have {shortest} to {longest} characters")
-    if password.lower() == name:
-        raise InvalidUser("password", "password must not be the email")
-    estimate = zxcvbn(password[:_ESTIMATED], user_inputs=[name, *name.split("@")])
-    if estimate["score"] < _GUESSABLE:
-        reason = estimate["feedback"]["warning"] or "It would be guessed within a million attempts."
-        raise InvalidUser(
-            "password", f"password is too easy to guess: {reason[:1].lower()}{reason[1:].removesuffix('.')}"
-        )
-
-
-@cache
-def _hasher() -> PasswordHasher:
-    from argon2 import PasswordHasher, profiles  # few requests need it
-
-    return PasswordHasher.from_parameters(profiles.RFC_9106_LOW_MEMORY)
-
-
-@cache
-def _nobodys_hash() -> str:
-    """What an unknown user's password is compared with, so that the answer takes as long as for a known one."""
-    return _hasher().hash("nobody has this password")
-
-
-def _verifies(known: str, password: str) -> bool:
-    from argon2.exceptions import VerifyMismatchError
-
-    _nobodys_hash()  # made by whoever comes first, so that its making tells nothing
-    try:
-        return _hasher().verify(known, _spelled(password))
-    except VerifyMismatchError:
-        return False
-
-
-def _spelled(password: str) -> str:
-    """A password in one spelling, however a keyboard composes its letters (NFKC, NIST SP 800-63B)."""
-    return unicodedata.normalize("NFKC", password[:_LONGEST])[:_LONGEST]
+def _unknown(name: str) -> UnknownUser:
+    return UnknownUser(f"no user has the email {name}: register one with `users add`")

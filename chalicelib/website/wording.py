@@ -70,6 +70,11 @@ def about_field(member: str, message: str) -> str:
     return sentence(f"{LABELS[name]} {rest}" if is_named else message)
 
 
+def about_fields(problems: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong with each of several members, as sentences beside their fields."""
+    return {member: about_field(member, text) for member, text in problems.items()}
+
+
 def refusal_advice(refusal: Refusal) -> str:
     """What went wrong, and what to do about it."""
     if refusal.fault in INSTEAD:

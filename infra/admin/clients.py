@@ -25,7 +25,14 @@ ClientArgument = Annotated[str, typer.Argument(metavar="CLIENT-ID", help="The Cl
 @group.command("add")
 @reporting
 def add(
-    owner: Annotated[str, typer.Option(metavar="EMAIL", help="The user it belongs to.")],
+    owner: Annotated[
+        str,
+        typer.Option(
+            metavar="CODE-OR-EMAIL",
+            help="The user it belongs to: the code that the user reads at /account; or the email of a user who was "
+            "made by `users add`, or who has confirmed the address.",
+        ),
+    ],
     title: Annotated[str, typer.Option(help="What PSUs see at their bank; 1 to 128 characters.")],
     callback_url: Annotated[
         list[str] | None,
@@ -49,7 +56,7 @@ def add(
 ) -> Report:
     """Register a client and print its Client ID and, once, its secrets.
 
-    With an Events URL it gets a secret that it verifies its events with.
+    With an Events URL it gets a secret that it verifies its events with. A code is used up, whatever comes of it.
 
     \b
     Example:
@@ -57,11 +64,8 @@ def add(
         --callback-url https://tpp.example.com/callback
     """
     hub = connection.connect()
-    user = hub.users.find(owner)
-    if user is None:
-        raise Refused(f"no user has the email {owner}: register one with `users add`")
     made = hub.clients.create(
-        owner=user.email,
+        owner=hub.accounts.owner(owner).email,
         title=title,
         callback_urls=callback_url or (),
         secret=secret,

@@ -24,7 +24,8 @@ from chalicelib.openbanking.bank_record import InvalidBank
 from chalicelib.openbanking.banks import BankExists, UnknownBank
 from chalicelib.openbanking.clients import InvalidClient, UnknownClient
 from chalicelib.statistics.ingest import DayRefused
-from chalicelib.website.users import InvalidUser, UnknownUser, UserExists
+from chalicelib.website.account_flow import SecretOver
+from chalicelib.website.users import InvalidUser, NotIdentified, UnknownUser, UserExists
 from infra.admin.connection import NoStack
 from infra.programme.file import InvalidProgramme
 from infra.programme.loading import InUse, LoadedMeanwhile, TooMuch
@@ -111,6 +112,8 @@ _SPOKEN = (
     InvalidUser,
     UserExists,
     UnknownUser,
+    NotIdentified,
+    SecretOver,
     DayRefused,
     UnknownDelivery,
     NotResendable,

@@ -7,10 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from chalicelib.bootstrap import Hub
 from chalicelib.foundation.clock import timestamp
+from chalicelib.website.account_flow import OPERATORS_LINK
 from chalicelib.website.users import User
 from infra.admin import connection
-from infra.admin.output import AsJson, Refused, Report, reporting
+from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting
 
 group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Users of the web interface.")
 
@@ -23,53 +25,60 @@ EmailArgument = Annotated[str, typer.Argument(metavar="EMAIL", help="The login n
 def add(
     email: EmailArgument,
     terms_accepted: Annotated[
-        bool, typer.Option("--terms-accepted", help="The user has accepted the terms; nobody is registered without.")
+        bool, typer.Option("--terms-accepted", help="The user has accepted the terms already, and is not asked again.")
     ] = False,
     password_stdin: Annotated[
-        bool, typer.Option("--password-stdin", help="Take the password from standard input and do not ask.")
+        bool, typer.Option("--password-stdin", help="Take the password from standard input, instead of a link.")
     ] = False,
     as_json: AsJson = False,
 ) -> Report:
-    """Register a user, who may then own clients. The password is asked for, and never printed.
+    """Make a user, who may then own clients, and print a link where that person sets a password, once.
+
+    Hand the link over on a way that only this person reads: whoever opens it has the account. With --password-stdin
+    the password is set at once; that needs --terms-accepted.
 
     \b
     Examples:
-      .venv/bin/python -m infra.admin users add ada@example.com --terms-accepted
+      .venv/bin/python -m infra.admin users add ada@example.com
       pass show ada | .venv/bin/python -m infra.admin users add ada@example.com --terms-accepted --password-stdin
     """
     hub = connection.connect()
-    if password_stdin:
-        password = sys.stdin.readline().rstrip("\r\n")
-    elif as_json:
-        raise Refused("with --json the password is taken from standard input: give --password-stdin")
-    else:
-        password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    user = hub.users.register(email, password, terms_accepted=terms_accepted)
-    data = {"user": {"email": user.email, "created_at": timestamp(user.created_at)}}
-    return Report(data, f"{user.email} is registered.")
+    password = sys.stdin.readline().rstrip("\r\n") if password_stdin else None
+    user = hub.users.add(email, password, terms_accepted=terms_accepted)
+    said = f"{user.email} is registered."
+    return Report({"user": _members(user)}, said) if password_stdin else _with_link(hub, user, said)
 
 
 @group.command("link")
 @reporting
 def link(
-    email: EmailArgument,
+    code_or_email: Annotated[
+        str,
+        typer.Argument(
+            metavar="CODE-OR-EMAIL",
+            help="The code that the user reads at /account; or the email of a user who was made by `users add`, or who "
+            "has confirmed the address.",
+        ),
+    ],
     manager: Annotated[int, typer.Option("--manager", metavar="MANAGER-ID", help="The programme manager's id.")],
     as_json: AsJson = False,
 ) -> Report:
     """Have a user see the cards of a programme manager in the web interface, and use them in its simulator.
 
-    A user sees the cards of one programme manager: another link replaces the one before. It holds at once.
+    A user sees the cards of one programme manager: another link replaces the one before. It holds at once. An address
+    that somebody has registered says nothing about the person; a code does: ask whom you mean to read it to you.
 
     \b
-    Example:
+    Examples:
+      .venv/bin/python -m infra.admin users link 7KQM-2ZTD-X9RW --manager 1
       .venv/bin/python -m infra.admin users link ada@example.com --manager 1
     """
     hub = connection.connect()
     found = hub.programmes.set_up(manager)
     if not found.revision:
         raise Refused(f"there is no programme manager {manager}: load one with `programme load`")
-    user = hub.users.link(email, manager)
-    return Report(_linked(user), f"{user.email} sees the cards of {found.catalogue.name} ({manager}).")
+    user = hub.accounts.link(code_or_email, manager)
+    return Report({"user": _members(user)}, f"{user.email} sees the cards of {found.catalogue.name} ({manager}).")
 
 
 @group.command("unlink")
@@ -82,8 +91,37 @@ def unlink(email: EmailArgument, as_json: AsJson = False) -> Report:
       .venv/bin/python -m infra.admin users unlink ada@example.com
     """
     user = connection.connect().users.unlink(email)
-    return Report(_linked(user), f"{user.email} sees no cards.")
+    return Report({"user": _members(user)}, f"{user.email} sees no cards.")
 
 
-def _linked(user: User) -> dict[str, Any]:
-    return {"user": {"email": user.email, "manager_id": user.manager_id}}
+@group.command("show")
+@reporting
+def show(email: EmailArgument, as_json: AsJson = False) -> Report:
+    """Show a user: who made the account, whether the address is confirmed, and whose cards the user sees.
+
+    \b
+    Example:
+      .venv/bin/python -m infra.admin users show ada@example.com
+    """
+    user = connection.connect().users.known(email)
+    return Report({"user": _members(user)}, listing(_members(user)))
+
+
+def _with_link(hub: Hub, user: User, said: str) -> Report:
+    address = hub.accounts.operators_link(user)
+    hours = OPERATORS_LINK // 3600
+    text = f"{said}\n\nThe link that sets a password: {address}\nIt is good once, for {hours} hours. {ONCE}"
+    return Report({"user": _members(user), "password_link": address}, text)
+
+
+def _members(user: User) -> dict[str, Any]:
+    return {
+        "email": user.email,
+        "active": user.active,
+        "manager_id": user.manager_id,
+        "made_by_operator": user.made_by_operator,
+        "has_password": user.has_password,
+        "created_at": timestamp(user.created_at),
+        "confirmed_at": timestamp(user.confirmed_at) if user.confirmed_at else None,
+        "terms_accepted_at": timestamp(user.terms_accepted_at) if user.terms_accepted_at else None,
+    }

@@ -13,6 +13,7 @@ from chalicelib import bootstrap
 from chalicelib.website.attempts import LIMITS
 from infra.tour.browser import Browser, approve
 from tests.e2e.parties import at_once
+from tests.website.person import known
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 
@@ -67,7 +68,7 @@ def test_of_10_parallel_registrations_of_an_email_one_succeeds(window: Window, e
 def test_of_10_parallel_clicks_on_create_one_makes_a_client(
     window: Window, email: str, operator: bootstrap.Hub
 ) -> None:
-    window.session.cookies.set("causeway_session", operator.sessions.begin(email).cookie)
+    window.session.cookies.set("causeway_session", operator.sessions.begin(known(operator, email)).cookie)
     shown = window.get("/clients/new")
     draft = re.search(r'name="draft" value="([^"]+)"', shown.text)
     assert draft is not None
@@ -82,7 +83,7 @@ def test_of_10_parallel_clicks_on_create_one_makes_a_client(
 def test_a_callback_that_is_loaded_10_times_at_once_is_exchanged_once(
     window: Window, email: str, operator: bootstrap.Hub, stack: dict[str, Any]
 ) -> None:
-    window.session.cookies.set("causeway_session", operator.sessions.begin(email).cookie)
+    window.session.cookies.set("causeway_session", operator.sessions.begin(known(operator, email)).cookie)
     client = operator.clients.create(owner=email, title="Impatient").client
     bic = stack["banks"][0]["bic"]
     shown = window.get(f"/authorize?client_id={client.client_id}&bic={bic}")

@@ -68,7 +68,7 @@ GROUPS = {
     "keys": ("init", "rotate-signing", "rotate-data", "rotate-card", "show"),
     "ledger": ("verify", "show"),
     "programme": ("load", "show", "rotate-key", "drop-key"),
-    "users": ("add", "link", "unlink"),
+    "users": ("add", "show", "link", "unlink"),
 }
 COMMANDS = [(group, command) for group, commands in GROUPS.items() for command in commands]
 
@@ -586,14 +586,38 @@ def test_a_user_is_registered_with_a_password_from_standard_input(world: World, 
     assert world.hub.users.find(owner) is not None
 
 
-def test_a_user_is_registered_with_a_password_that_is_asked_for_and_not_shown(world: World) -> None:
+def test_a_user_is_made_with_a_link_that_sets_a_password_once(world: World) -> None:
     email = f"{new_id()}@example.com"
-    result = run("users", "add", email, "--terms-accepted", stdin=f"{PASSWORD}\n{PASSWORD}\n")
+    text = run("users", "add", email).stdout
 
-    assert result.exit_code == 0
-    assert result.stdout.endswith(f"{email} is registered.\n")
-    assert PASSWORD not in result.output
-    assert world.hub.users.find(email) is not None
+    match = re.search(
+        r"^The link that sets a password: (http\S+/reset/([\w-]{43}))\nIt is good once, for 24 h", text, re.MULTILINE
+    )
+    assert match is not None
+    assert text.startswith(f"{email} is registered.\n")
+    assert match[1].startswith(world.hub.settings.public_url)
+    assert world.hub.accounts.reset_password(match[2], PASSWORD, terms_accepted=True).email == email
+    assert world.hub.users.authenticate(email, PASSWORD) is not None
+    made = done("users", "add", f"x{email}")
+    assert made["user"]["made_by_operator"] is True
+    assert world.hub.accounts.of_reset(made["password_link"].rpartition("/")[2]).email == f"x{email}"
+
+
+def test_a_user_is_shown_without_the_hash_of_the_password(world: World, owner: str) -> None:
+    shown = done("users", "show", owner.upper())["user"]
+
+    assert shown == {
+        "email": owner,
+        "active": True,
+        "manager_id": None,
+        "made_by_operator": True,
+        "has_password": True,
+        "created_at": "2026-03-02T09:00:00+00:00",
+        "confirmed_at": None,
+        "terms_accepted_at": "2026-03-02T09:00:00+00:00",
+    }
+    assert "argon2" not in run("users", "show", owner).output
+    assert refused("users", "show", "nobody@example.com").startswith("no user has the email nobody@example.com")
 
 
 def test_a_user_that_breaks_a_rule_is_refused(owner: str) -> None:
@@ -605,22 +629,64 @@ def test_a_user_that_breaks_a_rule_is_refused(owner: str) -> None:
     assert refused("users", "add", owner, *add[3:], "--terms-accepted", stdin=f"{PASSWORD}\n") == (
         f"{owner} is registered already"
     )
-    result = run("users", "add", owner, "--json")
-    assert json.loads(result.stdout)["error"].startswith("with --json the password is taken from standard input")
+    assert refused("users", "add", owner) == f"{owner} is registered already"
 
 
 def test_a_user_is_linked_to_a_programme_manager_and_unlinked(world: World, owner: str) -> None:
-    assert done("users", "link", owner.upper(), "--manager", "1") == {"user": {"email": owner, "manager_id": 1}}
+    assert done("users", "link", owner.upper(), "--manager", "1")["user"]["manager_id"] == 1
     spoken = run("users", "link", owner, "--manager", "2")
     assert spoken.stdout == f"{owner} sees the cards of Other Programme (2).\n"
-    assert world.hub.users.find(owner) == world.hub.users.link(owner, 2)
-    assert done("users", "unlink", owner) == {"user": {"email": owner, "manager_id": None}}
+    assert world.hub.users.known(owner).manager_id == 2
+    assert done("users", "unlink", owner)["user"]["manager_id"] is None
 
     assert refused("users", "link", owner, "--manager", "77").startswith("there is no programme manager 77")
     assert refused("users", "link", "nobody@example.com", "--manager", "1") == (
         "no user has the email nobody@example.com: register one with `users add`"
     )
     assert refused("users", "unlink", "nobody").startswith("email must be an email address")
+
+
+@pytest.fixture
+def stranger(world: World) -> str:
+    """Somebody who has registered with an address that may be anybody's."""
+    email = f"{new_id()}@example.com"
+    world.hub.users.register(email, PASSWORD, terms_accepted=True)
+    return email
+
+
+def test_who_registered_an_address_first_is_given_nothing_by_it(world: World, stranger: str) -> None:
+    reason = f"{stranger} has registered alone, and nobody has confirmed that the address is this person's: take the"
+
+    assert refused("users", "link", stranger, "--manager", "1").startswith(reason)
+    assert refused("clients", "add", "--owner", stranger, "--title", "Budget Friend").startswith(reason)
+    assert world.hub.users.known(stranger).manager_id is None
+    assert world.hub.clients.all(stranger) == []
+
+
+def test_a_user_is_linked_by_the_code_of_the_account_page_once(world: World, stranger: str) -> None:
+    code = world.hub.accounts.new_code(world.hub.users.known(stranger))
+    written = code.lower().replace("-", " ")
+
+    linked = done("users", "link", written, "--manager", "1")
+    assert (linked["user"]["email"], linked["user"]["manager_id"]) == (stranger, 1)
+    assert refused("users", "link", code, "--manager", "2").startswith("this code is not valid: it was used")
+    assert world.hub.users.known(stranger).manager_id == 1
+
+
+def test_a_code_is_not_used_up_for_a_programme_manager_who_is_not_there(world: World, stranger: str) -> None:
+    code = world.hub.accounts.new_code(world.hub.users.known(stranger))
+
+    assert refused("users", "link", code, "--manager", "77").startswith("there is no programme manager 77")
+    assert done("users", "link", code, "--manager", "1")["user"]["email"] == stranger
+
+
+def test_a_client_is_given_to_the_user_of_a_code(world: World, stranger: str) -> None:
+    code = world.hub.accounts.new_code(world.hub.users.known(stranger))
+
+    made = done("clients", "add", "--owner", code, "--title", "Budget Friend")
+    assert made["client"]["owner"] == stranger
+    assert refused("clients", "add", "--owner", code, "--title", "Again").startswith("this code is not valid")
+    assert len(world.hub.clients.all(stranger)) == 1
 
 
 def test_a_client_is_registered_for_a_user(world: World, owner: str) -> None:

@@ -20,12 +20,13 @@ from tests.infra.test_permissions import CARD_TABLES, Used, policy, used
 from tests.infra.test_policies import STAGES
 from tests.openbanking.test_deferred_payments import LaterPayer
 from tests.website.journey import with_tokens
-from tests.website.person import Person
+from tests.website.person import Person, known
 from tests.website.test_delivery_views import send, send_test_event
 from tests.world import START, World
 
 __all__ = ["connected"]
 TABLE = "arn:aws:dynamodb:*:*:table/causeway-local-"
+EMAIL = "rights@example.com"
 OF_DEMO_BANKS = f"{TABLE}demo-banks"
 
 
@@ -68,7 +69,7 @@ def rights(connected: World) -> Iterator[Rights]:
 def visit(world: World) -> None:
     """What a person does at the web interface."""
     user = Person(world)
-    user.register("rights@example.com")
+    user.register(EMAIL)
     client_id = user.create_client(events_url=world.receiver.url)
     user.get("/performance")
     with_tokens(world, user, client_id)
@@ -79,8 +80,12 @@ def visit(world: World) -> None:
     send(world)
     user.post(delivery)
     user.get("/cards")
+    user.post("/account", action="code")
+    place = f"/reset/{world.hub.accounts.operators_link(known(world.hub, EMAIL)).rpartition('/')[2]}"
+    user.get(place)
+    user.post(place, password="rain on a tin roof")
     user.post("/sign-out")
-    user.sign_in("rights@example.com")
+    user.sign_in(EMAIL, "rain on a tin roof")
     user.get("/")
 
 

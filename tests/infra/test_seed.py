@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.foundation.identifiers import new_id
 from infra.local import seed
 from infra.programme import file
 from tests.cards.setups import credential, manager, written
@@ -25,6 +26,16 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]
 def passes(world: World, parts: dict[str, str]) -> bool:
     credentials = world.another_process().credentials
     return credentials.check(parts["access_key"], parts["access_api_id"], parts["access_api_key"]) is not None
+
+
+def test_the_user_of_before_is_used_again_and_taken_for_the_operators(world: World) -> None:
+    """An earlier version registered it as anybody does."""
+    email = f"{new_id()}@example.com"
+    world.hub.users.register(email, "correct horse battery", terms_accepted=True)
+    before = {"email": email, "password": "correct horse battery"}
+
+    assert seed._user(world.hub, before) == before
+    assert world.hub.accounts.link(email, 1).manager_id == 1
 
 
 def test_credentials_of_before_are_used_again(world: World, demo: list[dict[str, Any]]) -> None:

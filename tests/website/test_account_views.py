@@ -12,11 +12,12 @@ import argon2
 import pytest
 
 from chalicelib import website
-from chalicelib.website import users
+from chalicelib.website import passwords
 from chalicelib.website.attempts import LIMITS, Limit
 from chalicelib.website.pages import COOKIE
 from chalicelib.website.sessions import LIFETIME
-from tests.website.person import PASSWORD, Person
+from chalicelib.website.users import user_key
+from tests.website.person import PASSWORD, Person, known
 from tests.world import World
 
 TEMPLATES = Path(str(website.__file__)).parent / "templates"
@@ -26,16 +27,18 @@ TEMPLATES = Path(str(website.__file__)).parent / "templates"
 def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Passwords are hashed as cheaply as can be; what a hash costs otherwise is the users' own matter."""
     cheap = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(users, "_hasher", lambda: cheap)
-    users._nobodys_hash.cache_clear()
+    monkeypatch.setattr(passwords, "_hasher", lambda: cheap)
+    passwords._nobodys_hash.cache_clear()
     yield
-    users._nobodys_hash.cache_clear()
+    passwords._nobodys_hash.cache_clear()
 
 
 @pytest.fixture
 def registered(world: World, email: str) -> str:
-    """The email of a user."""
-    world.hub.users.register(email, PASSWORD, terms_accepted=True)
+    """The email of a user with a password, who may be there already."""
+    user = known(world.hub, email)
+    table, key = user_key(user.email)
+    world.hub.store.update(table, key, set={"password_hash": passwords.hashed(PASSWORD)})
     return email
 
 

@@ -388,7 +388,7 @@ def test_in_prod_no_page_has_a_form_of_the_simulator(world: World, colleague: Pe
 
 
 def test_the_calls_of_each_page_are_part_of_its_design(world: World, colleague: Person, card: MadeCard) -> None:
-    session_and_user = ["BatchGetItem", "BatchGetItem"]
+    session_and_user = ["BatchGetItem"]
     for path, calls in (
         ("/cards", [*["Query"] * 16, "BatchGetItem", "BatchGetItem"]),
         ("/cards/activity", ["Query"] * 16),

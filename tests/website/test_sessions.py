@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from chalicelib.website.sessions import LIFETIME
+from tests.website.person import known
 from tests.world import World
 
 
@@ -17,7 +18,7 @@ def test_a_visitor_has_a_session_without_a_record(world: World) -> None:
 
 
 def test_a_record_is_removed_with_its_session_and_kept_no_longer(world: World, email: str) -> None:
-    session = world.hub.sessions.begin(email)
+    session = world.hub.sessions.begin(known(world.hub, email))
     (record,) = world.hub.store.scan("website")
     assert record["expires_at"] == world.clock.time() + LIFETIME
     assert session.cookie.partition(".")[0] not in json.dumps(record, default=str)
@@ -29,7 +30,8 @@ def test_a_record_is_removed_with_its_session_and_kept_no_longer(world: World, e
 
 def test_a_form_is_one_of_its_own_session_only(world: World, email: str) -> None:
     sessions = world.hub.sessions
-    mine, other, visitor = sessions.begin(email), sessions.begin(email), sessions.visitor()
+    user = known(world.hub, email)
+    mine, other, visitor = sessions.begin(user), sessions.begin(user), sessions.visitor()
 
     for session in (mine, other, visitor):
         assert sessions.accepts(session, session.form_token)

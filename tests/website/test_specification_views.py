@@ -22,6 +22,7 @@ from chalicelib.website.journeys import Journey
 from chalicelib.website.pages import COOKIE, statics
 from chalicelib.website.screens import SCREENS
 from infra.openapi.cards import purposes
+from tests.website.person import known
 from tests.world import Answer, World
 
 ROOM = Path(str(website.__file__)).parent
@@ -33,7 +34,7 @@ TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
 def cookie(world: World) -> str:
     """The cookie of a user who is signed in, and owns the world's client."""
     world.client = world.hub.clients.create(owner=OWNER, title="Budget Friend").client
-    return f"{COOKIE}={world.hub.sessions.begin(OWNER).cookie}"
+    return f"{COOKIE}={world.hub.sessions.begin(known(world.hub, OWNER)).cookie}"
 
 
 def shown(world: World, name: str, cookie: str = "", **query: str) -> Answer:

@@ -6,7 +6,7 @@ import argon2
 import pytest
 
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.website.users import InvalidUser, UnknownUser, UserExists, normalise
+from chalicelib.website.users import InvalidUser, NotIdentified, UnknownUser, UserExists, normalise
 from tests.world import World
 
 PASSWORD = "correct horse battery"
@@ -114,20 +114,47 @@ def test_addresses_are_normalised(name: str) -> None:
     assert normalise(f" {name.upper()}\t") == name
 
 
-def test_a_user_is_linked_to_one_programme_manager_until_that_ends(world: World, email: str) -> None:
-    users = world.hub.users
-    made = users.register(email, PASSWORD, terms_accepted=True)
-    linked = [users.link(email.upper(), manager).manager_id for manager in (1, 2)]
+def test_everything_that_is_wrong_is_said_at_once(world: World, email: str) -> None:
+    with pytest.raises(InvalidUser) as refused:
+        world.hub.users.register("ada", "short", terms_accepted=False)
 
-    assert (made.manager_id, linked) == (None, [1, 2])
-    assert users.authenticate(email, PASSWORD) == users.find(email)
-    assert users.find(email) == users.link(email, 2)
-    assert users.unlink(email) == users.unlink(email) == made
-    assert users.find(email) == made
+    assert list(refused.value.problems) == ["email", "password", "terms"]
+    assert str(refused.value) == "; ".join(refused.value.problems.values())
 
 
-def test_nobody_is_linked_who_is_not_registered(world: World, email: str) -> None:
-    for change in (lambda: world.hub.users.link(email, 1), lambda: world.hub.users.unlink(email)):
-        with pytest.raises(UnknownUser, match=f"no user has the email {email}"):
-            change()
-    assert world.hub.users.find(email) is None
+def test_a_user_of_an_earlier_version_signs_in_and_is_not_identified(world: World, email: str) -> None:
+    """The record as it was written before users had a generation, and addresses could be confirmed."""
+    old = {
+        "email": email,
+        "password_hash": argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD),
+        "terms_accepted_at": 1_700_000_000,
+        "created_at": 1_700_000_000,
+        "manager_id": 2,
+    }
+    world.hub.store.put("users", old)
+    found = world.hub.users.authenticate(email, PASSWORD)
+
+    assert found == world.hub.users.find(email)
+    assert found is not None
+    assert (found.active, found.generation, found.manager_id, found.has_password) == (True, 0, 2, True)
+    with pytest.raises(NotIdentified, match=f"{email} has registered alone"):
+        world.hub.users.identified(email)
+
+
+def test_a_user_whom_the_operator_makes_has_no_password_that_fits(world: World, email: str) -> None:
+    made = world.hub.users.add(email.upper())
+
+    assert world.hub.users.identified(email) == made
+    assert (made.made_by_operator, made.has_password, made.terms_accepted_at) == (True, False, None)
+    for guessed in ("", "nobody has this password", PASSWORD):
+        assert world.hub.users.authenticate(email, guessed) is None
+    with pytest.raises(UserExists):
+        world.hub.users.add(email)
+
+
+def test_a_user_is_unlinked_more_than_once_and_only_when_there_is_one(world: World, email: str) -> None:
+    made = world.hub.users.add(email)
+
+    assert world.hub.users.unlink(email) == world.hub.users.unlink(email) == made
+    with pytest.raises(UnknownUser, match=f"no user has the email x{email}"):
+        world.hub.users.unlink(f"x{email}")

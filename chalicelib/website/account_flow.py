@@ -1,0 +1,125 @@
+"""What becomes of a user's account: who is linked and made by the operator, and how passwords are set by links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.store import ConditionFailed, Operation, Store
+from chalicelib.website import passwords
+from chalicelib.website.one_time import HOUR, LIFETIMES, MINUTE, OneTime, OneTimeSecrets, is_code
+from chalicelib.website.users import InvalidUser, User, Users, put_manager, put_password
+
+OPERATORS_LINK = 24 * HOUR
+"""How long a link is good that the operator hands over, in seconds."""
+
+
+class SecretOver(LookupError):
+    """A link or a code was never given out, was used, or its time is over; the message is a sentence."""
+
+
+class Accounts:
+    """Accounts, and the one-time secrets that change them."""
+
+    def __init__(self, settings: Settings, store: Store, clock: Clock, users: Users, one_time: OneTimeSecrets) -> None:
+        self._settings = settings
+        self._store = store
+        self._clock = clock
+        self._users = users
+        self._one_time = one_time
+
+    # -- codes, which tell the operator who somebody is
+
+    def new_code(self, user: User) -> str:
+        """A code that shows the operator which account its reader is signed in to."""
+        code, put = self._one_time.issue("code", user.email, generation=user.generation)
+        self._store.transact([put])
+        return code
+
+    def link(self, code_or_email: str, manager_id: int) -> User:
+        """Have a user see the cards of a programme manager, and of no other.
+
+        The user is named by a code, which is used up, or by the email of an identified user.
+
+        Raises:
+            SecretOver, InvalidUser, UnknownUser, NotIdentified.
+        """
+        if not is_code(code_or_email):
+            user = self._users.identified(code_or_email)
+            self._store.transact([put_manager(user, manager_id)])
+        else:
+            found, user = self._of_code(code_or_email)
+            self._use(found, [put_manager(user, manager_id)], _CODE_OVER)
+        return self._users.known(user.email)
+
+    def owner(self, code_or_email: str) -> User:
+        """The user to whom a client is given: named, and raises, as for ``link``. A code is used up."""
+        if not is_code(code_or_email):
+            return self._users.identified(code_or_email)
+        found, user = self._of_code(code_or_email)
+        self._use(found, [], _CODE_OVER)
+        return user
+
+    # -- links, which set a password
+
+    def operators_link(self, user: User) -> str:
+        """The address of a page where a user sets a password once, for the operator to hand over."""
+        secret, put = self._one_time.issue("reset", user.email, OPERATORS_LINK, generation=user.generation)
+        self._store.transact([put])
+        return f"{self._settings.public_url}/reset/{secret}"
+
+    def of_reset(self, secret: str) -> User:
+        """The user whose password a link sets. Raises: SecretOver."""
+        return self._of_link(secret)[1]
+
+    def reset_password(self, secret: str, password: str, *, terms_accepted: bool) -> User:
+        """Set a password by a link, which is used up; every session of the user ends.
+
+        Raises:
+            SecretOver.
+            InvalidUser: naming every member that is wrong.
+        """
+        found, user = self._of_link(secret)
+        members = self._accepted(user, password, terms_accepted)
+        self._use(found, [put_password(user, passwords.hashed(password), **members)], _LINK_OVER)
+        return self._users.known(user.email)
+
+    # -- inside
+
+    def _accepted(self, user: User, password: str, terms_accepted: bool) -> dict[str, int]:
+        """What a new password changes besides. Raises: InvalidUser."""
+        reason = passwords.problem(user.email, password)
+        problems = {"password": reason} if reason else {}
+        if user.terms_accepted_at is None and not terms_accepted:
+            problems["terms"] = "the terms must be accepted"
+        if problems:
+            raise InvalidUser(problems)
+        return {} if user.terms_accepted_at is not None else {"terms_accepted_at": self._clock.time()}
+
+    def _of_code(self, code: str) -> tuple[OneTime, User]:
+        return self._valid(self._one_time.find("code", code), _CODE_OVER)
+
+    def _of_link(self, secret: str) -> tuple[OneTime, User]:
+        return self._valid(self._one_time.find("reset", secret), _LINK_OVER)
+
+    def _valid(self, found: OneTime | None, over: str) -> tuple[OneTime, User]:
+        """A secret and its user, if it was made since the latest password and deactivation. Raises: SecretOver."""
+        user = self._users.find(found.email) if found else None
+        if found is None or user is None or not user.active or found.members["generation"] != user.generation:
+            raise SecretOver(over)
+        return found, user
+
+    def _use(self, found: OneTime, changes: Sequence[Operation], over: str) -> None:
+        """Use a secret up, together with what it is used for. Raises: SecretOver."""
+        try:
+            self._store.transact([found.use(self._clock.time()), *changes])
+        except ConditionFailed:
+            raise SecretOver(over) from None
+
+
+_CODE_OVER = (
+    f"this code is not valid: it was used, or it is older than {LIFETIMES['code'] // MINUTE} minutes; "
+    "ask for a new one, which the person makes at /account"
+)
+_LINK_OVER = "this link was used, or its time is over"

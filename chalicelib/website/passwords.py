@@ -1,0 +1,68 @@
+"""Passwords: which ones are accepted, and their Argon2id hashes."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+LENGTH = (10, 256)
+_ESTIMATED = 32
+"""So many characters of a password are judged: the rest only makes it better, and looking at it takes seconds."""
+_LONGEST = 4 * LENGTH[1]
+"""So many characters of what was typed are looked at: more than any password has."""
+_GUESSABLE = 2
+"""zxcvbn's score from which on a password takes more than a million guesses."""
+
+
+def problem(name: str, given: str) -> str | None:
+    """Why the user ``name`` cannot have this password: too short, too long, the email, or among those tried first."""
+    from zxcvbn import zxcvbn  # few requests need it
+
+    password = _spelled(given)
+    if not LENGTH[0] <= len(password) <= LENGTH[1]:
+        return f"password must have {LENGTH[0]} to {LENGTH[1]} characters"
+    if password.lower() == name:
+        return "password must not be the email"
+    estimate = zxcvbn(password[:_ESTIMATED], user_inputs=[name, *name.split("@")])
+    if estimate["score"] < _GUESSABLE:
+        reason = estimate["feedback"]["warning"] or "It would be guessed within a million attempts."
+        return f"password is too easy to guess: {reason[:1].lower()}{reason[1:].removesuffix('.')}"
+    return None
+
+
+def hashed(password: str) -> str:
+    """The hash to store."""
+    return _hasher().hash(_spelled(password))
+
+
+def verifies(known: str | None, password: str) -> bool:
+    """Whether a password is the one of a stored hash; never, and after as long a time, without a hash."""
+    from argon2.exceptions import VerifyMismatchError
+
+    nobodys = _nobodys_hash()  # made by whoever comes first, so that its making tells nothing
+    try:
+        return _hasher().verify(known or nobodys, _spelled(password)) and known is not None
+    except VerifyMismatchError:
+        return False
+
+
+@cache
+def _hasher() -> PasswordHasher:
+    from argon2 import PasswordHasher, profiles  # few requests need it
+
+    return PasswordHasher.from_parameters(profiles.RFC_9106_LOW_MEMORY)
+
+
+@cache
+def _nobodys_hash() -> str:
+    """What an unknown user's password is compared with."""
+    return _hasher().hash("nobody has this password")
+
+
+def _spelled(password: str) -> str:
+    """A password in one spelling, however a keyboard composes its letters (NFKC, NIST SP 800-63B)."""
+    return unicodedata.normalize("NFKC", password[:_LONGEST])[:_LONGEST]
