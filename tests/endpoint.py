@@ -12,12 +12,17 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+from botocore.exceptions import ClientError, WaiterError
+
 from infra import command
-from infra.local.engines import REGION, localstack
+from infra.local import localstack
+from infra.local.dynamodb_local import EngineFailed
+from infra.local.engines import REGION
 from infra.local.resources import STACK
 
 VARIABLE = "CAUSEWAY_TEST_PREFIX"
@@ -29,6 +34,13 @@ make test-emulator runs the end-to-end tests against an emulator of AWS that run
   LOCALSTACK=1 make test-emulator      LocalStack, where its client looks for it
 With AWS_ENDPOINT_URL_DYNAMODB beside it, DynamoDB is somewhere else."""
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB")
+_DELETION_SECONDS = 120
+_GONE = (
+    "ResourceNotFoundException",
+    "ResourceInUseException",
+    "QueueDoesNotExist",
+    "AWS.SimpleQueueService.NonExistentQueue",
+)
 _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 
@@ -53,7 +65,7 @@ def credentials(endpoint: Mapping[str, str]) -> dict[str, str]:
 def prepare(environ: MutableMapping[str, str]) -> list[str]:
     """Complete the tests' environment; answers the addresses of the endpoints, none if it says none."""
     if environ.get("LOCALSTACK") == "1" and not environ.get("AWS_ENDPOINT_URL"):
-        environ["AWS_ENDPOINT_URL"] = localstack()
+        environ["AWS_ENDPOINT_URL"] = localstack.address()
     if not environ.get("AWS_ENDPOINT_URL"):
         return []
     defaults = {**dict.fromkeys(_CREDENTIALS, "test"), "AWS_DEFAULT_REGION": REGION}
@@ -61,6 +73,15 @@ def prepare(environ: MutableMapping[str, str]) -> list[str]:
         environ[name] = environ.get(name) or value
     environ[VARIABLE] = f"{STACK}-{uuid.uuid4().hex[:8]}"
     return [environ[name] for name in _ENDPOINTS if environ.get(name)]
+
+
+def check(environ: Mapping[str, str]) -> None:
+    """Ask at every endpoint of a prepared environment. Raises: EngineFailed, when it cannot be used."""
+    if environ.get("LOCALSTACK") == "1":
+        localstack.check(environ["AWS_ENDPOINT_URL"], dynamodb_apart=bool(environ.get("AWS_ENDPOINT_URL_DYNAMODB")))
+    for address in filter(None, map(environ.get, _ENDPOINTS)):
+        if not answers(address):
+            raise EngineFailed(f"nothing answers at {address}: is the emulator running there?")
 
 
 def answers(address: str) -> bool:
@@ -75,21 +96,49 @@ def answers(address: str) -> bool:
 
 
 def remove(prefix: str) -> None:
-    """Remove everything of a run. KMS keys stay, as they do everywhere; they have no names any more."""
+    """Remove everything of a run: its stacks first, until they are gone, and then what no stack has made or removed.
+
+    KMS keys stay, as they do everywhere; they have no names any more.
+    """
     import boto3
 
     formation, dynamodb, secrets, sqs = map(boto3.client, ("cloudformation", "dynamodb", "secretsmanager", "sqs"))
-    for stack in _all(formation, "describe_stacks", "Stacks"):
-        if stack["StackName"].startswith(prefix):
-            formation.delete_stack(StackName=stack["StackName"])
+    _remove_stacks(formation, prefix)
     for table in _all(dynamodb, "list_tables", "TableNames"):
         if table.startswith(prefix):
-            dynamodb.delete_table(TableName=table)
+            with _gone_already():
+                dynamodb.delete_table(TableName=table)
     for secret in _all(secrets, "list_secrets", "SecretList"):
         if secret["Name"].startswith(prefix):
-            secrets.delete_secret(SecretId=secret["Name"], ForceDeleteWithoutRecovery=True)
+            with _gone_already():
+                secrets.delete_secret(SecretId=secret["Name"], ForceDeleteWithoutRecovery=True)
     for url in sqs.list_queues(QueueNamePrefix=prefix).get("QueueUrls", []):
-        sqs.delete_queue(QueueUrl=url)
+        with _gone_already():
+            sqs.delete_queue(QueueUrl=url)
+
+
+def _remove_stacks(formation: Any, prefix: str) -> None:
+    """Delete the run's stacks beside each other, and wait for the end of each; one that stays is told."""
+    names = [each["StackName"] for each in _all(formation, "describe_stacks", "Stacks")]
+    of_run = [name for name in names if name.startswith(prefix)]
+    for name in of_run:
+        formation.delete_stack(StackName=name)
+    for name in of_run:
+        try:
+            waiter = formation.get_waiter("stack_delete_complete")
+            waiter.wait(StackName=name, WaiterConfig={"Delay": 1, "MaxAttempts": _DELETION_SECONDS})
+        except WaiterError as error:
+            print(f"causeway: the stack {name} is not deleted: {error}", file=sys.stderr)
+
+
+@contextmanager
+def _gone_already() -> Iterator[None]:
+    """What is gone, or going, need not be removed."""
+    try:
+        yield
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in _GONE:
+            raise
 
 
 def _all(client: Any, operation: str, member: str) -> Iterator[Any]:
@@ -104,10 +153,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not addresses:
         print(_WAYS, file=sys.stderr)
         return 2
-    for address in addresses:
-        if not answers(address):
-            print(f"causeway: nothing answers at {address}: is the emulator running there?", file=sys.stderr)
-            return 1
+    try:
+        check(os.environ)
+    except EngineFailed as error:
+        print(f"causeway: {error}", file=sys.stderr)
+        return 1
     print(f"End to end at {' and '.join(addresses)}; names begin with {os.environ[VARIABLE]}", flush=True)
     try:
         return subprocess.run([sys.executable, "-m", "pytest", "-m", "e2e", *arguments], check=False).returncode

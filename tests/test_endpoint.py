@@ -7,7 +7,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import Any
 
+import boto3
 import pytest
+from botocore.exceptions import ClientError, WaiterError
 
 from infra.local import background
 from infra.local.resources import named
@@ -72,6 +74,104 @@ def test_every_end_to_end_test_is_run_and_what_it_made_is_removed(
     tests, (removed,) = ran
     assert tests[1:] == ["-m", "pytest", "-m", "e2e", "-x"]
     assert removed.startswith("causeway-local-")
+
+
+def test_localstack_is_asked_whether_it_is_there(
+    ran: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    door = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    Thread(target=door.handle_request).start()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{door.server_port}")
+    monkeypatch.setenv("LOCALSTACK", "1")
+
+    with door:
+        assert endpoint.main([]) == 1
+    assert ran == []
+    assert f"what answers at http://127.0.0.1:{door.server_port} (LOCALSTACK=1) is not" in capsys.readouterr().err
+
+
+class Formation:
+    """A CloudFormation client with one stack of the run; ``events`` is what happens in which order."""
+
+    def __init__(self, events: list[str], stays: bool = False) -> None:
+        self.events, self.stays = events, stays
+
+    def get_paginator(self, operation: str) -> Formation:
+        return self
+
+    def paginate(self) -> list[dict[str, Any]]:
+        return [{"Stacks": [{"StackName": "run-1"}, {"StackName": "other"}]}]
+
+    def delete_stack(self, StackName: str) -> None:  # noqa: N803 - CloudFormation's name
+        self.events.append(f"delete {StackName}")
+
+    def get_waiter(self, name: str) -> Formation:
+        return self
+
+    def wait(self, StackName: str, WaiterConfig: dict[str, int]) -> None:  # noqa: N803 - CloudFormation's names
+        self.events.append(f"wait for {StackName}")
+        if self.stays:
+            raise WaiterError("StackDeleteComplete", "Max attempts exceeded", {})
+
+
+class Gone:
+    """A client of a service whose list still names what the stack has taken along."""
+
+    def __init__(self, events: list[str], code: str) -> None:
+        self.events, self.code = events, code
+
+    def get_paginator(self, operation: str) -> Gone:
+        return self
+
+    def paginate(self) -> list[dict[str, Any]]:
+        return [{"TableNames": ["run-1-clients"], "SecretList": [{"Name": "run-1-keys"}]}]
+
+    def list_queues(self, QueueNamePrefix: str) -> dict[str, list[str]]:  # noqa: N803 - SQS's name
+        return {"QueueUrls": ["http://queue/run-1-deliveries"]}
+
+    def _delete(self, **names: Any) -> None:
+        self.events.append(f"delete {next(iter(names.values()))}")
+        raise ClientError({"Error": {"Code": self.code}}, "Delete")
+
+    delete_table = delete_secret = delete_queue = _delete
+
+
+def clients(monkeypatch: pytest.MonkeyPatch, code: str, stays: bool = False) -> list[str]:
+    """Replace the clients of AWS; answers the list of what will happen."""
+    events: list[str] = []
+    made = {"cloudformation": Formation(events, stays)}
+    monkeypatch.setattr(boto3, "client", lambda service: made.get(service) or Gone(events, code))
+    return events
+
+
+CODES = ["ResourceNotFoundException", "ResourceInUseException", "AWS.SimpleQueueService.NonExistentQueue"]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_removal_waits_for_the_stacks_end_and_tolerates_what_is_gone(
+    code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = clients(monkeypatch, code)
+    endpoint.remove("run-1")
+
+    assert events[:2] == ["delete run-1", "wait for run-1"]
+    assert events[2:] == ["delete run-1-clients", "delete run-1-keys", "delete http://queue/run-1-deliveries"]
+
+
+def test_a_removal_that_is_refused_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients(monkeypatch, "AccessDeniedException")
+    with pytest.raises(ClientError):
+        endpoint.remove("run-1")
+
+
+def test_a_stack_that_stays_is_told_and_the_rest_is_removed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = clients(monkeypatch, CODES[0], stays=True)
+    endpoint.remove("run-1")
+
+    assert "delete run-1-clients" in events
+    assert capsys.readouterr().err.startswith("causeway: the stack run-1 is not deleted: ")
 
 
 def test_localstack_is_found_by_its_client(monkeypatch: pytest.MonkeyPatch) -> None:

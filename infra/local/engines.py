@@ -14,6 +14,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import IO
 
+from infra.local import localstack
 from infra.local.dynamodb_local import DynamoDBLocal, EngineFailed
 from infra.local.process import Child, ChildFailed, python
 from infra.local.stackfile import ROOT, shown
@@ -46,7 +47,7 @@ class Engines:
         self._dynamodb: DynamoDBLocal | None = None
         self._lock: IO[str] | None = None
         if environ.get("LOCALSTACK") == "1":
-            environ.setdefault("AWS_ENDPOINT_URL", localstack())
+            environ.setdefault("AWS_ENDPOINT_URL", localstack.address())
         self.kind = _kind(environ, engine)
         region = environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or REGION
         environ.update({"AWS_DEFAULT_REGION": region, "AWS_REGION": region, "AWS_EC2_METADATA_DISABLED": "true"})
@@ -77,12 +78,12 @@ class Engines:
         """The sentence for a person when nothing answers at ``address``, one of these engines'."""
         if address == self._environ.get("AWS_ENDPOINT_URL_DYNAMODB", "").rstrip("/"):
             return f"nothing answers at {address} (AWS_ENDPOINT_URL_DYNAMODB): is DynamoDB running there?"
-        if self.kind == "localstack":
-            return f"nothing answers at {address} (LOCALSTACK=1): is LocalStack running?"
         return f"nothing answers at {address} (AWS_ENDPOINT_URL): is the engine running there?"
 
     def wait(self) -> None:
         """Wait until all answer, and complete the environment. Raises: EngineFailed."""
+        if self.kind == "localstack":
+            localstack.check(self._environ["AWS_ENDPOINT_URL"].rstrip("/"), self.dynamodb_apart)
         if self._emulator:
             try:
                 self._environ["AWS_ENDPOINT_URL"] = self._emulator.first_line()
@@ -166,13 +167,6 @@ def _kind(environ: MutableMapping[str, str], engine: str) -> str:
     if environ.get("LOCALSTACK") == "1":
         return "localstack"
     return "endpoint" if "AWS_ENDPOINT_URL" in environ else engine
-
-
-def localstack() -> str:
-    """LocalStack's address on this machine, as its client knows it."""
-    from localstack_client import config
-
-    return str(config.get_service_endpoint("dynamodb"))
 
 
 def _bypass_proxies(environ: MutableMapping[str, str]) -> None:

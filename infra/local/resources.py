@@ -17,13 +17,12 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from infra import stacks, template
+from infra import compact, stacks, template
 
 STAGE = "local"
 STACK = f"causeway-{STAGE}"
 
 _KEY = "AWS::KMS::Key"
-_UNKNOWN_TO_MOTO = ("AWS::SecretsManager::Secret", "AWS::CloudWatch::Alarm")
 _TRUSTING = {
     "Version": "2012-10-17",
     "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "kms:*", "Resource": "*"}],
@@ -42,16 +41,21 @@ def lay(*, emulated: bool, dynamodb_apart: bool, prefix: str = STACK) -> None:
     Raises:
         StackFailed: CloudFormation refused the template, or a table that was kept has another form than it describes.
     """
-    whole = named(template.load(), prefix)
-    local = template.Template(whole, Stage=STAGE)
-    laid = template.without(whole, template.TABLE) if dynamodb_apart else whole
+    source, tags = small(prefix)
+    local = template.Template(source, Stage=STAGE)
+    laid = template.without(source, template.TABLE) if dynamodb_apart else source
     understood = _understood(laid, emulated=emulated)
-    stacks.lay(_client("cloudformation"), prefix, understood, {"Stage": STAGE}, pause=1)
+    stacks.lay(_client("cloudformation"), prefix, understood, {"Stage": STAGE}, pause=1, tags=tags)
     dynamodb = _client("dynamodb")
     if dynamodb_apart:
         make_tables(dynamodb, local)
     expire_items(dynamodb, local)
     _make_secrets(_client("secretsmanager"), local)
+
+
+def small(prefix: str) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """The stage's template with nothing that other stages have, so that one call takes it, and the stack's tags."""
+    return compact.compact(named(template.load(), prefix), STAGE, alarm_topic="")
 
 
 def named(source: Mapping[str, Any], prefix: str) -> dict[str, Any]:
@@ -97,19 +101,13 @@ def _make_secrets(manager: Any, source: template.Template) -> None:
 
 
 def _understood(source: Mapping[str, Any], *, emulated: bool) -> dict[str, Any]:
-    """The template as emulators understand it.
-
-    moto reads a key's tags in another spelling than CloudFormation's, and its policy as text; its CloudFormation knows
-    no secrets and no alarms.
-    """
-    reduced = copy.deepcopy(dict(source))
-    for kind in _UNKNOWN_TO_MOTO if emulated else ():
-        reduced = template.without(reduced, kind)
+    """The template as the endpoint understands it: moto reads a key's policy as text, and knows no secrets here."""
+    if not emulated:
+        return dict(source)
+    reduced = copy.deepcopy(template.without(source, template.SECRET))
     for entry in reduced["Resources"].values():
         if entry["Type"] == _KEY:
-            entry["Properties"].pop("Tags", None)
-            if emulated:
-                entry["Properties"]["KeyPolicy"] = json.dumps(_TRUSTING)
+            entry["Properties"]["KeyPolicy"] = json.dumps(_TRUSTING)
     return reduced
 
 

@@ -96,7 +96,6 @@ def test_two_stacks_do_not_work_on_the_same_files(
 @pytest.mark.parametrize(
     ("environ", "sentence"),
     [
-        ({"LOCALSTACK": "1", "AWS_ENDPOINT_URL": "http://x"}, "http://x (LOCALSTACK=1): is LocalStack running?"),
         ({"AWS_ENDPOINT_URL": "http://x"}, "http://x (AWS_ENDPOINT_URL): is the engine running there?"),
         (
             {"AWS_ENDPOINT_URL_DYNAMODB": "http://x/"},

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import boto3
 import pytest
 import requests
+from botocore.exceptions import ClientError
 
-from infra import template
+from infra import compact, stacks, template
 from infra.local import resources
 from infra.local.process import Child, python
 from infra.stacks import StackFailed
@@ -62,6 +64,26 @@ def test_everything_that_the_service_needs_is_there(laid: None) -> None:
     assert "causeway-local-deliveries-dead" in attributes["RedrivePolicy"]
 
 
+@pytest.mark.parametrize("prefix", [resources.STACK, "causeway-local-12345678-1234", "a" * 61])
+def test_the_local_template_fits_into_one_call_whatever_its_names_begin_with(
+    prefix: str, emulators: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Mapping[str, Any]] = []
+    monkeypatch.setattr(stacks, "lay", lambda client, name, source, parameters, **_: sent.append(source))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
+    with contextlib.suppress(ClientError):  # nothing was laid, so there is no table whose items could expire
+        resources.lay(emulated=False, dynamodb_apart=False, prefix=prefix)
+
+    assert len(compact.written(sent[0])) <= compact.LARGEST * 2 // 3
+    assert {entry["Type"] for entry in sent[0]["Resources"].values()} == {
+        "AWS::DynamoDB::Table",
+        "AWS::KMS::Alias",
+        "AWS::KMS::Key",
+        "AWS::SQS::Queue",
+        "AWS::SecretsManager::Secret",
+    }, "alarms are of deployed stages"
+
+
 def test_two_stacks_share_an_endpoint_by_their_names_and_one_of_them_can_go(
     emulators: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,8 +106,8 @@ def everything() -> list[str]:
     aliases = [
         alias["AliasName"] for alias in client("kms").list_aliases()["Aliases"] if "causeway" in alias["AliasName"]
     ]
-    stacks = [stack["StackName"] for stack in client("cloudformation").describe_stacks()["Stacks"]]
-    return sorted([*tables, *secrets, *queues, *aliases, *stacks])
+    laid = [stack["StackName"] for stack in client("cloudformation").describe_stacks()["Stacks"]]
+    return sorted([*tables, *secrets, *queues, *aliases, *laid])
 
 
 def test_tables_are_left_out_where_dynamodb_is_apart(emulators: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,83 @@
+"""LOCALSTACK=1 is for LocalStack: what listens there is asked for its health document before anything else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from infra.local import localstack
+from infra.local.dynamodb_local import EngineFailed
+from infra.local.engines import Engines
+
+EVERYTHING = dict.fromkeys(localstack.SERVICES, "available")
+
+
+@contextmanager
+def listening(status: int, body: str) -> Iterator[str]:
+    """A server that answers every GET so; gives its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+
+
+def health(**services: str) -> str:
+    return json.dumps({"services": {**EVERYTHING, **services}, "edition": "community", "version": "4.14.0"})
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(404, "not here"), (200, "<html>moto</html>"), (200, "[]"), (200, '{"status": "ok"}')]
+)
+def test_what_has_no_health_document_is_not_localstack(status: int, body: str, tmp_path: Path) -> None:
+    with listening(status, body) as address:
+        stack = Engines({"LOCALSTACK": "1", "AWS_ENDPOINT_URL": address}, "emulator", tmp_path)
+        with pytest.raises(EngineFailed) as refusal:
+            stack.wait()
+
+    assert str(refusal.value) == (
+        f"what answers at {address} (LOCALSTACK=1) is not LocalStack: it has no health document /_localstack/health"
+    )
+
+
+@pytest.mark.parametrize("state", ["available", "running"])
+def test_localstack_is_used_where_it_answers(state: str, tmp_path: Path) -> None:
+    with listening(200, health(sqs=state)) as address:
+        environ = {"LOCALSTACK": "1", "AWS_ENDPOINT_URL": address}
+        Engines(environ, "emulator", tmp_path).wait()
+
+    assert environ["AWS_ENDPOINT_URL"] == address
+
+
+def test_a_service_that_localstack_runs_without_is_named() -> None:
+    with listening(200, health(kms="disabled", dynamodb="disabled")) as address:
+        with pytest.raises(EngineFailed, match=r"runs without dynamodb, kms: its variable SERVICES must name cloudf"):
+            localstack.check(address)
+        with pytest.raises(EngineFailed, match=r"runs without kms: "):
+            localstack.check(address, dynamodb_apart=True)
+
+
+def test_where_nobody_listens_it_says_so() -> None:
+    with listening(200, health()) as address:
+        pass
+    with pytest.raises(
+        EngineFailed, match=rf"^nothing answers at {address} \(LOCALSTACK=1\): is LocalStack running\?$"
+    ):
+        localstack.check(address)
