@@ -16,7 +16,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK
 
-.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-emulator test-openapi chaos openapi postman screenshots bench capacity volume lint format package rehearse deploy clean
+.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-emulator localstack test-openapi chaos openapi postman screenshots bench capacity volume lint format package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +47,9 @@ test-dynamodb: environment ## Run the tests of storage, contention and the whole
 
 test-emulator: environment ## Run all end-to-end tests on an emulator that runs already: AWS_ENDPOINT_URL=… or LOCALSTACK=1
 	@exec $(PYTHON) -m tests.endpoint
+
+localstack: environment ## Start LocalStack on port 4566, without an account: Python 3.13, a JDK, Maven
+	@exec infra/localstack/start.sh
 
 test-openapi: environment ## Hold a stack against the OpenAPI documents, with generated requests: EXAMPLES=300 SEED=2026
 	@exec $(PYTHON) -m tests.conformance --examples $(EXAMPLES) --seed $(SEED)

@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 Stage = Literal["local", "dev", "prod"]
 T = TypeVar("T")
 
+_LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
+"""A variable that AWS Lambda sets for every function."""
+
 
 class InvalidSetting(Exception):
     """A variable of the environment has a value that cannot be used; the message names the variable."""
@@ -43,10 +46,14 @@ class Settings:
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
         """Read every setting from ``environ``.
 
+        Without ``STAGE`` the stage is ``local``, which trusts whatever runs on the same machine. AWS Lambda is no such
+        machine: there ``STAGE`` must name a deployed stage.
+
         Raises:
             InvalidSetting: naming the variable and what is wrong with it.
         """
-        stage = _read(environ, "STAGE", _stage, "local")
+        in_lambda = _LAMBDA in environ
+        stage = _read(environ, "STAGE", _stage(in_lambda), "" if in_lambda else "local")
         port = _read(environ, "PORT", _port, "8000")
         local_url = f"http://127.0.0.1:{port}" if stage == "local" else ""
         public_url = _read(environ, "PUBLIC_URL", _url(stage), local_url)
@@ -92,10 +99,16 @@ def _read(environ: Mapping[str, str], variable: str, parse: Callable[[str], T], 
         raise InvalidSetting(variable, str(error)) from None
 
 
-def _stage(value: str) -> Stage:
-    if value not in get_args(Stage):
-        raise ValueError(f"must be one of {', '.join(get_args(Stage))}")
-    return cast(Stage, value)
+def _stage(in_lambda: bool) -> Callable[[str], Stage]:
+    allowed = [stage for stage in get_args(Stage) if not (in_lambda and stage == "local")]
+    where = " in AWS Lambda" if in_lambda else ""
+
+    def parse(value: str) -> Stage:
+        if value not in allowed:
+            raise ValueError(f"must be one of {', '.join(allowed)}{where}")
+        return cast(Stage, value)
+
+    return parse
 
 
 def _port(value: str) -> int:

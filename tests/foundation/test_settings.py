@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from chalicelib.foundation.settings import InvalidSetting, Settings
 
+ROOT = Path(__file__).parents[2]
 DEV = {"STAGE": "dev", "PUBLIC_URL": "https://causeway.example.com"}
 
 
@@ -25,6 +31,30 @@ def test_an_empty_environment_is_the_local_stage() -> None:
         log_level="INFO",
     )
     assert settings.is_local
+
+
+@pytest.mark.parametrize("stage", [{}, {"STAGE": ""}, {"STAGE": "local"}])
+def test_in_lambda_the_stage_must_be_named_and_is_never_local(stage: dict[str, str]) -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        Settings.from_environment({"AWS_LAMBDA_FUNCTION_NAME": "causeway-dev", **stage})
+
+    assert str(caught.value) == "STAGE: must be one of dev, prod in AWS Lambda"
+    assert Settings.from_environment({"AWS_LAMBDA_FUNCTION_NAME": "causeway-dev", **DEV}).stage == "dev"
+
+
+def test_a_function_without_a_stage_does_not_start() -> None:
+    environ = {name: value for name, value in os.environ.items() if name != "STAGE"}
+    started = subprocess.run(
+        [sys.executable, "-c", "import app"],
+        cwd=ROOT,
+        env={**environ, "AWS_LAMBDA_FUNCTION_NAME": "causeway-prod"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert started.returncode == 1
+    assert started.stderr.endswith("InvalidSetting: STAGE: must be one of dev, prod in AWS Lambda\n")
 
 
 def test_the_port_changes_the_local_addresses() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -14,7 +17,9 @@ import pytest
 from infra.local import localstack
 from infra.local.dynamodb_local import EngineFailed
 from infra.local.engines import Engines
+from infra.local.stackfile import ROOT
 
+SCRIPT = ROOT / "infra" / "localstack" / "start.sh"
 EVERYTHING = dict.fromkeys(localstack.SERVICES, "available")
 
 
@@ -81,3 +86,14 @@ def test_where_nobody_listens_it_says_so() -> None:
         EngineFailed, match=rf"^nothing answers at {address} \(LOCALSTACK=1\): is LocalStack running\?$"
     ):
         localstack.check(address)
+
+
+def test_the_script_that_starts_it_names_what_is_missing(tmp_path: Path) -> None:
+    for program in ("bash", "dirname"):
+        (tmp_path / program).symlink_to(shutil.which(program) or "")
+    said = subprocess.run(
+        [SCRIPT], env={**os.environ, "PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+
+    assert (said.returncode, said.stdout) == (1, "")
+    assert said.stderr == "causeway: LocalStack needs python3.13, and there is none.\n"

@@ -44,7 +44,7 @@ def test_make_alone_is_help() -> None:
 
 
 def test_every_requirement_is_pinned_exactly() -> None:
-    for name in ("requirements.txt", "requirements-dev.txt"):
-        lines = (ROOT / name).read_text().split("\n")
-        for line in filter(None, lines):
-            assert line == "-r requirements.txt" or re.fullmatch(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[0-9.]+", line)
+    for name in ("requirements.txt", "requirements-dev.txt", "infra/localstack/requirements.txt"):
+        lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
+        for line in lines:
+            assert line == "-r requirements.txt" or re.fullmatch(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[0-9][0-9a-z.]*", line)
