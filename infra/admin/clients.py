@@ -183,10 +183,10 @@ def update(
 
     \b
     Examples:
-      python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --title "Budget Friend"
-      python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+      .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --title "Budget Friend"
+      .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
         --callback-url https://tpp.example.com/callback --callback-url https://new.example.com/callback
-      python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --no-events-url
+      .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --no-events-url
     """
     details = Details()
     if title is not None:
@@ -223,8 +223,8 @@ def rotate_secret(
 
     \b
     Examples:
-      python -m infra.admin clients rotate-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
-      python -m infra.admin clients rotate-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --overlap 0
+      .venv/bin/python -m infra.admin clients rotate-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+      .venv/bin/python -m infra.admin clients rotate-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --overlap 0
     """
     with _known(client_id):
         made = connection.connect().clients.rotate_secret(client_id, overlap)
