@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import re
 import signal
@@ -29,7 +30,10 @@ def main(module: str, *arguments: str) -> None:
         found = importlib.import_module(module)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [module, *arguments])
-        sys.exit(found.main())
+        try:
+            sys.exit(found.main())
+        finally:
+            logging.disable(logging.NOTSET)  # commands switch logs off, for their whole process
 
 
 def test_all_commands_of_the_makefile_are_known() -> None:

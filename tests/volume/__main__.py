@@ -10,9 +10,6 @@ import sys
 import time
 from collections.abc import Callable
 
-os.environ.update(AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", AWS_REGION="eu-west-1", STAGE="local")
-os.environ["AWS_DEFAULT_REGION"] = os.environ["AWS_REGION"]
-
 from moto import mock_aws
 
 from chalicelib.bootstrap import Hub
@@ -24,6 +21,13 @@ from tests.volume.loading import load
 from tests.volume.records import records
 from tests.volume.round_trips import RoundTrips
 
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_REGION": "eu-west-1",
+    "AWS_DEFAULT_REGION": "eu-west-1",
+    "STAGE": "local",
+}
 GOAL = 5
 """A sweep takes fewer round trips than this."""
 
@@ -36,6 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if "AWS_ENDPOINT_URL_DYNAMODB" not in os.environ:
         sys.exit("causeway: run this on DynamoDB Local, as `make volume` does.")
+    os.environ.update(ENVIRONMENT)
     with mock_aws():
         lay(emulated=True, dynamodb_apart=True)
         hub = Hub(Settings.from_environment(os.environ))
