@@ -44,6 +44,7 @@ from chalicelib.openbanking.payments import Payments
 from chalicelib.openbanking.performance_flow import PerformanceFlow
 from chalicelib.openbanking.relay import Relay
 from chalicelib.openbanking.replays import Replays
+from chalicelib.openbanking.request_claims import RequestClaims
 from chalicelib.openbanking.token_flow import TokenFlow
 from chalicelib.statistics.measurements import Measurements
 from chalicelib.website.account_flow import Accounts
@@ -227,6 +228,7 @@ class Hub:
             self.store,
             self.consents,
             self.payments,
+            RequestClaims(self.clock),
             self.events,
             self.outbox,
             self.bank_link,

@@ -35,6 +35,7 @@ RECORD_NAMES = (
     "idempotency",
     "payments",
     "replays",
+    "request_claims",
 )
 CARD_RECORDS = (
     "catalogue",

@@ -9,7 +9,10 @@ from chalicelib.delivery.deliveries import Delivery
 from chalicelib.foundation.store import Operation
 
 Keep = Callable[[Sequence[Operation]], None]
-"""Writes an outcome, in one transaction with what else has to be written because of it."""
+"""Writes an outcome, in one transaction with what else has to be written because of it.
+
+Raises ``Undeliverable`` when what arrived turns out to be of no use: then the attempt failed, and nothing was written.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,10 +135,19 @@ class Worker:
             self._after_failure(attempt, Undeliverable(f"a defect of this service: {type(error).__name__}"))
             self._report(delivery, error)
         else:
-            self._end(attempt, "delivered", self._entry(attempt, arrived.status), arrived.answer, arrived.keep)
-            log.info("delivered", **_said(delivery))
+            self._succeed(attempt, arrived)
 
     # -- inside
+
+    def _succeed(self, attempt: Attempt, arrived: Arrived) -> None:
+        """End a delivery that has arrived, unless its outcome cannot be kept."""
+        entry = self._entry(attempt, arrived.status)
+        try:
+            self._end(attempt, "delivered", entry, arrived.answer, arrived.keep)
+        except Undeliverable as failure:
+            self._after_failure(attempt, failure)
+        else:
+            log.info("delivered", **_said(attempt.delivery))
 
     def _slots(self, delivery: Delivery, now: int) -> Iterator[Slot | None]:
         """The slots to try: first any, since mostly it is free, then those that were seen to be free.

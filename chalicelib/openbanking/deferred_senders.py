@@ -31,6 +31,7 @@ from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal, versi
 from chalicelib.openbanking.protocol.payments import NOT_SENT, OUTCOME_UNKNOWN
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
 from chalicelib.openbanking.relay import Question, Relay
+from chalicelib.openbanking.request_claims import RequestClaim
 
 _QUESTIONS = {call.path: call for call in RELAYED}
 _PAYMENTS = {call.path: call for call in PAYMENTS}
@@ -122,13 +123,16 @@ class OrderSender:
                 retry_after=failure.retry_after,
                 not_made=failure.not_asked,
                 answer=_refused(delivery, explained(failure), self.clock.time()),
-                keep=self._keeping(order, failure, delivery),
+                keep=self._keeping(order, failure, delivery, members),
             ) from None
         except Exception as defect:  # wherever it happened, the bank may have the order
             raise self._over(delivery, _unknown_outcome()) from defect
 
         def keep(operations: Sequence[Operation]) -> None:
-            self.execution.record(order, answer.body, delivery.request_id, operations)
+            try:
+                self.execution.record(order, answer, delivery.request_id, operations)
+            except BankFailed as failure:
+                raise self._over(delivery, explained(failure), status=failure.status) from None
 
         return Arrived(answer.status, Answer(200, jsontext.dumps(answer.body)), keep)
 
@@ -139,17 +143,17 @@ class OrderSender:
             return self._over(delivery, _unknown_outcome())
         members = jsontext.loads(parcel.body)
         _, caller = self._caller(delivery, members)
-        return self._over(delivery, _failed(NOT_SENT, _BUSY), self._giving_back(caller, members["attempt"]))
+        return self._over(delivery, _failed(NOT_SENT, _BUSY), self._giving_back(caller, members))
 
     def _order(self, delivery: Delivery, members: dict[str, Any]) -> Order:
         """The order as it was accepted. Raises: Undeliverable, when it may not be sent any more."""
         client, caller = self._caller(delivery, members)
-        bank, call, attempt = self.banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic], members["attempt"]
+        bank, call = self.banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic]
         if bank is None:
             refusal = _failed(NOT_SENT, "the bank is not reachable any more")
-            raise self._over(delivery, refusal, self._giving_back(caller, attempt))
-        version = members["version"]
-        return Order(call, client, caller, bank, version, call.webhooks[version], None, attempt)
+            raise self._over(delivery, refusal, self._giving_back(caller, members))
+        version, claim = members["version"], _request_claim(members)
+        return Order(call, client, caller, bank, version, call.webhooks[version], None, claim, members["attempt"])
 
     def _caller(self, delivery: Delivery, members: dict[str, Any]) -> tuple[Client, Caller | None]:
         """Who ordered, if the consent is still in force. Raises: Undeliverable."""
@@ -158,23 +162,32 @@ class OrderSender:
         try:
             client, consent, found = _parties(self.store, self.clock, delivery, keys, spent_by=attempt)
         except Refusal as refusal:
-            raise self._over(delivery, refusal) from None
+            raise self._over(delivery, refusal, self._giving_back(None, members)) from None
         caller = Caller(client, consent, found[0] or {}, []) if consent else None
         if not client.active:
-            raise self._over(delivery, unknown_client(), self._giving_back(caller, attempt))
+            raise self._over(delivery, unknown_client(), self._giving_back(caller, members))
         return client, caller
 
-    def _giving_back(self, caller: Caller | None, attempt: str) -> Keep:
-        return lambda operations: self.execution.give_back(caller, attempt, operations)
+    def _giving_back(self, caller: Caller | None, members: dict[str, Any]) -> Keep:
+        claim, attempt = _request_claim(members), members["attempt"]
+        return lambda operations: self.execution.give_back(caller, claim, attempt, operations)
 
-    def _keeping(self, order: Order, failure: BankFailed, delivery: Delivery) -> Keep:
+    def _keeping(self, order: Order, failure: BankFailed, delivery: Delivery, members: dict[str, Any]) -> Keep:
         if failure.reach == "never":
-            return self._giving_back(order.caller, order.attempt)
+            return self._giving_back(order.caller, members)
         return lambda operations: self.execution.record_named(order, failure, delivery.request_id, operations)
 
-    def _over(self, delivery: Delivery, refusal: Refusal, keep: Keep | None = None) -> Undeliverable:
+    def _over(
+        self, delivery: Delivery, refusal: Refusal, keep: Keep | None = None, status: int | None = None
+    ) -> Undeliverable:
         answer = _refused(delivery, refusal, self.clock.time())
-        return Undeliverable(refusal.message, final=True, answer=answer, keep=keep)
+        return Undeliverable(refusal.message, final=True, status=status, answer=answer, keep=keep)
+
+
+def _request_claim(members: dict[str, Any]) -> RequestClaim | None:
+    """What an order claimed its X-Request-Id by; earlier versions of the service claimed none."""
+    claimed = members.get("request_claim")
+    return RequestClaim.from_members(claimed) if claimed else None
 
 
 def _parties(

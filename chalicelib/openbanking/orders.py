@@ -17,13 +17,15 @@ from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.payments import SCHEMES, SchemeInvalid, possible_schemes, scheme
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, Webhook
+from chalicelib.openbanking.request_claims import RequestClaim
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """A payment that a caller may initiate; ``caller`` is ``None`` for a direct payment, ``claim`` without a key.
 
-    ``attempt`` is what the order uses a one-time consent up by.
+    ``request_claim`` is what it claims its X-Request-Id by, ``None`` where the order was accepted by a version of the
+    service that claimed none. ``attempt`` is what the order uses that and a one-time consent up by.
     """
 
     call: PaymentCall
@@ -33,6 +35,7 @@ class Order:
     version: Version
     webhook: Webhook
     claim: Claim | None
+    request_claim: RequestClaim | None
     attempt: str
 
     @property
@@ -43,6 +46,17 @@ class Order:
     def one_time(self) -> Caller | None:
         """The caller whose consent this order uses up, if it is of that kind."""
         return self.caller if self.caller and self.caller.consent.consent_type == "one_time" else None
+
+    @property
+    def id_claim(self) -> RequestClaim:
+        """What it claims its X-Request-Id by, where an order is made."""
+        assert self.request_claim is not None, "only orders accepted by an earlier version have none"
+        return self.request_claim
+
+    @property
+    def begins_with_a_write(self) -> bool:
+        """Whether something has to be used up before the bank is called: an X-Request-Id of the caller's counts."""
+        return self.id_claim.is_callers or self.claim is not None or self.one_time is not None
 
 
 def checked(order: Order, members: object) -> dict[str, Any]:

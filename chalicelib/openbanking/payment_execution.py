@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from chalicelib.openbanking.protocol.payments import (
     is_confirmation_url,
     is_payment_id,
 )
+from chalicelib.openbanking.request_claims import RequestClaim, RequestClaims
 from chalicelib.statistics import current_call
 
 KEPT_BYTES = 300_000
@@ -41,6 +42,7 @@ class PaymentExecution:
     store: Store
     consents: Consents
     payments: Payments
+    request_claims: RequestClaims
     events: Events
     outbox: Outbox
     link: BankLink
@@ -77,13 +79,22 @@ class PaymentExecution:
         Raises:
             StoreError.
         """
-        if failure.payment_id is not None:
-            self.record(order, {**(failure.answer or {}), "payment_id": failure.payment_id}, request_id, kept)
-        elif kept:
-            self.store.transact(kept)
+        named = {**(failure.answer or {}), "payment_id": failure.payment_id}
+        if failure.payment_id is None or not self._recorded(order, named, request_id, kept):
+            self._transact(kept)
 
-    def record(self, order: Order, answer: dict[str, Any], request_id: str, kept: Sequence[Operation]) -> None:
-        """Write down that the bank has answered with a payment, together with ``kept``. Raises: StoreError."""
+    def record(self, order: Order, answer: BankAnswer, request_id: str, kept: Sequence[Operation]) -> None:
+        """Write down that the bank has answered with a payment, together with ``kept``.
+
+        Raises:
+            BankFailed: the bank has answered another order with this payment_id; nothing was written.
+            StoreError.
+        """
+        if not self._recorded(order, answer.body, request_id, kept):
+            raise _failure(answer, "the bank's answer has the payment_id of another order")
+
+    def _recorded(self, order: Order, answer: Mapping[str, Any], request_id: str, kept: Sequence[Operation]) -> bool:
+        """Write a payment and ``kept``; nothing, and false, when its payment_id is another order's."""
         payment = self.payments.new(
             order.bank.bic,
             answer["payment_id"],
@@ -92,35 +103,47 @@ class PaymentExecution:
             client_id=order.client.client_id,
             consent_id=order.consent.consent_id if order.consent else None,
             request_id=request_id,
+            order_digest=order.request_claim.order_digest if order.request_claim else None,
             status=first_status(order.version, answer.get("status")),
         )
         told = self._write(order.client, payment, kept)
+        if told is None:
+            log.warning("payment_id given out again", bic=payment.bic, payment_id=payment.payment_id)
+            return False
         log.info("payment recorded", bic=payment.bic, payment_id=payment.payment_id)
         self.outbox.dispatch(told)
+        return True
 
-    def give_back(self, caller: Caller | None, attempt: str, kept: Sequence[Operation]) -> None:
-        """Undo that an ``attempt`` used a one-time consent up, together with ``kept``: the bank was never reached.
+    def give_back(
+        self, caller: Caller | None, request_claim: RequestClaim | None, attempt: str, kept: Sequence[Operation]
+    ) -> None:
+        """Undo what an ``attempt`` used up, together with ``kept``: the bank was never reached.
+
+        That is a one-time consent and the X-Request-Id; without one that has ended in the meantime.
 
         Raises:
             StoreError.
         """
-        given_back: list[Operation] = []
+        undone: list[Operation] = [self.request_claims.update_to_release(request_claim)] if request_claim else []
         if caller is not None and caller.consent.consent_type == "one_time":
-            given_back = self.consents.giving_back(caller.consent, caller.token, attempt)
-        if not given_back and not kept:
-            return
+            undone += self.consents.giving_back(caller.consent, caller.token, attempt)
         try:
-            self.store.transact([*given_back, *kept])
+            self._transact([*undone, *kept])
         except ConditionFailed as failure:
-            if min(failure.failed) >= len(given_back):
+            if min(failure.failed) >= len(undone):
                 raise
-            if kept:  # the consent was revoked in the meantime
-                self.store.transact(kept)
+            left = [write for position, write in enumerate(undone) if position not in failure.failed]
+            self._transact([*left, *kept])
 
-    def _write(self, client: Client, payment: Payment, kept: Sequence[Operation]) -> Recorded:
+    def _transact(self, operations: Sequence[Operation]) -> None:
+        if operations:
+            self.store.transact(operations)
+
+    def _write(self, client: Client, payment: Payment, kept: Sequence[Operation]) -> Recorded | None:
         """Write a new payment, with the reports on it that came before it; answers what the TPP is told of those.
 
-        A payment_id that the bank gives out again stands for the later order, unless the bank answers the same order.
+        A payment_id stands for one order: ``None`` when the bank has answered another with it. The answer to the same
+        order once more changes nothing.
 
         Raises:
             StoreError.
@@ -128,11 +151,10 @@ class PaymentExecution:
         found: Item | None = None
         for attempt in range(_TRIES):
             if found is not None and not is_early(found):
-                if Payment.from_item(found).request_id == payment.request_id:
-                    if kept:
-                        self.store.transact(kept)
-                    return Recorded()
-                log.warning("payment_id given out again", bic=payment.bic, payment_id=payment.payment_id)
+                if not Payment.from_item(found).is_of_one_order_with(payment):
+                    return None
+                self._transact(kept)
+                return Recorded()
             creation = self.payments.creation(payment, found)
             written = Payment.from_item(creation.item)
             told = status_changed(self.events, client, written) if written.status != payment.status else Recorded()
@@ -157,8 +179,16 @@ def status_changed(events: Events, client: Client | None, payment: Payment) -> R
 
 def _unusable(answer: BankAnswer, text: str) -> BankFailed:
     """A failure for an answer that the bank gave and nobody can use."""
+    failure = _failure(answer, text)
+    failure.answer = answer.body
+    return failure
+
+
+def _failure(answer: BankAnswer, text: str) -> BankFailed:
     current_call.failed("bank")
-    return BankFailed(text, status=answer.status, answer=answer.body)
+    failure = BankFailed(text, status=answer.status)
+    failure.bank_seconds = answer.seconds
+    return failure
 
 
 def explained(failure: BankFailed) -> Refusal:

@@ -1,7 +1,9 @@
 """Payments: from a TPP's order to the bank's answer (specification, Payment flow, Direct payment flow).
 
-What is decided before the bank is called, that an idempotency key or a one-time consent is used now, is one conditional
-transaction; what the bank answered is another. Between the two the bank is called once, on a connection of its own.
+What is decided before the bank is called, that an X-Request-Id, an idempotency key or a one-time consent is used now,
+is one conditional transaction; what the bank answered is another. Between the two the bank is called once, on a
+connection of its own. An id that was made here is new: where nothing else has to be written first, it is claimed with
+the outcome.
 """
 
 from __future__ import annotations
@@ -27,15 +29,18 @@ from chalicelib.foundation.store import (
 from chalicelib.openbanking.admission import in_version, permitted, reachable
 from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankAnswer
+from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
-from chalicelib.openbanking.callers import Callers, Credentials, invalid_bearer, spent_bearer
+from chalicelib.openbanking.callers import Caller, Callers, Credentials, invalid_bearer, spent_bearer
+from chalicelib.openbanking.clients import Client
 from chalicelib.openbanking.consents import Consents, consent_key
 from chalicelib.openbanking.idempotency import Accepted, Claim, IdempotencyKeys
 from chalicelib.openbanking.orders import Order, checked
 from chalicelib.openbanking.payment_execution import PaymentExecution, explained
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.payments import ACCEPTANCE_UNKNOWN, NOT_KEPT
-from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCall
+from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCall, Webhook
+from chalicelib.openbanking.request_claims import RequestClaim, RequestId, used_request_id
 from chalicelib.statistics import current_call
 
 
@@ -51,7 +56,9 @@ class PaymentFlow:
     outbox: Outbox
     execution: PaymentExecution
 
-    def admit(self, call: PaymentCall, credentials: Credentials, claim: Claim | None) -> Order | BankAnswer | Accepted:
+    def admit(
+        self, call: PaymentCall, credentials: Credentials, request_id: RequestId, claim: Claim | None
+    ) -> Order | BankAnswer | Accepted:
         """Check client, request id, bearer, version and scope, in this order; answers a repeat at once.
 
         A spent bearer passes if the request is a repeat of the one that it was spent on.
@@ -72,11 +79,15 @@ class PaymentFlow:
         if spent:
             raise spent_bearer()
         bank = reachable(self.banks, caller.consent)
-        version = caller.consent.api_version
-        return Order(call, caller.client, caller, bank, version, webhook, claim, new_id())
+        return _order(call, caller.client, caller, bank, webhook, claim, request_id)
 
     def admit_direct(
-        self, call: PaymentCall, credentials: Credentials, claim: Claim | None, bic: Callable[[], str]
+        self,
+        call: PaymentCall,
+        credentials: Credentials,
+        request_id: RequestId,
+        claim: Claim | None,
+        bic: Callable[[], str],
     ) -> Order | BankAnswer | Accepted:
         """The same for a payment without a bearer, at the bank that ``bic`` names. Raises: Refusal."""
         client, found = self.callers.client_and(credentials, [claim.key] if claim else [])
@@ -88,7 +99,7 @@ class PaymentFlow:
             raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable")
         current_call.concerns(bank.bic, PAYMENT_SERVICE)
         webhook = in_version(call.webhooks, bank.api_version)
-        return Order(call, client, None, bank, bank.api_version, webhook, claim, new_id())
+        return _order(call, client, None, bank, webhook, claim, request_id)
 
     def initiate(
         self, order: Order, members: object, *, request_id: str, psu_address: str | None
@@ -106,12 +117,12 @@ class PaymentFlow:
             return _repeated(known)
         try:
             answer = self.execution.send(order, request, outgoing)
+            self._end(order, answer, request_id)
         except BankFailed as failure:
             refusal = explained(failure)
             refusal.first = self.keys.first(request_id)
             self._end_in_vain(order, failure, refusal, request_id)
             raise refusal from failure
-        self._end(order, answer.body, request_id)
         return answer
 
     def accept(
@@ -124,7 +135,13 @@ class PaymentFlow:
         """
         request = checked(order, members)
         caller, bic = order.caller, order.bank.bic
-        body = {"request": request, "version": order.version, "attempt": order.attempt, "psu_address": psu_address}
+        body = {
+            "request": request,
+            "version": order.version,
+            "attempt": order.attempt,
+            "request_claim": order.id_claim.as_members(),
+            "psu_address": psu_address,
+        }
         recorded = self.outbox.record(
             "payment",
             order.call.path,
@@ -165,19 +182,21 @@ class PaymentFlow:
     def _begin(
         self, order: Order, keeping: Sequence[Put], recorded: Sequence[Put] = ()
     ) -> dict[str, Any] | Accepted | None:
-        """Use the key and the one-time consent up; answers what is known when another request was first.
+        """Use key, one-time consent and X-Request-Id up; answers what is known when another request was first.
 
         ``keeping`` is the write of the key, if there is one, ``recorded`` what is written with it.
 
         Raises:
-            Refusal: the other request is still running, or the consent has been used or has ended.
+            Refusal: the other request is still running, the consent has been used or has ended, or the X-Request-Id
+                stands for another order.
         """
+        if not (recorded or order.begins_with_a_write):
+            return None
         operations: list[Operation] = [*keeping]
         if order.one_time is not None:
             operations += self.consents.spending(order.one_time.consent, order.one_time.token, order.attempt)
         operations += recorded
-        if not operations:
-            return None
+        operations.append(self.execution.request_claims.update_to_claim(order.id_claim, order.attempt))
         try:
             self.store.transact(operations)
         except ConditionFailed as failure:
@@ -187,8 +206,8 @@ class PaymentFlow:
                     raise Conflict("the claim that was in the way is gone") from None
                 return known
             found = [item or {} for item in failure.items]
-            if not any(item.get("spent_by") == order.attempt for item in found):
-                raise (spent_bearer() if any("spent_by" in item for item in found) else invalid_bearer()) from None
+            if not any(order.attempt in (item.get("spent_by"), item.get("attempt")) for item in found):
+                raise _refusal(failure, of_claim=len(operations) - 1) from None
         except (StoreUnavailable, Conflict):
             if not self._has_begun(order, recorded):
                 raise
@@ -200,15 +219,22 @@ class PaymentFlow:
             key, mark, attempt = order.claim.key, "attempt", order.claim.attempt
         elif order.one_time is not None:
             key, mark, attempt = consent_key(order.one_time.consent.consent_id), "spent_by", order.attempt
-        else:
+        elif recorded:
             delivery_id = recorded[0].item["delivery_id"]
             key, mark, attempt = record_key(delivery_id), "delivery_id", delivery_id
+        else:
+            key, mark, attempt = order.id_claim.key, "attempt", order.attempt
         item = self.store.get(*key)
         return item is not None and item.get(mark) == attempt
 
-    def _end(self, order: Order, answer: dict[str, Any], request_id: str) -> None:
-        """Write down that the bank has answered with a payment. Raises: Refusal, when that is not possible."""
-        kept = self._kept(order, lambda claim: self.keys.keeping(claim, answer))
+    def _end(self, order: Order, answer: BankAnswer, request_id: str) -> None:
+        """Write down that the bank has answered with a payment.
+
+        Raises:
+            BankFailed: it is another order's.
+            Refusal: that is not possible.
+        """
+        kept = self._kept(order, lambda claim: self.keys.keeping(claim, answer.body))
         try:
             self.execution.record(order, answer, request_id, kept)
         except StoreError:
@@ -217,7 +243,12 @@ class PaymentFlow:
             raise Refusal(Fault.INTERNAL, NOT_KEPT) from None
 
     def _kept(self, order: Order, keeping: Callable[[Claim], Put]) -> list[Operation]:
-        """The write that keeps an outcome for repeats; without it, when it cannot be sealed, the rest still counts."""
+        """The write that keeps an outcome for repeats; without it, when it cannot be sealed, the rest still counts.
+
+        An X-Request-Id that was not claimed before the bank was called is, now that its order was sent.
+        """
+        if not order.begins_with_a_write:
+            return [self.execution.request_claims.update_to_note(order.id_claim, order.attempt)]
         try:
             return [keeping(order.claim)] if order.claim else []
         except Exception:
@@ -225,18 +256,49 @@ class PaymentFlow:
             return []
 
     def _end_in_vain(self, order: Order, failure: BankFailed, refusal: Refusal, request_id: str) -> None:
-        """Keep the refusal for repeats, and give a one-time consent back when the bank was provably never reached.
+        """Keep the refusal for repeats, and give back what was used up when the bank was provably never reached.
 
         A payment that an unusable answer names is written down.
         """
+        if failure.reach == "never" and not order.begins_with_a_write:
+            return
         kept = self._kept(order, lambda claim: self.keys.keeping_refusal(claim, refusal))
         try:
             if failure.reach == "never":
-                self.execution.give_back(order.caller, order.attempt, kept)
+                self.execution.give_back(order.caller, order.request_claim, order.attempt, kept)
             else:
                 self.execution.record_named(order, failure, request_id, kept)
         except StoreError:
             log.exception("failed payment not recorded", request_id=request_id)
+
+
+def _order(
+    call: PaymentCall,
+    client: Client,
+    caller: Caller | None,
+    bank: Bank,
+    webhook: Webhook,
+    claim: Claim | None,
+    request_id: RequestId,
+) -> Order:
+    """The order of an admitted caller, who may make it in the version of the consent or, without one, of the bank."""
+    consent = caller.consent if caller else None
+    request_claim = RequestClaim.of(
+        bank.bic,
+        request_id,
+        client_id=client.client_id,
+        path=call.path,
+        consent_id=consent.consent_id if consent else None,
+    )
+    version = consent.api_version if consent else bank.api_version
+    return Order(call, client, caller, bank, version, webhook, claim, request_claim, new_id())
+
+
+def _refusal(failure: ConditionFailed, of_claim: int) -> Refusal:
+    """Why an order cannot begin; ``of_claim`` is the position of the claim of its X-Request-Id."""
+    if failure.failed == [of_claim]:
+        return used_request_id()
+    return spent_bearer() if any("spent_by" in (item or {}) for item in failure.items) else invalid_bearer()
 
 
 def _repeated(known: dict[str, Any] | Accepted) -> BankAnswer | Accepted:

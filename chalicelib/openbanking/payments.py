@@ -40,7 +40,8 @@ class Reported:
 class Payment:
     """A payment that a bank has answered with. ``consent_id`` is ``None`` for a direct payment.
 
-    ``request_id`` is what the bank knows the order by: an answer to the same order is the same payment.
+    ``request_id`` is what the bank knows the order by, ``order_digest`` what was ordered (see ``request_claims``);
+    payments that were written before it was kept have none.
     """
 
     bic: str
@@ -50,6 +51,7 @@ class Payment:
     client_id: str
     consent_id: str | None
     request_id: str
+    order_digest: str | None
     status: Status
     history: tuple[Reported, ...]
     created_at: int
@@ -59,6 +61,14 @@ class Payment:
     def from_item(cls, item: Item) -> Payment:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
         return cls(**members | {"history": tuple(Reported(**entry) for entry in item["history"])})
+
+    def is_of_one_order_with(self, other: Payment) -> bool:
+        """Whether a bank that answers with both has been asked for one payment."""
+        known = {self.order_digest, other.order_digest} - {None}
+        return len(known) <= 1 and self._ordered() == other._ordered()
+
+    def _ordered(self) -> tuple[str, str, str | None]:
+        return self.request_id.lower(), self.client_id, self.consent_id
 
     def after(self, report: Reported) -> Payment:
         """The payment after a report: the same when its status may not follow, or says nothing new."""
@@ -94,6 +104,7 @@ class Payments:
         client_id: str,
         consent_id: str | None,
         request_id: str,
+        order_digest: str | None,
         status: Status,
     ) -> Payment:
         """A payment that a bank has just answered with, in the bank's first status."""
@@ -106,6 +117,7 @@ class Payments:
             client_id=client_id,
             consent_id=consent_id,
             request_id=request_id,
+            order_digest=order_digest,
             status=status,
             history=(Reported(status, now),),
             created_at=now,

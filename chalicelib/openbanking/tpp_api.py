@@ -30,6 +30,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     TokenRequest,
 )
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
+from chalicelib.openbanking.request_claims import RequestId
 from chalicelib.openbanking.token_flow import describe
 
 _KEY_LENGTH = 255
@@ -131,10 +132,11 @@ def _payment(call: PaymentCall) -> View:
         started = hub().clock.monotonic()
         flow, credentials = hub().payment_flow, _credentials(incoming)
         claim = _claim(call, credentials, incoming)
+        request_id = RequestId.of(incoming.request_id, incoming.body, is_callers=incoming.has_good_request_id)
         if call.kind == "direct":
-            order = flow.admit_direct(call, credentials, claim, lambda: _direct_bic(incoming.json()))
+            order = flow.admit_direct(call, credentials, request_id, claim, lambda: _direct_bic(incoming.json()))
         else:
-            order = flow.admit(call, credentials, claim)
+            order = flow.admit(call, credentials, request_id, claim)
         if isinstance(order, BankAnswer | Accepted):
             return _answered(order, started)
         _no_parameters(incoming)

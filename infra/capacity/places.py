@@ -40,7 +40,7 @@ PATHS: Sequence[AccessPath] = (
     AccessPath("authorizations", r"[0-9a-f]{64}", "an authorization request"),
     AccessPath("consents", r"[0-9a-f]{22}", "a consent"),
     AccessPath("consents.notify", r"\d", "consents by their next notice", SHARDS, is_shared=True),
-    AccessPath("idempotency", r"(tpp|bank|card-api)#.+", "a key or request id"),
+    AccessPath("idempotency", r"(tpp|order|bank|card-api)#.+", "a key or request id"),
     AccessPath("payments", r"[A-Z0-9]{8,11}#.+", "a payment"),
     AccessPath("deliveries", r"[0-9a-f]{22}", "a delivery"),
     AccessPath("deliveries", r"receiver#.+", "a slot of a receiver"),

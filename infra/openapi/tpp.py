@@ -68,7 +68,8 @@ _PARAMETERS: Mapping[str, Json] = {
     "RequestIdIfAny": ANY_REQUEST_ID,
     "RequestId": header(
         "X-Request-Id",
-        "The request's id, made when absent; handed to the bank, and echoed",
+        "The request's id, made when absent; handed to the bank, and echoed. That of a payment stands for one order at "
+        "the bank for 24 hours: another order with it is refused",
         UUID,
         "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
     ),

@@ -147,6 +147,7 @@ def test_what_a_line_names_is_shown_without_anything_secret(world: World) -> Non
         client_id=world.client.client_id,
         consent_id=consent["consent_id"],
         request_id=request_id,
+        order_digest=None,
         status=4,
     )
     put = payments.creation(payment)

@@ -40,9 +40,12 @@ scene = Scenes()
     (1, "bulk", "one_time", "key"),
     (2, "direct", "reusable", None),
     (1, "direct", "reusable", "key"),
+    (1, "single", "reusable", None, "with an id"),
+    (2, "direct", "reusable", None, "with an id"),
+    (2, "single", "one_time", "key", "with an id"),
 )
-def pay(world: World, version: int, kind: str, consent_type: str, key: str | None) -> Run:
-    payer = Payer(world, version, kind, consent_type)
+def pay(world: World, version: int, kind: str, consent_type: str, key: str | None, request_id: str = "") -> Run:
+    payer = _payer(world, version, kind, consent_type, request_id)
 
     def run(fault: Fault) -> None:
         _taken(fault, payer, _paid(fault, payer, key), key)
@@ -50,11 +53,11 @@ def pay(world: World, version: int, kind: str, consent_type: str, key: str | Non
     return run
 
 
-@scene((1, "one_time", None), (2, "one_time", "key"))
+@scene((1, "one_time", None), (2, "one_time", "key"), (1, "reusable", None, "with an id"))
 def pay_while_the_storage_never_says_that_it_has_written(
-    world: World, version: int, consent_type: str, key: str | None
+    world: World, version: int, consent_type: str, key: str | None, request_id: str = ""
 ) -> Run:
-    payer = Payer(world, version, consent_type=consent_type)
+    payer = _payer(world, version, "single", consent_type, request_id)
 
     def run(fault: Fault) -> None:
         if fault.lasting:
@@ -64,6 +67,13 @@ def pay_while_the_storage_never_says_that_it_has_written(
         _taken(fault, payer, first, key)
 
     return run
+
+
+def _payer(world: World, version: int, kind: str, consent_type: str, request_id: str) -> Payer:
+    """A payer, perhaps one whose order has an X-Request-Id of its own."""
+    payer = Payer(world, version, kind, consent_type)
+    payer.request_id = str(uuid.uuid4()) if request_id else None
+    return payer
 
 
 def _paid(fault: Fault, payer: Payer, key: str | None) -> Answer:
@@ -100,6 +110,16 @@ def _taken(fault: Fault, payer: Payer, first: Answer, key: str | None) -> None:
         assert payer.pay(key).status == 409
         _never_ended(payer, key)
     assert payer.calls == 1
+    _is_refused_to_others(payer)
+
+
+def _is_refused_to_others(payer: Payer) -> None:
+    """No other order with the same X-Request-Id reaches the bank."""
+    other, calls = Payer(payer.world, payer.version, "direct"), payer.calls
+    other.request_id = payer.request_id
+    refused = other.pay(callback_url="http://127.0.0.1:8000/payments/callback?other") if other.request_id else None
+    assert refused is None or (refused.status, refused.body["code"]) == (400, "HEADERS_ERROR")
+    assert payer.calls == calls
 
 
 def _never_ended(payer: Payer, key: str) -> None:
@@ -122,9 +142,14 @@ FAILURES: dict[str, tuple[Any, str]] = {
     (2, "is late", "one_time", "key"),
     (2, "is never reached", "one_time", "key"),
     (1, "is never reached", "one_time", None),
+    (2, "is late", "reusable", None, "with an id"),
+    (1, "is never reached", "reusable", None, "with an id"),
+    (2, "is never reached", "one_time", "key", "with an id"),
 )
-def pay_at_a_bank_that(world: World, version: int, failure: str, consent_type: str, key: str | None) -> Run:
-    payer = Payer(world, version, consent_type=consent_type)
+def pay_at_a_bank_that(
+    world: World, version: int, failure: str, consent_type: str, key: str | None, request_id: str = ""
+) -> Run:
+    payer = _payer(world, version, "single", consent_type, request_id)
     answer, words = FAILURES[failure]
 
     def run(fault: Fault) -> None:
@@ -138,9 +163,25 @@ def pay_at_a_bank_that(world: World, version: int, failure: str, consent_type: s
             if failure == "is never reached":
                 assert (again.status == 502) == (status_of_consent(world) == "authorised"), "both were written, or none"
         assert payer.calls == 1
+        if failure != "is never reached":
+            _is_refused_to_others(payer)
+        elif payer.request_id:
+            _is_free_for_others(fault, payer)
+            return
         _given_back_or_spent(fault, payer, failure, consent_type)
 
     return run
+
+
+def _is_free_for_others(fault: Fault, payer: Payer) -> None:
+    """An id whose order was never sent is free, and the consent is whole, unless that could not be written."""
+    other = Payer(payer.world, payer.version, "direct")
+    other.request_id = payer.request_id
+    answer = other.pay()
+    assert answer.status == 200 or (answer.status == 400 and fault.lasting)
+    one_time = parts(payer.world, "consent")[0]["consent_type"] == "one_time"
+    spent = one_time and answer.status == 400
+    assert status_of_consent(payer.world) == ("spent" if spent else "authorised"), "both were written, or none"
 
 
 def _given_back_or_spent(fault: Fault, payer: Payer, failure: str, consent_type: str) -> None:
@@ -169,7 +210,7 @@ def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(world: Wor
         assert status_of_consent(world) == "revoked"
         assert payer.pay("key").status == 401
         if not fault.lasting:
-            (claim,) = [item for item in items(world, "idempotency") if "attempt" in item]
+            (claim,) = [item for item in items(world, "idempotency") if item["claim"].startswith("tpp#")]
             assert "outcome" in claim
 
     return run
@@ -190,6 +231,31 @@ def pay_at_a_bank_that_recognises_the_payment(world: World) -> Run:
         assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
         assert payer.pay("key").status == first.status or fault.lasting
         assert payer.calls == 1
+
+    return run
+
+
+@scene((1, "reusable", None), (2, "one_time", "key"))
+def pay_at_a_bank_that_gives_a_payment_id_out_again(
+    world: World, version: int, consent_type: str, key: str | None
+) -> Run:
+    first = Payer(world, version, "direct")
+    first.pay()
+    (before,) = items(world, "payments")
+    payer = Payer(world, version, consent_type=consent_type)
+    payer.request_id = str(uuid.uuid4())
+
+    def run(fault: Fault) -> None:
+        payer.side.received.clear()
+        payer.bank_does(taken(version))
+        refused = _paid(fault, payer, key)
+        assert refused.status == 502 or (fault.lasting and refused.status == 500)
+        assert "unknown" in refused.body["title"]
+        assert items(world, "payments") == [before]
+        if key:
+            assert payer.pay(key).text == refused.text or fault.lasting
+        assert status_of_consent(world) == ("spent" if consent_type == "one_time" else "authorised")
+        _is_refused_to_others(payer)
 
     return run
 
@@ -235,9 +301,13 @@ def have_a_payments_status_asked_for_later(world: World, version: int, kind: str
     (1, "bulk", "reusable", None),
     (2, "direct", "reusable", None),
     (1, "direct", "reusable", "key"),
+    (1, "single", "reusable", "key", "with an id"),
 )
-def have_a_payment_made_later(world: World, version: int, kind: str, consent_type: str, key: str | None) -> Run:
+def have_a_payment_made_later(
+    world: World, version: int, kind: str, consent_type: str, key: str | None, request_id: str = ""
+) -> Run:
     payer = LaterPayer(world, version, kind, consent_type)
+    payer.request_id = str(uuid.uuid4()) if request_id else None
 
     def run(fault: Fault) -> None:
         with fault:
@@ -252,6 +322,7 @@ def have_a_payment_made_later(world: World, version: int, kind: str, consent_typ
             assert (status_of_consent(world), payer.pay().status) == ("spent", 401)
         if key:
             assert payer.pay_later(key).text == accepted.text
+        _is_refused_to_others(payer)
         carry_on(world)
         assert payer.outcome(accepted)["status"] == 200
         assert payer.calls == len(items(world, "payments")) == 1

@@ -226,6 +226,7 @@ class LaterPayer(Payer):
 
     def pay_later(self, key: str | None = None) -> Answer:
         headers = LATER | ({"idempotency-key": key} if key else {})
+        headers |= {"x-request-id": self.request_id} if self.request_id else {}
         body = order(self.world, self.version, self.kind)
         return self.world.tpp("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
 

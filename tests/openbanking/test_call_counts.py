@@ -164,6 +164,7 @@ def test_a_bank_is_read_again_after_a_minute_and_not_before(warm: World) -> None
 
 # -- payments and reports
 
+IDS = pytest.mark.parametrize("request_id", [str(uuid.uuid4()), None], ids=["with an id", "without"])
 BEGIN_AND_END = ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 
 
@@ -171,28 +172,45 @@ BEGIN_AND_END = ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 @pytest.mark.parametrize("kind", ["single", "bulk"])
 @pytest.mark.parametrize("key", ["key-1", None])
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
+@IDS
 def test_a_payment_takes_three_round_trips_and_two_when_nothing_is_used_up(
-    warm: World, version: int, kind: str, key: str | None, consent_type: str
+    warm: World, version: int, kind: str, key: str | None, consent_type: str, request_id: str | None
 ) -> None:
     payer = Payer(warm, version, kind, consent_type)
+    payer.request_id = request_id
 
     with counted(warm) as calls:
         assert payer.pay(key).status == 200
 
-    assert calls == (BEGIN_AND_END if key or consent_type == "one_time" else BEGIN_AND_END[:2])
+    assert calls == (BEGIN_AND_END if key or request_id or consent_type == "one_time" else BEGIN_AND_END[:2])
 
 
 @VERSIONS
 @pytest.mark.parametrize("key", ["key-1", None])
-def test_a_direct_payment_takes_three_round_trips_and_two_without_a_key(
-    warm: World, version: int, key: str | None
+@IDS
+def test_a_direct_payment_takes_three_round_trips_and_two_without_a_key_and_an_id(
+    warm: World, version: int, key: str | None, request_id: str | None
 ) -> None:
     payer = Payer(warm, version, "direct")
+    payer.request_id = request_id
 
     with counted(warm) as calls:
         assert payer.pay(key).status == 200
 
-    assert calls == (BEGIN_AND_END if key else BEGIN_AND_END[:2])
+    assert calls == (BEGIN_AND_END if key or request_id else BEGIN_AND_END[:2])
+
+
+@VERSIONS
+@pytest.mark.parametrize("key", ["key-1", None])
+def test_an_order_whose_id_is_anothers_takes_two_round_trips(warm: World, version: int, key: str | None) -> None:
+    payer, other = Payer(warm, version, consent_type="one_time"), Payer(warm, version, "direct")
+    payer.request_id = other.request_id = str(uuid.uuid4())
+    other.pay()
+
+    with counted(warm) as calls:
+        assert payer.pay(key).status == 400
+
+    assert calls == BEGIN_AND_END[:2]
 
 
 @VERSIONS
@@ -209,10 +227,12 @@ def test_the_repeat_of_a_payment_takes_one_read(warm: World, version: int, conse
 
 @VERSIONS
 @pytest.mark.parametrize("failure", [NotReached("no connection"), TimedOut("late")], ids=["never reached", "late"])
+@IDS
 def test_a_payment_that_fails_takes_three_round_trips_giving_back_included(
-    warm: World, version: int, failure: OutboundError
+    warm: World, version: int, failure: OutboundError, request_id: str | None
 ) -> None:
     payer = Payer(warm, version, consent_type="one_time")
+    payer.request_id = request_id
     payer.bank_does(failure)
 
     with counted(warm) as calls:

@@ -24,7 +24,7 @@ def asks(method: str, path: str, body: Any = None) -> Call:
 
 
 def pays(world: World, headers: Mapping[str, str]) -> Answer:
-    world.banks[2].answers[DIRECT.webhook] = lambda sent: DIRECT.answer
+    world.banks[2].answers[DIRECT.webhook] = lambda sent: {**DIRECT.answer, "payment_id": sent.headers["X-Request-Id"]}
     return world.tpp("POST", DIRECT.call, {"bic": "BETADEF1", **DIRECT.request}, client_id="", headers=headers)
 
 

@@ -41,7 +41,7 @@ from tests.openbanking.scenes import (
     status_of_consent,
     told,
 )
-from tests.openbanking.test_payments import REFUSAL, WEBHOOKS, taken
+from tests.openbanking.test_payments import REFUSAL, WEBHOOKS, Payer, taken
 from tests.statistics.made_up import counted
 from tests.statistics.nights import ingest
 from tests.world import Sent, World
@@ -216,8 +216,38 @@ def have_a_payment_made_at_a_bank_that(world: World, version: int, kind: str, co
             assert (found["state"], found["status"]) == ("failed", 502)
             assert WORDS[does] in found["body"]["title"]
         assert payer.calls == (2 if never else 1) or (fault.lasting and payer.calls <= (2 if never else 1))
+        assert _holds_its_id(payer) != (never and not is_unknown)
         if consent_type == "one_time":
             _pays_once_more(payer, never and not is_unknown)
+
+    return run
+
+
+def _holds_its_id(payer: LaterPayer) -> bool:
+    """Whether the X-Request-Id of the only order stands for it; it is free again when the order was never sent."""
+    (claim,) = [item for item in items(payer.world, "idempotency") if item["claim"].startswith("order#")]
+    assert claim["sendings"] in (0, 1)
+    return bool(claim["sendings"])
+
+
+@scene(1, 2)
+def have_a_payment_made_at_a_bank_that_gives_its_payment_id_out_again(world: World, version: int) -> Run:
+    first = Payer(world, version, "direct")
+    first.pay()
+    (before,) = items(world, "payments")
+    payer = LaterPayer(world, version, consent_type="one_time")
+    accepted = payer.pay_later()
+
+    def run(fault: Fault) -> None:
+        payer.side.received.clear()
+        payer.bank_does(taken(version))
+        attempted(world, fault, "payment")
+        found = payer.outcome(accepted)
+        assert (found["state"], found["status"]) == ("failed", 502)
+        assert OUTCOME_UNKNOWN in found["body"]["title"]
+        assert items(world, "payments") == [before]
+        assert payer.calls == 1 or (fault.lasting and payer.calls == 0)
+        _pays_once_more(payer, given_back=False)
 
     return run
 
@@ -358,6 +388,7 @@ def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(
         assert status_of_consent(world) == ("revoked" if sent else "authorised")
         found = records(world, "payment")[0]
         assert (found["state"], found["answer"]["status"]) == ("failed", 502)
+        assert not _holds_its_id(payer) or (fault.lasting and sent), "what became of the order is unknown then"
 
     return run
 

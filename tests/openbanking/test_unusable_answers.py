@@ -76,7 +76,7 @@ def test_http_is_a_confirmation_url_in_the_local_stage_only(shared_world: World,
     with world.installed():
         payer = Payer(world, 1, "direct")
         for scheme, expected in (("http", status), ("https", 200)):
-            payer.bank_does(taken(1) | {"confirmation_url": f"{scheme}://bank.example/confirm"})
+            payer.bank_does(taken(1, scheme) | {"confirmation_url": f"{scheme}://bank.example/confirm"})
             assert payer.pay(callback_url=f"{address}/payments/done").status == expected
 
 

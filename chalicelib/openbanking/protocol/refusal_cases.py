@@ -246,6 +246,11 @@ CASES = _by_name(
         Refusal(Fault.HEADERS, "Idempotency-Key was used before, with another body"),
     ),
     Case(
+        "order_id_used",
+        "X-Request-Id was used for another order at this bank: another client, call, consent or body",
+        Refusal(Fault.HEADERS, "X-Request-Id was used before, for another order at this bank: send a new one"),
+    ),
+    Case(
         "still_running",
         "The first request with this Idempotency-Key is still running",
         Refusal(

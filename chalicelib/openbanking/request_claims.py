@@ -1,0 +1,94 @@
+"""The X-Request-Ids of payments: one id stands for one order at a bank (decisions: X-Request-Id).
+
+A bank may answer an order whose id it has seen with the payment of the first. So an id is claimed, by bank and id, for
+24 hours, before the bank is called. The same order again, from the same client, with the same path, consent and body,
+shares the claim; every other is refused. A claim counts the attempts that may have sent the order: one that provably
+sent nothing takes itself off again, and the last of them leaves the id free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from boto3.dynamodb.conditions import Attr, ConditionBase
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.store import Item, Update, absent
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+
+TABLE = "idempotency"
+KEPT = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class RequestId:
+    """The id that a request came with, or that was made for it, and the digest of the request's body."""
+
+    text: str
+    is_callers: bool
+    body_digest: str
+
+    @classmethod
+    def of(cls, text: str, body: bytes, *, is_callers: bool) -> RequestId:
+        return cls(text, is_callers, digest(body))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestClaim:
+    """What an order claims its id by: ``name`` has bank and id, ``order_digest`` stands for everything that is asked.
+
+    ``is_callers`` is false for an id that was made here: no other order can have it before its answer tells it.
+    """
+
+    name: str
+    order_digest: str
+    is_callers: bool = True
+
+    @classmethod
+    def of(cls, bic: str, request_id: RequestId, *, client_id: str, path: str, consent_id: str | None) -> RequestClaim:
+        asked = "\n".join([client_id, path, consent_id or "", request_id.body_digest])
+        return cls(f"order#{bic}#{request_id.text.lower()}", digest(asked), request_id.is_callers)
+
+    @classmethod
+    def from_members(cls, members: Mapping[str, str]) -> RequestClaim:
+        """The claim of an order that was accepted for later, from what its delivery keeps."""
+        return cls(members["name"], members["order_digest"])
+
+    def as_members(self) -> dict[str, str]:
+        return {"name": self.name, "order_digest": self.order_digest}
+
+    @property
+    def key(self) -> tuple[str, Item]:
+        return TABLE, {"claim": self.name}
+
+
+class RequestClaims:
+    """Makes the writes of claims; flows put them into transactions."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def update_to_claim(self, claim: RequestClaim, attempt: str) -> Update:
+        """The write that claims an id before the bank is called; it fails while another order has it."""
+        mine = Attr("order_digest").eq(claim.order_digest) & Attr("attempt").ne(attempt)
+        ended = Attr("expires_at").lte(self._clock.time()) | Attr("sendings").lte(0)
+        return self._update(claim, attempt, absent("claim") | ended | mine)
+
+    def update_to_note(self, claim: RequestClaim, attempt: str) -> Update:
+        """The write that has an id stand for an order that was sent with it; for ids that were made here."""
+        return self._update(claim, attempt, None)
+
+    def update_to_release(self, claim: RequestClaim) -> Update:
+        """The write that undoes ``update_to_claim``: the order was provably never sent by this attempt."""
+        return Update(*claim.key, add={"sendings": -1}, condition=Attr("order_digest").eq(claim.order_digest))
+
+    def _update(self, claim: RequestClaim, attempt: str, condition: ConditionBase | None) -> Update:
+        members = {"order_digest": claim.order_digest, "attempt": attempt, "expires_at": self._clock.time() + KEPT}
+        return Update(*claim.key, set=members, add={"sendings": 1}, condition=condition)
+
+
+def used_request_id() -> Refusal:
+    """The refusal of an order whose id stands for another."""
+    return Refusal(Fault.HEADERS, "X-Request-Id was used before, for another order at this bank: send a new one")

@@ -1,0 +1,134 @@
+"""Many orders at once with one X-Request-Id, in several processes: one TPP's order reaches the bank."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.identifiers import Credential
+from chalicelib.foundation.outbound import NotReached
+from chalicelib.foundation.store import StoreError
+from chalicelib.openbanking.bank_link import BankAnswer
+from chalicelib.openbanking.callers import Credentials
+from chalicelib.openbanking.consents import consent_key
+from chalicelib.openbanking.orders import Order
+from chalicelib.openbanking.payments import payment_key
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS
+from chalicelib.openbanking.request_claims import RequestId
+from tests.cards.contest import MANY, PROCESSES, at_once
+from tests.openbanking.test_payments import SCOPES, order, taken
+from tests.world import Sent, World
+
+pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
+
+(CALL,) = [call for call in PAYMENTS if call.kind == "single"]
+WEBHOOK = {1: "/payment_initiation", 2: "/v2_payment_single"}
+
+
+@dataclass(frozen=True)
+class Tpp:
+    """A client with the bearer of a one-time consent for each of its callers."""
+
+    client_id: str
+    bearers: list[str]
+
+
+class Contest:
+    """Callers of two TPPs, each in one of several processes, and a bank that takes what it gets."""
+
+    def __init__(self, world: World, version: int, consent_type: str) -> None:
+        self.world = world
+        self.version = version
+        self.side = world.banks[version]
+        self.hubs = [world.another_process() for _ in range(PROCESSES)]
+        for hub in self.hubs:
+            hub.__dict__["outbound"] = world.hub.outbound
+            hub.banks.find(self.side.bank.bic)
+        self.tpps = [self._tpp(name, consent_type) for name in ("one", "other")]
+        self.side.answers[WEBHOOK[version]] = self._take
+
+    def pay(self, request_id: str) -> list[Any]:
+        """What each caller got, the TPPs by turns: a bank's answer, a fault, or an error of the storage."""
+        return at_once([partial(self._paid, number, request_id) for number in range(MANY)])
+
+    def spent(self) -> int:
+        """How many consents were spent."""
+        tokens = [Credential.parse(bearer, parts=3) for tpp in self.tpps for bearer in tpp.bearers]
+        items = [self.world.hub.store.get(*consent_key(token.ids[0])) for token in tokens if token]
+        return sum(item is not None and item["status"] == "spent" for item in items)
+
+    def _paid(self, number: int, request_id: str) -> Any:
+        flow, tpp = self.hubs[number % PROCESSES].payment_flow, self.tpps[number % 2]
+        credentials = Credentials(tpp.client_id, bearer=tpp.bearers[number // 2 % len(tpp.bearers)])
+        members = order(self.world, self.version, "single")
+        sent = RequestId.of(request_id, jsontext.dumps(members).encode(), is_callers=True)
+        try:
+            admitted = flow.admit(CALL, credentials, sent, None)
+            assert isinstance(admitted, Order)
+            return flow.initiate(admitted, members, request_id=request_id, psu_address=None)
+        except Refusal as refusal:
+            return refusal.fault
+        except StoreError as error:
+            return error
+
+    def _tpp(self, name: str, consent_type: str) -> Tpp:
+        self.world.client = self.world.hub.clients.create(owner=f"{name}@example.com", title=name).client
+        scopes, each = SCOPES[self.version], 1 if consent_type == "reusable" else MANY // 2
+        tokens = [self.world.tokens(self.version, scopes=scopes, consent_type=consent_type) for _ in range(each)]
+        return Tpp(self.world.client.client_id, [pair["access_token"] for pair in tokens])
+
+    def _take(self, sent: Sent) -> Any:
+        """A bank names a payment after its order, and answers a repeat with the first payment, whoever asks."""
+        return taken(self.version, sent.headers["X-Request-Id"])
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_of_50_orders_of_two_tpps_with_one_id_only_the_orders_of_one_reach_the_bank(world: World, version: int) -> None:
+    contest, request_id = Contest(world, version, "reusable"), str(uuid.uuid4())
+
+    answers = contest.pay(request_id)
+
+    sides = [answers[::2], answers[1::2]]
+    won, lost = sorted(sides, key=lambda got: sum(isinstance(each, BankAnswer) for each in got), reverse=True)
+    assert all(each is Fault.HEADERS or is_storage(each) for each in lost)
+    assert Fault.HEADERS in lost
+    good = [each.body["payment_id"] for each in won if isinstance(each, BankAnswer)]
+    assert set(good) == {request_id}
+    assert len(contest.side.received) == len(good)
+    assert all(isinstance(each, BankAnswer) or is_storage(each) for each in won)
+    assert len({sent.headers["X-Auth-Token"] for sent in contest.side.received}) == 1
+    payment = world.hub.store.get(*payment_key(contest.side.bank.bic, request_id))
+    assert payment is not None
+    assert payment["client_id"] == contest.tpps[0 if won is sides[0] else 1].client_id
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_of_50_one_time_consents_with_one_id_one_is_spent(world: World, version: int) -> None:
+    contest = Contest(world, version, "one_time")
+
+    answers = contest.pay(str(uuid.uuid4()))
+
+    assert len(contest.side.received) == 1
+    assert sum(isinstance(each, BankAnswer) for each in answers) == 1
+    assert all(isinstance(each, BankAnswer) or each is Fault.HEADERS or is_storage(each) for each in answers)
+    assert contest.spent() == 1
+
+
+def test_after_50_orders_that_were_never_sent_their_id_is_free(world: World) -> None:
+    contest, request_id = Contest(world, 1, "reusable"), str(uuid.uuid4())
+    contest.side.answers[WEBHOOK[1]] = lambda sent: NotReached("no connection")
+    contest.pay(request_id)
+
+    (claim,) = [item for item in world.hub.store.scan("idempotency") if item["claim"].endswith(request_id)]
+    assert claim["sendings"] == 0
+
+
+def is_storage(answer: object) -> bool:
+    """Whether many others were in the way for too long: nothing was written, and the caller may repeat."""
+    return isinstance(answer, StoreError)
