@@ -113,6 +113,25 @@ def test_credentials_that_will_be_refused_are_told_at_once(visitor: Visitor) -> 
     visitor.page.get_by_text("will be refused. The service says: “no active client has this Client ID").wait_for()
 
 
+def test_a_client_that_has_a_secret_is_tried_with_it(visitor: Visitor) -> None:
+    visitor.forgive("401 (Unauthorized)")
+    user.register(visitor)
+    client_id = user.create_client(visitor, has_secret=True)
+    secret = visitor.page.locator("#client-secret").inner_text()
+    screen(visitor, "authorization")
+    visitor.fill("Client ID", client_id)
+    visitor.page.get_by_role("button", name="Lock").click()
+    visitor.page.get_by_text("“the client secret is missing or wrong").wait_for()
+
+    visitor.fill("Client secret (if it has one)", secret)
+    visitor.page.locator("#client-secret").blur()
+    visitor.page.locator("#credentials-state", has_text="Locked.").wait_for()
+    for path in ("/tpp/banks", "/tpp/authorize"):
+        status, _, command = executed(visitor.page, path)
+        assert (path, status) == (path, "200")
+        assert "Authorization: Basic " in command
+
+
 def test_credentials_hold_across_screens_and_reloads_until_logout(visitor: Visitor) -> None:
     page, client_id = visitor.page, visitor.stack["client"]["client_id"]
     screen(visitor, "authorization")

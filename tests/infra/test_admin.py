@@ -26,7 +26,7 @@ from typer.testing import CliRunner, Result
 from chalicelib import bootstrap
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.foundation import signatures
-from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.clock import ManualClock, timestamp
 from chalicelib.foundation.identifiers import Credential, digest, new_id
 from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
 from chalicelib.foundation.settings import Settings
@@ -60,6 +60,8 @@ GROUPS = {
         "activate",
         "deactivate",
         "registration-number",
+        "update",
+        "rotate-secret",
         "events-url",
         "rotate-events-secret",
         "test-event",
@@ -70,6 +72,7 @@ GROUPS = {
     "programme": ("load", "show", "rotate-key", "drop-key"),
     "users": ("add", "show", "link", "unlink"),
 }
+EVENTS_URL = "http://127.0.0.1:9/events"
 COMMANDS = [(group, command) for group, commands in GROUPS.items() for command in commands]
 
 built = cache(get_command)
@@ -740,6 +743,8 @@ def test_a_client_is_switched_off_and_on(world: World) -> None:
         ("show", "nobody"),
         ("activate", "nobody"),
         ("deactivate", "nobody"),
+        ("update", "nobody", "--title", "a"),
+        ("rotate-secret", "nobody"),
         ("events-url", "nobody", "http://127.0.0.1:9/events"),
         ("rotate-events-secret", "nobody"),
         ("test-event", "nobody"),
@@ -762,6 +767,67 @@ def test_a_client_with_a_wrong_member_is_refused(owner: str, more: list[str], re
     assert refused("clients", "add", "--owner", owner, *more).startswith(reason)
 
 
+def test_the_operator_changes_title_addresses_and_where_events_go(world: World) -> None:
+    update = ("clients", "update", world.client.client_id)
+
+    urls = ["https://a.example/", "https://b.example/"]
+    found = done(*update, "--title", "Renamed", "--callback-url", urls[0], "--callback-url", urls[1])
+    assert (found["client"]["title"], found["client"]["callback_urls"]) == ("Renamed", urls)
+    secret = done(*update, "--events-url", EVENTS_URL)["events_secret"]
+    assert [secret] == world.hub.clients.events_secrets(world.hub.clients.get(world.client.client_id))
+    found = done(*update, "--no-events-url")
+    assert (found["client"]["events_url"], found["events_secret"]) == (None, None)
+    assert found["client"]["title"] == "Renamed"
+
+
+@pytest.mark.parametrize("options", [[], ["--events-url", EVENTS_URL, "--no-events-url"]])
+def test_an_update_names_what_to_change(world: World, options: list[str]) -> None:
+    assert run("clients", "update", world.client.client_id, *options).exit_code == 2
+
+
+@pytest.mark.parametrize("options", [["--title", " "], ["--callback-url", "ftp://x"], ["--events-url", "ftp://x"]])
+def test_an_update_that_cannot_be_changes_nothing(world: World, options: list[str]) -> None:
+    assert "must" in refused("clients", "update", world.client.client_id, *options)
+    assert world.hub.clients.get(world.client.client_id) == world.client
+
+
+def test_a_client_secret_is_replaced_while_the_old_one_lives_on(world: World, owner: str) -> None:
+    made = done("clients", "add", "--owner", owner, "--title", "Careful", "--secret")
+    client_id, old = made["client"]["client_id"], made["client_secret"]
+
+    rotated = done("clients", "rotate-secret", client_id, "--overlap", "3600")
+    text = run("clients", "rotate-secret", client_id, "--overlap", "0").stdout
+
+    now = world.clock.time()
+    assert rotated["old_until"] == timestamp(now + 3600)
+    match = re.search(r"The new secret of Careful: ([\w-]{43})\nIt is shown this once only", text)
+    assert match is not None
+    assert text.endswith("It is accepted from now on, alone.\n")
+    client = world.hub.clients.get(client_id)
+    secrets = (old, rotated["client_secret"], match[1])
+    assert [client.accepts_secret(secret, now) for secret in secrets] == [False, False, True]
+    shown = run("clients", "show", client_id).output + run("clients", "show", client_id, "--json").output
+    assert not [secret for secret in secrets if secret in shown]
+
+
+def test_a_client_is_shown_with_who_changed_what_when(world: World) -> None:
+    client_id = world.client.client_id
+    world.hub.clients.update(client_id, owner=world.client.owner, title="Renamed")
+    world.clock.advance(60)
+    done("clients", "deactivate", client_id)
+
+    found = done("clients", "show", client_id)["history"]
+    lines = run("clients", "show", client_id).stdout.splitlines()[-3:]
+
+    assert [(each["by"], each["action"], each["before"], each["after"]) for each in found] == [
+        ("operator", "deactivated", {}, {}),
+        (world.client.owner, "updated", {"title": "Budget Friend"}, {"title": "Renamed"}),
+    ]
+    assert [each["at"] for each in found] == [timestamp(world.clock.time()), timestamp(world.clock.time() - 60)]
+    assert lines[0].split() == ["at", "by", "action", "what"]
+    assert lines[2].endswith("updated      title: Renamed")
+
+
 def test_a_client_of_nobody_is_refused() -> None:
     assert refused("clients", "add", "--owner", "nobody@example.com", "--title", "a") == (
         "no user has the email nobody@example.com: register one with `users add`"
@@ -770,7 +836,6 @@ def test_a_client_of_nobody_is_refused() -> None:
 
 # -- the events of clients
 
-EVENTS_URL = "http://127.0.0.1:9/events"
 EVENTS_SECRET = r"(whsec_[A-Za-z0-9+/]{43}=)"
 
 
