@@ -22,18 +22,15 @@ _OTHERWISE = "Authorize again: a new request begins with a new state."
 
 REFUSED: Mapping[Fault, str] = {
     Fault.NOT_AUTHENTICATED: "Check which client the request is made for.",
+    Fault.WRONG_CREDENTIALS: (
+        "Check that the client is active, and enter its secret if it has one. Nothing was used up."
+    ),
     Fault.UNKNOWN_RESOURCE: "Choose a bank of the list.",
     Fault.TPP_GONE: "Reactivate the client first.",
     Fault.UNKNOWN: "Wait a moment, and try the same again.",
     Fault.INTERNAL: "Try again; if it fails again, tell the operator.",
 }
 """What to do about a refusal, by its fault."""
-INSTEAD: Mapping[Fault, str] = {
-    Fault.WRONG_CREDENTIALS: (
-        "The client was not accepted: check that it is active, and enter its secret if it has one. Nothing was used up."
-    ),
-}
-"""What to say instead of a refusal that tells strangers less than the client's owner may know."""
 
 LABELS: Mapping[str, str] = {
     "email": "Email",
@@ -77,8 +74,6 @@ def about_fields(problems: Mapping[str, str]) -> dict[str, str]:
 
 def refusal_advice(refusal: Refusal) -> str:
     """What went wrong, and what to do about it."""
-    if refusal.fault in INSTEAD:
-        return INSTEAD[refusal.fault]
     details = [sentence(detail.details) for detail in refusal.details if detail.details != refusal.message]
     advice = REFUSED.get(refusal.fault, "Change the request, and run it again.")
     return " ".join((sentence(refusal.message), *details, advice))

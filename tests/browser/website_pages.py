@@ -74,6 +74,7 @@ def _user() -> Stops:
         ("clients", opens("/clients")),
         ("clients-none-fits", opens("/clients?title=nothing")),
         ("client-inactive", _deactivates),
+        ("client-change-refused", _changes_a_client_to_nothing),
         ("client-not-found", opens("/clients/nothing")),
         ("home", opens("/")),
         ("sign-out", opens("/sign-out")),
@@ -152,6 +153,13 @@ def _deactivates(visitor: Visitor) -> None:
     visitor.open("/clients")
     visitor.page.locator("tbody a").first.click()
     visitor.press("Deactivate")
+
+
+def _changes_a_client_to_nothing(visitor: Visitor) -> None:
+    visitor.page.get_by_text("Make a new secret").click()
+    visitor.page.get_by_text("Change the client").click()
+    visitor.fill("Title", " ")
+    visitor.press("Save")
 
 
 def _opens_authorize(visitor: Visitor) -> None:
