@@ -15,6 +15,10 @@ from chalicelib.foundation.web import OTHERS
 from chalicelib.openbanking.answers import refused
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 
+_HEADERS = {"X-Content-Type-Options": "nosniff"}
+_HTTPS = {"Strict-Transport-Security": "max-age=31536000"}
+"""A year (RFC 6797), for this host alone: what is beside it or below it is not the service's to decide."""
+
 
 class Application(Chalice):
     """Chalice that keeps the current request per thread and never answers in a format of its own."""
@@ -48,6 +52,7 @@ class Application(Chalice):
         milliseconds = round((hub().clock.monotonic() - started) * 1000, 1)
         if route.startswith("/tpp/"):
             answer["headers"]["Server-Timing"] = _timing(answer["headers"].get("Server-Timing", ""), milliseconds)
+        answer["headers"] = {**_HEADERS, **(_HTTPS if hub().settings.is_https else {}), **answer["headers"]}
         log.info("request", method=method, route=route, status=answer["statusCode"], milliseconds=milliseconds)
         log.clear()
         return answer

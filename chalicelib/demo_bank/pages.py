@@ -18,6 +18,8 @@ from chalicelib.foundation.statics import Statics
 from chalicelib.foundation.templates import Templates
 
 NO_REFERRER = "no-referrer"
+_AREA = ("my-accounts", "consents")
+"""The first parts of the addresses that belong to no journey of an application's."""
 _ROOM = Path(__file__).parent
 _SHARED = Path(pages.__file__).parent
 
@@ -60,7 +62,8 @@ def page(
         static=lambda name: f"{bank.path}/static/{_statics().name(name)}",
         **values,
     )
-    return pages.html_answer(text, status, pages.security_headers(leads_to, referrer=referrer))
+    window = pages.OWN_WINDOW if visit.incoming.uri.get("first") in _AREA else pages.ANY_WINDOW
+    return pages.html_answer(text, status, pages.security_headers(leads_to, referrer=referrer) | window)
 
 
 def message(
@@ -76,8 +79,7 @@ def not_found(visit: Visit) -> Response:
 
 def set_cookie(bank: Bank, name: str, value: str, seconds: int) -> str:
     """A Set-Cookie value for the bank's pages; no seconds delete it."""
-    secure = bank.settings.public_url.startswith("https://")
-    return pages.cookie(name, value, seconds, path=bank.path, secure=secure)
+    return pages.cookie(name, value, seconds, path=bank.path, secure=bank.settings.is_https)
 
 
 def static(visit: Visit, name: str) -> Response:

@@ -13,8 +13,13 @@ from chalice.app import Response
 from chalicelib.foundation.web import BODY_BYTES, Incoming, text_answer
 
 HTML = "text/html; charset=utf-8"
+OWN_WINDOW = {"Cross-Origin-Opener-Policy": "same-origin"}
+"""The page has no part in the window that another site has opened, nor in the site's own."""
+ANY_WINDOW = {"Cross-Origin-Opener-Policy": "unsafe-none"}
+"""An application may have opened the window and wait for its PSU there: one page on the way would end that."""
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+")
 _FIELDS = 200
+_NO_DEVICES = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ def security_headers(leads_to: Iterable[str] = (), *, referrer: str = "same-orig
         "Content-Security-Policy": "; ".join(policy),
         "Referrer-Policy": referrer,
         "X-Frame-Options": "DENY",
+        "Permissions-Policy": _NO_DEVICES,
     }
 
 

@@ -76,6 +76,11 @@ class Settings:
         return self.stage == "local"
 
     @property
+    def is_https(self) -> bool:
+        """Whether browsers reach the service by https."""
+        return self.public_url.startswith("https://")
+
+    @property
     def public_path(self) -> str:
         """The path that all of the service's own addresses begin with: a stage's name, mostly nothing."""
         return urlsplit(self.public_url).path

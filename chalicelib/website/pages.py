@@ -100,7 +100,7 @@ def page(
     security = pages.security_headers(
         leads_to, referrer=referrer, script_src="'self'", connect_src="'self'", img_src=pictures
     )
-    return pages.html_answer(text, status, security, visit.cookie_to_set if visit else "")
+    return pages.html_answer(text, status, security | pages.OWN_WINDOW, visit.cookie_to_set if visit else "")
 
 
 def message(

@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib import bootstrap
 from tests.browser import psu
+from tests.browser.application import serving
 from tests.browser.conftest import Visitors
 from tests.browser.visitor import Visitor
 from tests.e2e.parties import Tpp
@@ -113,3 +114,26 @@ def test_the_way_back_leads_to_an_application_at_another_origin(
     visitor.fill("Key code", visitor.page.locator("#sent").inner_text())
     with visitor.page.expect_request(lambda request: request.url.startswith(f"{callback}?authorization_code=")):
         visitor.page.get_by_role("button", name="Approve").click()
+
+
+@both_banks
+def test_an_application_that_opens_the_bank_in_a_window_hears_when_its_psu_is_back(
+    visitor: Visitor, operator: bootstrap.Hub, version: int
+) -> None:
+    """No page on the way may have a Cross-Origin-Opener-Policy that takes the window away from the application."""
+    pages = {"/back": "<script>opener.postMessage(location.search, '*')</script>"}
+    with serving(pages) as shop:
+        callback = f"{shop}/back"
+        client = operator.clients.create(owner="browser@example.com", title="Shop", callback_urls=[callback]).client
+        visitor.tpp = Tpp(visitor.tpp.base, client.client_id, callback)
+        visitor.may_reach(shop)
+        pages["/"] = f"""<button onclick="window.open('{psu.authorization(visitor, version)}')">Connect</button>
+            <script>addEventListener("message", event => document.title = event.data)</script>"""
+        visitor.open(f"{shop}/")
+        first = visitor.page
+        with first.context.expect_page() as opened:
+            first.get_by_role("button", name="Connect").click()
+        visitor.page = opened.value
+        psu.approve(visitor, version)
+
+        first.wait_for_function("document.title.includes('authorization_code=')")

@@ -1,0 +1,107 @@
+"""What browsers and programs are told with every answer, whoever makes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from app import app
+from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.web import OTHERS, Incoming
+from tests.world import Answer, World
+
+HSTS = "strict-transport-security"
+CALLS = [
+    (method, re.sub(r"\{\w+\}", "nothing", path))
+    for path, methods in app.routes.items()
+    for method in ("OPTIONS", "HEAD", "DELETE", *methods)
+    if method != OTHERS
+]
+
+
+@pytest.fixture
+def https(shared_world: World) -> Iterator[World]:
+    """The service of a stage that browsers reach by https, on the resources that all tests have."""
+    of = shared_world.hub.settings
+    settings = {"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com", "RESOURCE_PREFIX": of.prefix}
+    keys = {"KEYS_SECRET": of.keys_secret, "KMS_KEY_ID": of.kms_key_id}
+    world = shared_world.again(Settings.from_environment(settings | keys))
+    with world.installed():
+        yield world
+
+
+def check(answer: Answer) -> None:
+    """What every answer says, and every page besides."""
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    if answer.headers.get("content-type", "").startswith("text/html"):
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["permissions-policy"].startswith("camera=(), ")
+        assert answer.headers["cross-origin-opener-policy"] in ("same-origin", "unsafe-none")
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["cache-control"] == "no-store"
+
+
+def test_every_answer_of_an_https_stage_has_browsers_come_by_https_again(https: World) -> None:
+    for method, path in CALLS:
+        answer = https.call(method, path, b"{}" if method == "POST" else None)
+        check(answer)
+        assert answer.headers[HSTS] == "max-age=31536000", (method, path)
+
+
+def test_a_stage_without_https_says_nothing_of_it(world: World) -> None:
+    for method, path in CALLS:
+        answer = world.call(method, path, b"{}" if method == "POST" else None)
+        check(answer)
+        assert HSTS not in answer.headers, (method, path)
+
+
+@pytest.mark.parametrize("path", ["/", "/tpp/banks", "/bank/public_key", "/health", "/demo-bank/one"])
+def test_an_answer_that_no_view_made_says_it_too(https: World, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise LookupError
+
+    monkeypatch.setattr(Incoming, "of", broken)
+    answer = https.call("GET", path)
+
+    assert answer.status == 500
+    assert (answer.headers[HSTS], answer.headers["x-content-type-options"]) == ("max-age=31536000", "nosniff")
+
+
+@pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke", "/tpp/authorize", "/bank/consent", "/api"])
+def test_answers_that_may_carry_tokens_or_card_data_are_kept_by_no_cache(world: World, path: str) -> None:
+    answer = world.call("POST", path, b"{}", {"content-type": "application/json"})
+
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("path", "policy"),
+    [
+        ("/", "same-origin"),
+        ("/sign-in", "same-origin"),
+        ("/authorize/callback", "same-origin"),
+        ("/nothing", "same-origin"),
+        ("/demo-bank/one/consents", "same-origin"),
+        ("/demo-bank/one/my-accounts", "same-origin"),
+        ("/demo-bank/one/authorize", "unsafe-none"),
+        ("/demo-bank/one/sign-in", "unsafe-none"),
+        ("/demo-bank/one/confirm", "unsafe-none"),
+        ("/demo-bank/one/payment/nothing", "unsafe-none"),
+    ],
+)
+def test_a_page_leaves_windows_of_other_sites_but_where_an_application_waits(
+    world: World, path: str, policy: str
+) -> None:
+    assert world.call("GET", path).headers["cross-origin-opener-policy"] == policy
+
+
+def test_no_redirect_of_an_authorization_takes_the_window_from_the_application(world: World) -> None:
+    url = world.authorize(1)["redirect_url"]
+    cancel = world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]
+    answer = world.call("GET", cancel.removeprefix(world.hub.settings.public_url))
+
+    assert answer.status == 303
+    assert "cross-origin-opener-policy" not in answer.headers
