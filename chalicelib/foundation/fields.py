@@ -161,7 +161,7 @@ class PayeeName(_Text):
 
     @staticmethod
     def check(value: str) -> str:
-        if not all(character.isdecimal() or _is_in_names(character) for character in value):
+        if not _USUAL_NAME.fullmatch(value) and not all(each.isdecimal() or _is_in_names(each) for each in value):
             fault("characters", "must be letters, digits, spaces and the punctuation of names")
         return value if value.strip() else fault("characters", "must not be blank")
 

@@ -63,7 +63,9 @@ def account_of(number: object, sort_code: object | None) -> BritishAccount:
 
 def contradicts(iban: str | None, number: object | None, sort_code: object | None) -> bool:
     """Whether a British IBAN names another account than the number and the sort code beside it."""
-    found = _IBAN.fullmatch(iban or "")
+    if iban is None or (number is None and sort_code is None):
+        return False
+    found = _IBAN.fullmatch(iban)
     if found is None:
         return False
     beside = account_of(found["number"] if number is None else number, sort_code)

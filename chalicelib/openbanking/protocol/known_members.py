@@ -34,35 +34,52 @@ def normalise(model: Model, answer: dict[str, Any], *, camel: bool, repeated: li
         camel: whether the bank may also spell these members in camelCase.
         repeated: gets the places of members that came in both spellings; the one in snake_case counts.
     """
-    return _normalise_object(model, answer, camel, repeated, "")
+    return _Walk(camel, repeated).normalise_object(model, answer, None)
 
 
-def _normalise_object(
-    model: Model, holder: dict[str, Any], camel: bool, repeated: list[str], place: str
-) -> dict[str, Any]:
-    table, found = _table(model, camel), {}
-    for name, value in holder.items():
-        known = table.get(name)
-        if known is None:
-            found[name] = value
-        elif name != known.name and known.name in holder:
-            repeated.append(f"{place}{known.name}")
-        elif known.rule is not None:
-            alone = known.rule.beside is not None and holder.get(known.rule.beside) is None
-            found[known.name] = known.rule.text(value, alone=alone)
-        elif known.inner is not None:
-            found[known.name] = _normalise_value(known.inner, value, camel, repeated, f"{place}{known.name}.")
-        else:
-            found[known.name] = value
-    return found
+Place = tuple[Any, str | int] | None
+"""Where something stands: the place of what is around it, and its own name or number. Written out only when needed."""
 
 
-def _normalise_value(model: Model, value: Any, camel: bool, repeated: list[str], place: str) -> Any:
-    if isinstance(value, dict):
-        return _normalise_object(model, value, camel, repeated, place)
-    if not isinstance(value, list):
-        return value
-    return [_normalise_value(model, each, camel, repeated, f"{place}{index}.") for index, each in enumerate(value)]
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """One way through an answer, along its tables."""
+
+    camel: bool
+    repeated: list[str]
+
+    def normalise_object(self, model: Model, holder: dict[str, Any], place: Place) -> dict[str, Any]:
+        table, found = _table(model, self.camel), {}
+        for name, value in holder.items():
+            known = table.get(name)
+            if known is None:
+                found[name] = value
+            elif name != known.name and known.name in holder:
+                self.repeated.append(_written((place, known.name)))
+            elif known.rule is not None:
+                alone = known.rule.beside is not None and holder.get(known.rule.beside) is None
+                found[known.name] = known.rule.text(value, alone=alone)
+            elif known.inner is not None:
+                found[known.name] = self.normalise_value(known.inner, value, (place, known.name))
+            else:
+                found[known.name] = value
+        return found
+
+    def normalise_value(self, model: Model, value: Any, place: Place) -> Any:
+        if isinstance(value, dict):
+            return self.normalise_object(model, value, place)
+        if not isinstance(value, list):
+            return value
+        return [self.normalise_value(model, each, (place, index)) for index, each in enumerate(value)]
+
+
+def _written(place: Place) -> str:
+    """``transactions.booked.0.amount``."""
+    parts: list[str] = []
+    while place is not None:
+        place, part = place
+        parts.append(str(part))
+    return ".".join(reversed(parts))
 
 
 @cache

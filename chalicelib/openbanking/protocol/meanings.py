@@ -33,6 +33,7 @@ _REQUEST_URL = (
 )
 _GB_IBAN, _DE_IBAN = "GB10DEMO04000431926801", "DE61100999000004711001"
 _GB_ACCOUNT, _DE_ACCOUNT = "1031926801", "65e1d84d-bbff-5020-8a18-fa562a050c8d"
+_IN_CURRENCY = "How much, with no more decimals than the currency has, zeros at the end aside"
 
 Meaning = tuple[str, Any]
 
@@ -108,6 +109,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "transactions": ("The transactions", None),
     # payments to be made
     "amount": ("How much", "12.50"),
+    "v1.InCurrency.amount": (_IN_CURRENCY, "12.50"),
+    "v2.InCurrency.amount": (_IN_CURRENCY, "12.50"),
     "bic": ("The bank's BIC; of 8 characters, its head office", "DEMODEF1"),
     "v2.CreditorBank.bic": ("The BIC of the creditor's bank", "NDEAFIHH"),
     "building_number": ("Number of the building", "12a"),
@@ -115,7 +118,10 @@ MEANINGS: Mapping[str, Meaning] = {
         "Where the PSU comes back to: same scheme, host and port as one of the client's Callback URLs",
         f"{OWN_ADDRESS}/payments/callback",
     ),
-    "confirmation_url": ("Where the PSU confirms the payment", "https://bank.example/confirm/9f3c1b"),
+    "confirmation_url": (
+        "Where the PSU confirms the payment: an https address, in the local stage also an http one",
+        "https://bank.example/confirm/9f3c1b",
+    ),
     "country": ("The country", "DE"),
     "v1.SingleAddress.country": ("The country", "GBR"),
     "v1.BulkAddress.country": ("The country", "GB"),
