@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 
 from chalicelib.cards.external import sandbox_provider, waiting
-from chalicelib.cards.money.amounts import conversion, rounded
+from chalicelib.cards.money.amounts import DOWN, NEAREST, UP, conversion, rounded
 from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.fees import fees_of
 from chalicelib.cards.protocol import schemes, values
@@ -59,11 +59,17 @@ def test_conversions_are_those_of_the_demonstration_programme(world: World) -> N
         assert catalogue.rates[numbers[name], EUR].markup_percent == Decimal(markup.split()[0])
 
 
-def test_halves_are_rounded_as_the_page_says() -> None:
-    said = re.findall("([0-9.]+) becomes ([0-9]+)", section(PAGE, "### Conversions"))
+def test_amounts_are_rounded_as_the_page_says() -> None:
+    ways = {"Up": UP, "Down": DOWN, "To the nearest minor unit": NEAREST}
+    said = {
+        ways[text.partition(":")[0].partition(",")[0]]: re.findall("([0-9.]+) becomes ([0-9]+)", text)
+        for _, text in cells("### Conversions", "What")
+        if "becomes" in text
+    }
 
-    assert len(said) == 2
-    assert [rounded(Decimal(exact)) for exact, _ in said] == [int(whole) for _, whole in said]
+    assert {way: len(found) for way, found in said.items()} == {UP: 1, DOWN: 1, NEAREST: 2}
+    for way, found in said.items():
+        assert [rounded(Decimal(exact), way) for exact, _ in found] == [int(whole) for _, whole in found]
 
 
 def test_schemes_and_methods_are_those_of_the_table() -> None:

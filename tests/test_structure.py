@@ -68,6 +68,7 @@ CARD_RECORDS = (
     "money.transactions",
     "money.ledger",
     "money.charging",
+    "money.collected",
     "money.claims",
     "money.party",
     "money.proof",

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 from tests.cards import setups
@@ -69,8 +70,9 @@ def rounded(exact: Fraction) -> int:
     return int(exact + Fraction(1, 2))
 
 
-def worth(amount: int, of: int, to: int, more: Fraction = Fraction(1)) -> int:
-    return amount if of == to else rounded(amount * Fraction(RATES[of, to]) * more)
+def worth(amount: int, of: int, to: int) -> int:
+    """What an amount counts as in limits."""
+    return amount if of == to else rounded(amount * Fraction(RATES[of, to]))
 
 
 @dataclass
@@ -91,13 +93,13 @@ class Account:
     def available(self) -> int:
         return self.settled - self.held
 
-    def conversion_fee(self, amount: int, sign: int) -> int:
+    def converted(self, amount: int, sign: int) -> int:
+        """What a payment comes to without fees: rounded up where it leaves (1), and down where it arrives (-1)."""
+        if self.other == self.currency:
+            return amount
         markup = Fraction(MARKUPS.get((self.other, self.currency), "0")) / 100
-        base = worth(amount, self.other, self.currency)
-        return abs(worth(amount, self.other, self.currency, 1 + sign * markup) - base)
-
-    def base(self, amount: int) -> int:
-        return worth(amount, self.other, self.currency)
+        exact = amount * Fraction(RATES[self.other, self.currency]) * (1 + sign * markup)
+        return ceil(exact) if sign > 0 else floor(exact)
 
     def fee(self, kind: str, amount: int) -> int:
         """The price in pounds of what the account with fees does."""
@@ -111,16 +113,15 @@ class Account:
 
     def taken(self, kind: str, amount: int) -> int:
         """What the account pays for a payment out or a collection."""
-        return self.base(amount) + self.conversion_fee(amount, 1) + self.fee(kind, amount)
+        return self.converted(amount, 1) + self.fee(kind, amount)
 
     def given(self, amount: int) -> int:
         """What it gets of a payment in."""
-        return self.base(amount) - self.conversion_fee(amount, -1) - self.fee(IN, amount)
+        return self.converted(amount, -1) - self.fee(IN, amount)
 
     def reversed(self, kind: str, amount: int) -> int:
         """What goes back of a payment: everything but fees that are not the conversion's."""
-        sign = -1 if kind == IN else 1
-        return self.base(amount) + sign * self.conversion_fee(amount, sign)
+        return self.converted(amount, -1 if kind == IN else 1)
 
 
 @dataclass

@@ -6,7 +6,7 @@ pounds with fees and no limits of its own; and one beside it on the same account
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -112,19 +112,49 @@ class Card:
         return next((account for account in self.accounts if account.currency == currency), self.accounts[0])
 
 
+@dataclass
+class Collected:
+    """What was cleared in a currency, what that took of the account, and what of both was given back."""
+
+    amount: int = 0
+    debited: int = 0
+    given_back: int = 0
+    credited: int = 0
+
+    def refund(self, amount: int, currency: int, to: int) -> tuple[int, int]:
+        """What a refund is at the base rate, and the fee of its conversion; rates never change here."""
+        taken, base, brought = (worth(self.amount, currency, to, 1 + sign * MARKUP) for sign in (1, 0, -1))
+
+        def next_of(whole: int) -> int:
+            return whole * (self.given_back + amount) // self.amount - whole * self.given_back // self.amount
+
+        fee = next_of(base - brought)
+        bound = self.debited * (self.given_back + amount) // self.amount - self.credited
+        return min(next_of(max(0, self.debited - (taken - base) - (base - brought))), max(0, bound)) + fee, fee
+
+
 @dataclass(frozen=True)
 class Price:
-    """What an amount comes to: ``total`` on the account, ``shown`` in the transaction, ``beside`` in others."""
+    """What an amount comes to: ``total`` on the account, ``shown`` in the transaction, ``beside`` in others.
+
+    ``bare`` is the total without fees but that of the conversion, ``blended`` the other fees in what is shown.
+    """
 
     total: int
     shown: int
     beside: list[int]
+    bare: int
+    blended: int
 
     @classmethod
-    def of(cls, card: Card, account: Account, kind: int, amount: int, currency: int) -> Price:
+    def of(
+        cls, card: Card, account: Account, kind: int, amount: int, currency: int, back: Collected | None = None
+    ) -> Price:
         sign = 1 if kind == PURCHASE else -1
         base = worth(amount, currency, account.currency)
         conversion = abs(worth(amount, currency, account.currency, 1 + sign * MARKUP) - base)
+        if back is not None and currency != account.currency:
+            base, conversion = back.refund(amount, currency, account.currency)
         pounds = worth(amount, currency, GBP)
         blended, beside = 0, []
         if card.has_fees and kind == PURCHASE:
@@ -134,7 +164,8 @@ class Price:
             beside = [min(max(rounded(Fraction(pounds, 100)), 15), base - conversion)]
         beside = [fee for fee in beside if fee]
         shown = base + sign * (blended + (conversion if account.blends else 0))
-        return cls(base + sign * (conversion + blended + sum(beside)), shown, beside)
+        total = base + sign * (conversion + blended + sum(beside))
+        return cls(total, shown, beside, base + sign * conversion, blended)
 
 
 Place = tuple[str, str, int]
@@ -176,12 +207,15 @@ class Authorization:
     held: int = 0
     until: int = 0
     counted: Counted = field(default_factory=Counted)
-    cleared: Counter[int] = field(default_factory=Counter)
-    given_back: Counter[int] = field(default_factory=Counter)
+    collected: defaultdict[int, Collected] = field(default_factory=lambda: defaultdict(Collected))
 
     @property
     def link(self) -> str:
         return f"{self.id:012}"
+
+    @property
+    def is_cleared(self) -> bool:
+        return any(each.amount for each in self.collected.values())
 
 
 @dataclass
@@ -197,6 +231,11 @@ class Transaction:
     step: str | None = None
     disputed: int = 0
     worth: int = 0
+    blended: int = 0
+
+    def bare(self, amount: int) -> int:
+        """What of a disputed amount is no share of blended fees."""
+        return share(self.shown - self.blended, amount, self.shown)
 
 
 @dataclass(frozen=True)

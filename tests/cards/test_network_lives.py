@@ -47,6 +47,7 @@ from tests.cards.network_model import (
     Account,
     Authorization,
     Card,
+    Collected,
     Counted,
     Limits,
     Price,
@@ -275,7 +276,7 @@ class NetworkLife(RuleBasedStateMachine):
     def release(self, of: Authorization, amount: int, state: Any) -> int:
         released = share(of.held, amount, of.left)
         is_all = amount == of.left
-        back, rest = of.counted.divided(amount, of.left, counts=is_all and not of.cleared)
+        back, rest = of.counted.divided(amount, of.left, counts=is_all and not of.is_cleared)
         self.limits.give_back(of, back)
         of.counted = Counted() if is_all else rest
         of.account.held -= released
@@ -309,12 +310,11 @@ class NetworkLife(RuleBasedStateMachine):
             self.limits.give_back(of, rest)
             of.left, of.counted, of.state = 0, Counted(), "C"
         if excess[0]:
-            self.limits.count(of, of.kind, excess, self.now, further=was_held or bool(of.cleared))
+            self.limits.count(of, of.kind, excess, self.now, further=was_held or of.is_cleared)
         of.held -= released
         of.account.held -= released
         assert answer.data["released_amount"] == released
-        of.cleared[currency] += amount
-        self.book(answer, of, amount, currency)
+        self.collect(answer, of, amount, currency)
 
     @rule(place=CARDS, amount=SOME, currency=CURRENCIES)
     def clear_what_was_not_authorized(self, place: int, amount: int, currency: int) -> None:
@@ -323,19 +323,32 @@ class NetworkLife(RuleBasedStateMachine):
         members = {"card_id": card.id, "amount": amount, "currency_ison": currency, "merchant_country_ison": 276}
         answer = self.do("simulateClearing", OK, **members)
         of = Authorization(int(answer.data["trans_link"]), card, card.account_for(currency), currency, 276, state="C")
-        of.cleared[currency] = amount
         self.limits.count(of, PURCHASE, (amount, currency), self.now)
         self.authorizations.append(of)
-        self.book(answer, of, amount, currency)
+        self.collect(answer, of, amount, currency)
 
-    def book(self, answer: Envelope, of: Authorization, amount: int, currency: int, kind: int | None = None) -> None:
-        kind = of.kind if kind is None else kind
-        price = Price.of(of.card, of.account, kind, amount, currency)
+    def collect(self, answer: Envelope, of: Authorization, amount: int, currency: int) -> None:
+        price = self.book(answer, of, amount, currency)
+        of.collected[currency].amount += amount
+        of.collected[currency].debited += price.bare
+
+    def give_back(self, answer: Envelope, of: Authorization, amount: int, currency: int) -> None:
+        price = self.book(answer, of, amount, currency, of.collected[currency])
+        of.collected[currency].given_back += amount
+        of.collected[currency].credited += price.bare
+
+    def book(
+        self, answer: Envelope, of: Authorization, amount: int, currency: int, back: Collected | None = None
+    ) -> Price:
+        kind = of.kind if back is None else REFUND
+        price = Price.of(of.card, of.account, kind, amount, currency, back)
         of.account.settled += price.total * (-1 if kind == PURCHASE else 1)
         assert (answer.data["trans_link"], answer.data["holder_amount"]) == (of.link, price.shown)
         self.is_told(answer.data, of.account)
         number = answer.data["transaction_id"]
-        self.transactions.append(Transaction(number, of, amount, currency, price.shown, kind == PURCHASE))
+        made = Transaction(number, of, amount, currency, price.shown, kind == PURCHASE, blended=price.blended)
+        self.transactions.append(made)
+        return price
 
     @precondition(lambda self: self.authorizations)
     @rule(data=st.data(), part=PARTS, elsewhere=st.sampled_from([False, False, True]), obstacle=OBSTACLES)
@@ -348,21 +361,20 @@ class NetworkLife(RuleBasedStateMachine):
             self.refunded(of, part, currency, obstacle)
 
     def refunded(self, of: Authorization, part: float, currency: int, obstacle: str) -> None:
-        left = of.cleared[currency] - of.given_back[currency]
+        left = of.collected[currency].amount - of.collected[currency].given_back
         amount = max(1, round((left or 500) * part))
         expected = ACCOUNT_STATUS if obstacle == "account" else OK
-        if expected is OK and not (any(of.cleared.values()) and of.kind == PURCHASE):
+        if expected is OK and not (of.is_cleared and of.kind == PURCHASE):
             expected = WRONG_STATE
-        elif expected is OK and not of.cleared[currency]:
+        elif expected is OK and not of.collected[currency].amount:
             expected = OTHER_CURRENCY
         elif expected is OK and amount > left:
             expected = TOO_MUCH
         members = {"trans_link": of.link, "amount": amount, "currency_ison": currency}
         answer = self.do("simulateRefund", expected, **members)
         if expected is OK:
-            of.given_back[currency] += amount
             self.limits.count(of, REFUND, (amount, currency), self.now)
-            self.book(answer, of, amount, currency, REFUND)
+            self.give_back(answer, of, amount, currency)
 
     @rule(place=CARDS, amount=SOME, currency=CURRENCIES)
     def refund_what_was_not_bought_here(self, place: int, amount: int, currency: int) -> None:
@@ -387,7 +399,7 @@ class NetworkLife(RuleBasedStateMachine):
         amount = whole if part is None else max(1, round(whole * part))
         of, expected = about.of, OK
         value = share(about.amount, amount, about.shown)
-        left = of.cleared[about.currency] - of.given_back[about.currency]
+        collected = of.collected[about.currency]
         if not about.is_purchase or (about.step is None) != (step == "opened"):
             expected = WRONG_STATE
             if about.is_purchase and about.step in ("won", "lost"):
@@ -396,7 +408,11 @@ class NetworkLife(RuleBasedStateMachine):
             expected = FINAL
         elif step != "opened" and amount != about.disputed:
             expected = OTHER_AMOUNT
-        elif step == "opened" and (amount > about.shown or value > left):
+        elif step == "opened" and (
+            amount > about.shown
+            or value > collected.amount - collected.given_back
+            or collected.credited + about.bare(amount) > collected.debited
+        ):
             expected = TOO_MUCH
         members = {} if part is None else {"amount": amount}
         answer = self.do("simulateDispute", expected, transaction_id=about.id, step=step, **members)
@@ -412,12 +428,14 @@ class NetworkLife(RuleBasedStateMachine):
             about.disputed, about.worth = amount, value
             account.settled += amount
             account.reserved += amount
-            of.given_back[about.currency] += value
+            of.collected[about.currency].given_back += value
+            of.collected[about.currency].credited += about.bare(amount)
             return
         account.reserved -= about.disputed
         if step == "lost":
             account.settled -= about.disputed
-            of.given_back[about.currency] -= about.worth
+            of.collected[about.currency].given_back -= about.worth
+            of.collected[about.currency].credited -= about.bare(about.disputed)
 
     # -- time, states and repeats
 

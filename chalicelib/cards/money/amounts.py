@@ -1,4 +1,4 @@
-"""Amounts of money: percentages and conversions, exact until they are rounded once, half away from zero.
+"""Amounts of money: percentages and conversions, exact until they are rounded once.
 
 Amounts are integers in minor units and never negative. Currencies are numeric codes of ISO 4217, which differ in their
 minor units: the yen has none, the Kuwaiti dinar has three decimals.
@@ -7,7 +7,7 @@ minor units: the yen has none, the Kuwaiti dinar has three decimals.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation
 
 from chalicelib.cards.catalogue import Catalogue, Rate
 from chalicelib.foundation.registries import minor_units
@@ -15,6 +15,8 @@ from chalicelib.foundation.registries import minor_units
 _EXACT = Context(prec=100, traps=[Inexact, InvalidOperation])
 """Wide enough for every digit of a product of an amount, a rate and a percentage; losing one would be an error."""
 _ONE = Decimal(1)
+NEAREST, UP, DOWN = ROUND_HALF_UP, ROUND_CEILING, ROUND_FLOOR
+"""How an amount is rounded to minor units: half away from zero, or never in the holder's favour."""
 
 
 class NoRate(Exception):
@@ -44,9 +46,9 @@ class Conversion:
     fee: int
 
 
-def rounded(exact: Decimal) -> int:
-    """The nearest whole number; of two the one farther from zero."""
-    return int(exact.to_integral_value(ROUND_HALF_UP))
+def rounded(exact: Decimal, rounding: str = NEAREST) -> int:
+    """The nearest whole number, of two the one farther from zero; or the next one ``UP`` or ``DOWN``."""
+    return int(exact.to_integral_value(rounding))
 
 
 def percentage(amount: int, percent: Decimal) -> int:
@@ -61,13 +63,13 @@ def portion(whole: int, part: int, of: int) -> int:
     return (2 * whole * part + of) // (2 * of)
 
 
-def converted(amount: int, rate: Decimal, of: int, to: int) -> int:
+def converted(amount: int, rate: Decimal, of: int, to: int, rounding: str = NEAREST) -> int:
     """An amount of the currency ``of`` in the currency ``to``; ``rate`` is what one whole unit is worth in whole units.
 
     Both currencies have minor units.
     """
     digits = minor_units()
-    return rounded(_EXACT.scaleb(_EXACT.multiply(amount, rate), digits[to] - digits[of]))
+    return rounded(_EXACT.scaleb(_EXACT.multiply(amount, rate), digits[to] - digits[of]), rounding)
 
 
 def at_base_rate(catalogue: Catalogue, amount: int, of: int, to: int) -> int:
@@ -80,7 +82,9 @@ def at_base_rate(catalogue: Catalogue, amount: int, of: int, to: int) -> int:
     return converted(amount, rate.base, of, to)
 
 
-def conversion(catalogue: Catalogue, amount: int, currency: int, to: int, *, debit: bool) -> Conversion | None:
+def conversion(
+    catalogue: Catalogue, amount: int, currency: int, to: int, *, debit: bool, rounding: str = NEAREST
+) -> Conversion | None:
     """Convert what an account in the currency ``to`` pays (``debit``) or gets; ``None`` where there is no rate."""
     if currency == to:
         return Conversion(amount, currency, amount, amount, to, _ONE, _ONE, 0)
@@ -89,8 +93,8 @@ def conversion(catalogue: Catalogue, amount: int, currency: int, to: int, *, deb
         return None
     markup = _EXACT.scaleb(rate.markup_percent, -2)
     holder_rate = _EXACT.multiply(rate.base, _EXACT.add(_ONE, markup if debit else -markup))
-    base_amount = converted(amount, rate.base, currency, to)
-    holder_amount = converted(amount, holder_rate, currency, to)
+    base_amount = converted(amount, rate.base, currency, to, rounding)
+    holder_amount = converted(amount, holder_rate, currency, to, rounding)
     fee = abs(holder_amount - base_amount)
     return Conversion(amount, currency, base_amount, holder_amount, to, rate.base, holder_rate, fee)
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, Literal
 
 from chalicelib.cards.accounts import LedgerAccount
 from chalicelib.cards.catalogue import Catalogue
-from chalicelib.cards.money.amounts import Conversion, NoRate, conversion, portion
+from chalicelib.cards.money.amounts import DOWN, NEAREST, UP, Conversion, NoRate, conversion, portion
+from chalicelib.cards.money.collected import Collected
 from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.fees import Fee, fees_of
 from chalicelib.cards.money.ledger import CONVERSION, FEES, Movement
 from chalicelib.cards.money.transactions import Transaction
-from chalicelib.cards.protocol.values import (
-    FEE,
-    FEE_COLLECTION,
-)
+from chalicelib.cards.protocol.values import EXTERNAL_TYPES, FEE, FEE_COLLECTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +149,36 @@ def charge(
     *,
     debit: bool,
     fee_group_id: int | None = None,
+    refunds: Collected | None = None,
 ) -> Charge:
     """What ``amount`` of ``facts.currency`` comes to on an account. Raises: NoRate.
 
     Fees are those of the account's group, unless another one is named. What an account gets bears fees up to its amount
-    only.
+    only. ``refunds`` is what a refund gives back a part of.
     """
-    converted = conversion(catalogue, amount, facts.currency, account.currency, debit=debit)
-    if converted is None:
-        raise NoRate(facts.currency, account.currency)
+    convert = partial(_converted, catalogue, facts, account.currency)
+    if refunds is None:
+        converted = convert(amount, debit=debit)
+    else:
+        taken, brought = (convert(refunds.amount, debit=each) for each in (True, False))
+        converted = refunds.refund(amount, taken, brought)
     programme = catalogue.account_programmes.get(account.program_id or 0)
     group = catalogue.fee_groups.get(fee_group_id or account.fee_group_id or 0)
     fees = fees_of(catalogue, group, facts, amount, facts.currency, account.currency)
     if not debit:
         fees = _at_most(fees, converted.holder_amount)
     return Charge(converted, programme is None or programme.conversion_fee_blended, fees, debit)
+
+
+def _converted(catalogue: Catalogue, facts: Facts, to: int, amount: int, *, debit: bool) -> Conversion:
+    """An amount in the currency ``to``; of an external payment never rounded in the holder's favour. Raises: NoRate."""
+    rounding = NEAREST
+    if facts.transaction_type in EXTERNAL_TYPES:
+        rounding = UP if debit else DOWN
+    converted = conversion(catalogue, amount, facts.currency, to, debit=debit, rounding=rounding)
+    if converted is None:
+        raise NoRate(facts.currency, to)
+    return converted
 
 
 def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transaction) -> Transaction:

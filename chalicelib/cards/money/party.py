@@ -10,13 +10,15 @@ from chalicelib.cards.accounts import LedgerAccount
 from chalicelib.cards.cards import Card
 from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.holders import Holder
-from chalicelib.cards.money.amounts import NoRate
+from chalicelib.cards.money.amounts import NoRate, conversion
 from chalicelib.cards.money.charging import Charge, charge
+from chalicelib.cards.money.collected import Collected
 from chalicelib.cards.money.counters import Counters, Tally
 from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.limits import Bound, Counted, LimitExceeded, counting
 from chalicelib.cards.protocol.status_codes import Refused, Status
 
+_NO_RATE = "there is no exchange rate for this currency"
 Usage = dict[str, list[dict[str, Any]]]
 """What a movement has counted, by the owner of the counters, as an item keeps it."""
 
@@ -47,15 +49,29 @@ class Party:
         """What an external payment is for fees and limits; ``country`` is the other bank's."""
         return Facts(transaction_type, currency, country=country, holder_country=self.holder_country)
 
-    def charge(self, facts: Facts, amount: int, *, debit: bool, fee_group_id: int | None = None) -> Charge:
-        """What ``amount`` of ``facts.currency`` comes to, with the fees of the account's group or another one's.
-
-        Raises: Refused.
-        """
+    def charge(
+        self,
+        facts: Facts,
+        amount: int,
+        *,
+        debit: bool,
+        fee_group_id: int | None = None,
+        refunds: Collected | None = None,
+    ) -> Charge:
+        """What ``amount`` of ``facts.currency`` comes to, as ``charging.charge`` says. Raises: Refused."""
         try:
-            return charge(self.catalogue, self.account, facts, amount, debit=debit, fee_group_id=fee_group_id)
+            return charge(
+                self.catalogue, self.account, facts, amount, debit=debit, fee_group_id=fee_group_id, refunds=refunds
+            )
         except NoRate:
-            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate for this currency") from None
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, _NO_RATE) from None
+
+    def worth(self, currency: int, amount: int) -> int:
+        """What a purchase takes of the account now, with the conversion's fee and no other. Raises: Refused."""
+        taken = conversion(self.catalogue, amount, currency, self.account.currency, debit=True)
+        if taken is None:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, _NO_RATE)
+        return taken.holder_amount
 
     def require_funds(self, amount: int) -> None:
         """Raises: Refused, when less than ``amount`` is available."""

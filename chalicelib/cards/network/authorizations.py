@@ -5,14 +5,16 @@ One record for everything that has the same ``trans_link``; the numbers of later
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, ClassVar, TypeVar
 
 from chalicelib.cards.call import Call
 from chalicelib.cards.moment import Moment
 from chalicelib.cards.money.amounts import portion
 from chalicelib.cards.money.charging import Charge
+from chalicelib.cards.money.collected import Collected
 from chalicelib.cards.money.party import Usage
 from chalicelib.cards.network.activity import TABLE, Message
 from chalicelib.cards.network.card_uses import CardUse
@@ -23,6 +25,7 @@ from chalicelib.cards.record import Record
 from chalicelib.foundation.sharded import ShardedIndex
 from chalicelib.foundation.store import Item, Put, absent
 
+T = TypeVar("T")
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
 NOT_DUE: Item = {"due_at": None, "due_shard": None}
 """The members that take an authorization from the index."""
@@ -42,6 +45,8 @@ class Authorization(Record):
         use: as ``CardUse.plain`` gives it.
         rules: the risk rules that fired, and the ``actions`` that they asked for.
         cleared: what the shop has collected, by currency; ``given_back`` what of it was refunded or disputed.
+        debited: what that took of the account, as ``Collected`` has it; ``credited`` what of it was given back, and
+            ``rates`` the base rates, of currencies that were collected at one only.
         lists: those that its first message stands in; what a shop collects unasked stands in none.
         due_at: when the hold is over, in Unix seconds; ``due_shard`` belongs to it.
     """
@@ -66,6 +71,9 @@ class Authorization(Record):
     actions: list[str] | None = None
     cleared: dict[str, int] | None = None
     given_back: dict[str, int] | None = None
+    debited: dict[str, int] | None = None
+    credited: dict[str, int] | None = None
+    rates: dict[str, Decimal] | None = None
     auth_code: str | None = None
     lists: list[str] | None = None
     due_at: int | None = None
@@ -98,10 +106,31 @@ class Authorization(Record):
         if status is not None:
             raise Refused(status)
 
-    def may_give_back(self, currency: int) -> int:
-        """How much of what was cleared in a currency was neither refunded nor disputed."""
+    def collected(self, currency: int, worth: Callable[[int], int]) -> Collected | None:
+        """What was cleared in a currency, if anything was.
+
+        ``worth`` says what an amount takes of the account: older records do not have what their clearings took.
+        """
         name = str(currency)
-        return (self.cleared or {}).get(name, 0) - (self.given_back or {}).get(name, 0)
+        if name not in (self.cleared or {}):
+            return None
+        amount, given_back = _of(self.cleared, name), _of(self.given_back, name)
+        if name in (self.debited or {}):
+            rate = (self.rates or {}).get(name)
+            return Collected(amount, _of(self.debited, name), rate, given_back, _of(self.credited, name))
+        found = Collected(amount, worth(amount), None, given_back)
+        return replace(found, credited=found.share(found.debited, given_back))
+
+    def collecting(self, currency: int, now: Collected) -> dict[str, Any]:
+        """The members that say what was cleared in a currency, and given back of it."""
+        name = str(currency)
+        return {
+            "cleared": _with(self.cleared, name, now.amount),
+            "given_back": _with(self.given_back, name, now.given_back),
+            "debited": {**(self.debited or {}), name: now.debited},
+            "credited": _with(self.credited, name, now.credited),
+            "rates": _with(self.rates, name, now.rate),
+        }
 
 
 def waiting(number: int, until: int) -> Item:
@@ -157,3 +186,13 @@ def _together(counted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         sums = {name: before[name] + each[name] for name in ("amount", "count")}
         found[each["key"], each["start"]] = {**each, **before, **sums}
     return [each for each in found.values() if each["amount"] or each["count"]]
+
+
+def _of(amounts: Mapping[str, int] | None, name: str) -> int:
+    return (amounts or {}).get(name, 0)
+
+
+def _with(amounts: dict[str, T] | None, name: str, value: T | None) -> dict[str, T] | None:
+    """The amounts with this one, if it is any."""
+    rest = {each: amount for each, amount in (amounts or {}).items() if each != name}
+    return ({**rest, name: value} if value else rest) or None

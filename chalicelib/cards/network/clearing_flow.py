@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from chalicelib.cards.accounts import Account
@@ -16,9 +17,10 @@ from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.cards import Card
 from chalicelib.cards.money.amounts import NoRate, at_base_rate, portion
 from chalicelib.cards.money.charging import Charge
+from chalicelib.cards.money.collected import Collected
 from chalicelib.cards.money.counters import Tally
 from chalicelib.cards.money.ledger import NETWORK, Movement
-from chalicelib.cards.money.party import Usage
+from chalicelib.cards.money.party import Party, Usage
 from chalicelib.cards.money.transactions import Transaction
 from chalicelib.cards.network import told
 from chalicelib.cards.network.activity import risks
@@ -79,12 +81,13 @@ class ClearingFlow:
                 facts = replace(facts, currency=authorization.currency)
             further = authorization.left if authorization.is_held or authorization.cleared else None
             party.count(facts, share.excess, call.now, tally, forced=True, further=further)
-        cleared = _plus(authorization.cleared, request.currency_ison, request.amount)
+        before = authorization.collected(request.currency_ison, partial(party.worth, request.currency_ison))
+        collected = before.more(charge.conversion) if before else Collected.first(charge.conversion)
         members: dict[str, Any] = {
             "left": share.left,
             "held": share.held,
             "counted": share.counted,
-            "cleared": cleared,
+            **authorization.collecting(request.currency_ison, collected),
             **({} if share.left else {"state": CLEARED, **NOT_DUE}),
         }
         return self._booked(call, authorization, wallet, use, charge, members, share.released, tally)
@@ -95,21 +98,17 @@ class ClearingFlow:
         account = wallet.accounts[0]
         if account.status not in CREDITED_ACCOUNT:
             raise Refused(Status.ACCOUNT_STATUS)
-        members: dict[str, Any] = {}
-        if request.trans_link is not None:
-            if not (authorization.cleared and authorization.of_use.takes):
-                raise Refused(Status.WRONG_STATE, "nothing was cleared that could be given back")
-            if str(request.currency_ison) not in authorization.cleared:
-                raise Refused(Status.CURRENCY_NOT_SUPPORTED, "nothing was cleared in this currency")
-            if request.amount > authorization.may_give_back(request.currency_ison):
-                raise Refused(Status.MORE_THAN_ORIGINAL)
-            members["given_back"] = _plus(authorization.given_back, request.currency_ison, request.amount)
-        else:
-            members["state"] = CLEARED
         use = replace(_at_shop(authorization.of_use, request), transaction_type=REFUND)
         party, facts, tally = wallet.party(account), use.facts(request.currency_ison, wallet.holder_country), Tally()
-        charge = party.charge(facts, request.amount, debit=False, fee_group_id=wallet.card.fee_group_id)
+        collected = None if request.trans_link is None else _collected(authorization, request, party)
+        charge = party.charge(
+            facts, request.amount, debit=False, fee_group_id=wallet.card.fee_group_id, refunds=collected
+        )
         party.count(facts, request.amount, call.now, tally, forced=True)
+        members: dict[str, Any] = {"state": CLEARED}
+        if collected is not None:
+            after = collected.less(request.amount, charge.conversion.holder_amount)
+            members = authorization.collecting(request.currency_ison, after)
         return self._booked(call, authorization, wallet, use, charge, members, 0, tally)
 
     # -- inside
@@ -227,9 +226,16 @@ def _share(call: Call, authorization: Authorization, *, final: bool) -> _Share:
     return _Share(0, 0, held, None, joined(rest, None) or {}, worth - part)
 
 
-def _plus(amounts: dict[str, int] | None, currency: int, amount: int) -> dict[str, int]:
-    name = str(currency)
-    return {**(amounts or {}), name: (amounts or {}).get(name, 0) + amount}
+def _collected(authorization: Authorization, request: SimulateClearing, party: Party) -> Collected:
+    """What a refund gives back a part of. Raises: Refused."""
+    if not (authorization.cleared and authorization.of_use.takes):
+        raise Refused(Status.WRONG_STATE, "nothing was cleared that could be given back")
+    collected = authorization.collected(request.currency_ison, partial(party.worth, request.currency_ison))
+    if collected is None:
+        raise Refused(Status.CURRENCY_NOT_SUPPORTED, "nothing was cleared in this currency")
+    if request.amount > collected.left:
+        raise Refused(Status.MORE_THAN_ORIGINAL)
+    return collected
 
 
 def _network(authorization: Authorization, use: CardUse, number: int, now: int) -> dict[str, Any]:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from chalicelib.cards.accounts import Account
 from chalicelib.cards.call import Call, Outcome, RefusedWith
 from chalicelib.cards.events import CardEvent
 from chalicelib.cards.money import counters
 from chalicelib.cards.money.amounts import portion
+from chalicelib.cards.money.collected import Collected
 from chalicelib.cards.money.counters import Counters
 from chalicelib.cards.money.ledger import NETWORK, Movement
 from chalicelib.cards.money.transactions import Transaction, row_key, transaction_key
@@ -101,7 +103,9 @@ class DisputeFlow:
         request: SimulateDispute = call.request
         amount = case.row["holder_amount"] if request.amount is None else request.amount
         worth = portion(case.row["amount"], amount, case.row["holder_amount"])
-        if amount > case.row["holder_amount"] or worth > case.authorization.may_give_back(case.row["currency"]):
+        collected = _collected(case)
+        is_covered = worth <= collected.left and collected.covers(_without_fees(case, amount))
+        if amount > case.row["holder_amount"] or not is_covered:
             raise RefusedWith(Status.MORE_THAN_ORIGINAL, [Dispute.none_of(request.transaction_id)])
         dispute = Dispute(
             id=self.sequences.next("dispute"),
@@ -118,7 +122,7 @@ class DisputeFlow:
         movement.book(case.account, amount, NETWORK)
         movement.reserve(case.account, amount)
         shown = self._shown(case, movement, CREDIT_ADJUSTMENT, amount)
-        written = [dispute.making(call.write_id), _given_back(case, worth, call.write_id)]
+        written = [dispute.making(call.write_id), _given_back(case, dispute, call.write_id)]
         return _outcome(call, dispute, case, movement, written, shown)
 
     def _ended(self, call: Call, case: _Case, dispute: Dispute) -> Outcome:
@@ -130,7 +134,7 @@ class DisputeFlow:
         if step == LOST:
             movement.book(case.account, -dispute.amount, NETWORK)
             shown = self._shown(case, movement, DEBIT_ADJUSTMENT, dispute.amount)
-            written.append(_given_back(case, -dispute.worth, call.write_id))
+            written.append(_given_back(case, dispute, call.write_id, sign=-1))
         return _outcome(call, dispute, case, movement, written, shown)
 
     def _movement(self, call: Call, case: _Case) -> Movement:
@@ -171,11 +175,25 @@ class DisputeFlow:
         return transaction
 
 
-def _given_back(case: _Case, worth: int, write_id: str) -> Operation:
+def _collected(case: _Case) -> Collected:
+    """What the shop has collected in the transaction's currency."""
+    row = case.row
+    taken = row["holder_amount"] - row["fee"] + (0 if row["conversion_fee_blended"] else row["conversion_fee"])
+    found = case.authorization.collected(row["currency"], lambda amount: taken * amount // row["amount"])
+    assert found is not None, "the transaction is a clearing"
+    return found
+
+
+def _without_fees(case: _Case, amount: int) -> int:
+    """What of a disputed amount is no share of the fees that are blended into the transaction."""
+    whole: int = case.row["holder_amount"]
+    return portion(whole - case.row["fee"], amount, whole) if whole else 0
+
+
+def _given_back(case: _Case, dispute: Dispute, write_id: str, *, sign: Literal[1, -1] = 1) -> Operation:
     """The write that notes what of a collection is disputed, or is not any more."""
-    authorization, name = case.authorization, str(case.row["currency"])
-    before = authorization.given_back or {}
-    return authorization.changing(write_id, given_back={**before, name: before.get(name, 0) + worth})
+    after = _collected(case).less(sign * dispute.worth, sign * _without_fees(case, dispute.amount))
+    return case.authorization.changing(write_id, **case.authorization.collecting(case.row["currency"], after))
 
 
 def _outcome(

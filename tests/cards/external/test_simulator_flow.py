@@ -128,8 +128,8 @@ def test_what_is_too_little_for_the_accounts_currency_is_booked_as_nothing(tarif
     account = tariff.account(currency_ison=GBP)
     yen = tariff.account(currency_ison=YEN)
 
-    assert tariff.inbound(tariff.address(account, SEPA), 1)["settled_balance"] == 1  # 0.78 pence
-    assert tariff.inbound(tariff.address(yen, SEPA), 1)["settled_balance"] == 2  # 1.56 yen
+    assert tariff.inbound(tariff.address(account, SEPA), 1)["settled_balance"] == 0  # 0.78 pence
+    assert tariff.inbound(tariff.address(yen, SEPA), 1)["settled_balance"] == 1  # 1.56 yen
 
 
 @pytest.mark.parametrize(

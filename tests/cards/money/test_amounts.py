@@ -10,7 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.cards.catalogue import Catalogue, Rate
-from chalicelib.cards.money.amounts import NoRate, at_base_rate, conversion, converted, percentage, rounded
+from chalicelib.cards.money.amounts import (
+    DOWN,
+    NEAREST,
+    UP,
+    NoRate,
+    at_base_rate,
+    conversion,
+    converted,
+    percentage,
+    rounded,
+)
 
 EUR, GBP, USD, JPY, KWD, CLF, XAU = 978, 826, 840, 392, 414, 990, 959
 SIX_FIGURES = {
@@ -219,6 +229,35 @@ def test_both_amounts_of_a_conversion_are_rounded_from_the_exact_rates(
     assert made is not None
     assert (made.base_amount, made.holder_amount) == (base_amount, holder_amount)
     assert made.fee == abs(holder_amount - base_amount)
+
+
+@pytest.mark.parametrize(
+    ("rounding", "debit", "base_amount", "holder_amount"),
+    [(UP, True, 17, 17), (DOWN, False, 16, 16), (NEAREST, True, 17, 17), (NEAREST, False, 17, 16)],
+)
+def test_both_amounts_of_a_conversion_are_rounded_the_same_way(
+    rounding: str, debit: bool, base_amount: int, holder_amount: int
+) -> None:
+    """33 is 16.5, and 16.83 or 16.17 for the holder."""
+    made = conversion(catalogue(markup="2", EUR_USD="0.5"), 33, EUR, USD, debit=debit, rounding=rounding)
+
+    assert made is not None
+    assert (made.base_amount, made.holder_amount) == (base_amount, holder_amount)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(AMOUNTS, min_size=1, max_size=9), RATES)
+def test_payments_in_parts_never_gain_what_rounding_leaves(amounts: list[int], rate: Decimal) -> None:
+    """What arrives in parts is at most what leaves as a whole, and what leaves in parts at least what arrives whole."""
+    rates = Catalogue(1, "", rates={(EUR, JPY): Rate(rate, Decimal(0))})
+
+    def moved(amount: int, *, debit: bool) -> int:
+        made = conversion(rates, amount, EUR, JPY, debit=debit, rounding=UP if debit else DOWN)
+        assert made is not None
+        return made.holder_amount
+
+    assert sum(moved(each, debit=False) for each in amounts) <= moved(sum(amounts), debit=True)
+    assert moved(sum(amounts), debit=False) <= sum(moved(each, debit=True) for each in amounts)
 
 
 def test_the_same_currency_is_converted_for_nothing() -> None:

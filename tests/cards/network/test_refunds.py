@@ -6,15 +6,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from chalicelib.cards.network.authorizations import Authorization
 from chalicelib.cards.protocol.network_states import AUTHORIZATION_STATES
 from chalicelib.cards.protocol.states import CARD_STATES
+from chalicelib.foundation.store import Put
 from infra.admin.proving import prove
 from tests.cards.ledgers import entries, movements
 from tests.cards.network.shops import (
     A_DAY,
     BACK_A_WEEK,
     BLENDED,
+    BLENDING,
     DINAR,
     LIMITED,
     NOT_BLENDING,
@@ -22,9 +27,11 @@ from tests.cards.network.shops import (
     YEN,
     Buyer,
     buyer,
+    content,
     with_shops,
 )
 from tests.cards.scenes import BRITAIN, EUR, GBP, USD, Scene
+from tests.cards.setups import loaded
 
 REFUND = "simulateRefund"
 FRANCE = 250
@@ -155,6 +162,130 @@ def test_what_was_never_authorized_is_given_back_by_its_link(shops: Scene) -> No
     codes = [card.tries_to(REFUND, link, amount).status_code for amount in (30_01, 30_00, 1)]
 
     assert (codes, card.balances()[0]) == ([5004, None, 5004], 100_00)
+
+
+# -- rounding
+
+
+@pytest.fixture(scope="module")
+def yen(stage: Scene) -> Scene:
+    """A programme manager at which 60 yen are 38 pence, 37.8 exactly, and no conversion costs anything."""
+    made = content(rates={(YEN, GBP): ("0.0063", "0"), (EUR, GBP): ("0.8", "0")})
+    loaded(stage.hub, made)
+    return stage.lend("yen", manager=made["id"])
+
+
+def test_many_small_refunds_bring_no_more_than_the_purchase_took(yen: Scene) -> None:
+    card = buyer(yen, 100_00)
+    link = bought(card, 60, YEN)
+    assert card.balances()[0] == 100_00 - 38
+
+    brought = [card.refunds(link, 1, YEN)["holder_amount"] for _ in range(60)]
+
+    assert [sum(brought[:count]) for count in range(61)] == [38 * count // 60 for count in range(61)]
+    assert card.balances()[0] == 100_00
+    assert card.tries_to(REFUND, link, 1, YEN).status_code == 5004
+
+
+@settings(max_examples=6, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(
+    collected=st.lists(st.integers(1, 400), min_size=1, max_size=3),
+    refunds=st.lists(st.integers(1, 200), min_size=1, max_size=6),
+    currency=st.sampled_from([YEN, EUR]),
+    program=st.sampled_from([BLENDING, NOT_BLENDING]),
+    has_mark_up=st.booleans(),
+)
+def test_whatever_was_collected_refunds_bring_their_share_at_most(
+    shops: Scene,
+    yen: Scene,
+    collected: list[int],
+    refunds: list[int],
+    currency: int,
+    program: int,
+    has_mark_up: bool,
+) -> None:
+    card = buyer(shops if has_mark_up else yen, 100_00, card_program_id=program)
+    link = str(card.asks(1_00, currency)["trans_link"])
+    for amount in collected:
+        card.clears(link, amount, currency, final=0)
+    before, given_back = card.balances()[0], 0
+
+    for each in [*refunds, sum(collected)]:
+        amount = min(each, sum(collected) - given_back)
+        if amount:
+            card.refunds(link, amount, currency)
+            given_back += amount
+            assert card.balances()[0] - before <= (100_00 - before) * given_back // sum(collected)
+
+    assert has_mark_up or card.balances()[0] == 100_00
+
+
+def test_two_refunds_at_once_bring_no_more_than_the_purchase_took(yen: Scene) -> None:
+    card = buyer(yen, 100_00)
+    link = bought(card, 3, YEN)  # 1.89 pence, so 2
+    assert card.balances()[0] == 99_98
+
+    with yen.world.meanwhile("transact", lambda: card.refunds(link, 1, YEN)):
+        assert card.refunds(link, 1, YEN)["holder_amount"] == 1
+    assert card.balances()[0] == 99_99
+    card.refunds(link, 1, YEN)
+
+    assert card.balances()[0] == 100_00
+    assert (card.record(link).debited, card.record(link).credited) == ({str(YEN): 2}, {str(YEN): 2})
+
+
+def test_a_better_rate_brings_no_more_than_the_purchase_took_and_a_worse_one_less(stage: Scene) -> None:
+    made = content(rates={(YEN, GBP): ("0.0063", "0")})
+    loaded(stage.hub, made)
+    scene = stage.lend("moving", manager=made["id"])
+    card = buyer(scene, 100_00)
+    better, worse = bought(card, 60, YEN), bought(card, 60, YEN)
+
+    for rate, link, brought in (("0.0126", better, [19, 19]), ("0.00315", worse, [9, 10])):
+        changed = content(made["id"], {(YEN, GBP): (rate, "0")})
+        loaded(stage.hub, changed)
+        stage.hub.programmes._cache.clear()
+        assert [card.refunds(link, 30, YEN)["holder_amount"] for _ in range(2)] == brought
+
+
+def test_a_dispute_and_refunds_bring_no_more_than_the_purchase_took(yen: Scene) -> None:
+    card = buyer(yen, 100_00)
+    bill = card.clears(None, 60, YEN)
+    link = bill["trans_link"]
+    card.refunds(link, 20, YEN)
+    assert card.balances()[0] == 100_00 - 38 + 12
+
+    assert card.tries_to_dispute(bill["transaction_id"], amount=27).status_code == 5004
+    card.disputes(bill["transaction_id"], amount=25)
+    card.refunds(link, 1, YEN)
+
+    assert card.tries_to(REFUND, link, 1, YEN).status_code == 5004
+    assert card.balances()[0] == 100_00
+    card.disputes(bill["transaction_id"], "lost")
+    card.refunds(link, 39, YEN)
+    assert card.balances()[0] == 100_00
+
+
+def test_a_purchase_that_was_cleared_before_it_was_recorded_what_it_took_is_refunded_in_parts(yen: Scene) -> None:
+    """Records of an older form have only what was cleared, and what of it was given back."""
+    card = buyer(yen, 100_00)
+    link = bought(card, 60, YEN)
+    table, key = Authorization.key(int(link))
+    item = yen.hub.store.get(table, key)
+    assert item is not None
+    newer = {"debited", "credited", "rates"}
+    assert item.keys() & newer
+    older = {name: value for name, value in item.items() if name not in newer}
+    yen.hub.store.transact([Put(table, older)])
+
+    for _ in range(30):
+        card.refunds(link, 1, YEN)
+    card.clears(link, 40, YEN)  # 25.2 pence, so 25
+    brought = sum(card.refunds(link, 10, YEN)["holder_amount"] for _ in range(7))
+
+    assert card.balances()[0] == 100_00 - 38 + 19 - 25 + brought == 100_00
+    assert card.tries_to(REFUND, link, 1, YEN).status_code == 5004
+    assert (card.record(link).debited, card.record(link).credited) == ({str(YEN): 63}, {str(YEN): 63})
 
 
 # -- of nothing in particular
