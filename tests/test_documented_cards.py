@@ -78,7 +78,8 @@ def test_every_event_is_documented_with_its_members_and_no_other() -> None:
     ]
     assert re.findall("^### `(.+)`$", text, re.MULTILINE) == list(EVENTS)
     for name, row in EVENTS.items():
-        assert fields(section(PAGE, f"### `{name}`"), "Member of data").keys() == row.data.model_fields.keys()
+        members = fields(section(PAGE, f"### `{name}`"), "Member of data").keys()
+        assert {member for member in members if "." not in member} == row.data.model_fields.keys()
     told = {cells[0] for cells in rows(section(PAGE, "## Events"))} - {"Event", "All"}
     assert {each for each in told if set(each) != {"-"}} <= EVENTS.keys()
     for block in blocks(section(PAGE, "## Events"), "json"):

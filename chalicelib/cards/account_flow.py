@@ -19,6 +19,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, refused_fiel
 from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
 from chalicelib.cards.sequences import Sequences
 from chalicelib.cards.shown import account_shown
+from chalicelib.cards.telling import program_changed
 from chalicelib.foundation.store import Operation
 
 
@@ -80,7 +81,8 @@ class AccountFlow:
         if programme.limit_group_ids:
             members["limit_group_id"] = groups.fitting(account.limit_group_id, programme.limit_group_ids)
         moved = replace(account, **members)
-        return Outcome(operations=[account.changing(call.write_id, **members, updated_at=call.now)], uses=moved.uses)
+        change = account.changing(call.write_id, **members, updated_at=call.now)
+        return Outcome(operations=[change], uses=moved.uses, events=program_changed(account, moved))
 
     def assign_account_to_risk_rule_group(self, call: Call) -> Outcome:
         return self._assigned(call, "risk_group", "risk_rule_group_id")

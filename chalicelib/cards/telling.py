@@ -1,16 +1,35 @@
-"""What programme managers are told of cards: events with the members that the table of events gives them."""
+"""What programme managers are told of accounts and cards: events, with the members that their table has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from chalicelib.cards.accounts import Account
 from chalicelib.cards.authentications import Authentication
 from chalicelib.cards.cards import Card
 from chalicelib.cards.events import CardEvent
 from chalicelib.cards.protocol.states import ACTIVE
+from chalicelib.cards.protocol.values import ACCOUNT_GROUPS
+from chalicelib.cards.record import present
 
 _SHOP = ("acquirer_bin", "mcc", "merchant_name", "merchant_id", "merchant_country_ison", "terminal_id")
+
+
+def program_changed(before: Account, after: Account) -> list[CardEvent]:
+    """An account was moved to a programme; there is nothing to tell where it was there, and kept its groups."""
+    groups = ((name, getattr(before, name), getattr(after, name)) for name in ACCOUNT_GROUPS)
+    replaced = [present({"group": name, "id_before": old, "id": new}) for name, old, new in groups if old != new]
+    if before.program_id == after.program_id and not replaced:
+        return []
+    told = {
+        "account_id": after.id,
+        "holder_id": after.holder_id,
+        "program_id_before": before.program_id,
+        "program_id": after.program_id,
+        "replaced_groups": replaced,
+    }
+    return [CardEvent("account.program_changed", told)]
 
 
 def card_created(card: Card, *, reissued: bool = False) -> CardEvent:

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from chalicelib.cards.accounts import Account
 from chalicelib.cards.protocol.events import EVENTS
 from chalicelib.delivery.deliveries import BODY, Delivery
 from chalicelib.foundation import jsontext
-from tests.cards.scenes import DAY, EUR, MANAGER, ONLINE, Scene
+from chalicelib.foundation.store import Put
+from tests.cards.scenes import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREPAID_ACCOUNT, Scene
 
 Told = dict[str, Any]
 
@@ -228,6 +230,67 @@ def test_an_authentication_that_asks_nobody_tells_nothing(heard: Listener) -> No
 
     assert scene.authentication(card.card_id) == {"outcome": "rejected"}
     assert heard.told() == []
+
+
+# -- accounts
+
+
+def test_an_account_that_is_moved_to_a_programme_is_told_with_the_groups_that_were_replaced(heard: Listener) -> None:
+    scene = heard.scene
+    account = scene.account(fee_group_id=302, risk_rules_group_id=402)
+    [before] = scene.data("getAccounts", account_id=account)
+    heard.forget()
+
+    answers = [
+        scene.do("changeAccountProgramId", account_id=account, account_program_id=PREPAID_ACCOUNT) for _ in range(2)
+    ]
+
+    [after] = scene.data("getAccounts", account_id=account)
+    assert [answer.data for answer in answers] == [[], []]
+    assert (after["fee_group_id"], after["risk_group_id"]) == (303, 402)
+    assert after["limit_group_id"] == before["limit_group_id"]
+    assert heard.told("account.program_changed") == [
+        {
+            "account_id": account,
+            "holder_id": before["holder_id"],
+            "program_id_before": EVERYDAY_ACCOUNT,
+            "program_id": PREPAID_ACCOUNT,
+            "replaced_groups": [{"group": "fee_group_id", "id_before": 302, "id": 303}],
+        }
+    ]
+
+
+def test_an_account_that_keeps_all_of_its_groups_is_told_so(heard: Listener) -> None:
+    """Its fee group is one of the new programme's, as if the operator had changed what the old one allows."""
+    scene = heard.scene
+    account = scene.account()
+    table, key = Account.key(account)
+    item = scene.hub.store.get(table, key)
+    assert item is not None
+    scene.hub.store.transact([Put(table, item | {"fee_group_id": 303})])
+    [before] = scene.data("getAccounts", account_id=account)
+    heard.forget()
+
+    scene.data("changeAccountProgramId", account_id=account, account_program_id=PREPAID_ACCOUNT)
+
+    [after] = scene.data("getAccounts", account_id=account)
+    assert after == before | {"program_id": PREPAID_ACCOUNT}
+    [told] = heard.told("account.program_changed")
+    assert (told["program_id"], told["replaced_groups"]) == (PREPAID_ACCOUNT, [])
+
+
+def test_a_group_that_an_account_did_not_have_is_told_without_one_before(heard: Listener) -> None:
+    scene = heard.scene
+    account = scene.account(program_id=PREPAID_ACCOUNT)
+    heard.forget()
+
+    scene.data("changeAccountProgramId", account_id=account, account_program_id=EVERYDAY_ACCOUNT)
+
+    [told] = heard.told("account.program_changed")
+    assert told["replaced_groups"] == [
+        {"group": "limit_group_id", "id": 211},
+        {"group": "fee_group_id", "id_before": 303, "id": 301},
+    ]
 
 
 # -- external payments

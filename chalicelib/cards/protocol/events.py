@@ -13,6 +13,7 @@ from typing import Literal
 
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N
 from chalicelib.cards.protocol.kinds import (
+    AccountGroup,
     AccountType,
     AuthorizeType,
     CardStatus,
@@ -33,6 +34,7 @@ CardEventType = Literal[
     "card.status_changed",
     "card.authorization",
     "card.clearing",
+    "account.program_changed",
     "external_payment",
     "mandate",
     "three_d_secure.requested",
@@ -109,6 +111,24 @@ class CardClearingEvent(Answer):
     settled_balance: int
 
 
+class ReplacedGroup(Answer):
+    """A group that the new programme does not allow, and the programme's own that has taken its place."""
+
+    group: AccountGroup
+    id_before: Id | None = None
+    id: Id
+
+
+class AccountProgramEvent(Answer):
+    """An account belongs to another programme; it keeps the groups that this one allows."""
+
+    account_id: Id
+    holder_id: Id
+    program_id_before: Id
+    program_id: Id
+    replaced_groups: list[ReplacedGroup]
+
+
 class ExternalPaymentEvent(Answer):
     """A payment, a direct debit or a return, as it stands now."""
 
@@ -182,6 +202,9 @@ EVENTS: Mapping[CardEventType, EventRow] = {
         CardAuthorizationEvent, "A card was used: approved or declined, incremented, reversed, or its hold is over."
     ),
     "card.clearing": EventRow(CardClearingEvent, "The money of a card's use was booked, or a refund."),
+    "account.program_changed": EventRow(
+        AccountProgramEvent, "An account was moved to a programme; groups that it does not allow were replaced."
+    ),
     "external_payment": EventRow(ExternalPaymentEvent, "A payment, direct debit or return has a new state."),
     "mandate": EventRow(MandateEvent, "A mandate was made or cancelled."),
     "three_d_secure.requested": EventRow(ThreeDSecureEvent, "An online shop asks the cardholder for confirmation."),

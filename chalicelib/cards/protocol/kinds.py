@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     EciIndicator = int
     AuthorizeType = int
     AccountStatus = str
+    AccountGroup = str
     NewAccountStatus = str
     CardStatus = str
     CardStatusToSet = str
@@ -50,6 +51,7 @@ else:
     EntryModeType = choice(values.ENTRY_MODES, 2)
     EciIndicator = choice(values.ECI_INDICATORS)
     AuthorizeType = choice(values.AUTHORIZE_TYPES)
+    AccountGroup = word(values.ACCOUNT_GROUPS, 20, shortest=1)
     AccountStatus = letter(states.ACCOUNT_STATES)
     NewAccountStatus = letter(states.NEW_ACCOUNT_STATES)
     CardStatus = letter(states.CARD_STATES)

@@ -12,6 +12,13 @@ YES, NO = 1, 0
 HOLDER_TYPES = {0: "personal", 1: "business"}
 PERSONAL, BUSINESS = 0, 1
 
+ACCOUNT_GROUPS = {
+    "limit_group_id": "limits",
+    "fee_group_id": "fees",
+    "risk_group_id": "risk rules",
+}
+"""The groups of an account, as its record names them."""
+
 LIMIT_TYPES = {1: "card", 2: "account", 3: "holder"}
 LIMIT_OF_CARD, LIMIT_OF_ACCOUNT, LIMIT_OF_HOLDER = 1, 2, 3
 PER_TRANSACTION, PER_DAY, PER_WEEK, PER_MONTH, PER_YEAR = 0, 1, 7, 30, 365

@@ -68,7 +68,11 @@ NOTES: Mapping[str, str] = {
     "createAccount": "Groups that are left out are the programme's first; without a limit group in the programme none "
     "is set. With `skip_holder_validation` 0 the cards have to be the holder's own.",
     "changeAccountStatus": "C needs balances of zero (4008), and is final.",
-    "changeAccountProgramId": "The programme has to be an account programme of yours (3004).",
+    "changeAccountProgramId": (
+        "The programme has to be an account programme of yours (3004). The account keeps every group that it allows, "
+        "and gets its default in place of others; getAccounts shows the groups, and the event "
+        "`account.program_changed` names those that were replaced."
+    ),
     "getAccounts": "Always a list: the account, or those of the card. A card and an account that do not belong "
     "together are 3002.",
     "assignAccountToRiskRuleGroup": _GROUP_ALLOWED,

@@ -22,6 +22,7 @@ LISTS: Mapping[str, Mapping[Any, str]] = {
     "Kinds of card": values.KINDS_OF_CARD,
     "Kept or new": values.KEPT_OR_NEW,
     "Holder types": values.HOLDER_TYPES,
+    "Groups of an account": values.ACCOUNT_GROUPS,
     "Limit types": values.LIMIT_TYPES,
     "Limit durations": values.DURATIONS,
     "Limit classes": values.LIMIT_CLASSES,
