@@ -32,7 +32,7 @@ from chalicelib.openbanking.bank_link import BankAnswer
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.callers import Caller, Callers, Credentials, invalid_bearer, spent_bearer
-from chalicelib.openbanking.clients import Client
+from chalicelib.openbanking.client_record import Client
 from chalicelib.openbanking.consents import Consents, consent_key
 from chalicelib.openbanking.idempotency import Accepted, Claim, IdempotencyKeys
 from chalicelib.openbanking.orders import Order, checked
