@@ -186,7 +186,7 @@ class Hub:
 
     @cached_property
     def bank_gate(self) -> BankGate:
-        return BankGate(self.banks)
+        return BankGate(self.banks, explains=self.settings.is_sandbox)
 
     @cached_property
     def bank_link(self) -> BankLink:

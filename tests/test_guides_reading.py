@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,17 @@ def test_guides_are_short_and_show_what_each_command_prints(file: Path) -> None:
 
     assert len(text.splitlines()) <= LONGEST
     assert all(step.commands for step in steps(text))
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "docs" / "guides").glob("*.py")), ids=lambda file: file.name)
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["port"], ["9701", "more"]])
+def test_a_script_that_is_called_wrongly_says_how_it_is_called(script: Path, arguments: list[str]) -> None:
+    called = subprocess.run(
+        [sys.executable, script, *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert called.returncode == 1
+    assert re.fullmatch(rf"usage: [A-Z_]+=.* .venv/bin/python docs/guides/{script.name} PORT\n", called.stderr)
 
 
 def test_commands_are_read_with_what_they_print() -> None:

@@ -21,7 +21,7 @@ from chalicelib.demo_bank.runtime import Bank
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.fields import InvalidMessage
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.signatures import verify
+from chalicelib.foundation.signatures import describe_attempt, verify
 from chalicelib.foundation.web import Incoming, json_answer
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.payments import Kind
@@ -143,8 +143,10 @@ def check_caller(bank: Bank, incoming: Incoming) -> None:
     if not incoming.has_good_request_id:
         raise Refusal(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
     signature = incoming.headers.get("x-signature", "")
-    if not verify(bank.hub_keys(), incoming.body, signature):
-        raise Refusal(Fault.WRONG_SIGNATURE, "X-Signature is not the service's signature of this body")
+    keys = bank.hub_keys()
+    if not verify(keys, incoming.body, signature):
+        message = f"X-Signature is not the service's signature of this body; {describe_attempt(keys, incoming.body)}"
+        raise Refusal(Fault.WRONG_SIGNATURE, message)
 
 
 def _request(row: Row, incoming: Incoming) -> Any:

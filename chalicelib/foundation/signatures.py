@@ -35,6 +35,12 @@ def verify(keys: Iterable[RSAPublicKey], body: bytes, signature: str) -> bool:
     return any(_verifies(key, body, raw) for key in keys)
 
 
+def describe_attempt(keys: Iterable[RSAPublicKey], body: bytes) -> str:
+    """What a signature was held against, in words for a sandbox: the ids of ``keys``, length and digest of ``body``."""
+    tried = ", ".join(key_id(key) for key in keys) or "none"
+    return f"keys tried: {tried}; body received: {len(body)} bytes with the SHA-256 {hashlib.sha256(body).hexdigest()}"
+
+
 def _verifies(key: RSAPublicKey, body: bytes, signature: bytes) -> bool:
     try:
         key.verify(signature, body, _PADDING, _HASH)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.foundation.identifiers import Credential, is_uuid
-from chalicelib.foundation.signatures import verify
+from chalicelib.foundation.signatures import describe_attempt, verify
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
@@ -19,9 +19,10 @@ from chalicelib.openbanking.protocol.scopes import Version
 
 @dataclass(frozen=True, slots=True)
 class BankGate:
-    """Lets banks in."""
+    """Lets banks in; with ``explains``, in sandboxes, a wrong signature is told what it was held against."""
 
     banks: Banks
+    explains: bool
 
     def admit(self, version: Version, headers: Mapping[str, str], identity: Mapping[str, Any], body: bytes) -> Bank:
         """The bank that calls. ``headers`` go by lower-case name; ``identity`` is API Gateway's. Raises: Refusal."""
@@ -50,5 +51,9 @@ class BankGate:
             if bank.signature_required:
                 raise Refusal(Fault.WRONG_SIGNATURE, "header X-Signature is required")
             return
-        if not verify(self.banks.verification_keys(bank), body, signature):
-            raise Refusal(Fault.WRONG_SIGNATURE, "X-Signature is not the bank's signature of this body")
+        keys = self.banks.verification_keys(bank)
+        if not verify(keys, body, signature):
+            message = "X-Signature is not the bank's signature of this body"
+            raise Refusal(
+                Fault.WRONG_SIGNATURE, f"{message}; {describe_attempt(keys, body)}" if self.explains else message
+            )

@@ -1,4 +1,4 @@
-"""A small bank of version 2. API_KEY=… HUB=http://127.0.0.1:8000 python docs/guides/bank.py PORT"""
+"""A small bank of version 2. API_KEY=… HUB=http://127.0.0.1:8000 .venv/bin/python docs/guides/bank.py PORT"""
 
 import json
 import os
@@ -57,4 +57,6 @@ class Bank(BaseHTTPRequestHandler):
         """One line a webhook is enough."""
 
 
+if len(sys.argv) != 2 or not sys.argv[1].isdecimal() or not (os.environ.get("API_KEY") and os.environ.get("HUB")):
+    sys.exit("usage: API_KEY=… HUB=http://127.0.0.1:8000 .venv/bin/python docs/guides/bank.py PORT")
 HTTPServer(("127.0.0.1", int(sys.argv[1])), Bank).serve_forever()

@@ -1,4 +1,4 @@
-"""A receiver of events: verifies each and prints it. SECRET=whsec_… python docs/guides/receiver.py PORT."""
+"""A receiver of events: verifies each and prints it. SECRET=whsec_… .venv/bin/python docs/guides/receiver.py PORT."""
 
 import json
 import os
@@ -29,4 +29,6 @@ class Receiver(BaseHTTPRequestHandler):
         """Only events are printed."""
 
 
+if len(sys.argv) != 2 or not sys.argv[1].isdecimal() or not os.environ.get("SECRET"):
+    sys.exit("usage: SECRET=whsec_… .venv/bin/python docs/guides/receiver.py PORT")
 HTTPServer(("127.0.0.1", int(sys.argv[1])), Receiver).serve_forever()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Any
 
@@ -116,6 +117,8 @@ def test_a_signature_of_other_bytes_or_by_another_key_is_refused(stage: Stage) -
         reply = accounts(stage, token, x_signature=signature)
         assert code_of(reply) in (4200, "HEADERS_ERROR")
         assert reply.status in (400, 401)
+        for told in (*map(signatures.key_id, stage.bank.hub_keys()), hashlib.sha256(b"{}").hexdigest()):
+            assert told in reply.text
 
 
 def test_the_public_keys_of_the_service_are_fetched_once_a_minute(stage: Stage) -> None:

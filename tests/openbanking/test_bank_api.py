@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -288,6 +289,23 @@ def test_a_bank_that_does_not_prove_itself_is_refused(
     answer = world.bank(version, path, {URL[version]: "x"}, headers=headers)
 
     assert code_of(answer, version) == (v1 if version == 1 else v2)
+
+
+@VERSIONS
+@pytest.mark.parametrize("signature", ["other", "%%%"])
+def test_a_wrong_signature_in_a_sandbox_is_told_which_keys_were_tried_and_which_body_came(
+    world: World, version: int, signature: str
+) -> None:
+    if signature == "other":
+        signature = signatures.sign(world.banks[version].key, b"other bytes")
+    body = b'{"a": "what the bank sent"}'
+
+    answer = world.bank(version, "/consent", raw=body, headers={"x-signature": signature})
+
+    said = answer.body["message" if version == 1 else "title"]
+    assert signatures.key_id(world.banks[version].key.public_key()) in said
+    assert f"{len(body)} bytes with the SHA-256 {hashlib.sha256(body).hexdigest()}" in said
+    assert "what the bank sent" not in answer.text
 
 
 def test_version_1_may_leave_the_signature_out_and_version_2_may_not(world: World) -> None:

@@ -112,3 +112,11 @@ def test_the_metadata_document_offers_no_client_without_a_secret(prod: World) ->
 
     assert "none" not in body["token_endpoint_auth_methods_supported"]
     assert body["issuer"] == "https://hub.example.com"
+
+
+@VERSIONS
+def test_a_wrong_signature_is_not_explained(prod: World, version: int) -> None:
+    answer = prod.bank(version, "/consent", {}, headers={"x-signature": "%%%"})
+
+    said = answer.body["message" if version == 1 else "title"]
+    assert said.endswith("X-Signature is not the bank's signature of this body")
