@@ -27,6 +27,7 @@ from chalicelib.openbanking.authorizations import Authorizations
 from chalicelib.openbanking.bank_gate import BankGate
 from chalicelib.openbanking.bank_link import BankLink
 from chalicelib.openbanking.banks import Banks
+from chalicelib.openbanking.callback_limits import CallbackLimits
 from chalicelib.openbanking.callback_status import CallbackStatus
 from chalicelib.openbanking.callers import Callers
 from chalicelib.openbanking.clients import Clients
@@ -264,7 +265,8 @@ class Hub:
 
     @cached_property
     def callback_status(self) -> CallbackStatus:
-        return CallbackStatus(self.store, self.clock, self.banks, self.consents, self.bank_link)
+        limits = CallbackLimits(self.keyring, self.clock)
+        return CallbackStatus(self.store, self.clock, self.banks, self.consents, limits, self.bank_link)
 
     @cached_property
     def performance_flow(self) -> PerformanceFlow:

@@ -30,6 +30,7 @@ RECORD_NAMES = (
     "clients",
     "bank_record",
     "banks",
+    "callback_limits",
     "authorizations",
     "consents",
     "idempotency",

@@ -1,4 +1,4 @@
-"""What the shared callback page may show of a payment: an address can be forged, so the bank is asked."""
+"""What the shared callback page may show of a payment: an address can be forged, so the bank is asked, with limits."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.foundation.store import Store
+from chalicelib.foundation.store import ConditionFailed, Conflict, Store
 from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankLink
 from chalicelib.openbanking.banks import Banks
+from chalicelib.openbanking.callback_limits import CallbackLimits
 from chalicelib.openbanking.client_record import Client, client_key
 from chalicelib.openbanking.consents import Consent, Consents, consent_key
 from chalicelib.openbanking.payment_status import ask_bank
@@ -35,12 +36,14 @@ class CallbackStatus:
     clock: Clock
     banks: Banks
     consents: Consents
+    limits: CallbackLimits
     link: BankLink
 
-    def look(self, bic: str, payment_id: str, callback_url: str) -> Standing | None:
+    def look(self, bic: str, payment_id: str, callback_url: str, address: str) -> Standing | None:
         """Where a payment stands whose client has ``callback_url`` among its own, ``None`` when there is none.
 
-        A version 2 bank is asked while the consent lasts; else it is what the bank reported last.
+        A version 2 bank is asked while the consent lasts, and within the limits of the payment and of the visitor's
+        IP ``address``; else it is what the bank reported last.
         """
         bank = self.banks.find(bic.upper())
         item = self.store.get(*payment_key(bank.bic, payment_id)) if bank else None
@@ -51,7 +54,8 @@ class CallbackStatus:
         if client is None or callback_url not in client.callback_urls:
             return None
         current_call.concerns(payment.bic, PAYMENT_SERVICE)
-        if payment.api_version == 2 and (consent is not None or payment.consent_id is None):
+        askable = payment.api_version == 2 and (consent is not None or payment.consent_id is None)
+        if askable and self._may_ask(payment, address):
             token = self.consents.bank_token(consent) if consent else None
             try:
                 answer = ask_bank(self.link, bank, payment, token, request_id=new_uuid(), psu_address=None)
@@ -60,6 +64,14 @@ class CallbackStatus:
             else:
                 return Standing(answer.body["transaction_status"], asked=True)
         return Standing(payment.status, asked=False)
+
+    def _may_ask(self, payment: Payment, address: str) -> bool:
+        """Whether the bank may be asked once more; then it is counted."""
+        try:
+            self.store.transact(self.limits.updates(payment, address))
+        except (ConditionFailed, Conflict):
+            return False
+        return True
 
     def _parties(self, payment: Payment) -> tuple[Client | None, Consent | None]:
         """The payment's client, and its consent if that is in force or was spent on a payment."""

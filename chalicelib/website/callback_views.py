@@ -11,6 +11,7 @@ from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.client_record import Client
 from chalicelib.openbanking.clients import UnknownClient
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.website.attempts import network
 from chalicelib.website.journeys import Journey, Moved
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
 from chalicelib.website.wording import payment_status, refusal_advice, return_advice
@@ -54,13 +55,14 @@ def go_on(visit: Visit) -> Response:
 def payment_callback(visit: Visit) -> Response:
     """``GET /payments/callback``: what the address says and, since it can be forged, what the bank says.
 
-    The bank is asked when the payment's callback_url had its ``bic`` in the query.
+    The bank is asked when the payment's callback_url had its ``bic`` in the query, within limits.
     """
     query = dict(visit.incoming.query)
     bic, payment_id = query.get("bic", ""), query.get("payment_id", "")
     known = None
     if bic and payment_id and not visit.incoming.is_head:
-        known = hub().callback_status.look(bic, payment_id, hub().clients.default_callback)
+        own, visitor = hub().clients.default_callback, network(visit.address)
+        known = hub().callback_status.look(bic, payment_id, own, visitor)
     return page(
         visit,
         "payment.html",

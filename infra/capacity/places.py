@@ -42,6 +42,7 @@ PATHS: Sequence[AccessPath] = (
     AccessPath("consents.notify", r"\d", "consents by their next notice", SHARDS, is_shared=True),
     AccessPath("idempotency", r"(tpp|order|bank|card-api)#.+", "a key or request id"),
     AccessPath("payments", r"[A-Z0-9]{8,11}#.+", "a payment"),
+    AccessPath("payments", r"asked#.+", "a visitor's hour"),
     AccessPath("deliveries", r"[0-9a-f]{22}", "a delivery"),
     AccessPath("deliveries", r"receiver#.+", "a slot of a receiver"),
     AccessPath("deliveries.due", r"\d", "deliveries by their next attempt", SHARDS, is_shared=True),

@@ -358,6 +358,7 @@ def come_back_from_a_payment(world: World) -> Run:
             answer = world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1")
         if answer.status == 503:
             assert "storage did not answer" in answer.text
+            world.clock.advance(10)
             answer = world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1")
         assert answer.status == 200
         assert "ACSC" in answer.text

@@ -63,6 +63,8 @@ def test_who_comes_back_from_a_payment_asks_the_bank_as_a_tpp_does(world: World,
     assert measured(world, lambda: visitor.get(f"{page}P-1")) == {"BETADEF1 PISP": {"calls": 1, "answered": 1}}
     assert measured(world, lambda: visitor.get(f"{page}P-2")) == {}
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"nonsense": 1}
+    assert measured(world, lambda: visitor.get(f"{page}P-1")) == {"BETADEF1 PISP": {"calls": 1}}, "not asked so soon"
+    world.clock.advance(10)
     assert measured(world, lambda: visitor.get(f"{page}P-1")) == {
         "BETADEF1 PISP": {"calls": 1, "answered": 1, "bank_failures": 1}
     }

@@ -1,0 +1,133 @@
+"""How often the payment page has a bank asked, whoever opens it, and whatever address they come from."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+import pytest
+
+from chalicelib.openbanking.callback_limits import ASKED_SECONDS, BETWEEN_SECONDS, PER_ADDRESS
+from tests.openbanking.faults import items
+from tests.openbanking.test_payments import Payer
+from tests.world import Answer, World
+
+ASKED, REPORTED = "The bank says", "The bank reported"
+
+
+class Visitors:
+    """People who open the payment page of a version 2 bank's payments."""
+
+    def __init__(self, world: World, kind: str = "single") -> None:
+        self.world = world
+        self.payer = Payer(world, 2, kind)
+        self.payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+
+    def pays(self, count: int = 1) -> None:
+        for _ in range(count):
+            assert self.payer.pay().status == 200
+        self.payer.side.received.clear()
+
+    def open(self, payment_id: str = "P-1", address: str = "203.0.113.7") -> str:
+        """Which words the page has for where the payment stands."""
+        path = f"/payments/callback?bic=BETADEF1&payment_id={payment_id}&status=4"
+        answer: Answer = self.world.call("GET", path, identity={"sourceIp": address})
+        assert answer.status == 200
+        (said,) = [words for words in (ASKED, REPORTED) if words in answer.text]
+        assert ("ACSC" in answer.text) == (said == ASKED)
+        assert ("RCVD" in answer.text) == (said == REPORTED)
+        return said
+
+    @property
+    def asked(self) -> int:
+        return len(self.payer.side.received)
+
+
+@pytest.mark.parametrize("kind", ["single", "direct"])
+def test_a_bank_is_asked_about_a_payment_once_in_ten_seconds(world: World, kind: str) -> None:
+    visitors = Visitors(world, kind)
+    visitors.pays()
+
+    said = [visitors.open(address=f"203.0.113.{number}") for number in range(5)]
+    world.clock.advance(BETWEEN_SECONDS - 1)
+    said.append(visitors.open())
+    world.clock.advance(1)
+    said.append(visitors.open())
+
+    assert said == [ASKED, *[REPORTED] * 5, ASKED]
+    assert visitors.asked == 2
+
+
+def test_each_payment_is_asked_about_by_itself(world: World) -> None:
+    visitors = Visitors(world)
+    visitors.pays(2)
+
+    assert [visitors.open("P-1"), visitors.open("P-2")] == [ASKED] * 2
+
+
+def test_a_bank_is_asked_about_a_payment_for_a_day(world: World) -> None:
+    visitors = Visitors(world)
+    visitors.pays()
+    world.clock.advance(ASKED_SECONDS - 1)
+    assert visitors.open() == ASKED
+    world.clock.advance(BETWEEN_SECONDS)
+
+    assert visitors.open() == REPORTED
+    assert visitors.asked == 1
+
+
+def test_one_address_has_banks_asked_thirty_times_an_hour(world: World) -> None:
+    visitors = Visitors(world)
+    visitors.pays(PER_ADDRESS + 1)
+    names = [f"P-{number + 1}" for number in range(PER_ADDRESS + 1)]
+
+    assert [visitors.open(name) for name in names] == [ASKED] * PER_ADDRESS + [REPORTED]
+    assert visitors.asked == PER_ADDRESS
+    assert visitors.open(names[-1], "203.0.113.8") == ASKED
+    world.clock.advance(3600)
+    assert visitors.open() == ASKED
+
+
+def test_what_is_not_asked_counts_neither_for_the_payment_nor_for_the_address(world: World) -> None:
+    visitors = Visitors(world)
+    visitors.pays(2)
+    for _ in range(2 * PER_ADDRESS):
+        visitors.open("P-1")
+
+    assert visitors.asked == 1
+    assert visitors.open("P-2") == ASKED
+
+
+def test_the_addresses_of_one_ipv6_customer_are_one(world: World) -> None:
+    visitors = Visitors(world)
+    visitors.pays(PER_ADDRESS + 1)
+    first = ipaddress.IPv6Address("2001:db8::")
+
+    said = [visitors.open(f"P-{number + 1}", str(first + number)) for number in range(PER_ADDRESS + 1)]
+
+    assert said == [ASKED] * PER_ADDRESS + [REPORTED]
+
+
+def test_of_two_visitors_at_the_same_time_one_has_the_bank_asked(world: World) -> None:
+    visitors = Visitors(world)
+    visitors.pays()
+    inner: list[str] = []
+
+    with world.meanwhile("transact", lambda: inner.append(visitors.open(address="203.0.113.8"))):
+        outer = visitors.open()
+
+    assert (inner, outer, visitors.asked) == ([ASKED], REPORTED, 1)
+
+
+def test_neither_an_address_nor_a_limit_stands_in_the_way_of_what_banks_report(world: World) -> None:
+    visitors = Visitors(world)
+    visitors.pays()
+    visitors.open()
+
+    assert visitors.payer.report("ACSC").status == 200
+    kept: list[dict[str, Any]] = items(world, "payments")
+    assert "203.0.113.7" not in repr(kept)
+    (counter,) = [item for item in kept if item["payment"].startswith("asked#")]
+    assert counter["expires_at"] > world.clock.time()
+    (payment,) = [item for item in kept if "payment_id" in item]
+    assert (payment["status"], "expires_at" in payment) == ("ACSC", False)
