@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from botocore.exceptions import ClientError, WaiterError
+from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 
 from infra import compact
 
@@ -15,6 +18,11 @@ _UNCHANGED = "No updates are to be performed"
 _NEVER_MADE = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED")
 _BEGUN = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS")
 _CANCELLED = "cancelled"
+_ATTEMPTS = 360
+_OUT_OF_ATTEMPTS = "Max attempts exceeded"
+
+REPORT_SECONDS = 30.0
+"""How long CloudFormation may work without a word of ours, in seconds."""
 
 
 class StackFailed(Exception):
@@ -31,14 +39,28 @@ def lay(
 ) -> bool:
     """Bring the stack ``name`` to the state that ``template`` describes; answers whether anything changed.
 
+    As long as CloudFormation is not finished, standard error says so every 30 seconds, with what is in progress.
+
     Args:
         client: a boto3 CloudFormation client.
-        pause: how long to wait between looks at the stack, in seconds.
+        pause: how long to wait between looks at the stack, in seconds; it is looked at 360 times.
         tags: what everything is to be tagged with that the stack makes.
 
     Raises:
         StackFailed: the stack could not be made or changed.
     """
+    with _reported(client, name):
+        return _lay(client, name, template, parameters, pause, tags)
+
+
+def _lay(
+    client: Any,
+    name: str,
+    template: Mapping[str, Any],
+    parameters: Mapping[str, str],
+    pause: int,
+    tags: Sequence[Mapping[str, str]],
+) -> bool:
     request = {
         "StackName": name,
         "TemplateBody": compact.written(template),
@@ -56,12 +78,15 @@ def lay(
         operation, waiter = client.create_stack, "stack_create_complete"
     try:
         operation(**request)
-        client.get_waiter(waiter).wait(StackName=name, WaiterConfig={"Delay": pause, "MaxAttempts": 360})
+        client.get_waiter(waiter).wait(StackName=name, WaiterConfig={"Delay": pause, "MaxAttempts": _ATTEMPTS})
     except ClientError as error:
         if _UNCHANGED in str(error):
             return False
         raise StackFailed(f"the stack {name} was refused: {error.response['Error'].get('Message')}") from None
-    except WaiterError:
+    except WaiterError as error:
+        if _OUT_OF_ATTEMPTS in str(error):
+            late = f"the stack {name} is not finished after {_ATTEMPTS * pause} seconds"
+            raise StackFailed(f"{late}; in progress: {_in_progress(client, name)}") from None
         raise StackFailed(f"the stack {name} failed: {_reason(client, name)}") from None
     return True
 
@@ -86,6 +111,42 @@ def _found(client: Any, name: str) -> dict[str, Any] | None:
             return None
         raise
     return stack
+
+
+@contextmanager
+def _reported(client: Any, name: str) -> Iterator[None]:
+    """Say on standard error that CloudFormation is not finished, for as long as this lasts.
+
+    A thread of its own does, since a call that nobody answers must not keep it silent.
+    """
+    finished = threading.Event()
+
+    def report() -> None:
+        waited = REPORT_SECONDS
+        while not finished.wait(REPORT_SECONDS):
+            _say(f"causeway: CloudFormation has not finished the stack {name} after {waited:.0f} seconds")
+            _say(f"  in progress: {_in_progress(client, name)}")
+            waited += REPORT_SECONDS
+
+    threading.Thread(target=report, name="cloudformation-report", daemon=True).start()
+    try:
+        yield
+    finally:
+        finished.set()
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _in_progress(client: Any, name: str) -> str:
+    """The resources that CloudFormation works on, as far as it tells."""
+    try:
+        resources = client.describe_stack_resources(StackName=name)["StackResources"]
+    except (BotoCoreError, ClientError) as error:
+        return f"unknown, it does not answer ({type(error).__name__})"
+    busy = [each["LogicalResourceId"] for each in resources if each["ResourceStatus"].endswith("_IN_PROGRESS")]
+    return ", ".join(busy) or "no resource"
 
 
 def _reason(client: Any, name: str) -> str:

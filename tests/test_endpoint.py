@@ -224,7 +224,7 @@ def test_a_stack_is_started_on_what_it_is_led_to(monkeypatch: pytest.MonkeyPatch
         def ended(self) -> bool:
             return True
 
-        def stop(self) -> None:
+        def stop(self, grace: float) -> None:
             """Nothing runs."""
 
     monkeypatch.setattr(background, "Child", Child)

@@ -8,16 +8,22 @@ from collections.abc import Mapping
 from chalicelib import bootstrap
 from infra.local import stackfile
 
-_ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB")
+_CREDENTIALS = (
+    *stackfile.CREDENTIALS,
+    *("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
+)
+_SHORTEST_KEY = 16
+"""The ids of AWS's access keys have as many characters or more; those made up for emulators have fewer."""
 
 
 class NoStack(Exception):
-    """Neither the environment nor a running local stack says what to work on."""
+    """Neither the environment nor a running local stack says what to work on, or the environment says two things."""
 
 
 def connect() -> bootstrap.Hub:
     """The hub of the stage. Raises: NoStack, InvalidSetting."""
-    os.environ.update(settings_of_local_stack(os.environ))
+    if variables := settings_of_local_stack(os.environ):
+        stackfile.follow(os.environ, variables)
     return bootstrap.hub()
 
 
@@ -25,12 +31,27 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables of the running local stack, or none when ``environ`` names a stage or an endpoint itself.
 
     Raises:
-        NoStack: the stage is local, no endpoint is named, and no stack runs.
+        NoStack: the stage is local, no endpoint is named, and no stack runs; or no stage is named beside credentials
+            of an account of AWS, so that a deployed stage may be meant.
     """
-    if environ.get("STAGE", "local") != "local" or any(environ.get(name) for name in _ENDPOINTS):
+    stage = environ.get("STAGE") or ""
+    if stage not in ("", "local"):
+        return {}
+    if not stage and (variable := _credentials(environ)):
+        raise NoStack(
+            f"{variable} is set and STAGE is not: set STAGE to the stage that you mean, STAGE=local for the local stack"
+        )
+    if environ.get("AWS_ENDPOINT_URL"):
         return {}
     stack = stackfile.running(stackfile.location(environ))
     variables = stack.get("environment") if stack else None
     if not isinstance(variables, dict):
         raise NoStack("no local stack is running: start it with `make run`, or set STAGE and the AWS settings")
     return {str(name): str(value) for name, value in variables.items()}
+
+
+def _credentials(environ: Mapping[str, str]) -> str | None:
+    """The variable that names credentials of an account of AWS, if there is one."""
+    if len(environ.get("AWS_ACCESS_KEY_ID", "")) >= _SHORTEST_KEY:
+        return "AWS_ACCESS_KEY_ID"
+    return next((name for name in _CREDENTIALS if environ.get(name)), None)

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from infra.local import stackfile
+from infra.local import guard, stackfile
 from infra.local.engines import ENGINES
 from infra.local.process import Child, python
+from infra.local.stack import DRAIN_SECONDS
 
 READY_SECONDS = 60.0
 
@@ -62,13 +63,13 @@ def started(
         try:
             yield _wait(child, file)
         finally:
-            child.stop()
+            child.stop(DRAIN_SECONDS + 2 * guard.GRACE)
 
 
 def _wait(child: Child, file: Path) -> dict[str, Any]:
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline and not child.ended():
-        content = stackfile.read(file)
+        content = stackfile.running(file)
         if content and content.get("pid") == child.pid:
             return content
         time.sleep(0.05)

@@ -17,14 +17,14 @@ from typing import IO
 from infra.local import localstack
 from infra.local.dynamodb_local import DynamoDBLocal, EngineFailed
 from infra.local.process import Child, ChildFailed, python
-from infra.local.stackfile import ROOT, shown
+from infra.local.stackfile import CREDENTIALS, ROOT, SETTINGS, endpoints, shown
 
 REGION = "eu-west-1"
 ENGINES = ("emulator", "dynamodb-local")
 
 _FAKE_CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
-_MISLEADING = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
-_SHARED = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_DEFAULT_REGION", "AWS_REGION", "RESOURCE_PREFIX")
+_SHARED = ("AWS_DEFAULT_REGION", "AWS_REGION")
+_HONOURED = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB")
 
 
 class Engines:
@@ -94,7 +94,8 @@ class Engines:
 
     def environment(self) -> dict[str, str]:
         """The variables that lead another process to these engines; credentials only when they are made up."""
-        shared = {name: self._environ[name] for name in _SHARED if name in self._environ}
+        names = (*_SHARED, *SETTINGS, *endpoints(self._environ))
+        shared = {name: self._environ[name] for name in names if name in self._environ}
         fake = all(self._environ.get(name) == value for name, value in _FAKE_CREDENTIALS.items())
         return shared | (_FAKE_CREDENTIALS if fake else {})
 
@@ -132,8 +133,9 @@ class Engines:
 
     def _use_credentials(self) -> None:
         """Made-up credentials for our own emulator, so that no real ones ever sign a local call."""
+        self._environ.pop("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", None)
         if self.emulated:
-            for name in _MISLEADING:
+            for name in (*CREDENTIALS, *(each for each in endpoints(self._environ) if each not in _HONOURED)):
                 self._environ.pop(name, None)
             self._environ.update(_FAKE_CREDENTIALS)
         elif "AWS_PROFILE" not in self._environ:

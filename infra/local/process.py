@@ -54,12 +54,12 @@ class Child:
             raise ChildFailed(f"ended with exit code {self._process.wait()}")
         return line
 
-    def stop(self) -> None:
-        """Close the pipe and wait for the end."""
+    def stop(self, grace: float = guard.GRACE + 1) -> None:
+        """Close the pipe and wait for the end; after ``grace`` seconds the program is killed."""
         if self._process.stdin:
             self._process.stdin.close()
         try:
-            self._process.wait(guard.GRACE + 1)
+            self._process.wait(grace)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

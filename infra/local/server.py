@@ -7,11 +7,14 @@ does the 403 that API Gateway gives for a path that no route matches.
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import socket
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -21,6 +24,8 @@ from typing import Any
 from chalice.app import Chalice
 from chalice.config import Config
 from chalice.local import ChaliceRequestHandler, ForbiddenError, LocalGateway, LocalGatewayException
+
+from infra.local.stackfile import HEADER
 
 HOST = "127.0.0.1"
 LARGEST_BODY = 10 * 1024 * 1024
@@ -50,6 +55,7 @@ class Handler(ChaliceRequestHandler):
     disable_nagle_algorithm = True
     wbufsize = -1
     timeout = 60
+    server: Server
 
     def __init__(self, request: Any, client_address: Any, server: HTTPServer, gateway: LocalGateway) -> None:
         self.local_gateway = gateway
@@ -62,17 +68,24 @@ class Handler(ChaliceRequestHandler):
         raise AttributeError(name)
 
     def _handle(self) -> None:
+        with self.server.in_flight():
+            self._answer()
+            self.wfile.flush()  # the answer has left when the request is no longer in flight
+
+    def _answer(self) -> None:
         try:
             body = self._read_body()
         except Unreadable as error:
             self._refuse(error)
             return
         try:
-            answer = self._gateway_answer(body)
+            status, headers, content = self._gateway_answer(body)
         except Exception:
             logger.exception("the gateway failed")
-            answer = 502, {}, _FAILED
-        self._send_http_response(*answer)
+            status, headers, content = 502, {}, _FAILED
+        if self.path == "/health":
+            headers[HEADER] = self.server.stack_id
+        self._send_http_response(status, headers, content)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _handle  # noqa: N815 - http.server's names
 
@@ -161,12 +174,42 @@ class Server(ThreadingMixIn, HTTPServer):
     daemon_threads = True
     request_queue_size = 512
 
-    def __init__(self, taken: socket.socket, handler: Callable[[Any, Any, Any], Handler]) -> None:
+    def __init__(self, taken: socket.socket, handler: Callable[[Any, Any, Any], Handler], stack_id: str = "") -> None:
+        self.stack_id = stack_id
+        self._numbers = itertools.count()
+        self._running: set[int] = set()
+        self._changed = threading.Condition()
         super().__init__(taken.getsockname(), handler, bind_and_activate=False)
         self.socket.close()
         self.socket = taken
         self.server_name, self.server_port = taken.getsockname()
         self.server_activate()
+
+    @contextmanager
+    def in_flight(self) -> Iterator[None]:
+        """A request, from its headers to the last byte of its answer."""
+        number = next(self._numbers)
+        with self._changed:
+            self._running.add(number)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running.discard(number)
+                self._changed.notify_all()
+
+    def running(self) -> int:
+        """How many requests are in flight."""
+        return len(self._running)
+
+    def drain(self, timeout: float) -> bool:
+        """Wait for the requests that are in flight now; answers whether all of them ended within ``timeout`` seconds.
+
+        Others are answered meanwhile: a relayed request needs the demonstration banks, which this server has, too.
+        """
+        with self._changed:
+            begun = set(self._running)
+            return self._changed.wait_for(lambda: not begun & self._running, timeout)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is no news; anything else is logged."""
@@ -187,6 +230,6 @@ def take_port(port: int) -> socket.socket:
     return taken
 
 
-def build(application: Chalice, config: Config, taken: socket.socket) -> Server:
-    """A server for ``application``; it answers once ``serve_forever`` runs."""
-    return Server(taken, partial(Handler, gateway=Gateway(application, config)))
+def build(application: Chalice, config: Config, taken: socket.socket, stack_id: str = "") -> Server:
+    """A server for ``application``; it answers once ``serve_forever`` runs, ``/health`` with the stack's id."""
+    return Server(taken, partial(Handler, gateway=Gateway(application, config)), stack_id)

@@ -14,7 +14,9 @@ import signal
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,10 +34,16 @@ if TYPE_CHECKING:
     from infra.local.server import Server
 
 DEFAULT_PORT = 8000
+DRAIN_SECONDS = 30.0
+"""How long a stack that is to end waits for requests in flight: API Gateway gives none of them longer than 29 s."""
 STAGE = "local"
 
 _SECOND = {"emulator": ".local/second.json", "dynamodb-local": ".local/second/stack.json"}
 """Files for a second stack; where engines keep data beside the file, in a folder of its own."""
+
+
+class Ended(Exception):
+    """Somebody asked for the end before everything had started."""
 
 
 class StartFailed(Exception):
@@ -57,6 +65,7 @@ class Stack:
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self._id = uuid.uuid4().hex
         self._ended = threading.Event()
         self._engines: Engines | None = None
         self._server: Server | None = None
@@ -75,19 +84,25 @@ class Stack:
         port = taken.getsockname()[1]
         os.environ |= {"STAGE": STAGE, "PORT": str(port)}
         self._engines = engines = Engines(os.environ, self._options.engine, self._options.file.parent)
-        with ThreadPoolExecutor(1) as beside:
-            laid = beside.submit(self._lay, engines)
-            application, config = _application()
-            laid.result()
+        laid = _in_a_thread(self._lay, engines)
+        application, config = _application()
+        self._wait_for(laid)
         log = logfile.beside(self._options.file)
         logfile.keep(log)
         content = {**self._content(port, engines), "log": str(log)}
-        self._server = build(application, config, taken)
+        self._server = build(application, config, taken, self._id)
         threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
         self._runner = _runner(application, config)
         self._runner.start()
         stackfile.write(self._options.file, content)
         return content
+
+    def _wait_for(self, laid: Future[None]) -> None:
+        """Until the resources are laid. Raises: Ended when somebody asks for the end first, and what laying raises."""
+        while not wait([laid], timeout=0.2).done:
+            if self._ended.is_set():
+                raise Ended
+        laid.result()
 
     def wait(self) -> None:
         """Until somebody asks for the end. Raises: StartFailed when an engine ended by itself."""
@@ -104,25 +119,32 @@ class Stack:
             _say_at_once("ending…")
 
     def stop(self) -> None:
-        """End everything, the children last, and take the file along."""
-        if self._server:
-            self._server.shutdown()
+        """End everything, the children last, when requests in flight have ended; take the file along."""
         if self._runner:
             self._runner.stop()
         if self._server:
-            self._server.server_close()
+            self._close(self._server)
         if self._engines:
             self._engines.stop()
-            stackfile.leave(self._options.file)
+            stackfile.leave(self._options.file, self._id)
         if self._ended.is_set() and not self._options.quiet:
             kept = self._options.engine == "dynamodb-local"
             print(f"ended, data kept in {stackfile.shown(self._options.file.parent)}/" if kept else "ended", flush=True)
 
+    def _close(self, server: Server) -> None:
+        """Answer what is in flight, and then what came in meanwhile; ``DRAIN_SECONDS`` is the end of patience."""
+        deadline = time.monotonic() + DRAIN_SECONDS
+        if not server.drain(0.5) and not self._options.quiet:
+            _say_at_once(f"waiting for requests in flight: {server.running()}; ask again to end at once")
+        server.drain(deadline - time.monotonic())
+        server.shutdown()
+        server.drain(max(0.0, deadline - time.monotonic()))
+        server.server_close()
+
     def _refuse_a_second(self) -> None:
         """A second stack would take the file away from the first, and everything that finds it by this file."""
         file = self._options.file
-        other = stackfile.running(file)
-        if other and other["pid"] != os.getpid():  # a container may give each start the same number
+        if other := stackfile.running(file):
             raise StartFailed(
                 f"a stack is running already at {other.get('base_url')}, and the tour and the command line find it by "
                 f"{stackfile.shown(file)}; end it first, or give the second one its own file: "
@@ -148,8 +170,7 @@ class Stack:
         except (StackFailed, BotoCoreError, ClientError) as error:
             raise StartFailed(f"the resources could not be made: {error}") from None
 
-    @staticmethod
-    def _content(port: int, engines: Engines) -> dict[str, Any]:
+    def _content(self, port: int, engines: Engines) -> dict[str, Any]:
         from chalicelib.bootstrap import hub
         from infra.local import seed
 
@@ -158,6 +179,7 @@ class Stack:
         if kept:
             stackfile.write(kept, {name: seeded[name] for name in seed.KEPT})
         return {
+            "id": self._id,
             "pid": os.getpid(),
             "engine": engines.kind,
             "dynamodb_engine": engines.dynamodb_engine,
@@ -165,6 +187,22 @@ class Stack:
             **seeded,
             "environment": {"STAGE": STAGE, "PORT": str(port), **engines.environment()},
         }
+
+
+def _in_a_thread(work: Callable[[Engines], None], engines: Engines) -> Future[None]:
+    """Do ``work`` beside this thread, in one that keeps no process from ending."""
+    future: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            work(engines)
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(None)
+
+    threading.Thread(target=run, name="resources", daemon=True).start()
+    return future
 
 
 def _application() -> tuple[Chalice, Config]:
@@ -250,6 +288,8 @@ def main(arguments: list[str] | None = None) -> int:
         content = stack.start()
         summary.show(content, options.file, time.monotonic() - started, quiet=options.quiet)
         stack.wait()
+    except Ended:
+        return command.INTERRUPTED
     except (StartFailed, EngineFailed) as error:
         print(f"causeway: {error}" + ("" if str(error).endswith("?") else "."), file=sys.stderr)
         return 1

@@ -2,6 +2,7 @@
 
 The file holds a password and credentials, and is readable by its owner only. Its members:
 
+``id``              the stack's own: its ``/health`` answers it in the header ``X-Causeway-Stack``
 ``pid``             the stack's process
 ``engine``          ``emulator``, ``dynamodb-local``, ``localstack`` or ``endpoint``
 ``dynamodb_engine`` ``dynamodb-local`` or ``endpoint`` when DynamoDB is apart from the other services, else ``null``
@@ -22,11 +23,25 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import ProxyHandler, build_opener
 
 VARIABLE = "CAUSEWAY_STACK_FILE"
+HEADER = "X-Causeway-Stack"
+"""What ``/health`` of a local stack says beside its answer: which stack it is."""
+CREDENTIALS = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN")
+"""Variables that would add something of an account of AWS to a stack's made-up credentials."""
+SETTINGS = (
+    *("PUBLIC_URL", "BANK_API_URL", "RESOURCE_PREFIX"),
+    *("KMS_KEY_ID", "KEYS_SECRET", "CARD_KEYS_SECRET", "DEMO_BANKS_SECRET"),
+)
+"""Settings that a stack was started with, and that another process must share with it."""
+_SERVER = "Causeway"
+_SECONDS = 5
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -45,9 +60,9 @@ def read(path: Path | None = None) -> dict[str, Any] | None:
 
 
 def running(path: Path | None = None) -> dict[str, Any] | None:
-    """What the file says of a stack that runs now, else ``None``."""
+    """What the file says of a stack that answers now, else ``None``: a process id may be another program's by now."""
     content = read(path)
-    return content if content and _alive(content.get("pid")) else None
+    return content if content and _answers(content) else None
 
 
 def write_private(path: Path, text: str) -> None:
@@ -64,11 +79,24 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
     write_private(path, json.dumps(content, indent=2) + "\n")
 
 
-def leave(path: Path) -> None:
+def leave(path: Path, stack_id: str) -> None:
     """What a stack does with its file when it ends: remove it, unless it is another stack's."""
     content = read(path)
-    if content and content.get("pid") == os.getpid():
+    if content and content.get("id") == stack_id:
         path.unlink(missing_ok=True)
+
+
+def follow(environ: MutableMapping[str, str], variables: Mapping[str, str]) -> None:
+    """Lead ``environ`` to the stack that wrote these ``variables``, past what else it says of AWS and of settings."""
+    own = CREDENTIALS if "AWS_ACCESS_KEY_ID" in variables else ()
+    for name in (*endpoints(environ), *SETTINGS, *own, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"):
+        environ.pop(name, None)
+    environ.update(variables)
+
+
+def endpoints(environ: Mapping[str, str]) -> list[str]:
+    """The variables that say where boto3 finds a service."""
+    return [name for name in environ if name.startswith("AWS_ENDPOINT_URL")]
 
 
 def shown(path: Path) -> str:
@@ -76,13 +104,17 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
-def _alive(pid: Any) -> bool:
-    if not isinstance(pid, int):
+def _answers(content: Mapping[str, Any]) -> bool:
+    """Whether what answers at the stack's port is that stack; stacks of earlier versions have no id."""
+    variables = content.get("environment")
+    port = variables.get("PORT") if isinstance(variables, dict) else None
+    if not port:
         return False
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        with build_opener(ProxyHandler({})).open(f"http://127.0.0.1:{port}/health", timeout=_SECONDS) as answer:
+            headers = answer.headers
+    except HTTPError as error:
+        headers = error.headers
+    except (OSError, ValueError, HTTPException):
         return False
-    except PermissionError:
-        return True
-    return True
+    return bool(headers.get("Server") == _SERVER and headers.get(HEADER) == content.get("id"))

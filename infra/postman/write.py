@@ -25,7 +25,7 @@ def write(target: Path) -> list[Path]:
     stack = stackfile.running()
     if stack is None:
         raise SceneFailed("no stack is running: make run, in another terminal")
-    os.environ |= stack["environment"]
+    stackfile.follow(os.environ, stack["environment"])
     base, client_id = stack["base_url"], stack["client"]["client_id"]
     documents = {name: make() for name, make in DOCUMENTS.items()}
     credential = stack["programme"]["credentials"]["full"]

@@ -18,6 +18,7 @@ from chalicelib.foundation.store import StoreError
 from chalicelib.openbanking.client_record import Client
 from chalicelib.openbanking.clients import Clients
 from infra import command
+from infra.local import stackfile
 from infra.tour.browser import Stuck
 from infra.tour.card_events import CardEventsTour
 from infra.tour.cards import CardTour
@@ -67,7 +68,7 @@ def _client(clients: Clients, stack: Mapping[str, Any], receiver: Receiver, guid
 
 def main(arguments: list[str] | None = None) -> int:
     """Play it on the running stack if there is one, else on one of its own; answers the exit code."""
-    from infra.local import background, stackfile
+    from infra.local import background
 
     command.parser("infra.tour", __doc__).parse_args(arguments)
     logging.disable()  # what the tour has to say it prints
@@ -86,5 +87,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(stack: Mapping[str, Any]) -> None:
-    os.environ.update(stack["environment"])
+    stackfile.follow(os.environ, stack["environment"])
     run(stack, Hub(Settings.from_environment(stack["environment"])))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from chalicelib.website.descriptions import DOCUMENTS
 from infra import command
+from infra.local import stackfile
 from infra.local.background import started
 from infra.postman.scene import prepare
 from tests.conformance.parties import Parties
@@ -33,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     begun = time.monotonic()
     _LOG.parent.mkdir(exist_ok=True)
     with _LOG.open("wb") as log, started(output=log) as stack:
-        os.environ |= stack["environment"]
+        stackfile.follow(os.environ, stack["environment"])
         parties = Parties(stack["base_url"], stack["client"]["client_id"], prepare(stack))
         outcomes = _run(parties, options)
     failed = [outcome for outcome in outcomes if outcome.failures]

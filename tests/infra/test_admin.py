@@ -36,6 +36,7 @@ from infra.admin import connection, probe
 from infra.admin.commands import program
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.foundation.servers import self_signed, server_context, serving
+from tests.local_stack import answering
 from tests.world import START, World
 
 ROOT = Path(__file__).parents[2]
@@ -1072,25 +1073,61 @@ def test_a_stage_without_resources_is_one_sentence(elsewhere: bootstrap.Hub, mon
 def stack_file(tmp_path: Path) -> Iterator[Path]:
     """What a running stack writes."""
     path = tmp_path / "stack.json"
-    variables = {"STAGE": "local", "PORT": "8123", "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
-    path.write_text(json.dumps({"pid": os.getpid(), "environment": variables}))
-    return path
+    with answering() as stack:
+        stack["environment"] |= {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "local"}
+        path.write_text(json.dumps({**stack, "pid": None}))
+        yield path
 
 
 def test_without_settings_the_running_local_stack_is_used(stack_file: Path) -> None:
     environ = {"CAUSEWAY_STACK_FILE": str(stack_file)}
 
     for stage in ({}, {"STAGE": "local"}):
-        assert connection.settings_of_local_stack({**environ, **stage}) == {
-            "STAGE": "local",
-            "PORT": "8123",
-            "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
-        }
+        assert connection.settings_of_local_stack({**environ, **stage}) == the_stacks(stack_file)
 
 
+def the_stacks(file: Path) -> Any:
+    """The variables of the stack."""
+    return json.loads(file.read_text())["environment"]
+
+
+@pytest.mark.parametrize("unset", [{}, {"STAGE": ""}])
 @pytest.mark.parametrize(
-    "named", [{"STAGE": "dev"}, {"AWS_ENDPOINT_URL": "http://a"}, {"AWS_ENDPOINT_URL_DYNAMODB": "http://a"}]
+    "credentials",
+    [
+        {"AWS_PROFILE": "production"},
+        {"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE"},
+        {"AWS_SESSION_TOKEN": "a"},
+        {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://localhost:1338"},
+    ],
 )
+def test_beside_credentials_of_an_account_a_stage_must_be_named(
+    stack_file: Path, credentials: dict[str, str], unset: dict[str, str]
+) -> None:
+    environ = {"CAUSEWAY_STACK_FILE": str(stack_file), **credentials}
+    for endpoint in ({}, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}):
+        with pytest.raises(
+            connection.NoStack, match=f"^{next(iter(credentials))} is set and STAGE is not: set STAGE to"
+        ):
+            connection.settings_of_local_stack({**environ, **unset, **endpoint})
+
+    assert connection.settings_of_local_stack({**environ, "STAGE": "local"}) == the_stacks(stack_file)
+    assert connection.settings_of_local_stack({**environ, "STAGE": "prod"}) == {}
+
+
+def test_made_up_credentials_name_no_account(stack_file: Path) -> None:
+    environ = {"CAUSEWAY_STACK_FILE": str(stack_file), "AWS_ACCESS_KEY_ID": "test"}
+
+    assert connection.settings_of_local_stack(environ) == the_stacks(stack_file)
+
+
+def test_an_engine_for_dynamodb_alone_leads_to_the_stack_that_has_the_other_services(stack_file: Path) -> None:
+    environ = {"CAUSEWAY_STACK_FILE": str(stack_file), "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:1"}
+
+    assert connection.settings_of_local_stack(environ) == the_stacks(stack_file)
+
+
+@pytest.mark.parametrize("named", [{"STAGE": "dev"}, {"AWS_ENDPOINT_URL": "http://a"}])
 def test_a_named_stage_or_endpoint_comes_first(stack_file: Path, named: dict[str, str]) -> None:
     assert connection.settings_of_local_stack({"CAUSEWAY_STACK_FILE": str(stack_file), **named}) == {}
 
@@ -1123,6 +1160,16 @@ def test_a_wrong_setting_is_one_sentence() -> None:
 
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == "Error: PUBLIC_URL: must be set outside the local stage\n"
+
+
+def test_a_command_without_a_stage_beside_credentials_of_an_account_does_nothing(stack_file: Path) -> None:
+    result = as_a_process("keys", "show", CAUSEWAY_STACK_FILE=str(stack_file), AWS_PROFILE="production")
+
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == (
+        "Error: AWS_PROFILE is set and STAGE is not: set STAGE to the stage that you mean, "
+        "STAGE=local for the local stack\n"
+    )
 
 
 def test_a_stack_that_does_not_answer_is_one_sentence(stack_file: Path) -> None:

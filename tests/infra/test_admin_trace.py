@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from infra.admin import connection, records
 from infra.admin.log_search import CloudWatchLog, LocalLog, of_stage
 from infra.local import logfile, stackfile
 from tests.infra.test_admin import done, refused, run
+from tests.local_stack import answering
 from tests.world import World
 
 ACCOUNTS = {"status": "success", "accounts": []}
@@ -31,10 +31,11 @@ def connected(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     file = tmp_path / "stack.json"
     monkeypatch.setenv(stackfile.VARIABLE, str(file))
     path = logfile.beside(file)
-    stackfile.write(file, {"pid": os.getpid(), "log": str(path)})
     handler = logfile.LogFile(path, log.logger().registered_formatter)
     log.logger().addHandler(handler)
-    yield path
+    with answering() as stack:
+        stackfile.write(file, {**stack, "log": str(path)})
+        yield path
     log.logger()._logger.removeHandler(handler)
     handler.close()
 

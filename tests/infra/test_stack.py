@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from infra.local.background import started
 from infra.local.server import take_port
 from tests.conftest import DYNAMODB_ENDPOINT, ENDPOINT
 from tests.endpoint import of_a_stack
+from tests.local_stack import answering
 
 ROOT = stackfile.ROOT
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
@@ -76,10 +79,10 @@ def test_a_stack_answers_and_takes_everything_along_when_it_ends(tmp_path: Path)
 @pytest.mark.parametrize("engine", ["emulator", "dynamodb-local"])
 def test_a_second_stack_leaves_the_first_ones_file_alone(tmp_path: Path, engine: str) -> None:
     file = tmp_path / "stack.json"
-    stackfile.write(file, {"pid": os.getpid(), "base_url": "http://127.0.0.1:8000"})
-    before = file.read_text()
-
-    result = run("--port", "0", "--stack-file", str(file), "--engine", engine)
+    with answering() as first:
+        stackfile.write(file, {**first, "base_url": "http://127.0.0.1:8000"})
+        before = file.read_text()
+        result = run("--port", "0", "--stack-file", str(file), "--engine", engine)
 
     assert result.returncode == 1
     assert file.read_text() == before
@@ -91,11 +94,69 @@ def test_a_second_stack_leaves_the_first_ones_file_alone(tmp_path: Path, engine:
     )
 
 
+@pytest.mark.e2e
+def test_a_file_whose_process_id_is_another_programs_by_now_blocks_nothing(tmp_path: Path) -> None:
+    with answering("another-stack") as other:
+        stale = {**other, "id": "a-stack-that-was-killed", "pid": os.getpid(), "base_url": "http://127.0.0.1:8000"}
+        stackfile.write(tmp_path / "stack.json", stale)
+        with started(CLEAN, folder=tmp_path, elsewhere=of_a_stack(ENDPOINT)) as content:
+            assert stackfile.running(tmp_path / "stack.json") == content
+
+
+@pytest.mark.e2e
+def test_requests_in_flight_are_answered_before_a_stack_that_is_to_end_does(tmp_path: Path) -> None:
+    file = tmp_path / "stack.json"
+    command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(file), "--quiet"]
+    environ = CLEAN | of_a_stack(ENDPOINT)
+    with subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert any(line.startswith("ready at") for line in process.stdout)
+            answer = _answer_of_a_slow_caller(stackfile.read(file) or {}, lambda: process.send_signal(signal.SIGTERM))
+            code = process.wait(30)
+        finally:
+            process.kill()
+
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b'"redirect_url"' in answer
+    assert code == 0
+    assert not file.exists()
+
+
+def test_a_start_on_an_endpoint_that_never_answers_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    with take_port(0) as silent:
+        environ = {**CLEAN, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}"}
+        command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(tmp_path / "stack.json")]
+        with subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True) as process:
+            with silent.accept()[0]:  # it has asked, and would wait for a minute
+                process.send_signal(signal.SIGINT)
+                said, _ = process.communicate(timeout=20)
+
+    assert (process.returncode, said) == (130, "ending…\nended\n")
+
+
+def _answer_of_a_slow_caller(stack: dict[str, Any], meanwhile: Callable[[], None]) -> bytes:
+    """The answer to a request that needs the records, and whose body ends a second after ``meanwhile``."""
+    body = json.dumps({"bic": "DEMOGB21", "scopes": ["account.list"]}).encode()
+    head = (
+        "POST /tpp/authorize HTTP/1.1\r\nHost: stack\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        f"X-Api-Key: {stack['client']['client_id']}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", int(stack["environment"]["PORT"])), timeout=30) as caller:
+        caller.sendall(head.encode() + body[:-1])
+        time.sleep(0.5)  # until its headers have been read
+        meanwhile()
+        time.sleep(1)
+        caller.sendall(body[-1:])
+        return b"".join(iter(lambda: caller.recv(65536), b""))
+
+
 def test_a_wrong_engine_is_told_before_a_running_stack(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
-    stackfile.write(file, {"pid": os.getpid(), "base_url": "http://127.0.0.1:8000"})
+    with answering() as first:
+        stackfile.write(file, first)
 
-    assert run("--stack-file", str(file), "--engine", "x").stderr.startswith("causeway: ENGINE must be one of")
+        assert run("--stack-file", str(file), "--engine", "x").stderr.startswith("causeway: ENGINE must be one of")
 
 
 def test_an_endpoint_where_nobody_answers_is_one_sentence(tmp_path: Path) -> None:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from chalicelib.foundation.settings import Settings
 from infra.local import stackfile
+from tests.local_stack import answering
 
 
 def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
@@ -20,19 +25,92 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
 def test_a_stack_that_has_ended_is_not_running(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     assert stackfile.running(file) is None
-    stackfile.write(file, {"pid": os.getpid()})
-    assert stackfile.running(file) == {"pid": os.getpid()}
-    stackfile.write(file, {"pid": 2**22 + 1})
+    with answering() as stack:
+        stackfile.write(file, stack)
+        assert stackfile.running(file) == stack
     assert stackfile.running(file) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"stack_id": "another-stack"}, {"stack_id": None}, {"server": "BaseHTTP/0.6"}],
+    ids=["another stack", "a stack without an id", "another server"],
+)
+def test_what_answers_at_the_stacks_port_need_not_be_that_stack(tmp_path: Path, other: dict[str, Any]) -> None:
+    file = tmp_path / "stack.json"
+    with answering(**other) as stack:
+        stackfile.write(file, {**stack, "id": "the-stack", "pid": os.getpid()})
+
+        assert stackfile.running(file) is None
+
+
+def test_a_stack_that_answers_that_it_is_not_well_runs(tmp_path: Path) -> None:
+    with answering(status=503) as stack:
+        stackfile.write(tmp_path / "stack.json", stack)
+
+        assert stackfile.running(tmp_path / "stack.json") == stack
+
+
+def test_the_file_of_an_earlier_version_without_an_id_is_found_true(tmp_path: Path) -> None:
+    with answering(stack_id=None) as stack:
+        stackfile.write(tmp_path / "stack.json", stack)
+
+        assert "id" not in stack
+        assert stackfile.running(tmp_path / "stack.json") == stack
+
+
+@pytest.mark.parametrize("environment", [None, [], {}, {"PORT": None}, {"PORT": "eighty"}, {"PORT": "1"}])
+def test_a_file_that_names_no_port_that_answers_is_of_no_stack(tmp_path: Path, environment: Any) -> None:
+    stackfile.write(tmp_path / "stack.json", {"pid": os.getpid(), "environment": environment})
+
+    assert stackfile.running(tmp_path / "stack.json") is None
+
+
+MADE_UP = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
+
+
+def test_a_process_that_follows_a_stack_takes_nothing_else_along() -> None:
+    environ = {
+        "HOME": "/home/ada",
+        "AWS_PROFILE": "production",
+        "AWS_SESSION_TOKEN": "real",
+        "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true",
+        "AWS_ENDPOINT_URL_SQS": "http://another",
+        "RESOURCE_PREFIX": "another",
+        "PUBLIC_URL": "https://another.example",
+    }
+    stackfile.follow(environ, MADE_UP)
+
+    assert environ == {"HOME": "/home/ada", **MADE_UP}
+
+
+def test_credentials_stay_where_the_stack_has_none_of_its_own() -> None:
+    environ = {"AWS_PROFILE": "emulator"}
+    stackfile.follow(environ, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
+
+    assert environ == {"AWS_PROFILE": "emulator", "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
+
+
+def test_a_stack_hands_on_every_setting_that_leads_to_its_records() -> None:
+    asked: set[str] = set()
+
+    class Environ(dict[str, str]):
+        def get(self, name: str, default: Any = None) -> Any:
+            asked.add(name)
+            return super().get(name, default)
+
+    Settings.from_environment(Environ())
+
+    assert {name for name in asked if name not in ("STAGE", "PORT", "LOG_LEVEL")} == set(stackfile.SETTINGS)
 
 
 def test_a_stack_takes_its_own_file_along(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
-    stackfile.write(file, {"pid": os.getppid()})
-    stackfile.leave(file)
+    stackfile.write(file, {"pid": os.getpid(), "id": "another-stack"})
+    stackfile.leave(file, "the-stack")
     assert file.exists(), "a file of another stack is not touched"
-    stackfile.write(file, {"pid": os.getpid()})
-    stackfile.leave(file)
+    stackfile.write(file, {"id": "the-stack"})
+    stackfile.leave(file, "the-stack")
     assert not file.exists()
 
 

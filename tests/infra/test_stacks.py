@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from botocore.exceptions import ClientError, WaiterError
+from botocore.exceptions import ClientError, ReadTimeoutError, WaiterError
 
 from infra import chalice_command, compact, deploy, stacks
 from infra.stacks import StackFailed
@@ -132,6 +133,56 @@ def test_a_stack_that_was_never_made_is_to_be_deleted_first(status: str) -> None
     with pytest.raises(StackFailed, match=rf"could not be made the last time \({status}\): delete it first, see"):
         lay(client)
     assert client.calls == []
+
+
+class Slow(CloudFormation):
+    """A CloudFormation whose stack is made only when somebody has heard that it takes long."""
+
+    def __init__(self, heard: threading.Event, answers: bool = True) -> None:
+        super().__init__(False)
+        self.heard, self.answers = heard, answers
+
+    def wait(self, **_: Any) -> None:
+        assert self.heard.wait(10)
+
+    def describe_stack_resources(self, **_: Any) -> dict[str, Any]:
+        if not self.answers:
+            raise ReadTimeoutError(endpoint_url="http://cloudformation")
+        return {"StackResources": [event("UsersTable", "CREATE_IN_PROGRESS"), event("Key", "CREATE_COMPLETE")]}
+
+
+@pytest.mark.parametrize(
+    ("answers", "busy"), [(True, "UsersTable"), (False, "unknown, it does not answer (ReadTimeoutError)")]
+)
+def test_a_cloudformation_that_takes_long_is_told_with_what_is_in_progress(
+    answers: bool, busy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heard, said = threading.Event(), []
+
+    def say(line: str) -> None:
+        said.append(line)
+        if len(said) == 4:
+            heard.set()
+
+    assert stacks.REPORT_SECONDS == 30
+    monkeypatch.setattr(stacks, "REPORT_SECONDS", 0.01)
+    monkeypatch.setattr(stacks, "_say", say)
+
+    assert lay(Slow(heard, answers)) is True
+    late = "causeway: CloudFormation has not finished the stack x after 0 seconds"
+    assert said[:4] == [late, f"  in progress: {busy}"] * 2
+
+
+def test_a_cloudformation_that_never_finishes_is_a_failure_that_says_what_it_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def wait(**_: Any) -> None:
+        raise WaiterError("StackCreateComplete", "Max attempts exceeded", {})
+
+    client = Slow(threading.Event())
+    monkeypatch.setattr(client, "wait", wait)
+    with pytest.raises(StackFailed, match=r"^the stack x is not finished after 360 seconds; in progress: UsersTable$"):
+        stacks.lay(client, "x", {"Resources": {}}, {"Stage": "dev"}, pause=1)
 
 
 def test_a_template_is_sent_without_spaces() -> None:
