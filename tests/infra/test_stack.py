@@ -127,10 +127,10 @@ def test_a_start_on_an_endpoint_that_never_answers_ends_when_it_is_told_to(tmp_p
     with take_port(0) as silent:
         environ = {**CLEAN, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}"}
         command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(tmp_path / "stack.json")]
-        with subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True) as process:
-            with silent.accept()[0]:  # it has asked, and would wait for a minute
-                process.send_signal(signal.SIGINT)
-                said, _ = process.communicate(timeout=20)
+        process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
+        with process, silent.accept()[0]:  # it has asked, and would wait for a minute
+            process.send_signal(signal.SIGINT)
+            said, _ = process.communicate(timeout=20)
 
     assert (process.returncode, said) == (130, "ending…\nended\n")
 
