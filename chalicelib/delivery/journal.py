@@ -47,6 +47,10 @@ _BATCH = 100
 _READ_AHEAD = 4 * _BATCH
 _REVIVED_TOGETHER = 20
 """So many deliveries are made due by one transaction, which holds 100 writes at most."""
+_TRIES = 5
+"""So often a failed delivery is looked at that others change."""
+_HALF_A_SECOND = 5
+"""As ``Store.wait`` counts: 0.4 s on the average."""
 _END_OF_TIME = 2**40
 """Later than anything can be due, in Unix seconds."""
 
@@ -168,30 +172,34 @@ class Journal:
             raise UnknownDelivery(f"no delivery has the id {delivery_id}, or it is not kept any more")
         return Delivery.from_item(item)
 
-    def resend(self, delivery_id: str) -> None:
+    def resend(self, delivery_id: str, looks: int = 8) -> bool:
         """Send a notification once more, now, with all its attempts before it; one that is due anyway, just now.
+
+        While an attempt is under way, or others change the delivery, it is looked at again, up to ``looks`` times,
+        which takes half a second each. Answers whether it is sent: not when the attempt that was under way succeeded.
 
         Raises:
             UnknownDelivery.
-            NotResendable: it is a question or a payment, or an attempt is under way.
+            NotResendable: it is a question or a payment, or an attempt is under way all the time.
         """
-        delivery, now = self.show(delivery_id), self._clock.time()
+        delivery = first = self.show(delivery_id)
         if PLANS[delivery.kind].has_caller:
             raise NotResendable("a question or a payment is never sent again: its caller was told an outcome")
-        if delivery.is_running(now):
-            raise NotResendable("an attempt is under way, and others follow if it fails")
-        writes = [putting_off(delivery, now)] if delivery.state == "due" else reviving(delivery, now)
-        try:
-            self._store.transact(writes)
-        except ConditionFailed:
-            raise NotResendable("it has changed at this moment: look at it again") from None
-        self._outbox.queue([delivery_id])
+        for _ in range(looks):
+            if (first.state, delivery.state) == ("due", "delivered"):
+                return False
+            if self._send_now(delivery):
+                self._outbox.queue([delivery_id])
+                return True
+            self._store.wait(_HALF_A_SECOND)
+            delivery = self.show(delivery_id)
+        raise NotResendable("an attempt is under way, and others follow if it fails")
 
     def resend_failed(self, since: int, concerned: Concerned = ANYBODY) -> int:
         """Send all notifications once more that have failed since a time, in Unix seconds; answers how many.
 
-        Questions and payments are passed over, and so is what somebody else changes at the same time. Those that the
-        queue has no room for are left to the sweeper.
+        Questions and payments are passed over, and so is what somebody else sends again at the same time. Those that
+        the queue has no room for are left to the sweeper.
         """
         search, now = _Search(FAILED, "", concerned, "failed"), self._clock.time()
         ids = [row["delivery_id"] for row in FAILED.rows(self._store, since=since, until=now)]
@@ -245,15 +253,36 @@ class Journal:
         read = together([partial(self._store.batch_get, batch) for batch in pieces(keys, _BATCH)])
         return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
 
+    def _send_now(self, delivery: Delivery) -> bool:
+        """Make a notification due now, unless an attempt is under way or it has changed since it was read."""
+        now = self._clock.time()
+        if delivery.is_running(now):
+            return False
+        writes = [putting_off(delivery, now)] if delivery.state == "due" else reviving(delivery, now)
+        try:
+            self._store.transact(writes)
+        except (ConditionFailed, Conflict):
+            return False
+        return True
+
     def _revive(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
-        """Make failed deliveries due once more; answers the ids of those that were still as they had been read."""
+        """Make failed deliveries due once more; answers the ids of those that nobody else did it for."""
         try:
             self._store.transact([write for delivery in deliveries for write in reviving(delivery, now)])
         except (ConditionFailed, Conflict):
-            if len(deliveries) == 1:
-                return []
-            return [delivery_id for delivery in deliveries for delivery_id in self._revive([delivery], now)]
+            return [each.delivery_id for each in deliveries if self._revive_alone(each)]
         return [delivery.delivery_id for delivery in deliveries]
+
+    def _revive_alone(self, delivery: Delivery) -> bool:
+        """The same for one delivery, which is looked at again as long as it has failed and others are in the way."""
+        for attempt in range(_TRIES):
+            if delivery.state != "failed":
+                return False
+            if self._send_now(delivery):
+                return True
+            self._store.wait(attempt)
+            delivery = self.show(delivery.delivery_id)
+        return False
 
 
 def _searches(concerned: Concerned, state: State | None) -> Sequence[_Search]:

@@ -21,6 +21,7 @@ from chalicelib.website.wording import patience
 
 _DONE = {
     "resent": "It is being sent again now, and as often as the first time if it fails.",
+    "arrived": "It has just arrived, with the attempt that was under way.",
     "sent": "A test event is on its way. Load the page again to see how far it has come.",
 }
 _WITH_HEADERS = 5
@@ -66,14 +67,14 @@ def resend(visit: Visit) -> Response:
     try:
         delivery, client = _own(visit)
         hub().attempts.count([("events", visit.user)])
-        hub().journal.resend(delivery.delivery_id)
+        is_sent = hub().journal.resend(delivery.delivery_id)
     except (UnknownDelivery, UnknownClient):
         return _not_found(visit, "None of your clients' deliveries has this id, or it is not kept any more.")
     except TooManyAttempts as stopped:
         return _shown(visit, delivery, client, problem=patience(stopped.retry_after), status=429)
     except NotResendable as refused:
         return _shown(visit, delivery, client, problem=f"It was not sent again: {refused}.", status=409)
-    return go(f"/deliveries/{delivery.delivery_id}", done="resent")
+    return go(f"/deliveries/{delivery.delivery_id}", done="resent" if is_sent else "arrived")
 
 
 def _own(visit: Visit) -> tuple[Delivery, Client]:

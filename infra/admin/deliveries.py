@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from chalicelib.bootstrap import Hub
-from chalicelib.delivery.deliveries import Delivery, State
+from chalicelib.delivery.deliveries import CLAIMED_SECONDS, Delivery, State
 from chalicelib.delivery.journal import LATEST, Concerned
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import is_uuid
@@ -19,6 +19,8 @@ from infra.admin.output import AsJson, Refused, Report, listing, reporting, tabl
 group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Deliveries: list, show, send again.")
 
 _LONGEST_LIST = 10_000
+_LOOKS = 2 * CLAIMED_SECONDS
+"""Half a second each: as long as an attempt may last."""
 _COLUMNS = ("created_at", "delivery_id", "kind", "topic", "receiver", "state", "attempts", "next_attempt_at")
 
 DeliveryId = Annotated[str, typer.Argument(metavar="ID", help="The delivery's id; for an event also its webhook-id.")]
@@ -89,17 +91,17 @@ def resend(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
     """Send an event, or the notice of a revoked token, once more.
 
     It keeps its id, so that the receiver recognises it, and its history. One that was over has its attempts counted
-    anew; one that waits for its next attempt is sent at once. A question or a payment to a bank is never sent again.
+    anew; one that waits for its next attempt is sent at once. While an attempt is under way the command waits for its
+    end, up to a minute. A question or a payment to a bank is never sent again.
 
     \b
     Example:
       .venv/bin/python -m infra.admin deliveries resend 4a1f0c2e9b7d3356a8e0f1
     """
     hub = connection.connect()
-    hub.journal.resend(delivery_id)
-    text = (
-        f"{delivery_id} is sent again now.\nHow it went: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
-    )
+    is_sent = hub.journal.resend(delivery_id, looks=_LOOKS)
+    said = "is sent again now" if is_sent else "has just arrived, with the attempt that was under way"
+    text = f"{delivery_id} {said}.\nHow it went: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
     return Report({"delivery": members(hub.journal.show(delivery_id), hub.clock.time())}, text)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -13,7 +15,7 @@ from chalicelib.delivery.journal import ClientPage, Concerned, Journal, NotResen
 from chalicelib.delivery.outcomes import Answer
 from chalicelib.delivery.schedule import DAY, Kind
 from chalicelib.foundation.sharded import SHARDS
-from chalicelib.foundation.store import Update
+from chalicelib.foundation.store import Conflict, Operation, Update
 from tests.delivery.conftest import Receiver, begun, fail, record, worker_of
 from tests.world import World
 
@@ -260,15 +262,76 @@ def test_a_question_or_a_payment_is_never_sent_again(world: World, journal: Jour
     assert world.queued() == []
 
 
-def test_what_a_worker_takes_at_the_same_moment_is_left_to_it(world: World, journal: Journal) -> None:
+def under_way(world: World, delivery_id: str, *failures: Exception, pauses: int = 1) -> Callable[[float], None]:
+    """A pause of the store; in the ``pauses``-th an attempt ends that begins now."""
+    worker = worker_of(world, Receiver(failures=list(failures)))
+    attempt, counted = begun(worker, delivery_id), itertools.count(1)
+
+    def pause(_: float) -> None:
+        if next(counted) == pauses:
+            worker.carry_out(attempt)
+
+    return pause
+
+
+def test_a_resend_looks_again_when_a_worker_takes_the_delivery_at_the_same_moment(
+    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
     delivery_id = record(world)
 
-    with (
-        world.meanwhile("transact", lambda: attempted(world, delivery_id)),
-        pytest.raises(NotResendable, match="it has changed at this moment"),
-    ):
+    def is_taken() -> None:
+        monkeypatch.setattr(world.hub.store, "_pause", under_way(world, delivery_id, fail()))
+
+    with world.meanwhile("transact", is_taken):
+        assert journal.resend(delivery_id)
+
+    again = world.delivery(delivery_id)
+    assert (again.state, again.due_at, len(again.history)) == ("due", world.clock.time(), 1)
+
+
+@pytest.mark.parametrize(
+    ("failures", "is_sent"),
+    [([], False), ([fail()], True), ([fail(final=True)], True)],
+    ids=["arrives", "retry", "ends"],
+)
+def test_a_resend_waits_for_the_attempt_that_is_under_way(
+    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, failures: list[Exception], is_sent: bool
+) -> None:
+    delivery_id = record(world)
+    monkeypatch.setattr(world.hub.store, "_pause", under_way(world, delivery_id, *failures, pauses=3))
+
+    assert journal.resend(delivery_id) is is_sent
+
+    again = world.delivery(delivery_id)
+    assert (again.state, again.due_at) == (("due", world.clock.time()) if is_sent else ("delivered", None))
+
+
+def test_a_resend_does_not_wait_for_ever(world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    delivery_id, pauses = record(world), []
+    attempted(world, delivery_id)
+    monkeypatch.setattr(world.hub.store, "_pause", pauses.append)
+
+    with pytest.raises(NotResendable, match="an attempt is under way"):
         journal.resend(delivery_id)
-    assert world.queued() == []
+
+    assert 4 <= len(pauses) <= 10
+
+
+def test_what_failed_is_sent_again_although_another_write_is_in_the_way(
+    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [ended(world, "failed") for _ in range(3)]
+    real, busy = world.hub.store.transact, itertools.count()
+
+    def contended(operations: Sequence[Operation]) -> None:
+        if next(busy) < 3:
+            raise Conflict("others write")
+        real(operations)
+
+    monkeypatch.setattr(world.hub.store, "transact", contended)
+
+    assert journal.resend_failed(0) == 3
+    assert sorted(world.queued()) == sorted(made)
 
 
 def test_all_that_failed_since_a_time_is_sent_again(world: World, journal: Journal) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 
-from chalicelib.delivery.outcomes import Undeliverable
+from chalicelib.delivery.outcomes import Arrived, Undeliverable
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.outbound import Reply
@@ -152,6 +153,33 @@ def test_a_delivery_under_way_has_no_next_attempt_yet(world: World) -> None:
     shown = done("deliveries", "show", delivery_id)["delivery"]
     assert (shown["attempt_under_way"], shown["next_attempt_at"]) == (True, None)
     assert refused("deliveries", "resend", delivery_id) == "an attempt is under way, and others follow if it fails"
+
+
+@pytest.mark.parametrize(
+    ("succeeds", "said", "state"),
+    [(True, "has just arrived, with the attempt that was under way", "delivered"), (False, "is sent again now", "due")],
+)
+def test_resend_waits_for_the_attempt_that_is_under_way(
+    world: World, monkeypatch: pytest.MonkeyPatch, succeeds: bool, said: str, state: str
+) -> None:
+    delivery_id, pauses = recorded(world), itertools.count()
+    attempt = world.hub.worker.begin(delivery_id)
+    assert attempt is not None
+
+    def send(*_: object) -> Arrived:
+        if succeeds:
+            return Arrived(204)
+        raise Undeliverable("busy", status=503)
+
+    def pause(_: float) -> None:
+        if next(pauses) == 30:
+            world.hub.worker.carry_out(attempt)
+
+    monkeypatch.setattr(world.hub.worker, "_send", send)
+    monkeypatch.setattr(world.hub.store, "_pause", pause)
+
+    assert run("deliveries", "resend", delivery_id).stdout.startswith(f"{delivery_id} {said}.\n")
+    assert world.delivery(delivery_id).state == state
 
 
 def test_what_failed_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

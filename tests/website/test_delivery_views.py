@@ -105,6 +105,24 @@ def test_an_asynchronous_call_is_seen_and_not_sent_again(world: World, user: Per
     assert "its caller was told an outcome" in user.text
 
 
+@pytest.mark.parametrize("arrives", [True, False])
+def test_an_event_that_is_being_sent_at_that_moment_is_looked_at_again(
+    world: World, user: Person, client_id: str, monkeypatch: pytest.MonkeyPatch, arrives: bool
+) -> None:
+    send_test_event(user, client_id)
+    (delivery,) = world.recorded("event")
+    user.get(f"/deliveries/{delivery.delivery_id}")
+    attempt = world.hub.worker.begin(delivery.delivery_id)
+    assert attempt is not None
+    world.receiver.answers = [] if arrives else [Reply(503, b"", {}, 0)]
+    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: world.hub.worker.carry_out(attempt))
+
+    user.get(user.post(f"/deliveries/{delivery.delivery_id}").headers["location"])
+
+    assert ("It has just arrived" if arrives else "It is being sent again now") in user.text
+    assert world.delivery(delivery.delivery_id).due_at == (None if arrives else world.clock.time())
+
+
 def test_deliveries_are_shown_by_state(world: World, user: Person, client_id: str) -> None:
     send_test_event(user, client_id)
     send(world)
