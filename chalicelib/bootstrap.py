@@ -13,7 +13,7 @@ from chalicelib.delivery.outcomes import Arrived, Parcel, Sender
 from chalicelib.delivery.schedule import Kind
 from chalicelib.delivery.sweeper import Sweeper
 from chalicelib.delivery.worker import Worker
-from chalicelib.foundation import aws, log
+from chalicelib.foundation import aws, log, mail
 from chalicelib.foundation.breaker import Breaker
 from chalicelib.foundation.clock import Clock, SystemClock
 from chalicelib.foundation.keyring import Keyring
@@ -52,7 +52,7 @@ from chalicelib.website.account_flow import Accounts
 from chalicelib.website.attempts import Attempts
 from chalicelib.website.drafts import Drafts
 from chalicelib.website.journeys import Journeys
-from chalicelib.website.one_time import OneTimeSecrets
+from chalicelib.website.mails import MailSender
 from chalicelib.website.sessions import Sessions
 from chalicelib.website.tpp import Tpp
 from chalicelib.website.users import Users
@@ -131,7 +131,11 @@ class Hub:
 
     @cached_property
     def accounts(self) -> Accounts:
-        return Accounts(self.settings, self.store, self.clock, self.users, OneTimeSecrets(self.store, self.clock))
+        return Accounts(self.settings, self.store, self.clock, self.users, self.outbox)
+
+    @cached_property
+    def mailer(self) -> mail.Mailer:
+        return mail.mailer(self.settings)
 
     @cached_property
     def sessions(self) -> Sessions:
@@ -368,6 +372,7 @@ class Hub:
             "card_event": Sender(self._send_card_event),
             "relay": Sender(questions.send, questions.given_up),
             "payment": Sender(orders.send, orders.given_up),
+            "mail": Sender(MailSender(self.mailer).send),
         }
         dead = aws.Queue(f"{self.settings.prefix}-deliveries-dead")
         return Worker(self.store, self.clock, self.bodies, self.outbox, dead, senders)

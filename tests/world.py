@@ -22,6 +22,7 @@ from chalicelib.cards.programmes import head_key
 from chalicelib.delivery.deliveries import RECORD, Delivery, record_key
 from chalicelib.foundation import exchange, jsontext, signatures
 from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.mail import Mail
 from chalicelib.foundation.outbound import NotReached, Outbound, Reply
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import Delete, StoreUnavailable
@@ -142,6 +143,17 @@ class ScriptedOutbound(Outbound):
         raise AssertionError(f"no bank at {url}")
 
 
+@dataclass(frozen=True)
+class Mailbox:
+    """Keeps the mails of everybody."""
+
+    mails: list[Mail]
+
+    def send(self, mail: Mail, mail_id: str) -> None:
+        assert mail_id
+        self.mails.append(mail)
+
+
 class World:
     """One client, its receiver of events, and one bank per version around the service."""
 
@@ -154,6 +166,9 @@ class World:
         self.client_secret: str | None = None
         self.card_secrets: Mapping[str, Mapping[str, str]] = {}
         hub.__dict__["outbound"] = ScriptedOutbound(banks, self.receiver)
+        self.mails: list[Mail] = []
+        """What was handed to the mailer."""
+        hub.__dict__["mailer"] = Mailbox(self.mails)
         self._measures(not_before=sys.maxsize)  # no request's turn to write comes, unless ``writes_measurements``
 
     @classmethod

@@ -44,7 +44,8 @@ class Delivery:
     Attributes:
         kind: what sends it.
         topic: what it is about: an event's type, or the path of a webhook or call.
-        receiver: to whom it goes: ``bank#<BIC>``, ``client#<Client ID>`` or ``manager#<programme manager's id>``.
+        receiver: to whom it goes: ``bank#<BIC>``, ``client#<Client ID>``, ``manager#<programme manager's id>`` or
+            ``mailbox#<digest of the address>``.
         bic: the bank that it concerns, ``client_id`` the client, ``consent_id`` the consent, ``manager_id`` the
             programme manager, if any.
         request_id: what the receiver knows it by, the same at every attempt.

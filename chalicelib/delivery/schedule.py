@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["revoke_token", "event", "card_event", "relay", "payment"]
+Kind = Literal["revoke_token", "event", "card_event", "relay", "payment", "mail"]
 
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 JITTER = 0.2
@@ -62,6 +62,13 @@ PLANS: Mapping[Kind, Plan] = {
         lasts=5 * MINUTE,
         kept=DAY,
         has_caller=True,
+    ),
+    "mail": Plan(
+        lane="notices",
+        waits=(5, 30, 2 * MINUTE, 10 * MINUTE),
+        put_off=12 * MINUTE,
+        lasts=HOUR,
+        kept=DAY,
     ),
 }
 

@@ -41,6 +41,8 @@ class Settings:
     card_keys_secret: str
     demo_banks_secret: str
     log_level: str
+    mail_from: str
+    mail_folder: str
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
@@ -69,6 +71,8 @@ class Settings:
             card_keys_secret=environ.get("CARD_KEYS_SECRET") or f"{prefix}-card-keys",
             demo_banks_secret=environ.get("DEMO_BANKS_SECRET") or f"{prefix}-demo-banks",
             log_level=_read(environ, "LOG_LEVEL", _log_level, "INFO"),
+            mail_from=_read(environ, "MAIL_FROM", _mail_address, f"causeway@{urlsplit(public_url).hostname}"),
+            mail_folder=environ.get("MAIL_FOLDER") or ".local/mail",
         )
 
     @property
@@ -89,6 +93,11 @@ class Settings:
     def is_sandbox(self) -> bool:
         """Whether there are demonstration banks, and TPPs may do everything by themselves."""
         return self.stage != "prod"
+
+    @property
+    def confirms_addresses(self) -> bool:
+        """Whether a user's address is confirmed by a mail before the first sign-in."""
+        return not self.is_sandbox
 
     @property
     def code_lifetime(self) -> int:
@@ -125,6 +134,12 @@ def _port(value: str) -> int:
 def _prefix(value: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9-]{1,60}", value):
         raise ValueError("must be lower-case letters, digits and hyphens")
+    return value
+
+
+def _mail_address(value: str) -> str:
+    if not re.fullmatch(r"[!-~]{1,64}@[A-Za-z0-9.:-]+", value):
+        raise ValueError("must be the address of a mailbox, like causeway@example.com")
     return value
 
 

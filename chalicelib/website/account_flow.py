@@ -1,15 +1,18 @@
-"""What becomes of a user's account: who is linked and made by the operator, and how passwords are set by links."""
+"""What becomes of users' accounts: registering, passwords, the mails about both, and whom the operator links."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import ConditionFailed, Operation, Store
+from chalicelib.foundation.store import ConditionFailed, Operation, Put, Store
 from chalicelib.website import passwords
+from chalicelib.website.mails import Topic, written
 from chalicelib.website.one_time import HOUR, LIFETIMES, MINUTE, OneTime, OneTimeSecrets, is_code
-from chalicelib.website.users import InvalidUser, User, Users, put_manager, put_password
+from chalicelib.website.users import InvalidUser, User, Users, creation, normalise, put_manager, put_password
 
 OPERATORS_LINK = 24 * HOUR
 """How long a link is good that the operator hands over, in seconds."""
@@ -19,15 +22,60 @@ class SecretOver(LookupError):
     """A link or a code was never given out, was used, or its time is over; the message is a sentence."""
 
 
+class WrongPassword(Exception):
+    """A password that had to be repeated is not the one of the account."""
+
+
 class Accounts:
     """Accounts, and the one-time secrets that change them."""
 
-    def __init__(self, settings: Settings, store: Store, clock: Clock, users: Users, one_time: OneTimeSecrets) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        clock: Clock,
+        users: Users,
+        outbox: Outbox,
+    ) -> None:
         self._settings = settings
         self._store = store
         self._clock = clock
         self._users = users
-        self._one_time = one_time
+        self._one_time = OneTimeSecrets(store, clock)
+        self._outbox = outbox
+
+    # -- registering, where addresses are confirmed
+
+    def ask_to_confirm(self, name: str, password: str) -> None:
+        """Write to whoever wants to register (see ``users.registrable``); the same work for a known address.
+
+        The account is made when the link is used, by whoever knows this password: nobody can have an address confirmed
+        with a password that its owner has not chosen.
+        """
+        password_hash, now = passwords.hashed(password), self._clock.time()
+        if self._users.find(name) is not None:
+            self._write_mail("account_exists", name, "/forgotten")
+            return
+        secret, put = self._one_time.issue("confirm", name, password_hash=password_hash, terms_accepted_at=now)
+        self._write_mail("confirm_address", name, f"/confirm/{secret}", LIFETIMES["confirm"], put)
+
+    def of_confirmation(self, secret: str) -> str:
+        """The email that a link confirms. Raises: SecretOver."""
+        return self._of_confirmation(secret).email
+
+    def confirm(self, secret: str, password: str) -> User:
+        """Make the user who has registered; the link is used up.
+
+        Raises:
+            SecretOver: also when the address has got an account meanwhile.
+            WrongPassword: the link is not used up.
+        """
+        found = self._of_confirmation(secret)
+        if not passwords.verifies(found.members["password_hash"], password):
+            raise WrongPassword
+        now = self._clock.time()
+        self._use(found, [creation(found.email, **found.members, now=now, confirmed_at=now)], _LINK_OVER)
+        return self._users.known(found.email)
 
     # -- codes, which tell the operator who somebody is
 
@@ -61,7 +109,37 @@ class Accounts:
         self._use(found, [], _CODE_OVER)
         return user
 
-    # -- links, which set a password
+    # -- passwords
+
+    def change_password(self, user: User, current: str, password: str) -> User:
+        """Set another password; every session of the user ends.
+
+        Raises:
+            WrongPassword: the current one is another.
+            InvalidUser: the new one cannot be accepted.
+        """
+        reason = passwords.problem(user.email, password)
+        if reason:
+            raise InvalidUser({"password": reason})
+        if self._users.authenticate(user.email, current) is None:
+            raise WrongPassword
+        try:
+            self._store.transact([put_password(user, passwords.hashed(password))])
+        except ConditionFailed:  # it was changed, or the user deactivated, at the same time
+            raise WrongPassword from None
+        return self._users.known(user.email)
+
+    def forgotten(self, email: str) -> None:
+        """Write to a mailbox how its owner gets a new password, or that there is no account. Raises: InvalidUser."""
+        name = normalise(email)
+        user = self._users.find(name)
+        if user is None:
+            self._write_mail("no_account", name, "/register")
+        elif not user.active:
+            self._write_mail("account_inactive", name)
+        else:
+            secret, put = self._one_time.issue("reset", name, generation=user.generation, mailed=True)
+            self._write_mail("reset_password", name, f"/reset/{secret}", LIFETIMES["reset"], put)
 
     def operators_link(self, user: User) -> str:
         """The address of a page where a user sets a password once, for the operator to hand over."""
@@ -82,10 +160,26 @@ class Accounts:
         """
         found, user = self._of_link(secret)
         members = self._accepted(user, password, terms_accepted)
+        if found.members.get("mailed") and user.confirmed_at is None:  # whoever has the link reads the mailbox
+            members["confirmed_at"] = self._clock.time()
         self._use(found, [put_password(user, passwords.hashed(password), **members)], _LINK_OVER)
         return self._users.known(user.email)
 
     # -- inside
+
+    def _write_mail(self, topic: Topic, email: str, place: str = "", lifetime: int = 0, *puts: Put) -> None:
+        """Have a mail sent, in one transaction with what it is about; ``place`` is where its link leads to."""
+        address = self._settings.public_url
+        body = written(topic, email, service=address, link=f"{address}{place}", hours=_hours(lifetime))
+        recorded = self._outbox.record("mail", topic, receiver=f"mailbox#{digest(email)[:16]}", body=body)
+        self._store.transact([*puts, *recorded.operations])
+        self._outbox.dispatch(recorded)
+
+    def _of_confirmation(self, secret: str) -> OneTime:
+        found = self._one_time.find("confirm", secret)
+        if found is None:
+            raise SecretOver(_LINK_OVER)
+        return found
 
     def _accepted(self, user: User, password: str, terms_accepted: bool) -> dict[str, int]:
         """What a new password changes besides. Raises: InvalidUser."""
@@ -116,6 +210,11 @@ class Accounts:
             self._store.transact([found.use(self._clock.time()), *changes])
         except ConditionFailed:
             raise SecretOver(over) from None
+
+
+def _hours(seconds: int) -> str:
+    count = seconds // HOUR
+    return f"{count} hour{'' if count == 1 else 's'}"
 
 
 _CODE_OVER = (

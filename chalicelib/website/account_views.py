@@ -7,13 +7,18 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log, pages
 from chalicelib.website import passwords
-from chalicelib.website.attempts import TooManyAttempts, network
+from chalicelib.website.account_flow import SecretOver, WrongPassword
+from chalicelib.website.attempts import Subjects, TooManyAttempts, network
 from chalicelib.website.destinations import is_own_page
-from chalicelib.website.pages import Visit, cookie_of, go, link, page, patient
-from chalicelib.website.users import InvalidUser, User, UserExists, normalise
-from chalicelib.website.wording import about_fields, patience
+from chalicelib.website.one_time import LIFETIMES
+from chalicelib.website.pages import NO_REFERRER, Visit, cookie_of, go, link, message, page, patient
+from chalicelib.website.users import InvalidUser, User, UserExists, normalise, registrable
+from chalicelib.website.wording import about_fields, patience, span
 
 _WRONG = "Email and password do not match. Check both, or register if you have no account yet."
+_DEACTIVATED = "The operator has deactivated this account. Ask there to have it activated."
+_CONFIRMATION = span(LIFETIMES["confirm"])
+_FIELDS = ("email", "password", "terms")
 
 
 def registration(visit: Visit) -> Response:
@@ -24,11 +29,19 @@ def registration(visit: Visit) -> Response:
 
 
 def register(visit: Visit) -> Response:
-    """``POST /register``: a new user is signed in at once."""
-    email, accepted = visit.field("email"), visit.field("terms") == "yes"
+    """``POST /register``: a new user is signed in at once or, where addresses are confirmed, written to.
+
+    The page is then the same whether or not there is an account with this address.
+    """
+    email, password, accepted = visit.field("email"), visit.field("password"), visit.field("terms") == "yes"
     try:
         hub().attempts.count([("registrations", network(visit.address))])
-        user = hub().users.register(email, visit.field("password"), terms_accepted=accepted)
+        if hub().settings.confirms_addresses:
+            name = registrable(email, password, accepted)
+            hub().attempts.count(mails_to(visit, name))
+            hub().accounts.ask_to_confirm(name, password)
+            return mail_is_on_its_way(visit, name, f"a link that ends your registration, within {_CONFIRMATION}")
+        user = hub().users.register(email, password, terms_accepted=accepted)
     except TooManyAttempts as stopped:
         return _registration_page(visit, {"": patience(stopped.retry_after)}, 429, stopped.retry_after)
     except InvalidUser as error:
@@ -36,6 +49,33 @@ def register(visit: Visit) -> Response:
     except UserExists:
         text = "This email is registered already. Sign in with it, or take another one."
         return _registration_page(visit, {"email": text}, 409)
+    log.info("user registered")
+    return signed_in(visit, user)
+
+
+def confirmation(visit: Visit) -> Response:
+    """``GET /confirm/{secret}``: the link is used up by its form only, since mail programs look at addresses, too."""
+    try:
+        return _confirmation_page(visit, hub().accounts.of_confirmation(visit.incoming.uri["secret"]))
+    except SecretOver:
+        return link_is_over(visit)
+
+
+def confirm(visit: Visit) -> Response:
+    """``POST /confirm/{secret}``: makes the account, for who knows the password that was chosen, and signs in."""
+    secret = visit.incoming.uri["secret"]
+    try:
+        name = hub().accounts.of_confirmation(secret)
+        subjects = [("password", name)]
+        hub().attempts.count(subjects)
+        user = hub().accounts.confirm(secret, visit.field("password"))
+    except SecretOver:
+        return link_is_over(visit)
+    except TooManyAttempts as stopped:
+        return patient(_confirmation_page(visit, name, patience(stopped.retry_after), 429), stopped.retry_after)
+    except WrongPassword:
+        return _confirmation_page(visit, name, "This is not the password that was chosen when registering.", 401)
+    hub().attempts.forgive(subjects)
     log.info("user registered")
     return signed_in(visit, user)
 
@@ -63,6 +103,8 @@ def sign_in(visit: Visit) -> Response:
     if user is None:
         return _sign_in_page(visit, _WRONG, 401)
     hub().attempts.forgive(subjects)
+    if not user.active:
+        return _sign_in_page(visit, _DEACTIVATED, 403)
     return signed_in(visit, user)
 
 
@@ -77,11 +119,38 @@ def sign_out(visit: Visit) -> Response:
     return pages.see_other(link("/"), cookie_of(None))
 
 
-def signed_in(visit: Visit, user: User) -> Response:
-    """Begin a session with a secret of its own, whatever cookie the browser came with."""
+def signed_in(visit: Visit, user: User, place: str = "") -> Response:
+    """Begin a session with a secret of its own, whatever cookie the browser came with, and go on to ``place``.
+
+    Without one it goes on to the page that was asked for before.
+    """
     if visit.email is not None:
         hub().sessions.end(visit.session)
-    return pages.see_other(_destination(visit), cookie_of(hub().sessions.begin(user)))
+    return pages.see_other(place or _destination(visit), cookie_of(hub().sessions.begin(user)))
+
+
+def mails_to(visit: Visit, name: str) -> Subjects:
+    """What a mail to ``name`` that this visitor asks for is counted as."""
+    return [("mails", network(visit.address)), ("mailbox", name)]
+
+
+def mail_is_on_its_way(visit: Visit, name: str, what: str) -> Response:
+    """The page after a mail was asked for, whatever the mail says."""
+    folder = hub().settings.mail_folder if hub().settings.is_local else ""
+    return page(visit, "mailed.html", to=name, what=what, folder=folder)
+
+
+def link_is_over(visit: Visit) -> Response:
+    """The page for a link with a secret that is worth nothing."""
+    return message(
+        visit,
+        "This link is not valid",
+        "It was used already, or its time is over.",
+        "Sign in, ask for a new password, or ask whoever gave it to you for another one.",
+        status=404,
+        link=link("/sign-in"),
+        label="Sign in",
+    )
 
 
 def _destination(visit: Visit) -> str:
@@ -96,9 +165,11 @@ def _registration_page(visit: Visit, errors: dict[str, str], status: int = 200, 
         "register.html",
         status=status,
         errors=errors,
+        focus=next((name for name in _FIELDS if name in errors), "email"),
         given=visit.field("email"),
         accepted=visit.field("terms") == "yes",
         destination=visit.field("next"),
+        confirms=hub().settings.confirms_addresses,
         shortest=passwords.LENGTH[0],
         longest=passwords.LENGTH[1],
     )
@@ -109,3 +180,8 @@ def _sign_in_page(visit: Visit, error: str, status: int = 200, retry_after: int 
     wanted, given = visit.field("next"), visit.field("email")
     shown = page(visit, "sign_in.html", status=status, error=error, given=given, destination=wanted)
     return patient(shown, retry_after)
+
+
+def _confirmation_page(visit: Visit, name: str, error: str = "", status: int = 200) -> Response:
+    place = f"/confirm/{visit.incoming.uri['secret']}"
+    return page(visit, "confirm.html", status=status, referrer=NO_REFERRER, given=name, action=place, error=error)

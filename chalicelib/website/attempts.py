@@ -36,9 +36,13 @@ LIMITS: Mapping[str, Limit] = {
     "registrations": Limit(300, 3600),
     "events": Limit(120, 3600),
     "codes": Limit(20, 3600),
+    "password": Limit(10, 15 * 60, cleared_by_success=True),
+    "mails": Limit(30, 3600),
+    "mailbox": Limit(5, 3600),
 }
 """Failed sign-ins to an account, failed sign-ins from an address, registrations from an address, the test events and
-repeated events of a user, and a user's codes for the operator."""
+repeated events of a user, a user's codes for the operator, a user's wrong passwords before a new one, and mails that
+were asked for from an address, and for a mailbox."""
 
 Subjects = Sequence[tuple[str, str]]
 """Rows of ``LIMITS``, each with whom the attempt is counted for."""

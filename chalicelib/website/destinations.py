@@ -12,6 +12,8 @@ PLACES: Mapping[str, Sequence[str]] = {
     "/sign-in": ("GET", "POST"),
     "/sign-out": ("GET", "POST"),
     "/account": ("GET", "POST"),
+    "/confirm/{secret}": ("GET", "POST"),
+    "/forgotten": ("GET", "POST"),
     "/reset/{secret}": ("GET", "POST"),
     "/clients": ("GET",),
     "/clients/new": ("GET", "POST"),

@@ -1,4 +1,4 @@
-"""A user's own account: the code for the operator, and the link that sets a password."""
+"""A user's own account: the password, how it is replaced when it is forgotten, and the code for the operator."""
 
 from __future__ import annotations
 
@@ -7,28 +7,48 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log
 from chalicelib.website import passwords
-from chalicelib.website.account_flow import SecretOver
-from chalicelib.website.account_views import signed_in
+from chalicelib.website.account_flow import SecretOver, WrongPassword
+from chalicelib.website.account_views import link_is_over, mail_is_on_its_way, mails_to, signed_in
 from chalicelib.website.attempts import TooManyAttempts
-from chalicelib.website.one_time import LIFETIMES, MINUTE
-from chalicelib.website.pages import NO_REFERRER, Visit, link, message, page, patient
-from chalicelib.website.users import InvalidUser, User
-from chalicelib.website.wording import about_fields, patience
+from chalicelib.website.one_time import LIFETIMES
+from chalicelib.website.pages import NO_REFERRER, Visit, link, page, patient
+from chalicelib.website.users import InvalidUser, User, normalise
+from chalicelib.website.wording import about_fields, patience, span
+
+_PASSWORDS = ("current_password", "password")
 
 
 def account(visit: Visit) -> Response:
     """``GET /account``."""
-    return _account_page(visit)
+    return _account_page(visit, done=visit.field("changed") == "password")
 
 
 def change(visit: Visit) -> Response:
-    """``POST /account``: makes a code for the operator."""
+    """``POST /account``: sets another password, or makes a code for the operator."""
     try:
-        hub().attempts.count([("codes", visit.user)])
+        return _password(visit) if visit.field("action") == "password" else _code(visit)
     except TooManyAttempts as stopped:
         answer = _account_page(visit, status=429, problem=patience(stopped.retry_after))
         return patient(answer, stopped.retry_after)
-    return _account_page(visit, code=hub().accounts.new_code(visit.signed_in_user))
+
+
+def forgotten_form(visit: Visit) -> Response:
+    """``GET /forgotten``."""
+    return _forgotten_page(visit)
+
+
+def forgotten(visit: Visit) -> Response:
+    """``POST /forgotten``: writes to the mailbox; the page is the same whether or not there is such an account."""
+    try:
+        name = normalise(visit.field("email"))
+        hub().attempts.count(mails_to(visit, name))
+        hub().accounts.forgotten(name)
+    except TooManyAttempts as stopped:
+        answer = _forgotten_page(visit, {"": patience(stopped.retry_after)}, 429)
+        return patient(answer, stopped.retry_after)
+    except InvalidUser as error:
+        return _forgotten_page(visit, about_fields(error.problems), 400)
+    return mail_is_on_its_way(visit, name, f"a link to a new password, good for {span(LIFETIMES['reset'])}")
 
 
 def reset_form(visit: Visit) -> Response:
@@ -36,7 +56,7 @@ def reset_form(visit: Visit) -> Response:
     try:
         return _reset_page(visit, hub().accounts.of_reset(visit.incoming.uri["secret"]))
     except SecretOver:
-        return _over(visit)
+        return link_is_over(visit)
 
 
 def reset(visit: Visit) -> Response:
@@ -49,18 +69,65 @@ def reset(visit: Visit) -> Response:
         except InvalidUser as error:
             return _reset_page(visit, user, about_fields(error.problems), 400)
     except SecretOver:
-        return _over(visit)
-    log.info("password set by a link")
+        return link_is_over(visit)
+    log.info("password changed", by="link")
     return signed_in(visit, user)
 
 
-def _account_page(visit: Visit, status: int = 200, code: str = "", problem: str = "") -> Response:
-    minutes = LIFETIMES["code"] // MINUTE
-    user = visit.signed_in_user
-    return page(visit, "account.html", status=status, user=user, code=code, minutes=minutes, problem=problem)
+def _password(visit: Visit) -> Response:
+    """Raises: TooManyAttempts."""
+    subjects = [("password", visit.user)]
+    hub().attempts.count(subjects)
+    current, new = (visit.field(name) for name in _PASSWORDS)
+    try:
+        user = hub().accounts.change_password(visit.signed_in_user, current, new)
+    except WrongPassword:
+        return _account_page(visit, {"current_password": "This is not your password."}, 400)
+    except InvalidUser as error:
+        return _account_page(visit, about_fields(error.problems), 400)
+    hub().attempts.forgive(subjects)
+    log.info("password changed", by="user")
+    return signed_in(visit, user, link("/account", changed="password"))
+
+
+def _code(visit: Visit) -> Response:
+    """Raises: TooManyAttempts."""
+    hub().attempts.count([("codes", visit.user)])
+    return _account_page(visit, code=hub().accounts.new_code(visit.signed_in_user))
+
+
+def _account_page(
+    visit: Visit,
+    errors: dict[str, str] | None = None,
+    status: int = 200,
+    *,
+    code: str = "",
+    problem: str = "",
+    done: bool = False,
+) -> Response:
+    found = errors or {}
+    return page(
+        visit,
+        "account.html",
+        status=status,
+        user=visit.signed_in_user,
+        errors=found,
+        focus=next((name for name in _PASSWORDS if name in found), ""),
+        code=code,
+        good=span(LIFETIMES["code"]),
+        problem=problem,
+        done=done,
+        shortest=passwords.LENGTH[0],
+        longest=passwords.LENGTH[1],
+    )
+
+
+def _forgotten_page(visit: Visit, errors: dict[str, str] | None = None, status: int = 200) -> Response:
+    return page(visit, "forgotten.html", status=status, errors=errors or {}, given=visit.field("email"))
 
 
 def _reset_page(visit: Visit, user: User, errors: dict[str, str] | None = None, status: int = 200) -> Response:
+    found = errors or {}
     return page(
         visit,
         "reset.html",
@@ -68,20 +135,9 @@ def _reset_page(visit: Visit, user: User, errors: dict[str, str] | None = None, 
         referrer=NO_REFERRER,
         user=user,
         action=f"/reset/{visit.incoming.uri['secret']}",
-        errors=errors or {},
+        errors=found,
+        focus="terms" if found and "password" not in found else "password",
         accepted=visit.field("terms") == "yes",
         shortest=passwords.LENGTH[0],
         longest=passwords.LENGTH[1],
-    )
-
-
-def _over(visit: Visit) -> Response:
-    return message(
-        visit,
-        "This link is not valid",
-        "It was used already, or its time is over.",
-        "Sign in, or ask whoever gave it to you for another one.",
-        status=404,
-        link=link("/sign-in"),
-        label="Sign in",
     )

@@ -130,6 +130,14 @@ class Users:
             )
         return found
 
+    def deactivate(self, email: str) -> User:
+        """Let a user not sign in any more, and end all sessions at once. Raises: InvalidUser, UnknownUser."""
+        return self._change(email, set={"active": False}, add={"generation": 1})
+
+    def activate(self, email: str) -> User:
+        """Let a user sign in again. Raises: InvalidUser, UnknownUser."""
+        return self._change(email, set={"active": True})
+
     def unlink(self, email: str) -> User:
         """Have a user see no cards any more. Raises: InvalidUser, UnknownUser."""
         return self._change(email, remove=["manager_id"])

@@ -35,6 +35,7 @@ REFUSED: Mapping[Fault, str] = {
 LABELS: Mapping[str, str] = {
     "email": "Email",
     "password": "Password",
+    "current_password": "Current password",
     "title": "Title",
     "callback_url": "Callback URL",
     "callback_urls": "Callback URLs",

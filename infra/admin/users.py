@@ -94,6 +94,51 @@ def unlink(email: EmailArgument, as_json: AsJson = False) -> Report:
     return Report({"user": _members(user)}, f"{user.email} sees no cards.")
 
 
+@group.command("deactivate")
+@reporting
+def deactivate(email: EmailArgument, as_json: AsJson = False) -> Report:
+    """Let a user not sign in any more, and end all of the user's sessions at once; the clients stay as they are.
+
+    \b
+    Example:
+      .venv/bin/python -m infra.admin users deactivate ada@example.com
+    """
+    user = connection.connect().users.deactivate(email)
+    return Report({"user": _members(user)}, f"{user.email} is signed out everywhere, and cannot sign in any more.")
+
+
+@group.command("activate")
+@reporting
+def activate(email: EmailArgument, as_json: AsJson = False) -> Report:
+    """Let a user sign in again.
+
+    \b
+    Example:
+      .venv/bin/python -m infra.admin users activate ada@example.com
+    """
+    user = connection.connect().users.activate(email)
+    return Report({"user": _members(user)}, f"{user.email} can sign in.")
+
+
+@group.command("reset-password")
+@reporting
+def reset_password(email: EmailArgument, as_json: AsJson = False) -> Report:
+    """Print a link where a user sets a new password, once.
+
+    Hand it over on a way that only this person reads. The password of now stays until the link is used; to shut
+    somebody out who knows it, deactivate the user first, and activate it again.
+
+    \b
+    Example:
+      .venv/bin/python -m infra.admin users reset-password ada@example.com
+    """
+    hub = connection.connect()
+    user = hub.users.known(email)
+    if not user.active:
+        raise Refused(f"{user.email} is deactivated: activate the user first with `users activate`")
+    return _with_link(hub, user, f"{user.email} may set a new password.")
+
+
 @group.command("show")
 @reporting
 def show(email: EmailArgument, as_json: AsJson = False) -> Report:

@@ -82,14 +82,15 @@ class Stack:
         except OSError as error:
             raise StartFailed(_no_port(self._options.port, error)) from None
         port = taken.getsockname()[1]
-        os.environ |= {"STAGE": STAGE, "PORT": str(port)}
+        mails = self._options.file.parent / "mail"
+        os.environ |= {"STAGE": STAGE, "PORT": str(port), "MAIL_FOLDER": str(mails)}
         self._engines = engines = Engines(os.environ, self._options.engine, self._options.file.parent)
         laid = _in_a_thread(self._lay, engines)
         application, config = _application()
         self._wait_for(laid)
         log = logfile.beside(self._options.file)
         logfile.keep(log)
-        content = {**self._content(port, engines), "log": str(log)}
+        content = {**self._content(port, engines), "log": str(log), "mails": str(mails)}
         self._server = build(application, config, taken, self._id)
         threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
         self._runner = _runner(application, config)

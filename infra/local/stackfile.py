@@ -15,6 +15,7 @@ The file holds a password and credentials, and is readable by its owner only. It
                     ``access_api_key``
 ``other_programme`` another programme manager, in the same form; its credential is ``other``
 ``log``             the file that everything the service logs is written to (see ``logfile``)
+``mails``           the folder that the service's mails are written to
 ``environment``     the variables that let another process work on this stack: endpoints, region, stage
 """
 

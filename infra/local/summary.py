@@ -35,7 +35,7 @@ def lines(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
     rows.append(("AWS", f"{environment.get('AWS_ENDPOINT_URL', '')}  {aws}"))
     if "AWS_ENDPOINT_URL_DYNAMODB" in environment:
         rows.append(("DynamoDB", f"{environment['AWS_ENDPOINT_URL_DYNAMODB']}  {content['dynamodb_engine']}"))
-    rows += [("Log", str(content["log"])), ("Written to", str(file))]
+    rows += [("Log", str(content["log"])), ("Mails", str(content["mails"])), ("Written to", str(file))]
     return rows
 
 

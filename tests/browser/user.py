@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from pathlib import Path
 
 from playwright.sync_api import Locator
 
@@ -32,6 +33,19 @@ def sign_in(visitor: Visitor, email: str, password: str = PASSWORD) -> None:
     visitor.fill("Email", email)
     visitor.fill("Password", password)
     visitor.press("Sign in")
+
+
+def mailed_link(visitor: Visitor, email: str) -> str:
+    """The path of the link in the mail to an address. Raises: AssertionError, if none comes."""
+    for _ in range(_RELOADS):
+        for file in Path(visitor.stack["mails"]).glob("*.txt"):
+            text = file.read_text("utf-8")
+            if text.startswith(f"To: {email}\n"):
+                found = re.search(rf"^{re.escape(visitor.stack['base_url'])}(/\S+)$", text, re.MULTILINE)
+                assert found is not None
+                return found[1]
+        visitor.page.wait_for_timeout(_BETWEEN_RELOADS)
+    raise AssertionError("no mail came")
 
 
 def create_client(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlencode
 
 from tests.browser import user
@@ -12,6 +13,7 @@ _REFUSED = {"error": "access_denied", "error_description": "The customer refused
 _CODE = {"authorization_code": f"{'0' * 22}.{'A' * 43}", "state": "a-state"}
 _FORGED = {"payment_id": "5f6c1f0e", "status": "4", "message": "Paid", "bic": "DEMOGB21"}
 _WRONG = {"email": "nobody@example.com", "password": "not a password of anybody"}
+_NEW = "snow on a tin roof"
 _DEAF = "http://127.0.0.1:9/events"
 """An Events URL where nobody listens."""
 
@@ -23,6 +25,7 @@ def walks() -> tuple[Walk, ...]:
         Walk("website-returned", _returned(), ("/authorize/callback", "/payments/callback")),
         Walk("website-newcomer", _newcomer(), ("/", "/clients", "/authorize", "/deliveries")),
         Walk("website-user", _user(), ("/clients/new", "/clients/{client_id}", "/clients", "/", "/sign-out")),
+        Walk("website-account", _account(), ("/account", "/forgotten", "/reset/{secret}", "/confirm/{secret}")),
         Walk("website-journey", _journey(), ("/authorize", "/authorize/callback", "/specifications/{screen}")),
         Walk("website-journey-with-a-secret", _journey_with_a_secret(), ("/authorize/callback",)),
         Walk("website-deliveries", _deliveries(), ("/deliveries", "/deliveries/{delivery_id}")),
@@ -81,6 +84,21 @@ def _user() -> Stops:
     )
 
 
+def _account() -> Stops:
+    return (
+        ("account", _opens_the_account),
+        ("code", presses("Make a code")),
+        ("password-refused", presses("Change the password", current_password="wrong", password="rain on a tin roof")),
+        ("password-changed", presses("Change the password", current_password=user.PASSWORD, password=_NEW)),
+        ("forgotten", opens("/forgotten")),
+        ("forgotten-refused", presses("Send the mail", email="ada@example")),
+        ("mail-on-its-way", _has_a_link_mailed),
+        ("new-password", _opens_the_mailed_link),
+        ("new-password-refused", presses("Set the password", password="password123")),
+        ("link-over", opens(f"/confirm/{'A' * 43}")),
+    )
+
+
 def _journey() -> Stops:
     return (
         ("authorize", _opens_authorize),
@@ -121,8 +139,24 @@ def _registers(visitor: Visitor) -> None:
     user.register(visitor)
 
 
+def _opens_the_account(visitor: Visitor) -> None:
+    user.register(visitor)
+    visitor.open("/account")
+
+
+def _has_a_link_mailed(visitor: Visitor) -> None:
+    email = visitor.page.get_by_role("link", name=re.compile("^Account ")).get_attribute("title")
+    visitor.fill("Email", email or "")
+    visitor.press("Send the mail")
+
+
+def _opens_the_mailed_link(visitor: Visitor) -> None:
+    email = visitor.page.get_by_role("link", name=re.compile("^Account ")).get_attribute("title")
+    visitor.open(user.mailed_link(visitor, email or ""))
+
+
 def _registers_badly(visitor: Visitor) -> None:
-    visitor.fill("Email", "ada@example.com")
+    visitor.fill("Email", "ada@example")
     visitor.fill("Password", "password123")
     visitor.page.get_by_label("I agree to the terms").check()
     visitor.press("Register")

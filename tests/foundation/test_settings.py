@@ -29,6 +29,8 @@ def test_an_empty_environment_is_the_local_stage() -> None:
         card_keys_secret="causeway-local-card-keys",
         demo_banks_secret="causeway-local-demo-banks",
         log_level="INFO",
+        mail_from="causeway@127.0.0.1",
+        mail_folder=".local/mail",
     )
     assert settings.is_local
 
@@ -74,6 +76,7 @@ def test_every_setting_can_be_given() -> None:
             "CARD_KEYS_SECRET": "our-card-keys",
             "DEMO_BANKS_SECRET": "our-banks",
             "LOG_LEVEL": "debug",
+            "MAIL_FROM": "no-reply@example.com",
         }
     )
 
@@ -81,7 +84,18 @@ def test_every_setting_can_be_given() -> None:
     assert settings.bank_api_url == "https://banks.example.com"
     assert (settings.prefix, settings.kms_key_id, settings.keys_secret) == ("hub", "alias/other", "our-keys")
     assert (settings.card_keys_secret, settings.demo_banks_secret) == ("our-card-keys", "our-banks")
-    assert settings.log_level == "DEBUG"
+    assert (settings.log_level, settings.mail_from) == ("DEBUG", "no-reply@example.com")
+
+
+def test_mails_come_from_the_services_own_domain() -> None:
+    assert Settings.from_environment(DEV).mail_from == "causeway@causeway.example.com"
+
+
+def test_addresses_are_confirmed_where_there_is_no_sandbox() -> None:
+    stages = ("local", "dev", "prod")
+
+    confirming = [Settings.from_environment({**DEV, "STAGE": stage}).confirms_addresses for stage in stages]
+    assert confirming == [False, False, True]
 
 
 def test_the_prefix_names_key_and_secrets() -> None:
@@ -108,6 +122,8 @@ def test_the_prefix_names_key_and_secrets() -> None:
         ("BANK_API_URL", "https://causeway.example.com/#a", "must be an address"),
         ("RESOURCE_PREFIX", "Causeway", "must be lower-case letters"),
         ("RESOURCE_PREFIX", "a b", "must be lower-case letters"),
+        ("MAIL_FROM", "Causeway", "must be the address of a mailbox"),
+        ("MAIL_FROM", "a@b.example\nBcc: c@d.example", "must be the address of a mailbox"),
         ("LOG_LEVEL", "LOUD", "must be one of DEBUG"),
     ],
 )

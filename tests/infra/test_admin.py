@@ -71,7 +71,7 @@ GROUPS = {
     "keys": ("init", "rotate-signing", "rotate-data", "rotate-card", "show"),
     "ledger": ("verify", "show"),
     "programme": ("load", "show", "rotate-key", "drop-key"),
-    "users": ("add", "show", "link", "unlink"),
+    "users": ("add", "show", "link", "unlink", "deactivate", "activate", "reset-password"),
 }
 EVENTS_URL = "http://127.0.0.1:9/events"
 COMMANDS = [(group, command) for group, commands in GROUPS.items() for command in commands]
@@ -648,6 +648,25 @@ def test_a_user_is_linked_to_a_programme_manager_and_unlinked(world: World, owne
         "no user has the email nobody@example.com: register one with `users add`"
     )
     assert refused("users", "unlink", "nobody").startswith("email must be an email address")
+
+
+def test_a_user_is_deactivated_and_activated(world: World, owner: str) -> None:
+    assert run("users", "deactivate", owner).stdout.startswith(f"{owner} is signed out everywhere")
+    assert done("users", "show", owner)["user"]["active"] is False
+    assert refused("users", "reset-password", owner).startswith(f"{owner} is deactivated: activate the user first")
+    assert done("users", "activate", owner)["user"]["active"] is True
+    for command in ("deactivate", "activate", "reset-password"):
+        assert refused("users", command, "nobody@example.com").startswith("no user has the email nobody@example.com")
+
+
+def test_a_user_gets_a_link_to_a_new_password(world: World, owner: str) -> None:
+    made = done("users", "reset-password", owner)
+    assert world.hub.users.authenticate(owner, PASSWORD) is not None, "the password stays until then"
+    secret = made["password_link"].rpartition("/")[2]
+    world.hub.accounts.reset_password(secret, "rain on a tin roof", terms_accepted=False)
+
+    assert world.hub.users.authenticate(owner, PASSWORD) is None
+    assert world.hub.users.authenticate(owner, "rain on a tin roof") is not None
 
 
 @pytest.fixture

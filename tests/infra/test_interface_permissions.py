@@ -84,6 +84,8 @@ def visit(world: World) -> None:
     place = f"/reset/{world.hub.accounts.operators_link(known(world.hub, EMAIL)).rpartition('/')[2]}"
     user.get(place)
     user.post(place, password="rain on a tin roof")
+    user.get("/forgotten")
+    user.post("/forgotten", email=EMAIL)
     user.post("/sign-out")
     user.sign_in(EMAIL, "rain on a tin roof")
     user.get("/")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.foundation.settings import Settings
 from infra import template
 from infra.local import events
 
@@ -80,6 +81,9 @@ def test_resources_are_named_and_belong_to_the_stage(file: Path) -> None:
             _, _, service, _, _, name = [*resource.split(":", 5), *[""] * 5][:6]
             if statement["Sid"] == "WriteTraces":
                 assert resource == "*"  # X-Ray knows no resources
+            elif service == "ses":
+                sender = statement["Condition"]["StringLike"]["ses:FromAddress"]
+                assert (name, sender) == ("identity/*", "causeway@*")  # the account says for which domains
             elif service == "kms":
                 key = statement["Condition"]["ForAnyValue:StringEquals"]["kms:ResourceAliases"]
                 assert key == f"alias/causeway-{stage_of(file)}"
@@ -116,6 +120,16 @@ def test_only_the_consumer_takes_messages_and_everybody_sends_them(stage: str) -
     assert granted(FOLDER / f"policy-{stage}-expire.json", "sqs:") == sending
     assert granted(FOLDER / f"policy-{stage}-sweep.json", "sqs:") == sending | {("sqs:GetQueueAttributes", queue)}
     assert consumer == sending | {(f"sqs:{action}", queue) for action in TAKING}
+
+
+@each_stage
+def test_only_the_consumer_sends_mails_and_from_the_services_own_address_by_default(stage: str) -> None:
+    sending = {file.stem for file in POLICIES if stage_of(file) == stage and granted(file, "ses:")}
+    settings = Settings.from_environment(CONFIG["stages"][stage]["environment_variables"])
+
+    assert sending == {f"policy-{stage}-deliver"}
+    assert granted(FOLDER / f"policy-{stage}-deliver.json", "ses:") == {("ses:SendEmail", "arn:aws:ses:*:*:identity/*")}
+    assert settings.mail_from.startswith("causeway@")
 
 
 @each_stage

@@ -232,6 +232,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
         "banks": [{"bic": "DEMOGB21", "name": "Demo Bank One", "api_version": 1, "domain": "http://bank"}],
         "programme": {"name": "Demo Programme", "credentials": {"full": {"access_key": "shown-once"}}},
         "log": "stack.log.jsonl",
+        "mails": "the-mail-folder",
         "environment": {"AWS_ENDPOINT_URL": "http://aws", "AWS_ENDPOINT_URL_DYNAMODB": "http://dynamodb"},
     }
     summary.show(content, tmp_path / "stack.json", 2.5, quiet=False)
@@ -244,6 +245,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
         "DEMOGB21",
         "stack.json",
         "stack.log.jsonl",
+        "the-mail-folder",
         "ada / sandbox-ada, ",
         "http://127.0.0.1:8000/api  Demo Programme, credential full",
         "access_key shown-once",

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+import argon2
 import pytest
 
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.website import passwords
 from tests.website.person import Person
 from tests.world import World
+
+
+@pytest.fixture
+def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Passwords are hashed as cheaply as can be; what a hash costs otherwise is the users' own matter."""
+    cheap = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    monkeypatch.setattr(passwords, "_hasher", lambda: cheap)
+    passwords._nobodys_hash.cache_clear()
+    yield
+    passwords._nobodys_hash.cache_clear()
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -23,14 +23,7 @@ from tests.world import World
 TEMPLATES = Path(str(website.__file__)).parent / "templates"
 
 
-@pytest.fixture(autouse=True)
-def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Passwords are hashed as cheaply as can be; what a hash costs otherwise is the users' own matter."""
-    cheap = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(passwords, "_hasher", lambda: cheap)
-    passwords._nobodys_hash.cache_clear()
-    yield
-    passwords._nobodys_hash.cache_clear()
+pytestmark = pytest.mark.usefixtures("quick_hashes")
 
 
 @pytest.fixture
@@ -73,6 +66,35 @@ def test_a_registration_that_is_not_complete_says_what_is_missing(
     assert said in visitor.text
     assert world.hub.users.find(email) is None
     assert "password123" not in answer.text
+
+
+def test_everything_that_is_wrong_is_said_at_once_each_at_its_field(visitor: Person) -> None:
+    answer = visitor.register("ada", "short", terms=None)
+    wrong = re.findall(r"<input [^>]*aria-invalid=\"true\"[^>]*>", answer.text)
+
+    assert answer.status == 400
+    assert [re.findall(r' name="(\w+)"', field) for field in wrong] == [["email"], ["password"], ["terms"]]
+    for field in wrong:
+        (described,) = re.findall(r'aria-describedby="(\S+)', field)
+        assert f'<span class="error" id="{described}"' in answer.text
+    assert [" autofocus" in field for field in wrong] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("fields", "first"),
+    [
+        ({"password": "short", "terms": None}, "password"),
+        ({"terms": None}, "terms"),
+        ({"email": "ada"}, "email"),
+    ],
+)
+def test_the_first_field_that_is_wrong_has_the_focus(
+    visitor: Person, email: str, fields: dict[str, Any], first: str
+) -> None:
+    answer = visitor.register(**{"email": email, **fields})
+
+    (focused,) = re.findall(r"<input [^>]*\bautofocus\b[^>]*>", answer.text)
+    assert f'name="{first}"' in focused
 
 
 def test_the_email_is_no_password(visitor: Person, email: str) -> None:
@@ -317,6 +339,10 @@ FORMS = [
     ("/register", {"email": "new@example.com", "password": PASSWORD, "terms": "yes"}),
     ("/sign-in", {"email": "new@example.com", "password": PASSWORD}),
     ("/sign-out", {}),
+    ("/account", {"action": "code"}),
+    ("/forgotten", {"email": "new@example.com"}),
+    ("/confirm/x", {"password": PASSWORD}),
+    ("/reset/x", {"password": PASSWORD}),
     ("/clients/new", {"title": "Forged"}),
     ("/clients/x", {"action": "deactivate"}),
     ("/authorize", {"bic": "ALPHGB21"}),
@@ -335,6 +361,7 @@ def test_no_form_is_taken_without_the_token_of_its_session(
 
     assert answer.status == 403
     assert "out of date" in user.text
+    assert world.recorded("mail") == []
     assert world.hub.users.find("new@example.com") is None
     assert user.get("/clients").status == 200
     assert "Forged" not in user.text

@@ -6,11 +6,14 @@ import re
 
 import pytest
 
+from chalicelib.website.account_flow import WrongPassword
 from chalicelib.website.attempts import LIMITS
 from chalicelib.website.sessions import LIFETIME
+from chalicelib.website.users import User
 from tests.website.person import PASSWORD, Person, known
 from tests.world import World
 
+pytestmark = pytest.mark.usefixtures("quick_hashes")
 NEW = "rain on a tin roof"
 
 
@@ -130,3 +133,90 @@ def test_a_session_of_an_earlier_version_goes_on_and_ends_with_a_new_password(
 @pytest.mark.parametrize("secret", ["x", "a" * 43, "..", "a" * 5000])
 def test_a_link_that_was_never_given_out_is_not_found(visitor: Person, secret: str) -> None:
     assert visitor.get(f"/reset/{secret}").status == 404
+
+
+# -- passwords
+
+
+@pytest.fixture
+def owner(world: World, email: str) -> Person:
+    """Somebody who has signed in with a password."""
+    person = Person(world)
+    assert person.register(email).status == 303
+    return person
+
+
+def change(person: Person, current: str = PASSWORD, new: str = NEW) -> int:
+    person.get("/account")
+    return person.post("/account", action="password", current_password=current, password=new).status
+
+
+def test_a_user_changes_the_password_and_every_other_session_ends(world: World, owner: Person, email: str) -> None:
+    elsewhere = Person(world)
+    elsewhere.sign_in(email)
+
+    assert change(owner) == 303
+    owner.follow()
+    assert "Your password is changed" in owner.text
+    assert elsewhere.get("/clients").status == 303
+    assert Person(world).sign_in(email).status == 401
+    assert Person(world).sign_in(email, NEW).status == 303
+
+
+def test_a_copy_of_the_cookie_of_before_is_worth_nothing_afterwards(world: World, owner: Person) -> None:
+    copied = Person(world, dict(owner.cookies))
+    change(owner)
+
+    assert copied.get("/clients").status == 303
+    assert owner.get("/clients").status == 200
+
+
+@pytest.mark.parametrize(
+    ("current", "new", "field", "said"),
+    [
+        ("wrong", NEW, "current_password", "This is not your password."),
+        (PASSWORD, "short", "password", "Password must have 10 to 256 characters."),
+    ],
+)
+def test_a_change_that_is_refused_is_told_at_its_field(
+    world: World, owner: Person, email: str, current: str, new: str, field: str, said: str
+) -> None:
+    assert change(owner, current, new) == 400
+    assert said in owner.text
+    (wrong,) = re.findall(r"<input [^>]*aria-invalid[^>]*>", owner.last.text)
+    assert f'id="{field}"' in wrong
+    assert f'aria-describedby="{field}-error' in wrong
+    assert " autofocus" in wrong
+    assert Person(world).sign_in(email).status == 303
+
+
+def test_who_sits_at_another_ones_browser_tries_so_many_passwords(owner: Person) -> None:
+    answers = [change(owner, "wrong") for _ in range(LIMITS["password"].attempts + 1)]
+
+    assert answers == [400] * LIMITS["password"].attempts + [429]
+
+
+def test_of_two_changes_at_the_same_time_one_is_made(world: World, owner: Person, email: str) -> None:
+    user = world.hub.users.known(email)
+
+    def first() -> User:
+        return world.hub.accounts.change_password(user, PASSWORD, NEW)
+
+    with world.meanwhile("transact", first), pytest.raises(WrongPassword):
+        world.hub.accounts.change_password(user, PASSWORD, "snow on a tin roof")
+    assert world.hub.users.authenticate(email, NEW) is not None
+
+
+def test_a_user_who_is_deactivated_is_signed_out_at_once_and_stays_out(world: World, owner: Person, email: str) -> None:
+    link = reset_link(world, email)
+    world.hub.users.deactivate(email)
+
+    assert owner.get("/clients").status == 303
+    assert owner.sign_in(email).status == 403
+    assert "The operator has deactivated this account" in owner.text
+    assert owner.sign_in(email, "wrong").status == 401
+    assert "deactivated" not in owner.text
+    assert owner.get(link).status == 404
+    world.hub.users.activate(email)
+    assert owner.get("/clients").status == 303, "a session of before stays ended"
+    assert owner.sign_in(email).status == 303

@@ -1,0 +1,86 @@
+"""Mails to people: through Amazon SES, or, on one machine, into files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from chalicelib.foundation import aws, log
+from chalicelib.foundation.settings import Settings
+
+_FINAL = {"BadRequestException", "MessageRejected"}
+"""Errors of SES about this one mail; all others may pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A mail in plain text to one address."""
+
+    to: str
+    subject: str
+    text: str
+
+
+class MailFailed(Exception):
+    """A mail was not taken; ``final`` when it never will be. The message names no address."""
+
+    def __init__(self, reason: str, *, final: bool = False) -> None:
+        self.final = final
+        super().__init__(reason)
+
+
+class Mailer(Protocol):
+    """What takes mails."""
+
+    def send(self, mail: Mail, mail_id: str) -> None:
+        """Send a mail; one that comes again has the same ``mail_id``. Raises: MailFailed."""
+
+
+class SesMailer:
+    """Sends through Amazon SES, version 2 of its API; the client is made on first use."""
+
+    def __init__(self, sender: str) -> None:
+        self._sender = sender
+        self._client: Any = None
+
+    def send(self, mail: Mail, mail_id: str) -> None:
+        simple = {"Subject": _utf8(mail.subject), "Body": {"Text": _utf8(mail.text)}}
+        self._client = self._client or aws.client("sesv2")
+        try:
+            self._client.send_email(
+                FromEmailAddress=self._sender,
+                Destination={"ToAddresses": [mail.to]},
+                Content={"Simple": simple},
+                EmailTags=[{"Name": "delivery", "Value": mail_id}],
+            )
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            raise MailFailed(f"SES answered {code}", final=code in _FINAL) from None
+        except BotoCoreError as error:
+            raise MailFailed(f"SES did not answer: {type(error).__name__}") from None
+
+
+class FileMailer:
+    """Writes each mail to a file of a folder, readable by its owner only, and a line about it to the log."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def send(self, mail: Mail, mail_id: str) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = self._folder / f"{mail_id}.txt"
+        file.touch(mode=0o600)
+        file.write_text(f"To: {mail.to}\nSubject: {mail.subject}\n\n{mail.text}\n", encoding="utf-8")
+        log.info("mail written", to=mail.to, subject=mail.subject, file=str(file))
+
+
+def mailer(settings: Settings) -> Mailer:
+    """What takes the mails of a stage."""
+    return FileMailer(Path(settings.mail_folder)) if settings.is_local else SesMailer(settings.mail_from)
+
+
+def _utf8(text: str) -> dict[str, str]:
+    return {"Data": text, "Charset": "UTF-8"}

@@ -1,0 +1,44 @@
+"""Mails on the running stack: a forgotten password is replaced by what stands in a file, and the log says which."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.local import logfile
+from tests.e2e.test_web_contention import Window
+
+pytestmark = pytest.mark.e2e
+
+
+def mail_to(folder: Path, email: str) -> Path:
+    """The file of a mail. Raises: AssertionError, if none comes."""
+    for _ in range(100):
+        for file in folder.glob("*.txt"):
+            if file.read_text("utf-8").startswith(f"To: {email}\n"):
+                return file
+        time.sleep(0.1)
+    raise AssertionError("no mail came")
+
+
+def test_a_forgotten_password_is_replaced_by_a_mail_that_is_a_file(stack: dict[str, Any]) -> None:
+    window, email = Window(stack["base_url"]), f"{secrets.token_hex(8)}@example.com"
+    fields = {"email": email, "password": "correct horse battery", "terms": "yes"}
+    assert window.post("/register", window.get("/register"), **fields).status_code == 303
+    assert window.post("/forgotten", window.get("/forgotten"), email=email).status_code == 200
+    file = mail_to(Path(stack["mails"]), email)
+    found = re.search(rf"^{stack['base_url']}(/reset/\S+)$", file.read_text("utf-8"), re.MULTILINE)
+    assert found is not None
+    other = Window(stack["base_url"])
+    assert other.post(found[1], other.get(found[1]), password="rain on a tin roof").status_code == 303
+
+    assert "/account" in other.get("/").text
+    assert "Forgotten your password?" in window.get("/account").text, "the session of before has ended"
+    (line,) = [line for line in logfile.lines(Path(stack["log"])) if f'"{email}"' in line]
+    assert str(file) in line
+    assert found[1].rpartition("/")[2] not in line

@@ -1,0 +1,103 @@
+"""Mails: what SES is asked, which of its errors may pass, and what stands in files and log on one machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+
+from chalicelib.foundation import aws, mail
+from chalicelib.foundation.mail import FileMailer, Mail, MailFailed, SesMailer
+from chalicelib.foundation.settings import Settings
+from tests.conftest import Lines
+
+MAIL = Mail("zoe@example.com", "Grüße", "One link: https://causeway.example.com/reset/secret")
+
+
+class Ses:
+    """A client of SES; ``error`` is what it raises."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.asked: list[dict[str, Any]] = []
+
+    def send_email(self, **request: Any) -> dict[str, str]:
+        self.asked.append(request)
+        if self.error:
+            raise self.error
+        return {"MessageId": "1"}
+
+
+@pytest.fixture
+def ses(monkeypatch: pytest.MonkeyPatch) -> Ses:
+    made = Ses()
+    monkeypatch.setattr(aws, "client", lambda service: {"sesv2": made}[service])
+    return made
+
+
+def test_ses_is_handed_the_mail_as_plain_text(ses: Ses) -> None:
+    SesMailer("causeway@example.com").send(MAIL, "0f")
+
+    (asked,) = ses.asked
+    assert (asked["FromEmailAddress"], asked["Destination"]) == ("causeway@example.com", {"ToAddresses": [MAIL.to]})
+    simple = asked["Content"]["Simple"]
+    assert simple["Subject"] == {"Data": MAIL.subject, "Charset": "UTF-8"}
+    assert simple["Body"] == {"Text": {"Data": MAIL.text, "Charset": "UTF-8"}}
+
+
+def test_what_is_asked_of_ses_is_what_its_api_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checked by botocore's own model of the API."""
+    from botocore.stub import ANY, Stubber
+
+    client = aws.client("sesv2")
+    stubber = Stubber(client)
+    expected = {"FromEmailAddress": ANY, "Destination": ANY, "Content": ANY, "EmailTags": ANY}
+    stubber.add_response("send_email", {"MessageId": "1"}, expected)
+    monkeypatch.setattr(aws, "client", lambda _: client)
+    with stubber:
+        SesMailer("causeway@example.com").send(MAIL, "0f")
+        stubber.assert_no_pending_responses()
+
+
+@pytest.mark.parametrize(
+    ("code", "final"),
+    [("MessageRejected", True), ("BadRequestException", True), ("TooManyRequestsException", False)],
+)
+def test_an_error_of_ses_says_whether_it_may_pass_and_not_to_whom(ses: Ses, code: str, final: bool) -> None:
+    ses.error = ClientError({"Error": {"Code": code, "Message": f"{MAIL.to} is bad"}}, "SendEmail")
+
+    with pytest.raises(MailFailed) as failed:
+        SesMailer("causeway@example.com").send(MAIL, "0f")
+    assert (str(failed.value), failed.value.final) == (f"SES answered {code}", final)
+
+
+def test_ses_that_does_not_answer_may_do_so_later(ses: Ses) -> None:
+    ses.error = EndpointConnectionError(endpoint_url="https://email.eu-west-1.amazonaws.com")
+
+    with pytest.raises(MailFailed) as failed:
+        SesMailer("causeway@example.com").send(MAIL, "0f")
+    assert not failed.value.final
+
+
+def test_on_one_machine_a_mail_is_a_file_and_a_line_of_the_log_without_the_link(tmp_path: Path, lines: Lines) -> None:
+    folder = tmp_path / "mail"
+    for _ in range(2):
+        FileMailer(folder).send(MAIL, "0f1e")
+
+    (file,) = folder.iterdir()
+    assert file.read_text("utf-8") == f"To: {MAIL.to}\nSubject: {MAIL.subject}\n\n{MAIL.text}\n"
+    assert (file.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
+    line = json.loads(lines.text.splitlines()[-1])
+    assert (line["message"], line["to"], line["subject"]) == ("mail written", MAIL.to, MAIL.subject)
+    assert line["file"] == str(file)
+    assert "secret" not in lines.text
+
+
+@pytest.mark.parametrize(("stage", "kind"), [("local", FileMailer), ("dev", SesMailer), ("prod", SesMailer)])
+def test_every_deployed_stage_sends_through_ses(stage: str, kind: type) -> None:
+    settings = Settings.from_environment({"STAGE": stage, "PUBLIC_URL": "https://causeway.example.com"})
+
+    assert isinstance(mail.mailer(settings), kind)
