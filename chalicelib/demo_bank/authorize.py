@@ -153,8 +153,9 @@ def _send(visit: Visit, journey: Journey) -> Response:
         scopes=journey.scopes,
         tpp_name=journey.tpp_name,
         valid_until=given.valid_until,
-        is_one_time=_parameter(journey, "consent_type") == "one_time",
+        is_one_time=_is_one_time(journey),
     )
+    kept += consents.remembering_days(bank, given.valid_until)
     kept += durations.keeping(bank, "consent", journey.request_id, journey.begun_at)
     try:
         bank.store.transact([journeys.approving(bank, journey, given.callback_url), *kept])
@@ -239,7 +240,18 @@ def _confirm_page(visit: Visit, journey: Journey, status: int = 200) -> Response
     left = journeys.ATTEMPTS - journey.attempts
     times = "one more try" if left == 1 else f"{left} more tries"
     error = f"This is not the key code that we sent. You have {times}."
-    return _journey_page(visit, journey, "confirm.html", 3, error, key_code=journey.key_code(visit.bank))
+    days = consents.days(visit.bank)
+    return _journey_page(
+        visit,
+        journey,
+        "confirm.html",
+        3,
+        error,
+        key_code=journey.key_code(visit.bank),
+        days=days,
+        valid_until=visit.bank.clock.time() + days * 86400,
+        is_one_time=_is_one_time(journey),
+    )
 
 
 def _finished(visit: Visit, journey: Journey) -> Response:
@@ -275,6 +287,11 @@ def _over(visit: Visit) -> Response:
 def _parameter(journey: Journey, name: str) -> str:
     """A parameter of the address that the service has accepted; empty when it is not there."""
     return next(iter(parse_qs(urlsplit(journey.request_url).query).get(name, ())), "")
+
+
+def _is_one_time(journey: Journey) -> bool:
+    """Whether the consent is for a single payment."""
+    return _parameter(journey, "consent_type") == "one_time"
 
 
 def _ends(journey: Journey) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The consents that customers gave at this bank: which token stands for which customer, accounts and scopes.
 
 Two records each: ``token#<digest of the token>`` has everything, the token itself sealed, and ``given#<customer>#…``
-lets a customer's consents be listed, newest first.
+lets a customer's consents be listed, newest first. ``days`` has for how many days the service made the latest valid.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from chalicelib.foundation.store import ConditionFailed, Item, Operation, Put, U
 from chalicelib.foundation.vault import Unsealable
 
 LISTED = 50
-_KEPT = 30 * 86400
+_DAY = 86400
+_KEPT = 30 * _DAY
+_DAYS = "days"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,18 @@ def saving(
         Put(TABLE, bank.key(record) | members),
         Put(TABLE, bank.key(f"{_given(customer_id)}{now:012d}#{record[-16:]}") | listed),
     ]
+
+
+def days(bank: Bank) -> int:
+    """For how many days a consent is valid: as the service said of the latest, before the first as agreed."""
+    item = bank.store.get(TABLE, bank.key(_DAYS))
+    return item["days"] if item else bank.profile.consent_days
+
+
+def remembering_days(bank: Bank, valid_until: int) -> list[Operation]:
+    """The write that keeps for how many days the service makes consents valid, if that is news."""
+    said = round((valid_until - bank.clock.time()) / _DAY)
+    return [Put(TABLE, bank.key(_DAYS) | {"days": said})] if said != days(bank) else []
 
 
 def find(bank: Bank, token: str) -> Consent | None:

@@ -25,13 +25,25 @@ def landing(visit: Visit) -> Response:
 
 
 def consents_page(visit: Visit) -> Response:
-    """``GET /consents``: the customer's consents, or the form to sign in."""
+    """``GET /consents``: the customer's consents, or the form to sign in; with ``revoke``, whether to end one."""
     session = session_of(visit)
     if session is None:
         return sign_in_page(
             visit, PLACE, "My consents", "Sign in to see which applications have access to your accounts."
         )
+    if visit.field("revoke"):
+        return _asked(visit, session)
     return _listed(visit, session)
+
+
+def _asked(visit: Visit, session: Session) -> Response:
+    """Whether the customer really wants to end a consent: it cannot be undone."""
+    consent = consents.read(visit.bank, visit.field("revoke"))
+    if consent is None or consent.customer_id != session.customer.customer_id:
+        return _listed(visit, session, _UNKNOWN, status=404)
+    if consent.status != "active":
+        return _listed(visit, session)
+    return page(visit, "consent_end.html", session=session, consent=consent, accounts=consent.accounts(visit.bank))
 
 
 @in_session
@@ -40,7 +52,7 @@ def revoke(visit: Visit, session: Session) -> Response:
     bank = visit.bank
     consent = consents.read(bank, visit.field("consent"))
     if consent is None or consent.customer_id != session.customer.customer_id:
-        return _listed(visit, session, "This consent does not exist.", status=404)
+        return _listed(visit, session, _UNKNOWN, status=404)
     if consent.status == "active":
         consents.end(bank, consent.record, told=False)
     token = consents.token_of(bank, consent)
@@ -57,6 +69,7 @@ def revoke(visit: Visit, session: Session) -> Response:
     return see_other(visit.link(PLACE))
 
 
+_UNKNOWN = "This consent does not exist."
 _UNTOLD = "The consent is revoked here, but the open banking service has not confirmed it yet. Please try again."
 
 

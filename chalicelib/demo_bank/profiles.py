@@ -18,6 +18,7 @@ class Profile:
     Attributes:
         name: the segment of its addresses.
         schemes: the payment schemes that it offers.
+        consent_days: for so long consents are agreed to be valid.
     """
 
     name: BankName
@@ -27,6 +28,7 @@ class Profile:
     title: str
     tagline: str
     schemes: tuple[str, ...]
+    consent_days: int = 180
 
     def domain(self, public_url: str) -> str:
         """The bank's own address, to which webhooks are sent."""

@@ -69,6 +69,7 @@ def _new(hub: Hub, profile: Profile, public_key: str) -> NewBank:
         authorization_url=profile.authorization_url(hub.settings.public_url),
         public_keys=[public_key],
         schemes=profile.schemes,
+        consent_days=profile.consent_days,
         signature_required=True,
     )
 

@@ -13,7 +13,7 @@ from chalicelib.openbanking.clients import UnknownClient
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.website.attempts import network
 from chalicelib.website.journeys import Journey, Moved
-from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
+from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page, question
 from chalicelib.website.wording import payment_status, refusal_advice, return_advice
 
 _SHOWN = 256
@@ -32,6 +32,8 @@ def callback(visit: Visit) -> Response:
                 visit, hub().journeys.find(visit.user, query.get("state", "")), refusal_advice(refusal)
             )
         if journey is not None:
+            if query.get("ask") == "end" and journey.stage == "tokens":
+                return _asked(visit, journey)
             arrived = query.keys() & {"code", "authorization_code", "error"}
             return _to_journey(journey) if arrived else _journey_page(visit, journey)
     return _stranger_page(visit, query)
@@ -74,6 +76,23 @@ def payment_callback(visit: Visit) -> Response:
         bic=bic,
         known=known,
         known_meaning=payment_status(known.status) if known else "",
+    )
+
+
+def _asked(visit: Visit, journey: Journey) -> Response:
+    """Whether a consent is to be ended."""
+    client = _client(journey)
+    return question(
+        visit,
+        "End this consent?",
+        f"{journey.client_title} loses its access at {journey.bank_name} at once, and the bank is told.",
+        "It cannot be undone: for new access the PSU has to approve it at the bank again.",
+        place="/authorize/callback",
+        fields={"state": journey.state, "action": "end"},
+        button="End the consent",
+        back=link("/authorize/callback", state=journey.state),
+        keep="Keep it",
+        has_secret=client is not None and client.has_secret,
     )
 
 

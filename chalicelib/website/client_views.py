@@ -24,7 +24,7 @@ from chalicelib.openbanking.events import NoEventsUrl
 from chalicelib.website.attempts import TooManyAttempts
 from chalicelib.website.listing import cut
 from chalicelib.website.own_clients import newest_first
-from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
+from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page, question
 from chalicelib.website.wording import LABELS, about_field, patience
 
 _DONE = {
@@ -81,13 +81,31 @@ def create(visit: Visit) -> Response:
 
 
 def single(visit: Visit) -> Response:
-    """``GET /clients/{client_id}``."""
+    """``GET /clients/{client_id}``; with ``ask=deactivate``, whether it is to be switched off."""
     try:
         client = _own(visit)
     except UnknownClient:
         return _not_found(visit)
+    if visit.field("ask") == "deactivate" and client.active:
+        return _asked(visit, client)
     is_so = {"activated": client.active, "deactivated": not client.active}.get(visit.field("done"), True)
     return _shown(visit, client, done=_DONE.get(visit.field("done"), "") if is_so else "")
+
+
+def _asked(visit: Visit, client: Client) -> Response:
+    place = f"/clients/{client.client_id}"
+    who = "You can" if hub().settings.is_sandbox else "Only the operator can"
+    return question(
+        visit,
+        "Deactivate this client?",
+        f"Every call of {client.title} is refused from then on.",
+        f"Its consents stay as they are. {who} activate it again.",
+        place=place,
+        fields={"action": "deactivate"},
+        button="Deactivate",
+        back=link(place),
+        keep="Keep it active",
+    )
 
 
 def change(visit: Visit) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -126,6 +126,49 @@ def message(
         link=link,
         label=label,
         request_id=request_id,
+    )
+
+
+def question(
+    visit: Visit,
+    title: str,
+    what: str,
+    afterwards: str,
+    *,
+    place: str,
+    fields: Mapping[str, str],
+    button: str,
+    back: str,
+    keep: str,
+    has_secret: bool = False,
+) -> Response:
+    """A page that asks before something is done that is not easily undone.
+
+    Args:
+        visit: whose page it is.
+        title: the question.
+        what: what is done.
+        afterwards: what can be done about it then.
+        place: where the form is sent, inside the web interface.
+        fields: what the form says.
+        button: what sends it.
+        back: a link to where the person came from, called ``keep``.
+        keep: what that link says.
+        has_secret: whether the client's secret has to be entered, too.
+    """
+    return page(
+        visit,
+        "question.html",
+        referrer=NO_REFERRER,
+        title=title,
+        what=what,
+        afterwards=afterwards,
+        place=place,
+        fields=fields,
+        button=button,
+        back=back,
+        keep=keep,
+        has_secret=has_secret,
     )
 
 

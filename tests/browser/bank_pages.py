@@ -86,7 +86,8 @@ def _customer(version: int) -> Stops:
         ("account", lambda visitor: visitor.follow(visitor.page.locator("li.account a").first.inner_text())),
         ("earlier", follows("Earlier")),
         ("consents", _opens(version, "/consents")),
-        ("revoked", psu.revoke),
+        ("revoke-asked", psu.ask_to_revoke),
+        ("revoked", presses("Revoke the consent")),
         ("consents-sign-in", presses("Sign out")),
         ("no-consents", presses(f"Sign in as {psu.OTHER_PERSON[version]}")),
     )

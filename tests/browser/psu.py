@@ -77,10 +77,16 @@ def refuse(visitor: Visitor, address: str) -> None:
     visitor.press(re.compile("and go back to"))
 
 
+def ask_to_revoke(visitor: Visitor) -> None:
+    """Choose to end the latest consent in the list; the bank asks whether it really is to end."""
+    with visitor.page.expect_navigation():
+        visitor.page.get_by_role("link", name=re.compile("^Revoke the consent")).first.click()
+
+
 def revoke(visitor: Visitor) -> None:
     """End the latest consent in the list."""
-    with visitor.page.expect_navigation():
-        visitor.page.get_by_role("button", name=re.compile("^Revoke the consent")).first.click()
+    ask_to_revoke(visitor)
+    visitor.press("Revoke the consent")
 
 
 def _answered(response: Any) -> dict[str, Any]:

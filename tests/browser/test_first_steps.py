@@ -42,5 +42,6 @@ def test_from_registering_to_tokens_that_work(visitors: Visitors, version: int, 
     refreshed = visitor.page.locator("#access-token").inner_text()
     assert refreshed != bearer
     assert asker.call("GET", "/tpp/accounts", bearer=refreshed).status_code == 200
+    visitor.follow("End the consent")
     visitor.press("End the consent")
     assert asker.call("GET", "/tpp/accounts", bearer=refreshed).status_code == 401

@@ -107,6 +107,7 @@ def test_a_client_is_created_switched_off_and_copied(visitor: Visitor) -> None:
     visitor.page.get_by_role("button", name="Copy the Client ID").click()
     visitor.page.get_by_text("Copied", exact=True).last.wait_for()
     assert visitor.page.evaluate("navigator.clipboard.readText()") == client_id
+    visitor.follow("Deactivate")
     visitor.press("Deactivate")
     assert "not active any more" in visitor.page.get_by_role("status").inner_text()
     visitor.press("Reactivate")

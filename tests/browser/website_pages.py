@@ -76,7 +76,8 @@ def _user() -> Stops:
         ("client", lambda visitor: visitor.open(visitor.page.url.replace("/new", ""))),
         ("clients", opens("/clients")),
         ("clients-none-fits", opens("/clients?title=nothing")),
-        ("client-inactive", _deactivates),
+        ("client-asked", _asks_to_deactivate),
+        ("client-inactive", presses("Deactivate")),
         ("client-change-refused", _changes_a_client_to_nothing),
         ("client-not-found", opens("/clients/nothing")),
         ("home", opens("/")),
@@ -109,7 +110,8 @@ def _journey() -> Stops:
         ("tokens", lambda visitor: user.authorize(visitor, 1)),
         ("specification", follows("Use the token in the API screens")),
         ("authorize-again", opens("/authorize")),
-        ("ended", _ends_the_consent),
+        ("end-asked", _asks_to_end_the_consent),
+        ("ended", presses("End the consent")),
         ("journey-not-found", opens("/authorize/callback?state=")),
     )
 
@@ -183,10 +185,10 @@ def _creates_a_client_with_secrets(visitor: Visitor) -> None:
     visitor.press("Create")
 
 
-def _deactivates(visitor: Visitor) -> None:
+def _asks_to_deactivate(visitor: Visitor) -> None:
     visitor.open("/clients")
     visitor.page.locator("tbody a").first.click()
-    visitor.press("Deactivate")
+    visitor.follow("Deactivate")
 
 
 def _changes_a_client_to_nothing(visitor: Visitor) -> None:
@@ -231,9 +233,9 @@ def _comes_back_with_a_code(visitor: Visitor) -> None:
     user.authorize(visitor, 2)
 
 
-def _ends_the_consent(visitor: Visitor) -> None:
+def _asks_to_end_the_consent(visitor: Visitor) -> None:
     visitor.page.locator("tbody a").first.click()
-    visitor.press("End the consent")
+    visitor.follow("End the consent")
 
 
 def _opens_no_deliveries(visitor: Visitor) -> None:

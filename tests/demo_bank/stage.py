@@ -73,6 +73,7 @@ class ScriptedHub:
     clock: ManualClock = field(default_factory=lambda: ManualClock(START))
     answer_seconds: float = 0
     timeouts: list[tuple[float, float]] = field(default_factory=list)
+    consent_days: int = 180
     token: str = field(default_factory=lambda: f"consent.{uuid.uuid4().hex}")
 
     def named(self, path: str) -> list[tuple[str, Any, Mapping[str, str]]]:
@@ -118,7 +119,7 @@ class ScriptedHub:
                 "cancel_url": f"{self.settings.bank_api_url}/bank/cancel/cancel-secret",
             }
         if path == "/consent":
-            valid_until = START + timedelta(days=180)
+            valid_until = START + timedelta(days=self.consent_days)
             return {
                 "callback_url": f"{CALLBACK}?code=the-code&state=xyz",
                 "access_token": self.token,

@@ -186,6 +186,34 @@ def test_the_psu_can_refuse_at_every_step(stage: Stage, steps: int) -> None:
     assert not stage.hub.named("/consent")
 
 
+# -- for how long
+
+
+def test_the_page_to_confirm_says_until_when_access_lasts(stage: Stage) -> None:
+    page = stage.browser().at_confirmation(customer(stage)).page
+
+    assert "29 August 2026" in page.text
+    assert "(180 days)" in page.text
+    assert "For one payment only" not in page.text
+
+
+def test_a_consent_for_one_payment_says_so(stage: Stage) -> None:
+    browser = stage.browser().arrive(consent_type="one_time")
+    browser.sign_in(customer(stage))
+
+    assert "For one payment only, to be made by then." in browser.choose(1).text
+
+
+def test_the_page_goes_by_what_the_service_made_of_the_latest_consent(stage: Stage) -> None:
+    """The operator can change for how many days a bank's consents are valid."""
+    stage.hub.consent_days = 30
+    first = stage.browser().at_confirmation(customer(stage))
+    assert "(180 days)" in first.page.text
+    first.confirm()
+
+    assert "(30 days)" in stage.browser().at_confirmation(customer(stage)).page.text
+
+
 # -- how the pages are kept
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import urlencode, urljoin
+from urllib.parse import unquote, urlencode, urljoin
 
 import pytest
 import requests
@@ -31,6 +31,20 @@ def approved(stage: Stage, customer: str = "") -> str:
 
 def works(stage: Stage, token: str) -> bool:
     return stage.webhook(ACCOUNTS[stage.profile.name], token=token).status == 200
+
+
+def record(page: Reply) -> str:
+    """The newest consent that is in force, as the page names it."""
+    found = re.search(r'/consents\?revoke=([^"]+)"', page.text)
+    assert found is not None
+    return unquote(found[1])
+
+
+def revoke(browser: Browser) -> Reply:
+    """End the newest consent: the page asks first."""
+    browser.open(f"{browser.stage.domain}/consents?{urlencode({'revoke': record(browser.page)})}")
+    assert "Revoke this consent?" in browser.page.text
+    return browser.submit("/consents/revoke")
 
 
 def test_the_front_page_says_that_this_is_a_sandbox(stage: Stage) -> None:
@@ -87,7 +101,7 @@ def test_revoking_tells_the_service_and_ends_the_token(stage: Stage) -> None:
     token, other = approved(stage), approved(stage)
     assert works(stage, token)
     browser = signed_in(stage)
-    page = browser.submit("/consents/revoke")  # the first is the newest
+    page = revoke(browser)
     assert "Revoked" in page.text
     ((path, body, _),) = stage.hub.named("/token/revoke")
     version_2 = stage.profile.version == 2
@@ -102,7 +116,7 @@ def test_a_revocation_holds_at_once_and_can_be_told_again_when_the_service_was_a
     token = approved(stage)
     stage.hub.errors["/token/revoke"] = requests.ConnectionError("away")
     browser = signed_in(stage)
-    page = browser.submit("/consents/revoke")
+    page = revoke(browser)
     assert page.status == 502
     assert not works(stage, token)
     assert "Tell the service again" in page.text
@@ -114,7 +128,7 @@ def test_a_revocation_holds_at_once_and_can_be_told_again_when_the_service_was_a
 def test_a_consent_that_the_service_does_not_know_any_more_counts_as_told(stage: Stage) -> None:
     approved(stage)
     stage.hub.errors["/token/revoke"] = UNKNOWN[stage.profile.name]
-    page = signed_in(stage).submit("/consents/revoke")
+    page = revoke(signed_in(stage))
     assert page.status == 200
     assert "Tell the service again" not in page.text
 
@@ -122,7 +136,7 @@ def test_a_consent_that_the_service_does_not_know_any_more_counts_as_told(stage:
 def test_any_other_refusal_of_the_service_is_shown(one: Stage) -> None:
     approved(one)
     one.hub.errors["/token/revoke"] = (401, {"error_code": 4200, "message": "wrong key"})
-    page = signed_in(one).submit("/consents/revoke")
+    page = revoke(signed_in(one))
     assert page.status == 502
     assert "wrong key (4200)" in page.text
 
@@ -131,7 +145,7 @@ def test_a_consent_can_be_revoked_although_the_key_that_sealed_its_token_is_lost
     token = approved(stage)
     stage.secret[stage.profile.name]["storage_key"] = "cd" * 32
     stage.clock.advance(61)
-    page = signed_in(stage).submit("/consents/revoke")
+    page = revoke(signed_in(stage))
     assert (page.status, stage.hub.named("/token/revoke")) == (200, [])
     assert not works(stage, token)
 
@@ -148,7 +162,7 @@ def test_nobody_revokes_the_consent_of_somebody_else(stage: Stage) -> None:
     mine, theirs = CUSTOMERS[stage.profile.name]
     token = approved(stage, theirs)
     victim, thief = signed_in(stage, theirs), signed_in(stage, mine)
-    stolen = field(victim.page, "consent")
+    stolen = record(victim.page)
     approved(stage, mine)
     thief.open(f"{stage.domain}/consents")
     body = {"form_token": field(thief.page, "form_token"), "consent": stolen}
@@ -156,11 +170,27 @@ def test_nobody_revokes_the_consent_of_somebody_else(stage: Stage) -> None:
     assert works(stage, token)
 
 
+def test_the_list_ends_no_consent_by_itself_and_nobody_is_asked_about_anothers(stage: Stage) -> None:
+    mine, theirs = CUSTOMERS[stage.profile.name]
+    token = approved(stage, theirs)
+    victim, thief = signed_in(stage, theirs), signed_in(stage, mine)
+    asked = f"{stage.domain}/consents?{urlencode({'revoke': record(victim.page)})}"
+
+    assert "/consents/revoke" not in victim.page.text
+    assert thief.open(asked).status == 404
+    page = victim.open(asked)
+    assert "cannot be undone" in page.text
+    assert "29 August 2026" in page.text
+    assert works(stage, token)
+    revoke(signed_in(stage, theirs))
+    assert "No application has access" in victim.open(asked).text
+
+
 def test_a_form_without_the_sessions_form_token_changes_nothing(stage: Stage) -> None:
     token = approved(stage)
     browser = signed_in(stage)
     for form_token in ("", "x", "é"):
-        body = {"form_token": form_token, "consent": field(browser.page, "consent")}
+        body = {"form_token": form_token, "consent": record(browser.page)}
         assert post(stage, browser, "/consents/revoke", body).status == 303
     assert works(stage, token)
     assert not stage.hub.named("/token/revoke")

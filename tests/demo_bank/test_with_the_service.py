@@ -178,6 +178,8 @@ def test_a_consent_that_the_customer_revokes_at_the_bank_is_dead_for_the_tpp(con
     signed_in = psu.post("/consents", username=customer, password=f"sandbox-{customer}")
     cookie = {"cookie": signed_in.headers["set-cookie"].partition(";")[0]}
     page = connected.call("GET", f"/demo-bank/{bank}/consents", headers=cookie).text
+    asked = re.findall(r'href="([^"]+/consents\?revoke=[^"]+)"', page)[0]
+    page = connected.call("GET", asked, headers=cookie).text
     fields = dict(re.findall(r'name="(form_token|consent)" value="([^"]+)"', page.partition("</form>")[0]))
     revoked = connected.call("POST", f"/demo-bank/{bank}/consents/revoke", urlencode(fields).encode(), cookie)
     assert revoked.status == 303, revoked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import re
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -153,6 +154,38 @@ def test_a_journey_without_tokens_cannot_be_said_to_have_ended(world: World, use
         assert user.post("/authorize/callback", state=state, action=action).status == 303
         user.follow()
         assert "under way" in user.text
+
+
+def test_a_consent_is_not_ended_by_one_click(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    bearer = token(user, "access-token")
+    link = f"/authorize/callback?state={state}&amp;ask=end"
+    assert f'href="{link}"' in user.last.text
+    assert 'value="end"' not in user.last.text
+
+    user.get(html.unescape(link))
+    assert "End this consent?" in user.text
+    assert world.tpp("GET", "/tpp/consent", bearer=bearer, client_id=client_id).status == 200
+    user.post("/authorize/callback", state=user.hidden("state"), action=user.hidden("action"))
+    assert world.tpp("GET", "/tpp/consent", bearer=bearer, client_id=client_id).status == 401
+    assert "End this consent?" not in user.get(html.unescape(link)).text
+
+
+def test_the_question_asks_for_the_secret_that_ending_needs(
+    world: World, user: Person, secret_client: tuple[str, str]
+) -> None:
+    client_id, secret = secret_client
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    state = user.hidden("state")
+    user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
+    user.get(f"/authorize/callback?state={state}&ask=end")
+
+    assert 'name="client_secret" type="password"' in user.last.text
+    user.post("/authorize/callback", state=state, action="end", client_secret=secret)
+    user.follow()
+    assert "The consent has ended" in user.text
 
 
 def test_a_client_with_a_secret_is_asked_for_it(world: World, user: Person, secret_client: tuple[str, str]) -> None:

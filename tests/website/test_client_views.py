@@ -227,6 +227,26 @@ def test_a_client_is_switched_off_and_on(world: World, user: Person) -> None:
     assert world.tpp("GET", "/tpp/banks").status == 200
 
 
+def test_a_client_is_not_switched_off_by_one_click(world: World, user: Person) -> None:
+    client_id = user.create_client("Budget Friend")
+    path = f"/clients/{client_id}"
+    link = f"{path}?ask=deactivate"
+
+    assert f'href="{link}"' in user.get(path).text
+    assert 'value="deactivate"' not in user.last.text
+    user.get(link)
+    assert "Deactivate this client?" in user.text
+    assert "You can activate it again" in user.text
+    assert world.hub.clients.get(client_id).active
+    user.post(path, action=user.hidden("action"))
+    assert not world.hub.clients.get(client_id).active
+    assert "Deactivate this client?" not in user.get(link).text
+
+
+def test_nobody_is_asked_about_somebody_elses_client(user: Person, other: Person) -> None:
+    assert other.get(f"/clients/{user.create_client()}?ask=deactivate").status == 404
+
+
 def test_in_production_only_the_operator_activates_and_numbers_clients(world: World, user: Person) -> None:
     world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
     client_id = user.create_client(
