@@ -1,4 +1,4 @@
-"""Makes the virtual environment: ``python3 infra/environment.py .venv``. Uses nothing but the standard library.
+"""Makes the virtual environment in a folder, with all packages. Uses nothing but the standard library.
 
 Repeating it is cheap and two of them at a time are safe: a lock is held, and a stamp says which Python, and which
 requirements, the environment was made for. Other requirements are installed into it, beneath whatever runs from it.
@@ -6,18 +6,26 @@ requirements, the environment was made for. Other requirements are installed int
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import fcntl
 import hashlib
+import queue
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 OLDEST = (3, 11)
 ROOT = Path(__file__).resolve().parents[1]
+INTERRUPTED = 130
+REPORT_SECONDS = 10.0
+"""How often progress is told where there is no terminal; on one it is told at once, on a line of its own."""
 REQUIREMENTS = (ROOT / "requirements.txt", ROOT / "requirements-dev.txt")
 
 
@@ -44,7 +52,14 @@ def make(folder: Path) -> bool:
         else:
             _begin(folder)
             stamp.write_text(python)
-        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip = [
+            str(folder / "bin" / "python"),
+            "-m",
+            "pip",
+            "install",
+            "--progress-bar=off",
+            "--disable-pip-version-check",
+        ]
         _run([*pip, "--use-pep517", "-r", str(REQUIREMENTS[1])], "the packages could not be installed")
         stamp.write_text(f"{python} {required}")
     return True
@@ -67,27 +82,93 @@ def _digest(content: bytes) -> str:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     with folder.with_name(f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            print(f"Waiting for another process that is making {folder.name}", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
+class Progress:
+    """What pip does, by its own lines, as one line that a person watches, or as a line now and then."""
+
+    def __init__(self) -> None:
+        self._begun = self._told = time.monotonic()
+        self._collected: set[str] = set()
+        self._doing = ""
+
+    def hear(self, line: str) -> None:
+        """Note a line of pip's."""
+        if found := re.match(r"Collecting ([\w.-]*\w)", line):
+            self._collected.add(found[1])
+            self._doing = f"collecting packages: {len(self._collected)}, {found[1]}"
+        elif line.startswith("Installing collected packages: "):
+            self._doing = f"installing {line.count(',') + 1} packages"
+
+    def tell(self) -> None:
+        """Say how far it is: at once on a terminal, after a while elsewhere."""
+        now = time.monotonic()
+        said = f"  {now - self._begun:3.0f} s  {self._doing}"
+        if self._doing and sys.stdout.isatty():
+            print(f"\r\033[K{said}", end="", flush=True)
+        elif self._doing and now - self._told >= REPORT_SECONDS:
+            self._told = now
+            print(said, flush=True)
+
+    def end(self) -> None:
+        """Leave no half line behind."""
+        if self._doing and sys.stdout.isatty():
+            print(flush=True)
+
+
 def _run(command: list[str], complaint: str) -> None:
-    if subprocess.run(command, check=False).returncode:
+    """Run a command, and tell what it is at. Raises: EnvironmentFailed."""
+    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    progress = Progress()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+        threading.Thread(target=_read, args=(process, lines), daemon=True).start()
+        while (line := _next(lines)) is not None:
+            progress.hear(line)
+            progress.tell()
+    progress.end()
+    if process.returncode:
         raise EnvironmentFailed(complaint)
 
 
-def main(arguments: list[str]) -> int:
+def _read(process: subprocess.Popen[str], lines: queue.SimpleQueue[str | None]) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.put(line)
+    lines.put(None)
+
+
+def _next(lines: queue.SimpleQueue[str | None]) -> str | None:
+    """The next line; an empty one when a second went by without one, ``None`` at the end."""
+    try:
+        return lines.get(timeout=1)
+    except queue.Empty:
+        return ""
+
+
+def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
+    parser = argparse.ArgumentParser(prog="python3 infra/environment.py", description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(".venv"), help=".venv when left out")
+    folder = parser.parse_args(arguments).folder
     if sys.version_info < OLDEST:
         print(f"causeway: Python {'.'.join(map(str, OLDEST))} or later is needed.", file=sys.stderr)
         return 1
     try:
-        make(Path(arguments[0] if arguments else ".venv").absolute())
+        make(folder.absolute())
     except EnvironmentFailed as error:
         print(f"causeway: {error}.", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("causeway: interrupted.", file=sys.stderr)
+        return INTERRUPTED
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -94,12 +95,9 @@ class DynamoDBLocal:
         """Answers the engine's address as soon as it answers. Raises: EngineFailed."""
         deadline = time.monotonic() + _READY_SECONDS
         while time.monotonic() < deadline and not self._child.ended():
-            try:
-                urlopen(self.url, timeout=5).close()
-            except HTTPError:
-                return self.url  # it refuses an unsigned request, so it is there
-            except OSError:
-                time.sleep(0.05)
+            if _is_dynamodb(self.url):
+                return self.url
+            time.sleep(0.05)
         raise EngineFailed("DynamoDB Local did not start")
 
     def ended(self) -> bool:
@@ -107,6 +105,17 @@ class DynamoDBLocal:
 
     def stop(self) -> None:
         self._child.stop()
+
+
+def _is_dynamodb(url: str) -> bool:
+    """Whether DynamoDB answers there: it refuses an unsigned request in its own way, and no other server does so."""
+    try:
+        urlopen(url, timeout=5).close()
+    except HTTPError as refusal:
+        return "x-amzn-RequestId" in refusal.headers
+    except (OSError, HTTPException):
+        return False
+    return False
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page
@@ -32,12 +33,21 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
+    print("Starting a stack and a browser", flush=True)
     with started() as stack, chromium.launched() as browser:
-        complaints = [complaint for walk in walks for complaint in picture(browser, stack, walk, FOLDER)]
+        complaints = list(_pictured(browser, stack, walks, FOLDER))
     for complaint in complaints:
         print(complaint)
     print(f"{len(list(FOLDER.iterdir()))} pictures are in {FOLDER}")
     return 1 if complaints else 0
+
+
+def _pictured(browser: Browser, stack: dict[str, object], walks: Sequence[Walk], folder: Path) -> Iterator[str]:
+    """Write the pictures of all walks, a line for each; gives what the browser complained of."""
+    for number, walk in enumerate(walks, 1):
+        yield from picture(browser, stack, walk, folder)
+        count = len(walk.stops)
+        print(f"[{number:>2}/{len(walks)}] {walk.name}: {count} page{'' if count == 1 else 's'}", flush=True)
 
 
 def _names() -> str:

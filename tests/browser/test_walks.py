@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
 from tests.browser import __main__ as command
 from tests.browser.pages import WALKS
-from tests.browser.walks import place
+from tests.browser.walks import Walk, goes_back, place
 from tests.documents import EVERYTHING, ROOT
 
 pytestmark = pytest.mark.pages
@@ -33,6 +35,24 @@ def test_a_walk_has_its_name_to_itself() -> None:
 def test_where_no_walk_fits_the_command_says_so_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--only", "nothing"]) == 1
     assert re.search("no walk's name begins with nothing; there are .*website-visitor", capsys.readouterr().err)
+
+
+def test_every_walk_is_told_when_it_is_pictured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "started", nullcontext)
+    monkeypatch.setattr(command.chromium, "launched", nullcontext)
+    monkeypatch.setattr(command.chromium, "MISSING", "")
+    monkeypatch.setattr(command, "picture", lambda browser, stack, walk, folder: [f"{walk.name}: a complaint"])
+    monkeypatch.setattr(command, "WALKS", [Walk("one", (("a", goes_back),)), Walk("two", (("a", goes_back),) * 2)])
+
+    assert command.main([]) == 1
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "Starting a stack and a browser",
+        "[ 1/2] one: 1 page",
+        "[ 2/2] two: 2 pages",
+    ]
 
 
 @pytest.mark.parametrize(

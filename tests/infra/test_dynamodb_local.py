@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import boto3
 import pytest
@@ -33,6 +35,22 @@ def test_a_java_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     with pytest.raises(EngineFailed, match=str(old)):
         dynamodb_local.java()
+
+
+@pytest.mark.parametrize(("header", "is_it"), [("x-amzn-RequestId", True), ("X-Request-Id", False)])
+def test_what_answers_at_the_engines_port_is_asked_whether_it_is_dynamodb(header: str, is_it: bool) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(400)
+            self.send_header(header, "952b8730")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.handle_request).start()
+        assert dynamodb_local._is_dynamodb(f"http://127.0.0.1:{server.server_port}") is is_it
 
 
 @pytest.mark.dynamodb

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from itertools import groupby
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -71,6 +75,97 @@ def test_an_installation_that_failed_is_made_up_for(
 
     assert environment.make(tmp_path / "venv") is True
     assert environment.make(tmp_path / "venv") is False
+
+
+PIP = """
+import sys, time
+for name in ("chalice==1", "boto3>=1", "boto3<2"):
+    print("Collecting", name, "(from -r requirements.txt)", flush=True)
+    time.sleep(0.02)
+print("Installing collected packages: boto3, chalice", flush=True)
+time.sleep(0.02)
+sys.exit(int(sys.argv[1]))
+"""
+
+
+def install(code: int) -> None:
+    environment._run([sys.executable, "-c", PIP, str(code)], "the packages could not be installed")
+
+
+def test_an_installation_tells_what_it_is_at_in_plain_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert environment.REPORT_SECONDS == 10
+    monkeypatch.setattr(environment, "REPORT_SECONDS", 0)
+    install(0)
+
+    said = [line.partition(" s  ")[2] for line in capsys.readouterr().out.splitlines()]
+    assert [line for line, _ in groupby(said)] == [
+        "collecting packages: 1, chalice",
+        "collecting packages: 2, boto3",
+        "installing 2 packages",
+    ]
+
+
+def test_an_installation_that_is_soon_over_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    install(0)
+
+    assert capsys.readouterr().out == ""
+
+
+def test_on_a_terminal_there_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(environment.sys.stdout, "isatty", lambda: True)
+    install(0)
+    said = capsys.readouterr().out
+
+    assert said.count("\n") == 1
+    assert said.endswith("  0 s  installing 2 packages\n")
+    assert said.startswith("\r\033[K  ")
+
+
+def test_a_command_that_fails_is_a_failure() -> None:
+    with pytest.raises(EnvironmentFailed, match="the packages could not be installed"):
+        install(1)
+
+
+def test_help_makes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        environment.main(["--help"])
+
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: python3 infra/environment.py [-h] [folder]\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(folder: Path) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(environment, "make", interrupt)
+
+    assert environment.main([str(tmp_path)]) == 130
+    assert capsys.readouterr().err == "causeway: interrupted.\n"
+
+
+def test_a_second_making_says_that_it_waits_for_the_first(
+    tmp_path: Path, commands: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with environment._alone(tmp_path / "venv"):
+        second = Thread(target=environment.make, args=(tmp_path / "venv",))
+        second.start()
+        deadline = time.monotonic() + 5
+        while not (said := capsys.readouterr().out) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert commands == []
+    second.join(5)
+
+    assert said == "Waiting for another process that is making venv\n"
+    assert len(commands) == 2
 
 
 def change_requirements(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
