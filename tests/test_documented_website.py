@@ -15,6 +15,7 @@ from chalicelib.statistics.histogram import PERCENTILES, STEPS
 from chalicelib.website import (
     attempts,
     journeys,
+    known_browsers,
     listing,
     one_time,
     own_clients,
@@ -62,6 +63,13 @@ def test_the_rules_for_passwords_and_sessions_are_the_codes() -> None:
     assert said["Lifetime"][0].startswith(f"{sessions.LIFETIME // HOURS} hours from signing in")
     assert f"a second one within {sessions.LIFETIME // HOURS} hours" in OPERATIONS
     assert keyring._KEYS_DERIVED_FROM == 3, "the words on rotations say so"
+
+
+def test_how_long_a_browser_is_known_is_the_codes() -> None:
+    text = section(WEBSITE, "### Attempts")
+
+    assert f"`{known_browsers.COOKIE}…`" in text
+    assert f"{known_browsers.LIFETIME // DAYS} days from" in text
 
 
 def test_the_limits_to_attempts_are_the_codes() -> None:

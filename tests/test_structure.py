@@ -104,7 +104,7 @@ STATISTICS_RECORDS = (
     "slips",
     "tallies",
 )
-WEBSITE_RECORDS = ("passwords", "users", "sessions", "one_time", "attempts", "journeys")
+WEBSITE_RECORDS = ("passwords", "users", "sessions", "one_time", "known_browsers", "attempts", "journeys")
 RECORDS = [
     *(f"{OPEN_BANKING}.{name}" for name in RECORD_NAMES),
     *(f"{PACKAGE}.cards.{name}" for name in CARD_RECORDS),

@@ -305,7 +305,7 @@ class World:
         headers: Mapping[str, str] | None = None,
         identity: Mapping[str, Any] | None = None,
     ) -> Answer:
-        """One HTTP request, as API Gateway would hand it to the function."""
+        """One HTTP request, as API Gateway would hand it to the function; a header with several values has lines."""
         from chalice.config import Config
         from chalice.local import LocalGateway
 
@@ -316,9 +316,9 @@ class World:
         event["requestContext"]["identity"].update(identity or {})
         answer = app.app(event, None)
         json.dumps(answer)  # what the Lambda runtime does with it
-        return Answer(
-            answer["statusCode"], {name.lower(): value for name, value in answer["headers"].items()}, answer["body"]
-        )
+        several = {name: "\n".join(values) for name, values in answer.get("multiValueHeaders", {}).items()}
+        headers = {name.lower(): value for name, value in {**answer["headers"], **several}.items()}
+        return Answer(answer["statusCode"], headers, answer["body"])
 
     def tpp(
         self,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from chalice.app import Response
@@ -89,9 +90,9 @@ def html_answer(text: str, status: int, security: Mapping[str, str], cookie: str
     return text_answer(text, HTML, status, {**security, **_setting(cookie)})
 
 
-def see_other(location: str, cookie: str = "") -> Response:
-    """The browser goes on with GET; ``cookie`` is a whole Set-Cookie value."""
-    headers = {**security_headers(referrer="no-referrer"), "Location": location, **_setting(cookie)}
+def see_other(location: str, *cookies: str) -> Response:
+    """The browser goes on with GET; each of ``cookies`` is a whole Set-Cookie value."""
+    headers = {**security_headers(referrer="no-referrer"), "Location": location, **_setting(*cookies)}
     return text_answer("", "text/plain; charset=utf-8", 303, headers)
 
 
@@ -111,5 +112,7 @@ def safe_origin(url: str) -> str:
     return origin if _ORIGIN.fullmatch(origin) else ""
 
 
-def _setting(value: str) -> dict[str, str]:
-    return {"Set-Cookie": value} if value else {}
+def _setting(*values: str) -> dict[str, Any]:
+    """The header of some Set-Cookie values; of several a list, which Chalice sends as several headers."""
+    given = [value for value in values if value]
+    return {"Set-Cookie": given if len(given) > 1 else given[0]} if given else {}

@@ -141,7 +141,7 @@ def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None
     return text_answer(jsontext.dumps(value), JSON, status, headers)
 
 
-def text_answer(text: str, content_type: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def text_answer(text: str, content_type: str, status: int = 200, headers: Mapping[str, Any] | None = None) -> Response:
     return Response(
         text,
         status_code=status,

@@ -10,8 +10,9 @@ from chalicelib.website import passwords
 from chalicelib.website.account_flow import SecretOver, WrongPassword
 from chalicelib.website.attempts import Subjects, TooManyAttempts, network
 from chalicelib.website.destinations import is_own_page
+from chalicelib.website.known_browsers import cookie_name
 from chalicelib.website.one_time import LIFETIMES
-from chalicelib.website.pages import NO_REFERRER, Visit, cookie_of, go, link, message, page, patient
+from chalicelib.website.pages import NO_REFERRER, Visit, cookie_of, cookie_of_known, go, link, message, page, patient
 from chalicelib.website.users import InvalidUser, User, UserExists, normalise, registrable
 from chalicelib.website.wording import about_fields, patience, span
 
@@ -94,7 +95,8 @@ def sign_in(visit: Visit) -> Response:
         name = normalise(email)
     except InvalidUser:
         name = email
-    subjects = [("account", name), ("address", network(visit.address))]
+    browser = hub().attempts.browsers.find(name, visit.cookie(cookie_name(name)))
+    subjects = _attempts_to_sign_in(name, network(visit.address), browser)
     try:
         hub().attempts.count(subjects)
     except TooManyAttempts as stopped:
@@ -105,7 +107,7 @@ def sign_in(visit: Visit) -> Response:
     hub().attempts.forgive(subjects)
     if not user.active:
         return _sign_in_page(visit, _DEACTIVATED, 403)
-    return signed_in(visit, user)
+    return signed_in(visit, user, browser=browser)
 
 
 def sign_out_form(visit: Visit) -> Response:
@@ -119,14 +121,23 @@ def sign_out(visit: Visit) -> Response:
     return pages.see_other(link("/"), cookie_of(None))
 
 
-def signed_in(visit: Visit, user: User, place: str = "") -> Response:
+def signed_in(visit: Visit, user: User, place: str = "", browser: str | None = None) -> Response:
     """Begin a session with a secret of its own, whatever cookie the browser came with, and go on to ``place``.
 
-    Without one it goes on to the page that was asked for before.
+    Without one it goes on to the page that was asked for before. The ``browser`` is remembered, under its id if it was
+    known.
     """
     if visit.email is not None:
         hub().sessions.end(visit.session)
-    return pages.see_other(place or _destination(visit), cookie_of(hub().sessions.begin(user)))
+    known = cookie_of_known(user.email, hub().attempts.browsers.remembered(user.email, browser))
+    return pages.see_other(place or _destination(visit), known, cookie_of(hub().sessions.begin(user)))
+
+
+def _attempts_to_sign_in(name: str, address: str, browser: str | None) -> Subjects:
+    """What a sign-in is counted as: nobody else's attempts stop a browser that has signed in before."""
+    if browser is not None:
+        return [("known_browser", f"{name} {browser}")]
+    return [("account_at_address", f"{name} {address}"), ("address", address), ("account", name)]
 
 
 def mails_to(visit: Visit, name: str) -> Subjects:

@@ -18,6 +18,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.keyring import Keyring
 from chalicelib.foundation.store import ConditionFailed, Conflict, Delete, Item, Store, Update
+from chalicelib.website.known_browsers import KnownBrowsers
 from chalicelib.website.sessions import TABLE
 
 
@@ -31,8 +32,10 @@ class Limit:
 
 
 LIMITS: Mapping[str, Limit] = {
-    "account": Limit(10, 15 * 60, cleared_by_success=True),
+    "known_browser": Limit(10, 15 * 60, cleared_by_success=True),
+    "account_at_address": Limit(10, 15 * 60, cleared_by_success=True),
     "address": Limit(50, 15 * 60),
+    "account": Limit(100, 3600),
     "registrations": Limit(300, 3600),
     "events": Limit(120, 3600),
     "codes": Limit(20, 3600),
@@ -40,9 +43,10 @@ LIMITS: Mapping[str, Limit] = {
     "mails": Limit(30, 3600),
     "mailbox": Limit(5, 3600),
 }
-"""Failed sign-ins to an account, failed sign-ins from an address, registrations from an address, the test events and
-repeated events of a user, a user's codes for the operator, a user's wrong passwords before a new one, and mails that
-were asked for from an address, and for a mailbox."""
+"""Failed sign-ins to an account: of a browser that signed in to it before (see ``known_browsers``), which nothing
+else stops; of all others from one address, from one address to all accounts, and from all addresses. Registrations
+from an address, the test events and repeated events of a user, a user's codes for the operator, a user's wrong
+passwords before a new one, and mails that were asked for from an address, and for a mailbox."""
 
 Subjects = Sequence[tuple[str, str]]
 """Rows of ``LIMITS``, each with whom the attempt is counted for."""
@@ -57,12 +61,17 @@ class TooManyAttempts(Exception):
 
 
 class Attempts:
-    """The counters. Neither an address nor an account can be read from them."""
+    """The counters. Neither an address nor an account can be read from them.
+
+    Attributes:
+        browsers: those that have signed in before, whose attempts to sign in are counted apart.
+    """
 
     def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
         self._store = store
         self._keyring = keyring
         self._clock = clock
+        self.browsers = KnownBrowsers(keyring, clock)
 
     def count(self, subjects: Subjects) -> None:
         """Count one attempt for each of ``subjects``, or, when one of them has none left, for none.

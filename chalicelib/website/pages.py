@@ -15,7 +15,7 @@ from chalicelib.bootstrap import hub
 from chalicelib.foundation import pages
 from chalicelib.foundation.statics import Statics
 from chalicelib.foundation.templates import Templates
-from chalicelib.website import card_words, performance_words, wording
+from chalicelib.website import card_words, known_browsers, performance_words, wording
 from chalicelib.website.navigation import entries
 from chalicelib.website.sessions import LIFETIME, Session
 from chalicelib.website.users import User
@@ -196,6 +196,15 @@ def cookie_of(session: Session | None) -> str:
         LIFETIME if session else 0,
         path=settings.public_path or "/",
         secure=not settings.is_local,
+    )
+
+
+def cookie_of_known(email: str, value: str) -> str:
+    """The Set-Cookie value by which a browser is known when it signs in again; it is sent nowhere else."""
+    settings = hub().settings
+    place = f"{settings.public_path}/sign-in"
+    return pages.cookie(
+        known_browsers.cookie_name(email), value, known_browsers.LIFETIME, path=place, secure=not settings.is_local
     )
 
 

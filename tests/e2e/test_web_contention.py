@@ -54,7 +54,7 @@ def test_of_30_parallel_guesses_no_more_than_allowed_are_judged(window: Window, 
 
     statuses = [answer.status_code for answer in answers]
     assert set(statuses) == {401, 429}
-    assert statuses.count(401) <= LIMITS["account"].attempts
+    assert statuses.count(401) <= LIMITS["account_at_address"].attempts
 
 
 def test_of_10_parallel_registrations_of_an_email_one_succeeds(window: Window, email: str) -> None:

@@ -25,12 +25,16 @@ def known(hub: Hub, email: str) -> User:
 
 @dataclass
 class Person:
-    """Visits pages; ``cookies`` are those of the browser, ``last`` is the page that it shows."""
+    """Visits pages; ``cookies`` are those of the browser, ``last`` is the page that it shows.
+
+    ``address`` is the IP address that the person comes from, if it is to be another than everybody's.
+    """
 
     world: World
     cookies: dict[str, str] = field(default_factory=dict)
     last: Answer = None  # type: ignore[assignment]
     set_cookies: list[str] = field(default_factory=list)
+    address: str | None = None
 
     @classmethod
     def signed_in(cls, world: World, email: str) -> Person:
@@ -100,9 +104,11 @@ class Person:
         sent = dict(headers or {})
         if self.cookies:
             sent["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        self.last = self.world.call(method, path, body, sent)
-        if cookie := self.last.headers.get("set-cookie"):
+        identity = {"sourceIp": self.address} if self.address else None
+        self.last = self.world.call(method, path, body, sent, identity)
+        for cookie in self.last.headers.get("set-cookie", "").splitlines():
             self.set_cookies.append(cookie)
             name, _, value = cookie.partition(";")[0].partition("=")
-            self.cookies = {**self.cookies, name: value} if value else {}
+            others = {key: each for key, each in self.cookies.items() if key != name}
+            self.cookies = {**others, name: value} if value else others
         return self.last

@@ -12,7 +12,7 @@ import argon2
 import pytest
 
 from chalicelib import website
-from chalicelib.website import passwords
+from chalicelib.website import known_browsers, passwords
 from chalicelib.website.attempts import LIMITS, Limit
 from chalicelib.website.pages import COOKIE
 from chalicelib.website.sessions import LIFETIME
@@ -188,7 +188,7 @@ def test_an_unknown_email_costs_a_hash_as_well(world: World, registered: str, mo
 
 
 def test_an_account_allows_a_few_wrong_passwords_in_a_row(world: World, visitor: Person, registered: str) -> None:
-    allowed = LIMITS["account"].attempts
+    allowed = LIMITS["account_at_address"].attempts
     answers = [visitor.sign_in(registered, "another good password").status for _ in range(allowed)]
     stopped = visitor.sign_in(registered)
 
@@ -200,7 +200,9 @@ def test_an_account_allows_a_few_wrong_passwords_in_a_row(world: World, visitor:
 
 
 def test_an_unknown_account_is_throttled_like_a_known_one(visitor: Person, email: str) -> None:
-    answers = [visitor.sign_in(email, "another good password").status for _ in range(LIMITS["account"].attempts + 1)]
+    answers = [
+        visitor.sign_in(email, "another good password").status for _ in range(LIMITS["account_at_address"].attempts + 1)
+    ]
 
     assert answers[-2:] == [401, 429]
 
@@ -211,6 +213,121 @@ def test_who_signs_in_in_the_end_begins_anew(visitor: Person, registered: str) -
             visitor.sign_in(registered, "another good password")
         assert visitor.sign_in(registered).status == 303
         visitor.cookies = {}
+
+
+def guess(person: Person, email: str, times: int) -> list[int]:
+    """The statuses of so many wrong passwords."""
+    return [person.sign_in(email, "another good password").status for _ in range(times)]
+
+
+def test_a_stranger_who_guesses_does_not_lock_the_owner_out(world: World, registered: str) -> None:
+    stranger, owner = Person(world, address="203.0.113.7"), Person(world, address="203.0.113.8")
+    allowed = LIMITS["account_at_address"].attempts
+
+    assert guess(stranger, registered, allowed + 1)[-2:] == [401, 429]
+    assert owner.sign_in(registered).status == 303
+    assert stranger.sign_in(registered).status == 429, "a success elsewhere does not help who guesses"
+
+
+def test_a_browser_that_signed_in_before_is_not_locked_out_by_anybody(
+    world: World, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither from its own address, nor from so many addresses that nobody else may try."""
+    for name in ("account_at_address", "address", "account"):
+        monkeypatch.setitem(cast(dict[str, Limit], LIMITS), name, Limit(2, 3600))
+    assert visitor.sign_in(registered).status == 303
+    visitor.get("/sign-out")
+    visitor.post("/sign-out")
+    guess(Person(world), registered, 2)
+    guess(Person(world, address="203.0.113.7"), registered, 2)
+
+    assert Person(world).sign_in(registered).status == 429
+    assert Person(world, address="203.0.113.8").sign_in(registered).status == 429
+    assert guess(visitor, registered, 3) == [401, 401, 401]
+    assert visitor.sign_in(registered).status == 303
+
+
+def test_guesses_from_many_addresses_stay_limited_until_the_hour_is_over(
+    world: World, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(cast(dict[str, Limit], LIMITS), "account", Limit(3, 3600))
+    strangers = [Person(world, address=f"203.0.113.{number}") for number in range(4)]
+
+    assert [guess(stranger, registered, 1) for stranger in strangers] == [[401], [401], [401], [429]]
+    world.clock.advance(int(strangers[-1].last.headers["retry-after"]))
+    assert guess(strangers[-1], registered, 1) == [401]
+
+
+def test_a_browser_that_signed_in_before_is_stopped_by_its_own_guesses_for_a_while(
+    world: World, visitor: Person, registered: str
+) -> None:
+    visitor.sign_in(registered)
+    visitor.cookies.pop(COOKIE)
+    allowed = LIMITS["known_browser"].attempts
+
+    assert guess(visitor, registered, allowed + 1)[-2:] == [401, 429]
+    assert Person(world).sign_in(registered).status == 303, "others have attempts of their own"
+    world.clock.advance(int(visitor.last.headers["retry-after"]))
+    assert visitor.sign_in(registered).status == 303
+
+
+def test_a_new_password_by_a_link_is_a_way_in_while_strangers_guess(
+    world: World, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(cast(dict[str, Limit], LIMITS), "account", Limit(1, 3600))
+    guess(Person(world, address="203.0.113.7"), registered, 1)
+    assert visitor.sign_in(registered).status == 429
+    place = world.hub.accounts.operators_link(known(world.hub, registered)).rpartition("8000")[2]
+    visitor.get(place)
+    assert visitor.post(place, password="rain on a tin roof").status == 303
+    visitor.get("/sign-out")
+    visitor.post("/sign-out")
+
+    assert visitor.sign_in(registered, "rain on a tin roof").status == 303
+
+
+def known_cookie(person: Person) -> tuple[str, str]:
+    ((name, value),) = [each for each in person.cookies.items() if each[0].startswith(known_browsers.COOKIE)]
+    return name, value
+
+
+@pytest.mark.parametrize("forged", ["", "x", "0" * 22 + "-1.AAAA", "of another account", "altered", "too old"])
+def test_only_a_browser_that_signed_in_to_this_account_is_known(
+    world: World, visitor: Person, registered: str, forged: str
+) -> None:
+    browsers = world.hub.attempts.browsers
+    visitor.sign_in(registered)
+    name, value = known_cookie(visitor)
+    assert browsers.find(registered, value) is not None
+    if forged == "of another account":
+        value = browsers.remembered(f"x{registered}")
+    elif forged == "altered":
+        value = f"{'1' if value[0] == '0' else '0'}{value[1:]}"
+    elif forged == "too old":
+        world.clock.advance(known_browsers.LIFETIME)
+    else:
+        value = forged
+
+    assert name == known_browsers.cookie_name(registered)
+    assert browsers.find(registered, value) is None
+
+
+def test_the_cookie_of_a_known_browser_signs_nobody_in_and_names_nobody(
+    world: World, visitor: Person, registered: str
+) -> None:
+    visitor.sign_in(registered)
+    name, value = known_cookie(visitor)
+    (sent,) = [each for each in visitor.set_cookies if each.startswith(name)]
+
+    assert sent.endswith(f"; Path=/sign-in; Max-Age={known_browsers.LIFETIME}; HttpOnly; SameSite=Lax")
+    assert registered not in sent
+    assert Person(world, {name: value}).get("/clients").status == 303
+    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
+    visitor.sign_in(registered)
+    renewed = [each for each in visitor.set_cookies if each.startswith(name)][-1]
+    assert renewed.endswith("; HttpOnly; SameSite=Lax; Secure")
+    assert "; Path=/stage/sign-in; " in renewed
+    assert renewed.partition("=")[2][:22] == value[:22], "the browser keeps its id"
 
 
 def test_an_address_that_tries_many_accounts_is_stopped(
