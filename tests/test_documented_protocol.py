@@ -57,6 +57,30 @@ def reads(models: list[type[Message]], example: Any) -> bool:
     return False
 
 
+# -- What a bank's version changes
+
+
+def test_what_differs_between_the_versions_is_what_the_protocol_says() -> None:
+    about = {subject: cells for subject, *cells in rows(section(TPP, "## What a bank's version changes"))}
+    calls = {call.path: call.webhooks for call in RELAYED}
+    single = next(call.webhooks for call in PAYMENTS if call.kind == "single")
+
+    assert [cell.split(", ") for cell in about["[Scopes](#scopes)"]] == [[*SCOPES[1]], [*SCOPES[2]]]
+    for path in ("account_payments", "account_payment", "account_transactions"):
+        assert [path in cell for cell in about["What was booked"]] == [v in calls[f"/tpp/{path}"] for v in VERSIONS]
+    for version, subject, webhook in (
+        (1, "The next page", calls["/tpp/account_payments"][1]),
+        (2, "The next page", calls["/tpp/account_transactions"][2]),
+        (1, "[An order](#post-tpppayment_initiation)", single[1]),
+        (2, "[An order](#post-tpppayment_initiation)", single[2]),
+    ):
+        named_here = {word.strip("…") for word in re.findall("[a-z_]{6,}…?", about[subject][version - 1])}
+        members = {*webhook.request.model_fields, *webhook.answer.model_fields}
+        others = {"answer", "before"}
+        assert all(any(member.startswith(name) for member in members) for name in named_here - others), named_here
+    assert (SCHEMES[1], "SWIFT" in SCHEMES[2]) == (tuple(name for name in SCHEMES[2] if name != "SWIFT"), True)
+
+
 # -- Calls
 
 

@@ -22,7 +22,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.balance_chart import HEIGHT, WIDTH, chart
 from chalicelib.website.card_words import ENTRIES
 from chalicelib.website.pages import Visit, go, link, message, page
-from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers
+from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers, refused_fields
 from chalicelib.website.simulation_results import Result, result
 from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
 from chalicelib.website.wording import sentence
@@ -33,6 +33,7 @@ LATEST = 10
 """So many messages, and transactions of each account, the page of a card has."""
 MOVEMENTS = 60
 """So many movements the picture of an account's balance is made of."""
+_NO_ERRORS: Mapping[str, str] = {}
 _CARD_ID = re.compile("[0-9]{1,20}")
 _BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")
 
@@ -102,10 +103,12 @@ def simulate(visit: Visit) -> Response:
             asked = members(form, _card_id(visit), visit.field)
             data = hub().card_room.desk.act(manager_id, form.action, visit.field("draft"), **asked)
         except InvalidForm as error:
-            return _shown(visit, _card(visit, manager_id), form=form, problem=str(error), status=400)
+            return _shown(visit, _card(visit, manager_id), form=form, errors=error.errors, status=400)
         except Refused as refusal:
-            told = _refused(form, refusal)
-            return _shown(visit, _card_after(visit, manager_id, form), form=form, problem=told, status=409)
+            told, after = _refused(form, refusal), _card_after(visit, manager_id, form)
+            if errors := refused_fields(form, refusal.message):
+                return _shown(visit, after, form=form, errors=errors, status=400)
+            return _shown(visit, after, form=form, refusal=told, status=409)
         after = _card_after(visit, manager_id, form)
         return _shown(visit, after, form=form, outcome=result(form.action, asked, data, after))
     except Refused as refusal:
@@ -164,11 +167,22 @@ def _shown(
     form: Simulation | None = None,
     outcome: Result | None = None,
     problem: str = "",
+    refusal: str = "",
+    errors: Mapping[str, str] = _NO_ERRORS,
     status: int = 200,
 ) -> Response:
+    """The page of a card.
+
+    Args:
+        form: the one that was sent; it is open.
+        outcome: what came of it.
+        problem: what is wrong with the request as a whole.
+        refusal: why the form as a whole was refused; it stands in the form.
+        errors: what is wrong with its fields, by their names; each stands at its field.
+    """
     now = milliseconds(hub().clock)
     charts = {each["id"]: chart(each["balances"], each["currency_ison"], now) for each in shown["accounts"]}
-    is_new = shown["card"]["status"] == NEW
+    forms = [each for each in SIMULATIONS if shown["card"]["status"] == NEW or each.action != ACTIVATION]
     return page(
         visit,
         "card.html",
@@ -178,14 +192,16 @@ def _shown(
         states={each["trans_link"]: each["state"] for each in shown["authorizations"]},
         charts={number: asdict(made) for number, made in charts.items() if made},
         size=(WIDTH, HEIGHT),
-        simulations=[each for each in SIMULATIONS if is_new or each.action != ACTIVATION],
+        simulations=forms,
         offers=offers(shown),
         defaults=defaults(shown),
         opened=form.action if form else "",
         given=visit.field,
         draft=new_id(),
         outcome=outcome,
-        problem=problem,
+        problem=problem or (refusal if form not in forms else ""),
+        refusal=refusal,
+        errors=errors,
     )
 
 

@@ -6,7 +6,7 @@ An offer's value is a number and the currency that its amounts are in: ``0000000
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from chalicelib.cards.protocol.network_states import CLEARED, DECLINED, HELD, OVER, REVERSED
@@ -15,6 +15,7 @@ from chalicelib.cards.protocol.values import PRESENTMENT
 from chalicelib.website.amounts import InvalidAmount, code, minor, money, number
 from chalicelib.website.card_words import bank_details
 from chalicelib.website.simulations import Choices, Field, Offer, Simulation
+from chalicelib.website.wording import sentence
 
 _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")
 _SCHEMES = {currency: DEFAULT_SCHEMES[method][-1] for method, currency in METHOD_CURRENCIES.items()}
@@ -28,7 +29,11 @@ Written = Callable[[str], str]
 
 
 class InvalidForm(ValueError):
-    """A field cannot be what it is; the message is a sentence."""
+    """Fields cannot be what they are; ``errors`` has a sentence for each, by its name, in the form's order."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        self.errors = errors
+        super().__init__(" ".join(errors.values()))
 
 
 def offers(shown: Mapping[str, Any]) -> Mapping[Offer, Choices]:
@@ -60,54 +65,70 @@ def defaults(shown: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
 
 
 def members(simulation: Simulation, card_id: int, written: Written) -> dict[str, Any]:
-    """The members of the request that a form means. Raises: InvalidForm."""
+    """The members of the request that a form means. Raises: InvalidForm, with every field that is wrong."""
+    given = {field.name: written(field.name).strip() for field in simulation.fields}
+    errors = {field.name: _problem(field, given[field.name]) for field in simulation.fields}
     found: dict[str, Any] = {}
-    amounts: list[tuple[Field, str]] = []
     currency = 0
-    for field, text in _given(simulation, written):
-        if field.kind == "amount":
-            amounts.append((field, text))
-        elif field.kind == "check":
-            found[field.name] = int(text == "yes")
-        elif field.kind == "offer" and field.offer != "currencies":
-            found[field.name], currency = _offered(field, text)
-        else:
-            found[field.name] = text
-    if simulation.needs == "addresses":
-        found |= {"currency_ison": currency, "scheme": _SCHEMES.get(currency, "")}
-    if simulation.action == "assignExternalPaymentAddress":
-        found["currency_ison"] = METHOD_CURRENCIES.get(_whole(found["epm_method_id"]), 0)
-    amount_currency = _whole(found.get("currency_ison", currency))
-    found |= {field.name: _amount(field, text, amount_currency) for field, text in amounts}
-    if simulation.is_of_card and "trans_link" not in found:
-        found["card_id"] = card_id
-    return found
-
-
-def _given(simulation: Simulation, written: Written) -> Iterator[tuple[Field, str]]:
-    """The fields that say something. Raises: InvalidForm."""
     for field in simulation.fields:
-        text = written(field.name).strip()
-        if text and field.digits and not re.fullmatch(f"[0-9]{{{field.digits}}}", text):
-            raise InvalidForm(f"{field.label} must have {field.digits} digits.")
-        if text or field.kind == "check":
-            yield field, text
-        elif not field.optional:
-            raise InvalidForm(f"{field.label} is missing.")
+        text = given[field.name]
+        if errors[field.name] or field.kind == "amount":
+            continue
+        if field.kind == "check":
+            found[field.name] = int(text == "yes")
+        elif text and _is_offered(field):
+            found[field.name], currency = _offered(text)
+        elif text:
+            found[field.name] = text
+    found |= _implied(simulation, found, currency)
+    amounts = [field for field in simulation.fields if field.kind == "amount" and given[field.name]]
+    for field in amounts:
+        try:
+            found[field.name] = minor(given[field.name], _whole(found.get("currency_ison", currency)))
+        except InvalidAmount as error:
+            errors[field.name] = f"{field.label}: {error}"
+    if any(errors.values()):
+        raise InvalidForm({name: error for name, error in errors.items() if error})
+    return found if not simulation.is_of_card or "trans_link" in found else {**found, "card_id": card_id}
 
 
-def _offered(field: Field, text: str) -> tuple[str, int]:
-    parts = _OFFERED.fullmatch(text)
-    if parts is None:
-        raise InvalidForm(f"{field.label} is none of those to choose from.")
-    return parts[1], int(parts[2])
+def refused_fields(simulation: Simulation, message: str) -> dict[str, str]:
+    """What the service says of a form's fields, as sentences by their names; empty if it is about something else."""
+    labels = {field.name: field.label for field in simulation.fields}
+    parts = [part.partition(" ") for part in message.split("; ")]
+    if not all(name in labels for name, *_ in parts):
+        return {}
+    return {name: sentence(f"{labels[name]} {reason}") for name, _, reason in parts}
 
 
-def _amount(field: Field, text: str, currency: int) -> int:
-    try:
-        return minor(text, currency)
-    except InvalidAmount as error:
-        raise InvalidForm(f"{field.label}: {error}") from None
+def _problem(field: Field, text: str) -> str:
+    """What is wrong with a field without knowing the others; empty if nothing is."""
+    if not text:
+        return "" if field.optional or field.kind == "check" else f"{field.label} is missing."
+    if field.digits and not re.fullmatch(f"[0-9]{{{field.digits}}}", text):
+        return f"{field.label} must have {field.digits} digits."
+    if _is_offered(field) and not _OFFERED.fullmatch(text):
+        return f"{field.label} is none of those to choose from."
+    return ""
+
+
+def _implied(simulation: Simulation, found: Mapping[str, Any], currency: int) -> dict[str, Any]:
+    """Members that follow from what was chosen; ``currency`` is that of the offer."""
+    if simulation.needs == "addresses":
+        return {"currency_ison": currency, "scheme": _SCHEMES.get(currency, "")}
+    if simulation.action == "assignExternalPaymentAddress":
+        return {"currency_ison": METHOD_CURRENCIES.get(_whole(found.get("epm_method_id")), 0)}
+    return {}
+
+
+def _is_offered(field: Field) -> bool:
+    """Whether the field's values are a number and a currency."""
+    return field.offer not in (None, "currencies")
+
+
+def _offered(text: str) -> tuple[str, int]:
+    number, _, currency = text.partition(".")
+    return number, int(currency)
 
 
 def _whole(text: Any) -> int:

@@ -7,7 +7,7 @@ import pytest
 from tests.browser import card_pages, user
 from tests.browser.card_pages import simulates
 from tests.browser.conftest import Visitors
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import HEIGHT, Visitor
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,21 @@ def test_one_form_is_open_at_a_time_and_the_keyboard_gets_there(visitor: Visitor
     assert visitor.page.locator(".simulations details[open] summary").all_inner_texts() == [
         "Clearing: the shop collects"
     ]
+
+
+@pytest.mark.pages
+@pytest.mark.parametrize("javascript", [True, False])
+def test_the_first_field_that_is_wrong_has_the_focus_and_is_on_the_screen(visitors: Visitors, javascript: bool) -> None:
+    visitor = visitors(javascript=javascript)
+    card_pages.sign_in(visitor)
+    visitor.open(f"/cards/{card_pages.new_card(visitor)}")
+    simulates("Authorization", "Ask", amount="a lot", pin="73")(visitor)
+    field = visitor.page.locator(":focus")
+
+    assert field.get_attribute("name") == "amount"
+    assert field.get_attribute("aria-invalid") == "true"
+    error = visitor.page.locator(f"#{field.get_attribute('aria-describedby')}")
+    assert "Write an amount of EUR" in error.inner_text()
+    box = error.bounding_box()
+    assert box is not None
+    assert 0 < box["y"] < HEIGHT

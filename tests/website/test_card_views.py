@@ -326,6 +326,58 @@ def test_what_is_refused_is_said_and_what_was_written_stays(colleague: Person, c
     assert (short.status, "PIN must have 4 digits." in short.text) == (400, True)
 
 
+def field_of(answer: Answer, action: str, name: str) -> str:
+    """A field of a form, with its error."""
+    found = re.search(
+        rf'<(?:input|select) id="{action}-{name}".*?(?=<div class="(?:field|actions)")', answer.text, re.DOTALL
+    )
+    assert found is not None
+    return found[0]
+
+
+def test_what_is_wrong_with_a_field_stands_at_the_field_and_the_first_is_focused(
+    colleague: Person, card: MadeCard
+) -> None:
+    wrong = {"amount": "a lot", "merchant_name": " ", "pin": "73"}
+    answer = simulate(colleague, card, "simulateAuthorization", **USE | wrong)
+
+    for name, error in (("amount", "Write an amount of EUR"), ("merchant_name", "is missing"), ("pin", "4 digits")):
+        field = field_of(answer, "simulateAuthorization", name)
+        assert 'aria-invalid="true"' in field
+        assert f'aria-describedby="simulateAuthorization-{name}-error"' in field
+        assert error in field.partition(f'id="simulateAuthorization-{name}-error"')[2]
+        assert (" autofocus" in field) == (name == "amount")
+    assert answer.text.count("aria-invalid") == 3
+    assert answer.text.count(" autofocus") == 1
+    assert 'class="alert"' not in answer.text
+    assert "aria-invalid" not in colleague.get(f"/cards/{card.card_id}").text
+
+
+def test_what_the_service_says_of_a_field_stands_at_it_too(colleague: Person, card: MadeCard) -> None:
+    answer = simulate(colleague, card, "simulateAuthorization", **USE | {"merchant_name": "x" * 300})
+    field = field_of(answer, "simulateAuthorization", "merchant_name")
+
+    assert answer.status == 400
+    assert 'aria-invalid="true"' in field
+    assert "Merchant must have" in field
+
+
+def test_what_is_wrong_with_the_form_as_a_whole_stands_in_it_and_is_focused(colleague: Person, card: MadeCard) -> None:
+    answer = simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
+    form = answer.text.partition("<summary>Expiry")[2].partition("</details>")[0]
+
+    assert 'role="alert" tabindex="-1" autofocus>Expiry was refused (3012)' in form
+    assert answer.text.count("was refused") == 1
+
+
+def test_a_form_that_is_there_no_more_is_refused_on_top_of_the_page(colleague: Person, card: MadeCard) -> None:
+    """The card is active already: the form that activates it is gone."""
+    answer = simulate(colleague, card, "activateCard")
+
+    assert answer.status == 409
+    assert "was refused" in answer.text.partition("<h1")[0]
+
+
 def test_a_pin_that_was_typed_is_not_shown_again(colleague: Person, card: MadeCard) -> None:
     for amount in ("5.00", "a lot"):
         answer = simulate(

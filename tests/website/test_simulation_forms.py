@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
-from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers
+from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers, refused_fields
 from chalicelib.website.simulations import BY_ACTION, SIMULATIONS, Simulation
 from tests.many import cases
 
@@ -115,6 +115,40 @@ def test_what_cannot_be_meant_is_said(action: str, written: dict[str, str], told
         meant(action, **written)
 
     assert str(invalid.value) == told
+
+
+def test_everything_that_is_wrong_is_said_at_once_and_by_the_fields_names() -> None:
+    wrong = {"amount": "much", "merchant_name": "", "pin": "73", "cvc2": "1"}
+    with pytest.raises(InvalidForm) as invalid:
+        meant("simulateAuthorization", **USE | SHOP | wrong)
+
+    assert list(invalid.value.errors.items()) == [
+        ("amount", "Amount: Write an amount of EUR like 25.00."),
+        ("merchant_name", "Merchant is missing."),
+        ("pin", "PIN must have 4 digits."),
+        ("cvc2", "CVC2 must have 3 digits."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "errors"),
+    [
+        (
+            "merchant_name must have at most 40 characters",
+            {"merchant_name": "Merchant must have at most 40 characters."},
+        ),
+        (
+            "amount is too much; mcc is unknown",
+            {"amount": "Amount is too much.", "mcc": "Kind of merchant is unknown."},
+        ),
+        ("amount is too much; the card is blocked", {}),
+        ("the card is blocked", {}),
+    ],
+)
+def test_what_the_service_says_of_fields_is_told_from_what_it_says_of_the_whole(
+    message: str, errors: dict[str, str]
+) -> None:
+    assert refused_fields(BY_ACTION["simulateAuthorization"], message) == errors
 
 
 def authorization(number: int, state: str, **members: Any) -> dict[str, Any]:
