@@ -21,11 +21,12 @@ from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.balance_chart import HEIGHT, WIDTH, chart
 from chalicelib.website.card_words import ENTRIES
+from chalicelib.website.one_time import LIFETIMES
 from chalicelib.website.pages import Visit, go, link, message, page
 from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers, refused_fields
 from chalicelib.website.simulation_results import Result, result
 from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
-from chalicelib.website.wording import sentence
+from chalicelib.website.wording import sentence, span
 
 MESSAGES = 25
 """So many messages a page of activity has."""
@@ -221,13 +222,6 @@ def _unless_missing(visit: Visit, refusal: Refused) -> Response:
 
 
 def _not_linked(visit: Visit) -> Response:
-    what = "Cards belong to a programme manager, and your account is linked to none."
-    return message(
-        visit,
-        "No cards here",
-        what,
-        "Ask the operator to link it, and read out the code that your account page makes: it holds at once.",
-        status=404,
-        link=link("/account"),
-        label="To your account",
-    )
+    """What the area is, and how the user gets in; the address of a card leads nowhere before."""
+    status = 404 if "card_id" in visit.incoming.uri else 200
+    return page(visit, "cards_none.html", status=status, good=span(LIFETIMES["code"]))

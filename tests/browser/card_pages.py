@@ -30,7 +30,7 @@ def walks() -> tuple[Walk, ...]:
                 ("approved", simulates("Authorization", "Ask", amount="120.00")),
                 ("declined", simulates("Authorization", "Ask", amount="1200.00")),
                 ("not-an-amount", simulates("Authorization", "Ask", amount="a lot", pin="73")),
-                ("refused", simulates("Payment in", "Send", reference="x" * 200)),
+                ("refused", simulates("Reversal", "Give up", amount="5000.00")),
                 ("collected", simulates("Clearing", "Collect", amount="110.00")),
                 ("forms", _opens_the_longest_form),
                 ("list", opens("/cards")),

@@ -35,6 +35,7 @@ def walks() -> tuple[Walk, ...]:
 def _visitor() -> Stops:
     return (
         ("home", opens("/")),
+        ("versions", lambda visitor: visitor.page.get_by_text("What a bank's version changes").click()),
         ("terms", opens("/terms")),
         ("register", opens("/register")),
         ("register-refused", _registers_badly),
