@@ -89,3 +89,42 @@ def send_a_delivery_again_in_the_web_interface(world: World) -> Run:
         assert world.delivery(delivery_id).state == "due"
 
     return run
+
+
+@scene()
+def set_a_password_by_a_link_in_the_web_interface(world: World) -> Run:
+    """The link is used up with the new password, or not at all."""
+
+    def run(fault: Fault) -> None:
+        user = world.hub.users.add(f"{new_id()}@example.com", terms_accepted=True)
+        place = world.hub.accounts.operators_link(user).removeprefix(world.hub.settings.public_url)
+        person = Person(world)
+        person.get(place)
+        token = person.token
+        answer = shown(fault, lambda: person.post(place, token, password="rain on a tin roof"))
+        assert answer.status in (303, 404), "after an answer that was lost the link has been used"
+        changed = world.hub.users.known(user.email)
+        assert (changed.has_password, changed.generation) == (True, 1)
+        assert person.get(place).status == 404
+
+    return run
+
+
+@scene()
+def ask_for_a_new_password_in_the_web_interface(world: World) -> Run:
+    """Whoever was told that a mail is on its way gets one whose link is good."""
+
+    def run(fault: Fault) -> None:
+        user = world.hub.users.add(f"{new_id()}@example.com", terms_accepted=True)
+        person = Person(world)
+        person.get("/forgotten")
+        token = person.token
+        answer = shown(fault, lambda: person.post("/forgotten", token, email=user.email))
+        assert answer.status == 200
+        for delivery in world.recorded("mail"):
+            world.hub.worker.attempt(delivery.delivery_id)
+        links = [mail.text.partition("/reset/")[2].partition("\n")[0] for mail in world.mails if mail.to == user.email]
+        assert links
+        assert world.hub.accounts.of_reset(links[-1]) == user
+
+    return run

@@ -8,7 +8,7 @@ from chalicelib.statistics.days import hours_of
 from tests.openbanking.test_call_counts import counted
 from tests.statistics.made_up import keeping, slip
 from tests.website.journey import approve, open_request, run
-from tests.website.person import Person
+from tests.website.person import PASSWORD, Person
 from tests.world import World
 
 SESSION = "BatchGetItem"
@@ -23,7 +23,7 @@ def client_id(user: Person) -> str:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/terms", "/register", "/sign-in", "/authorize/callback", "/specifications/account"]
+    "path", ["/", "/terms", "/register", "/sign-in", "/forgotten", "/authorize/callback", "/specifications/account"]
 )
 def test_a_page_for_a_visitor_takes_no_call(world: World, visitor: Person, path: str) -> None:
     world.hub.banks.directory()
@@ -37,6 +37,7 @@ def test_a_page_for_a_visitor_takes_no_call(world: World, visitor: Person, path:
     ("path", "calls"),
     [
         ("/", ["Query", "Query"]),
+        ("/account", []),
         ("/clients", ["Query"]),
         ("/clients/new", []),
         ("/clients/{client_id}", ["BatchGetItem"]),
@@ -55,6 +56,19 @@ def test_a_page_for_a_user_takes_the_session_and_what_it_shows(
         assert user.get(path.format(client_id=client_id)).status in (200, 404)
 
     assert made == [SESSION, *calls]
+
+
+def test_signing_in_counts_the_attempt_reads_the_user_and_begins_a_session(
+    world: World, visitor: Person, email: str
+) -> None:
+    visitor.register(email)
+    visitor.cookies.clear()
+    visitor.get("/sign-in")
+    token = visitor.token
+    with counted(world) as calls:
+        assert visitor.post("/sign-in", token, email=email, password=PASSWORD).status == 303
+
+    assert calls == ["TransactWriteItems", "BatchGetItem", "TransactWriteItems", "PutItem"]
 
 
 def test_running_a_request_keeps_the_journey_and_opens_the_authorization(
