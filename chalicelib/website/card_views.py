@@ -22,7 +22,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.balance_chart import HEIGHT, WIDTH, chart
 from chalicelib.website.card_words import ENTRIES
 from chalicelib.website.one_time import LIFETIMES
-from chalicelib.website.pages import Visit, go, link, message, page
+from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
 from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers, refused_fields
 from chalicelib.website.simulation_results import Result, result
 from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
@@ -223,5 +223,6 @@ def _unless_missing(visit: Visit, refusal: Refused) -> Response:
 
 def _not_linked(visit: Visit) -> Response:
     """What the area is, and how the user gets in; the address of a card leads nowhere before."""
-    status = 404 if "card_id" in visit.incoming.uri else 200
-    return page(visit, "cards_none.html", status=status, good=span(LIFETIMES["code"]))
+    is_found = "card_id" not in visit.incoming.uri
+    referrer, status = ("same-origin", 200) if is_found else (NO_REFERRER, 404)
+    return page(visit, "cards_none.html", status=status, referrer=referrer, good=span(LIFETIMES["code"]))

@@ -78,7 +78,7 @@ def test_who_is_linked_to_nothing_reads_what_it_is_and_how_to_be_linked(
 
     assert (answer.status, "linked to no programme manager" in user.text) == (status, True)
     assert 'href="/account"' in answer.text
-    assert card.pan[-4:] not in answer.text
+    assert f"******{card.pan[-4:]}" not in answer.text
     assert 'class="card narrow problem"' not in answer.text
 
 
