@@ -148,6 +148,8 @@ def test_every_statement_is_one_that_a_test_compares_with_what_is_called(file: P
             ["CreateLogGroup", "CreateLogStream", "PutLogEvents"], "logs", [log, f"{log}:log-stream:*"]
         ),
         "WriteTraces": statement(["PutTraceSegments", "PutTelemetryRecords"], "xray", "*"),
+        "SendMails": statement(["SendEmail"], "ses", ["arn:aws:ses:*:*:identity/*"])
+        | {"Condition": {"StringLike": {"ses:FromAddress": "causeway@*"}}},
         "UnwrapDataKeys": statement(["Decrypt"], "kms", ["arn:aws:kms:*:*:key/*"])
         | {"Condition": {"ForAnyValue:StringEquals": alias, "StringEquals": DATA_KEY}},
         "OpenSecrets": statement(["Decrypt"], "kms", ["arn:aws:kms:*:*:key/*"])
