@@ -143,6 +143,8 @@ class Store:
         self._client = client
         self._prefix = prefix
         self._pause = pause
+        self.read_sendings = 2
+        """How often a read is sent before its answer counts as lost: more often in work that takes minutes."""
 
     def get(self, table: str, key: Item) -> Item | None:
         """One item, strongly consistent."""
@@ -326,6 +328,11 @@ class Store:
         return request
 
     def _read(self, call: Callable[..., T], **request: Any) -> T:
+        for attempt in range(self.read_sendings - 2):
+            try:
+                return self._patiently(call, request)
+            except AnswerLost:
+                self.wait(attempt)
         return self._twice(lambda: self._patiently(call, request))
 
     def _patiently(self, call: Callable[..., T], request: dict[str, Any]) -> T:

@@ -15,15 +15,16 @@ from chalicelib.cards.protocol.network_states import HELD
 from chalicelib.cards.protocol.values import OF_HOLDER
 from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item, Store
+from infra.admin.progress import SILENT, Progress
 
 
-def claims_by_account(store: Store) -> dict[str, list[Claim]]:
+def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, list[Claim]]:
     """Everything that claims money, by the owner of the account.
 
     Raises: Broken, for an authorization that would never expire, or once too often.
     """
     found: dict[str, list[Claim]] = {}
-    for owner, claim in _claims(store):
+    for owner, claim in _claims(store, progress):
         found.setdefault(owner, []).append(claim)
     return found
 
@@ -31,11 +32,11 @@ def claims_by_account(store: Store) -> dict[str, list[Claim]]:
 # -- inside
 
 
-def _claims(store: Store) -> Iterator[tuple[str, Claim]]:
-    for item in store.scan(ExternalPayment.table):
+def _claims(store: Store, progress: Progress) -> Iterator[tuple[str, Claim]]:
+    for item in progress.counted(store.scan(ExternalPayment.table), "records of external payments"):
         if item["part"] == ExternalPayment.kind and item.get("held"):
             yield _owner(_key_of_payer(item)), Claim(PAYMENT, item["id"])
-    for item in store.scan(Authorization.table):
+    for item in progress.counted(store.scan(Authorization.table), "records of card activity"):
         if item["part"] == Authorization.kind and "state" in item:  # later messages only lead to it
             _check_due(item)
             claim, is_claiming = Claim(AUTHORIZATION, item["id"]), bool(item["held"])

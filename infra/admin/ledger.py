@@ -18,6 +18,7 @@ from chalicelib.cards.record import Key
 from chalicelib.foundation.store import Item
 from infra.admin import connection, proving
 from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
+from infra.admin.progress import Progress
 from infra.admin.proving import Proven
 
 group = typer.Typer(
@@ -47,7 +48,8 @@ def verify(
     the balances after each row, and the account's own, are the sums; its transactions are those of its rows, and each
     is found by its id and in the lists of its card; what it holds is what its pending payments and its authorizations
     hold, which expire in time; what it reserves is what is disputed; and a movement of two accounts is the same in
-    both. The first thing that does not fit is said, and the exit code is 1. The service may run meanwhile.
+    both. The first thing that does not fit is said, and the exit code is 1. The service may run meanwhile. Standard
+    error says how far it has come: on a terminal at once, elsewhere every ten seconds.
 
     \b
     Examples:
@@ -62,9 +64,10 @@ def verify(
     key = _key(named) if named is not None else None
     store = connection.connect().store
     try:
-        if key is None:
-            return _whole(proving.prove(store))
-        fold = proving.prove_one(store, key)
+        with proving.patience(store), Progress.on_standard_error() as progress:
+            if key is None:
+                return _whole(proving.prove(store, progress))
+            fold = proving.prove_one(store, key)
     except Broken as broken:
         found = {"account": broken.owner, "row": broken.row, "problem": broken.problem}
         return Report({"good": False, "broken": found}, f"The ledger is broken.\n{broken}", good=False)

@@ -1,10 +1,12 @@
 """Proves the whole ledger at once: accounts, rows, transactions, and whatever holds money, while the service goes on.
 
-Rows come page by page, and a few accounts at the same time.
+Rows come page by page, and a few accounts at the same time: the service works on the same tables meanwhile.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -18,9 +20,12 @@ from chalicelib.cards.record import Key
 from chalicelib.foundation.parallel import together
 from chalicelib.foundation.store import Store
 from infra.admin import claimed
+from infra.admin.progress import SILENT, Progress
 from infra.admin.strays import find_strays
 
-AT_ONCE = 16
+SENDINGS = 6
+"""So often a read is sent before its answer counts as lost."""
+AT_ONCE = 4
 """So many accounts are read at the same time."""
 
 
@@ -48,20 +53,32 @@ class Proven:
         self.transactions += fold.transactions
 
 
-def prove(store: Store) -> Proven:
+@contextmanager
+def patience(store: Store) -> Iterator[None]:
+    """Have reads of a store be sent more often than for a request: one slow answer must not end a proof of minutes."""
+    before, store.read_sendings = store.read_sendings, SENDINGS
+    try:
+        yield
+    finally:
+        store.read_sendings = before
+
+
+def prove(store: Store, progress: Progress = SILENT) -> Proven:
     """Prove the whole ledger. Raises: Broken, with the first thing that does not fit."""
     proven, shared = Proven(), Shared()
-    noted = claimed.claims_by_account(store)
+    noted = claimed.claims_by_account(store, progress)
     accounts = (item for item in store.scan(CARDS) if item["part"] in KINDS)
     for batch in batches(accounts, AT_ONCE):
         folds = together([partial(prove_account, store, item, noted.get(item["owner"], ()), shared) for item in batch])
         for fold in folds:
             proven.add(fold)
             noted.pop(fold.owner, None)
+        progress.say(f"accounts {sum(proven.accounts.values()):,}, rows {proven.rows:,}")
     for owner, claims in noted.items():
         raise Broken(owner, f"there is no such account, and {claims[0]} {claims[0].verb} money of it")
+    progress.say("movements of several accounts")
     _find_missing(store, shared)
-    find_strays(store)
+    find_strays(store, progress)
     proven.left_out = shared.left_out
     return proven
 

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 
 from chalicelib.cards.cards import Card
 from chalicelib.cards.money.proof import Broken, spoken
 from chalicelib.cards.money.transactions import TABLE as LEDGER
 from chalicelib.cards.proving.account import KINDS
-from chalicelib.cards.proving.reading import READ_TOGETHER, account_key, batches
+from chalicelib.cards.proving.reading import account_key, batches
 from chalicelib.cards.record import Key
+from chalicelib.foundation.parallel import pieces, together
 from chalicelib.foundation.store import Item, Store
+from infra.admin.progress import SILENT, Progress
+
+READ_TOGETHER = 100
+AT_ONCE = 4
+"""So many calls are made at the same time, of so many keys each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +35,22 @@ class _Lead:
         return found is not None and self.members.items() <= found.items()
 
 
-def find_strays(store: Store) -> None:
+def find_strays(store: Store, progress: Progress = SILENT) -> None:
     """Look for ids and lists of cards that lead to no transaction, and for rows of accounts that are not there.
 
     Raises: Broken.
     """
-    for batch in batches(_leads(store), READ_TOGETHER):
-        for lead, found in zip(batch, store.batch_get([lead.key for lead in batch]), strict=True):
+    for batch in batches(_leads(store, progress), READ_TOGETHER * AT_ONCE):
+        keys = pieces([lead.key for lead in batch], READ_TOGETHER)
+        read = together([partial(store.batch_get, piece) for piece in keys])
+        for lead, found in zip(batch, chain.from_iterable(read), strict=True):
             if not lead.leads_to(found):
                 raise Broken(lead.owner, lead.problem)
 
 
-def _leads(store: Store) -> Iterator[_Lead]:
+def _leads(store: Store, progress: Progress) -> Iterator[_Lead]:
     before = ""
-    for item in store.scan(LEDGER):
+    for item in progress.counted(store.scan(LEDGER), "ids and lists of cards: records"):
         owner, part = item["owner"], item["part"]
         kind = owner.partition("#")[0]
         if kind == "transaction":

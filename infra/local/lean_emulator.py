@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import copy
+import inspect
 from collections import deque
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,7 @@ _IN_USE = ("dynamodb", "sqs", "kms", "secretsmanager")
 def install() -> None:
     """Change the emulator of this process, once."""
     _copy_less()
+    _search_less()
     _remember_less()
     _look_up_less()
     _read_conditions_once()
@@ -55,6 +57,24 @@ def _copy_less() -> None:
 
     tables.copy = Copying
     tables.DynamoDBBackend.update_item = update_item
+
+
+def _search_less() -> None:
+    """Have the emulator look for the items of a partition in that partition: it goes through the whole table."""
+    table: Any = import_module("moto.dynamodb.models.table").Table
+    real_query = table.query
+    signature = inspect.signature(real_query)
+
+    @wraps(real_query)
+    def query(*arguments: Any, **options: Any) -> Any:
+        asked = signature.bind(*arguments, **options)
+        whole, partition = asked.arguments["self"], asked.arguments["hash_key"]
+        if asked.arguments.get("index_name") is None and whole.has_range_key:
+            asked.arguments["self"] = copy.copy(whole)
+            asked.arguments["self"].items = {partition: whole.items.get(partition, {})}
+        return real_query(*asked.args, **asked.kwargs)
+
+    table.query = query
 
 
 def _remember_less() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +17,8 @@ import pytest
 from chalicelib.cards.external.payments import ExternalPayment
 from chalicelib.cards.proving import claimed, reading
 from chalicelib.foundation.store import Item, Store
-from infra.admin import connection, proving, strays
+from chalicelib.foundation.store_errors import AnswerLost
+from infra.admin import connection, progress, proving, strays
 from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, Scene
 from tests.infra.test_admin import done, refused, run
@@ -120,11 +123,61 @@ def test_pages_waves_and_batches_change_nothing(money: Money, monkeypatch: pytes
 
     for module, name in (
         *((proving, "AT_ONCE"), (reading, "PAGE"), (reading, "READ_TOGETHER")),
-        *((claimed, "READ_TOGETHER"), (strays, "READ_TOGETHER")),
+        *((claimed, "READ_TOGETHER"), (strays, "READ_TOGETHER"), (strays, "AT_ONCE")),
     ):
         monkeypatch.setattr(module, name, 1)
 
     assert done("ledger", "verify") == whole
+
+
+@pytest.mark.parametrize("lost", [1, 4, 5])
+def test_a_proof_goes_on_although_answers_get_lost(money: Money, monkeypatch: pytest.MonkeyPatch, lost: int) -> None:
+    """Each read loses its answer so many times, one after the other."""
+    whole, real = done("ledger", "verify"), Store._call
+    sent: Counter[str] = Counter()
+
+    def lossy(store: Store, call: Any, **request: Any) -> Any:
+        name = f"{call.__name__} {request!r}"
+        sent[name] += 1
+        if sent[name] <= lost:
+            raise AnswerLost("no answer came in time")
+        return real(store, call, **request)
+
+    monkeypatch.setattr(Store, "_call", lossy)
+
+    assert done("ledger", "verify") == whole
+    assert money.scene.hub.store.read_sendings == 2
+    sent.clear()
+    with pytest.raises(AnswerLost) if lost > 1 else nullcontext():
+        proving.prove(money.scene.hub.store)
+
+
+def test_a_proof_whose_storage_stays_away_ends_with_one_sentence(money: Money, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object, **__: object) -> Any:
+        raise AnswerLost("no answer came in time")
+
+    monkeypatch.setattr(Store, "_call", gone)
+
+    assert refused("ledger", "verify") == "no answer came in time"
+
+
+def test_a_proof_says_on_standard_error_how_far_it_has_come(money: Money, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0)
+
+    result = run("ledger", "verify", "--json")
+
+    proven = json.loads(result.stdout)
+    lines = [line.partition("s  ")[2] for line in result.stderr.splitlines()]
+    assert f"accounts {proven['accounts'] + proven['special_accounts']}, rows {proven['rows']}" in lines
+    assert "movements of several accounts" in lines
+    assert {re.sub(r" [\d,]+$", "", line) for line in lines} >= {
+        "records of external payments",
+        "ids and lists of cards: records",
+    }
+
+
+def test_a_proof_that_is_soon_done_says_nothing_else(money: Money) -> None:
+    assert run("ledger", "verify").stderr == ""
 
 
 def test_one_account_is_proved_alone(money: Money) -> None:

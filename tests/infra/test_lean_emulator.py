@@ -1,0 +1,44 @@
+"""The emulator does less than it would: what a query asks for is looked for where it is."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from moto.dynamodb.models.dynamo_type import DynamoType, Item
+
+from infra.local import lean_emulator
+from tests.openbanking.faults import table_of
+from tests.world import World
+
+
+class Watched(dict[Any, Any]):
+    """The items of a table, which may not be gone through."""
+
+    def values(self) -> Any:
+        raise AssertionError("the whole table is looked through")
+
+
+def table(world: World) -> Any:
+    """A table of the emulator's own, with two items in each of two partitions."""
+    made, items = copy.copy(table_of(world, "website")), Watched()
+    for owner in ("first", "second"):
+        key = DynamoType({"S": owner})
+        parts = [DynamoType({"S": part}) for part in ("b", "a")]
+        items[key] = {part: Item(key, part, {"owner": {"S": owner}, "part": {"S": part.value}}) for part in parts}
+    made.items = items
+    return made
+
+
+def test_a_query_looks_in_its_partition_only(world: World) -> None:
+    lean_emulator.install()
+    watched = table(world)
+
+    def asked(partition: str) -> list[tuple[str, str]]:
+        found, count, last = watched.query(DynamoType({"S": partition}), None, [], 10, None, True, None)
+        assert (count, last) == (len(found), None)
+        return [(item.hash_key.value, item.range_key.value) for item in found]
+
+    assert asked("first") == [("first", "a"), ("first", "b")]
+    assert asked("second") == [("second", "a"), ("second", "b")]
+    assert asked("neither") == []
