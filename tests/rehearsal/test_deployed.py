@@ -138,7 +138,9 @@ def test_whatever_a_policy_names_is_there(deployed: Project, stage: str) -> None
         for statement in deployed.policy(stage, name)["Statement"]:
             for resource in resources(statement):
                 place = resource.split(":", 5)[-1].partition("/index/")[0].removesuffix(":log-stream:*")
-                assert place in {"*", "key/*"} | there | {f"{secret}-??????" for secret in there}, resource
+                assert place in {"*", "key/*", "identity/*"} | there | {f"{secret}-??????" for secret in there}, (
+                    resource
+                )
 
 
 def test_the_resources_were_laid_with_the_topic_of_the_alarms(deployed: Project) -> None:

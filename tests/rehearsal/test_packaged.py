@@ -143,7 +143,7 @@ def test_every_resource_that_a_policy_names_is_made_by_the_template(packaged: Pa
     named = {
         resource.split(":", 5)[-1].removesuffix(":log-stream:*") for each in statements for resource in resources(each)
     }
-    assert named - there == {"*", "key/*"}
+    assert named - there == {"*", "key/*", "identity/*"}, "SES has the account's identities, whoever made them"
     assert {
         each["Condition"]["ForAnyValue:StringEquals"]["kms:ResourceAliases"]
         for each in statements
