@@ -24,6 +24,7 @@ from chalicelib.cards.protocol.action import Action, Flow
 from chalicelib.cards.protocol.card_fields import ANSWERED
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.unknown_actions import unknown_action
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.turns import Turn, Turns
 from chalicelib.delivery.outbox import Recorded
@@ -110,10 +111,11 @@ class Dispatch:
 
     def _action(self, members: Mapping[str, Any]) -> Action:
         name = members.get("action")
-        action = self.actions.get(name) if isinstance(name, str) else None
-        if action is None:
-            raise Refused(Status.UNKNOWN_ACTION, self.elsewhere.get(name, "") if isinstance(name, str) else "")
-        return action
+        if not isinstance(name, str):
+            raise Refused(Status.UNKNOWN_ACTION)
+        if name not in self.actions:
+            raise Refused(Status.UNKNOWN_ACTION, unknown_action(name, self.actions, self.elsewhere))
+        return self.actions[name]
 
     def _claim(self, credential: Credential, action: Action, request: Request, reference: str) -> Claim:
         meaning = [action.name, sorted(request.members().items()), request.nulls]

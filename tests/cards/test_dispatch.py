@@ -93,6 +93,34 @@ def test_an_unknown_action_is_1002(stage: Scene, action: Any) -> None:
     assert code(stage.do("getDesign", program_id=101, action=action)) == 1002
 
 
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        ("getdesign", 'there is no action "getdesign"; the nearest is getDesign'),
+        ("crateCard", 'there is no action "crateCard"; the nearest is createCard'),
+        ("GET_CARD_STATUS", 'there is no action "GET_CARD_STATUS"; the nearest is getCardStatus'),
+        ("abc", 'there is no action "abc"'),
+        ("", 'there is no action ""'),
+        ("getDesign\n\u00e9\u202e\x7f", 'there is no action "getDesign????"; the nearest is getDesign'),
+        ("getDesign" + "x" * 500_000, f'there is no action "getDesign{"x" * 41}"'),
+        (
+            "simulateAuthorisation",
+            'there is no action "simulateAuthorisation"; '
+            + "the nearest is simulateAuthorization: this action is one of POST /simulator",
+        ),
+        (
+            "simulateAuthorization",
+            'there is no action "simulateAuthorization" here: this action is one of POST /simulator',
+        ),
+        (None, "action is missing or unknown"),
+        (7, "action is missing or unknown"),
+    ],
+)
+def test_an_unknown_action_is_named_with_the_nearest_one(stage: Scene, action: Any, message: str) -> None:
+    """Of the name 50 characters at most, those that ASCII cannot print as question marks."""
+    assert stage.do("getDesign", action=action).message == message
+
+
 def test_each_interface_has_its_own_actions(stage: Scene) -> None:
     assert code(stage.do("simulateAuthorization")) == 1002
     assert code(stage.sim("getDesign", program_id=101)) == 1002

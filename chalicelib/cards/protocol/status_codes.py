@@ -107,7 +107,7 @@ class Refused(Exception):
 
     Attributes:
         status: the error's code.
-        message: a sentence for the caller, which names fields and never quotes a value.
+        message: a sentence for the caller, which names fields and never quotes a value but an unknown action's name.
     """
 
     def __init__(self, status: Status, message: str = "") -> None:
