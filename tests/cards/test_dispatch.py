@@ -106,7 +106,7 @@ def test_an_unknown_action_is_1002(stage: Scene, action: Any) -> None:
         (
             "simulateAuthorisation",
             'there is no action "simulateAuthorisation"; '
-            + "the nearest is simulateAuthorization: this action is one of POST /simulator",
+            "the nearest is simulateAuthorization: this action is one of POST /simulator",
         ),
         (
             "simulateAuthorization",
