@@ -105,8 +105,10 @@ def test_an_unknown_action_is_1002(stage: Scene, action: Any) -> None:
         ("getDesign" + "x" * 500_000, f'there is no action "getDesign{"x" * 41}"'),
         (
             "simulateAuthorisation",
-            'there is no action "simulateAuthorisation"; '
-            "the nearest is simulateAuthorization: this action is one of POST /simulator",
+            (
+                'there is no action "simulateAuthorisation"; the nearest is simulateAuthorization: '
+                "this action is one of POST /simulator"
+            ),
         ),
         (
             "simulateAuthorization",
