@@ -136,4 +136,4 @@ def test_an_application_that_opens_the_bank_in_a_window_hears_when_its_psu_is_ba
         visitor.page = opened.value
         psu.approve(visitor, version)
 
-        first.wait_for_function("document.title.includes('authorization_code=')")
+        first.wait_for_function("() => document.title.includes('authorization_code=')")

@@ -43,7 +43,7 @@ def test_a_test_may_forgive_what_it_causes_itself(visitor: Visitor) -> None:
 
     show(visitor, "<script>fetch('/tpp/consent').then(answer => document.title = answer.status)</script>")
 
-    visitor.page.wait_for_function("document.title === '401'")
+    visitor.page.wait_for_function("() => document.title === '401'")
 
 
 def test_an_application_may_have_an_origin_of_its_own(visitor: Visitor) -> None:
