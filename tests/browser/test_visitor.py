@@ -41,7 +41,10 @@ def test_a_page_that_says_no_is_no_complaint(visitor: Visitor) -> None:
 def test_a_test_may_forgive_what_it_causes_itself(visitor: Visitor) -> None:
     visitor.forgive("status of 401")
 
-    show(visitor, "<script>fetch('/tpp/consent').then(answer => document.title = answer.status)</script>")
+    show(
+        visitor,
+        "<script>fetch('/tpp/consent', {credentials: 'omit'}).then(answer => document.title = answer.status)</script>",
+    )
 
     visitor.page.wait_for_function("() => document.title === '401'")
 
