@@ -431,6 +431,19 @@ class World:
             self.hub.store.update(table, key, remove=["events_url"])
             self.hub.store.transact([Delete(*secrets_key(manager_id))])
 
+    @contextlib.contextmanager
+    def manager_delivers_values(self, public_pem: str, manager_id: int = 1) -> Iterator[None]:
+        """Has a programme manager deliver the values of 3-D Secure, which it gets under its key, for a while."""
+        table, key = head_key(manager_id)
+        members = {"events_encryption_key": public_pem, "delivers_validation_values": True}
+        self.hub.store.update(table, key, set=members)
+        self.hub.programmes._cache.pop(manager_id, None)
+        try:
+            yield
+        finally:
+            self.hub.store.update(table, key, remove=[*members])
+            self.hub.programmes._cache.pop(manager_id, None)
+
     def recorded(self, kind: str = "") -> list[Delivery]:
         """Every delivery as it stands, or those of a kind, oldest first."""
         records = [Delivery.from_item(item) for item in self.hub.store.scan("deliveries") if item["part"] == RECORD]

@@ -318,6 +318,8 @@ class Catalogue:
 
     ``rates`` are exchange rates, by the currency that is converted and the one that it is converted into. Outside
     production every BIN begins with one of ``test_bins``. Without ``events_url`` no events are sent.
+    ``delivers_validation_values`` says whether the programme manager sends the values of 3-D Secure to its cardholders;
+    then there is an ``events_encryption_key`` (PEM, RSA of at least 3072 bits), for what events hold encrypted.
     """
 
     manager_id: int
@@ -326,6 +328,8 @@ class Catalogue:
     test_bins: tuple[str, ...] = ()
     rates: Mapping[tuple[int, int], Rate] = field(default_factory=dict)
     events_url: str | None = None
+    events_encryption_key: str | None = None
+    delivers_validation_values: bool = False
     products: Mapping[int, Product] = field(default_factory=dict)
     designs: Mapping[int, Design] = field(default_factory=dict)
     regions: Mapping[int, Region] = field(default_factory=dict)

@@ -1,4 +1,7 @@
-"""How card data are shown to a credential: plain, masked, encrypted or not at all; and the audit line of a reveal."""
+"""How card data are shown to a credential: plain, masked, encrypted or not at all; and the audit line of a reveal.
+
+A validation value of 3-D Secure, which events hold, is encrypted in the same way.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.cards import card_numbers
+from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.credentials import Credential
 from chalicelib.cards.protocol.card_fields import ABSENT, ENCRYPTED, MASKED, MINIMUM_KEY_BITS, PLAIN, CardField
 from chalicelib.foundation import log, signatures
@@ -40,6 +44,16 @@ def shown_expiry(credential: Credential, card_id: int, year: int, month: int) ->
     if credential.modes["expiry"] == PLAIN:
         return year, month
     return _shown(credential, card_id, "expiry", str(year)), _shown(credential, card_id, "expiry", str(month))
+
+
+def in_event(catalogue: Catalogue, auth_request_id: int, value: str) -> str | None:
+    """A validation value as the event of its request holds it; ``None``: its programme manager does not deliver it.
+
+    It is encrypted as card data are, labelled ``<auth_request_id>|validation_value``.
+    """
+    if not catalogue.delivers_validation_values or catalogue.events_encryption_key is None:
+        return None
+    return _encrypted(catalogue.events_encryption_key, f"{auth_request_id}|validation_value", value)
 
 
 def revealed(credential: Credential, card_id: int, field: CardField) -> None:

@@ -23,7 +23,7 @@ from chalicelib.foundation.store import ConditionFailed, Item, Store, StoreUnava
 TABLE = "programmes"
 CACHED_SECONDS = 60
 HEAD = "manager"
-"""The part that says what belongs to a programme manager as a whole: name, currencies, test BINs, rates, Events URL."""
+"""The part that says what belongs to a programme manager as a whole: name, currencies, test BINs, rates, events."""
 
 EntryId = tuple[str, int]
 """An entry by its kind, named as in ``KINDS``, and its id."""
@@ -141,6 +141,8 @@ def head_members(catalogue: Catalogue) -> dict[str, Any]:
         "test_bins": list(catalogue.test_bins),
         "rates": {f"{source}/{target}": _kept(rate) for (source, target), rate in catalogue.rates.items()},
         "events_url": catalogue.events_url,
+        "events_encryption_key": catalogue.events_encryption_key,
+        "delivers_validation_values": catalogue.delivers_validation_values or None,
     }
 
 
@@ -165,6 +167,8 @@ def _set_up(manager_id: int, rows: Iterable[Item]) -> SetUp:
         tuple(head.get("test_bins", ())),
         _rates(head.get("rates", {})),
         head.get("events_url"),
+        head.get("events_encryption_key"),
+        head.get("delivers_validation_values", False),
         **entries,
     )
     return SetUp(catalogue, head.get("revision", 0), frozenset(used), credentials)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from chalicelib.cards import whitelist_rules
+from chalicelib.cards import disclosure, whitelist_rules
 from chalicelib.cards.authentications import KEPT, VALID_SECONDS, Authentication, proof
 from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.card_data import CardData
@@ -47,7 +47,8 @@ class SimulatorFlow:
             expires_at=call.now + KEPT,
         )
         told = {"auth_request_id": number, "validation_value": value, "expires_at": asked.valid_until}
-        events = [authentication_requested(asked, request.members())]
+        encrypted = disclosure.in_event(call.catalogue, number, value)
+        events = [authentication_requested(asked, request.members(), encrypted)]
         return Outcome({"outcome": CHALLENGE, **told}, [asked.making(call.write_id), card.unchanged()], events=events)
 
 

@@ -51,8 +51,11 @@ def card_status_changed(card: Card, before: str, after: str, reason_code: int | 
     return [CardEvent("card.status_changed", told | {"reason_code": reason_code})]
 
 
-def authentication_requested(asked: Authentication, given: Mapping[str, Any]) -> CardEvent:
-    """A shop waits for the cardholder's answer; ``given`` has what is known of the shop, under the wire's names."""
+def authentication_requested(asked: Authentication, given: Mapping[str, Any], encrypted: str | None) -> CardEvent:
+    """A shop waits for the cardholder's answer; ``given`` has what is known of the shop, under the wire's names.
+
+    ``encrypted`` is the validation value, for a programme manager that delivers it.
+    """
     told = {
         "auth_request_id": asked.id,
         "card_id": asked.card_id,
@@ -60,6 +63,7 @@ def authentication_requested(asked: Authentication, given: Mapping[str, Any]) ->
         "currency_ison": asked.currency,
         **{name: given.get(name) for name in _SHOP},
         "expires_at": asked.valid_until,
+        "validation_value": encrypted,
     }
     return CardEvent("three_d_secure.requested", told)
 

@@ -7,7 +7,7 @@ import binascii
 import hashlib
 from collections.abc import Iterable
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey, generate_private_key
@@ -79,7 +79,9 @@ def load_private_key(pem: str, *, own: bool = False) -> RSAPrivateKey:
 def load_public_key(pem: str) -> RSAPublicKey:
     """Raises: InvalidKey."""
     try:
-        key = serialization.load_pem_public_key(pem.encode())
+        key: object = serialization.load_pem_public_key(pem.encode())
+    except UnsupportedAlgorithm:
+        key = None
     except ValueError:
         raise InvalidKey("this is not a PEM public key") from None
     if not isinstance(key, RSAPublicKey):

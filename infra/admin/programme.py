@@ -10,7 +10,7 @@ import typer
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.catalogue import ENTRIES_OF, KINDS, members
 from chalicelib.cards.credentials import Secret
-from chalicelib.cards.programmes import HEAD, TABLE, SetUp, head_members
+from chalicelib.cards.programmes import HEAD, TABLE, SetUp
 from chalicelib.foundation.clock import timestamp
 from infra.admin import connection, times
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
@@ -241,7 +241,7 @@ def _manager(found: SetUp) -> dict[str, Any]:
     for kind, entry in found.catalogue.entries():
         used = (kind, entry.id) in found.used
         entries.setdefault(f"{kind}s", []).append({**members(entry), "in_use": used})
-    return {"id": found.catalogue.manager_id, **head_members(found.catalogue), **entries}
+    return {"id": found.catalogue.manager_id, **loading.spoken_head(found.catalogue), **entries}
 
 
 def _credentials(hub: Hub, found: SetUp) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ def of_members(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differenc
 
 
 def of_heads(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differences:
-    """Those of two programme managers' heads, as ``head_members`` gives them."""
+    """Those of two programme managers' heads, as ``loading.spoken_head`` gives them."""
     return of_members(_flat(before, "rates", before["rates"]), _flat(after, "rates", after["rates"]))
 
 

@@ -92,15 +92,21 @@ def _catalogue(manager: ManagerPart) -> Catalogue:
         tuple(manager.test_bins),
         {(each.of, each.to): Rate(Decimal(each.rate), Decimal(each.markup_percent)) for each in manager.exchange_rates},
         manager.events_url,
+        _public(manager.events_encryption_key),
+        manager.delivers_validation_values,
         **made,
     )
 
 
 def _rights(credential: CredentialPart) -> Rights:
-    key = credential.encryption_key
     return Rights(
         access_level=credential.access_level,
         actions=None if credential.actions == [ALL] else frozenset(credential.actions),
         modes=credential.modes.model_dump(),
-        encryption_key=key and signatures.public_pem(signatures.load_public_key(key)),
+        encryption_key=_public(credential.encryption_key),
     )
+
+
+def _public(pem: str | None) -> str | None:
+    """A public key in the one form that it is kept in."""
+    return pem and signatures.public_pem(signatures.load_public_key(pem))

@@ -81,7 +81,7 @@ def _wrong_manager(manager: ManagerPart, stage: Stage) -> Iterator[Fault]:
     for position, programme in enumerate(manager.card_programmes):
         yield from _within(f"card_programmes.{position}", _wrong_programme(manager, programme, stage))
     yield from _wrong_rates(manager)
-    yield from _wrong_events_url(manager, stage)
+    yield from _wrong_events(manager, stage)
     names = [each.name for each in manager.credentials]
     for position, credential in enumerate(manager.credentials):
         place = f"credentials.{position}"
@@ -240,12 +240,24 @@ def _wrong_rates(manager: ManagerPart) -> Iterator[Fault]:
         seen.add(pair)
 
 
-def _wrong_events_url(manager: ManagerPart, stage: Stage) -> Iterator[Fault]:
+def _wrong_events(manager: ManagerPart, stage: Stage) -> Iterator[Fault]:
     if manager.events_url is not None:
         try:
             check_address(manager.events_url, local=stage == "local")
         except InvalidAddress as error:
             yield "events_url", str(error)
+    yield from _wrong_key("events_encryption_key", manager.events_encryption_key)
+    if manager.delivers_validation_values:
+        missing = [name for name in ("events_url", "events_encryption_key") if getattr(manager, name) is None]
+        yield from ((name, "is missing, and delivers_validation_values is true") for name in missing)
+
+
+def _wrong_key(member: str, pem: str | None) -> Iterator[Fault]:
+    if pem is not None:
+        try:
+            check_key(pem)
+        except ValueError as error:
+            yield member, f"cannot be used: {error}"
 
 
 def _wrong_credential(credential: CredentialPart) -> Iterator[Fault]:
@@ -255,11 +267,7 @@ def _wrong_credential(credential: CredentialPart) -> Iterator[Fault]:
             yield f"modes.{name}", "must not be plain unless allow_plain is true"
     if ENCRYPTED in modes.values() and credential.encryption_key is None:
         yield "encryption_key", "is missing, and a mode is encrypted"
-    if credential.encryption_key is not None:
-        try:
-            check_key(credential.encryption_key)
-        except ValueError as error:
-            yield "encryption_key", f"cannot be used: {error}"
+    yield from _wrong_key("encryption_key", credential.encryption_key)
     if credential.actions != [ALL]:
         known = _actions()
         unknown = [position for position, name in enumerate(credential.actions) if name not in known]

@@ -167,7 +167,7 @@ def _planned(hub: Hub, wanted: Wanted) -> Plan:
 
 
 def _of_head(found: SetUp, wanted: Catalogue) -> Iterator[Change]:
-    before, after = head_members(found.catalogue), head_members(wanted)
+    before, after = spoken_head(found.catalogue), spoken_head(wanted)
     if not found.revision:
         yield Change("add", MANAGER, wanted.manager_id, wanted.name)
     elif before != after:
@@ -216,15 +216,26 @@ def _of_credentials(
             yield Change("remove", CREDENTIAL, name, name, tuple(ended))
 
 
+def spoken_head(catalogue: Catalogue) -> dict[str, Any]:
+    """What belongs to a programme manager as a whole, as a person reads it; of its key, the key's short name."""
+    return head_members(catalogue) | {
+        "events_encryption_key": _short_name(catalogue.events_encryption_key),
+        "delivers_validation_values": catalogue.delivers_validation_values,
+    }
+
+
 def spoken(rights: Rights) -> dict[str, Any]:
     """A credential's rights as a person reads them; of its key, the key's short name."""
-    key = rights.encryption_key
     return {
         "access_level": rights.access_level,
         "actions": "all" if rights.actions is None else sorted(rights.actions),
         **dict(rights.modes),
-        "encryption_key": key and signatures.key_id(signatures.load_public_key(key)),
+        "encryption_key": _short_name(rights.encryption_key),
     }
+
+
+def _short_name(pem: str | None) -> str | None:
+    return pem and signatures.key_id(signatures.load_public_key(pem))
 
 
 # -- the writing

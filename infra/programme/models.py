@@ -301,6 +301,8 @@ class ManagerPart(NamedPart):
     test_bins: Annotated[list[Bin], AfterValidator(_different)] = []
     exchange_rates: list[ExchangeRatePart] = []
     events_url: str | None = None
+    events_encryption_key: str | None = None
+    delivers_validation_values: bool = False
     products: list[ProductPart] = []
     designs: list[NamedPart] = []
     regions: list[RegionPart] = []

@@ -1,8 +1,8 @@
 """The search for card data in what was written.
 
-A card number, a PIN block or a password is searched for anywhere, in whatever form. A PIN and a CVC2 have so few digits
-that they stand by chance in many places. They are found where a name gives them away, and where one member had the very
-PIN or CVC2 of the moment time and again, of card after card: chance does not do that.
+A card number, a PIN block or a password is searched for anywhere, in whatever form. A PIN, a CVC2 and a value of 3-D
+Secure have so few digits that they stand by chance in many places. They are found where a name gives them away, and
+where one member had the very one of the moment time and again, of card after card: chance does not do that.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ _NAMES = {
     "pan": re.compile("(.*_)?pan"),
     "pin": re.compile("(.*_)?pin"),
     "cvc2": re.compile("(.*_)?(cvc|cvv)2?"),
+    "validation_value": re.compile("(.*_)?validation_value"),
 }
 """Members that are called so hold no digits in clear, of whatever card."""
-_SAID = re.compile(r"(?i)(?<![a-z])(?:pin|cvc2?|cvv2?)(?![a-z])[^A-Za-z0-9\n]{1,6}([0-9]{3,4})(?![0-9])")
-_SHORT = re.compile(r"(?<![0-9A-Za-z])(?<![0-9]\.)[0-9]{3,4}(?![0-9A-Za-z])(?!\.[0-9])")
+_SAID = re.compile(
+    r"(?i)(?<![a-z])(?:pin|cvc2?|cvv2?|validation[ _]value)(?![a-z])[^A-Za-z0-9\n]{1,6}([0-9]{3,6})(?![0-9])"
+)
+_SHORT = re.compile(r"(?<![0-9A-Za-z])(?<![0-9]\.)[0-9]{3,6}(?![0-9A-Za-z])(?!\.[0-9])")
 _ISO_1 = re.compile("(?<![0-9A-F])14([0-9]{4})[0-9A-F]{10}(?![0-9A-F])")
 _ISO_3 = re.compile("(?=(34[0-9A-F]{14}))")
+_LENGTHS_OF = {"pin": 4, "cvc2": 3, "validation_value": 6}
 _SEPARATOR = re.compile("(?<=[0-9])[ -](?=[0-9])")
 _TYPES = frozenset({"S", "N", "B", "BOOL", "M", "L", "SS", "NS", "BS", "NULL"})
 _SENTENCE = 200
@@ -117,7 +121,7 @@ class Coincidences:
     def leaks(self, written: Written, seen: Seen) -> list[Leak]:
         """Take another search into account; answers the places where it became certain."""
         found = []
-        for kind, length in (("pin", 4), ("cvc2", 3)):
+        for kind, length in _LENGTHS_OF.items():
             values = seen.fields[kind]
             for place, number in set(_short_numbers(written, length)) if values else ():
                 count = self._counts.setdefault((kind, place), _Count())
@@ -190,8 +194,8 @@ def _stands(needle: Needle, text: str) -> bool:
 
 
 def _said(written: Written, seen: Seen) -> Iterator[Leak]:
-    """PINs and CVC2s after their name in a sentence."""
-    for kind in ("pin", "cvc2"):
+    """Short numbers after their name in a sentence."""
+    for kind in _LENGTHS_OF:
         values = seen.fields[kind]
         if values and not values.isdisjoint(_SAID.findall(written.whole["text"])):
             yield from (Leak(kind, place) for place, text in written.pieces if values & set(_SAID.findall(text)))

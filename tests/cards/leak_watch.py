@@ -1,7 +1,8 @@
 """A plugin of pytest: after every test, no card data that it had in hand can be read in what it wrote.
 
-What counts as written is every call that changes a table, every message sent to a queue, and every line logged. Tables
-are searched once more as they stand at the end of all tests, those of the running stack and its log included.
+What counts as written is every call that changes a table, every message sent to a queue, every line logged, and the
+body of every event, before it is sealed. Tables are searched once more as they stand at the end of all tests, those of
+the running stack and its log included.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Watch:
         self.seen = Seen()
         self._calls: list[tuple[str, Mapping[str, Any]]] = []
         self._lines: list[str] = []
+        self._bodies: list[str] = []
 
     def note(self, name: str, text: object, card: object = None) -> None:
         for seen in (self.seen, self.everything):
@@ -45,7 +47,7 @@ class Watch:
 
     def found(self) -> list[Leak]:
         """What can be read of the card data noted since the last time."""
-        seen, calls, lines = self.seen, self._calls, self._lines
+        seen, calls, lines, bodies = self.seen, self._calls, self._lines, self._bodies
         self._begin()
         if not seen:
             return []
@@ -54,6 +56,8 @@ class Watch:
             for place, value in _stored(operation, parameters):
                 written.add(place, value)
         add_lines(written, lines)
+        for body in bodies:
+            written.add("event", body)
         return sorted({*leaks(written, seen), *self._coincidences.leaks(written, seen)})
 
     def search_tables(self) -> None:
@@ -73,6 +77,7 @@ class Watch:
         from chalicelib.application import Application
         from chalicelib.cards import card_numbers, disclosure, pins
         from chalicelib.cards.card_data import CardData
+        from chalicelib.delivery import events
         from chalicelib.foundation.log import _Formatter
         from chalicelib.foundation.vault import Vault
 
@@ -90,6 +95,8 @@ class Watch:
                 (Vault, "unseal", lambda text, *_: self._sealed(text)),
                 (card_numbers, "new_pan", lambda pan, *_: self.note("pan", pan)),
                 (pins, "random_pin", lambda pin: self.note("pin", pin)),
+                (events, "body", lambda body, *_: self._bodies.append(body)),
+                (disclosure, "in_event", lambda _, catalogue, number, value: self.note("validation_value", value)),
                 (disclosure, "shown", lambda _, credential, card_id, field, clear: self.note(field, clear, card_id)),
             ):
                 patches.enter_context(patch.object(owner, name, _observed(getattr(owner, name), after)))

@@ -18,6 +18,7 @@ FORMS = {
     "pin": re.compile("[0-9]{4}"),
     "cvc2": re.compile("[0-9]{3}"),
     "acs_password": re.compile("(?s).{6,128}"),
+    "validation_value": re.compile("[0-9]{6}"),
 }
 """What the fields look like in clear; neither masked nor encrypted values do."""
 
@@ -61,7 +62,7 @@ class Seen:
                 self.note_members(inner)
 
     def needles(self) -> Iterator[Needle]:
-        """Everything that can be searched for as it stands. A PIN or a CVC2 cannot: three digits stand anywhere."""
+        """Everything that can be searched for as it stands. Short numbers cannot: three digits stand anywhere."""
         for pan in self.fields["pan"]:
             yield Needle("card number", pan, "squeezed")
             yield from _encoded("card number", pan.encode())

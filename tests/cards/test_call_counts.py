@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from chalicelib.cards import programmes
 from chalicelib.cards.external.sandbox_provider import SandboxProvider
+from chalicelib.foundation import signatures
 from tests.cards.case import LOOK, QUERY, SHARDS, WRITE, Case
 from tests.cards.cases import ANNOUNCED, CASES, of_new_card, of_transfer, warmed
 from tests.cards.report_cases import REPORT_CASES
@@ -113,6 +115,22 @@ def test_with_a_reference_and_an_order_these_are_10(scene: Scene) -> None:
     assert calls == [WRITE]
     made_things = ["Put holder", *["Put account"] * 3, "Put card", LISTED, "Put pan", "Put order"]
     assert made == [["Put card-api", "Put card-api", *made_things]]
+
+
+def test_a_value_of_3_d_secure_that_its_programme_manager_delivers_takes_no_round_trip_more(scene: Scene) -> None:
+    key = signatures.public_pem(rsa.generate_private_key(public_exponent=65537, key_size=3072).public_key())
+    card = scene.card_in("A").card_id
+
+    def calls() -> list[str]:
+        scene.authentication(card)
+        with counted(scene.world) as made:
+            scene.authentication(card)
+        return list(made)
+
+    with scene.world.manager_wants_events():
+        silent = calls()
+        with scene.world.manager_delivers_values(key):
+            assert calls() == silent
 
 
 # -- what is taken in advance

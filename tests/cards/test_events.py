@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
+from chalicelib.cards import disclosure
 from chalicelib.cards.accounts import Account
 from chalicelib.cards.protocol.events import EVENTS
 from chalicelib.delivery.deliveries import BODY, Delivery
-from chalicelib.foundation import jsontext
+from chalicelib.foundation import jsontext, signatures
 from chalicelib.foundation.store import Put
 from tests.cards.scenes import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREPAID_ACCOUNT, Scene
 
@@ -53,6 +58,13 @@ class Listener:
         assert (body["type"], list(body)) == (delivery.topic, ["type", "timestamp", "data"])
         EVENTS[body["type"]].data.read(body["data"])
         return body
+
+
+def opened(key: rsa.RSAPrivateKey, text: str, label: str) -> str:
+    """What was encrypted for whoever has the key."""
+    sha = hashes.SHA256()
+    scheme = padding.OAEP(padding.MGF1(sha), sha, label.encode())
+    return key.decrypt(base64.b64decode(text, validate=True), scheme).decode()
 
 
 @pytest.fixture(scope="module")
@@ -221,6 +233,38 @@ def test_a_challenge_is_told_with_the_shop_and_without_the_value_that_answers_it
         }
     ]
     assert asked["validation_value"]
+
+
+def test_who_delivers_the_value_is_told_it_under_its_key_and_confirms_with_what_it_opens(heard: Listener) -> None:
+    scene, key = heard.scene, rsa.generate_private_key(public_exponent=65537, key_size=3072)
+    card = scene.card_in("A")
+    heard.forget()
+
+    with heard.scene.world.manager_delivers_values(signatures.public_pem(key.public_key())):
+        asked = scene.authentication(card.card_id)
+    [told] = heard.told("three_d_secure.requested")
+
+    number = told["auth_request_id"]
+    value = opened(key, told["validation_value"], f"{number}|validation_value")
+    assert (number, value) == (asked["auth_request_id"], asked["validation_value"])
+    with pytest.raises(ValueError, match=r"(?i)decrypt"):
+        opened(key, told["validation_value"], f"{number + 1}|validation_value")
+    answer = {"auth_request_id": number, "confirmation_status": "Y", "oob_auth_method": 1}
+    wrong = f"{(int(value) + 1) % 10**6:06}"
+    assert scene.do("authenticationConfirm", **answer, validation_value=wrong).status_code == 6004
+    assert scene.do("authenticationConfirm", **answer, validation_value=value).status == "success"
+
+
+def test_with_a_key_of_events_alone_no_value_is_told(heard: Listener) -> None:
+    scene = heard.scene
+    card, catalogue = scene.card_in("A"), scene.hub.programmes.catalogue(MANAGER)
+    key = signatures.public_pem(rsa.generate_private_key(public_exponent=65537, key_size=3072).public_key())
+    assert disclosure.in_event(replace(catalogue, events_encryption_key=key), 1, "730214") is None
+    heard.forget()
+
+    scene.authentication(card.card_id)
+
+    assert ["validation_value" in told for told in heard.told("three_d_secure.requested")] == [False]
 
 
 def test_an_authentication_that_asks_nobody_tells_nothing(heard: Listener) -> None:

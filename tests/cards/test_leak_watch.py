@@ -17,6 +17,7 @@ import pytest
 
 from chalicelib import bootstrap
 from chalicelib.cards import card_numbers
+from chalicelib.delivery import events
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.settings import Settings
@@ -30,6 +31,7 @@ from tests.world import START, World
 
 CARD = 987_001
 PAN, PIN, CVC2, PASSWORD = "4111117260385914", "7305", "946", "Kx9!quiet-Otter"
+VALUE = "830472"
 ISO_1 = f"14{PIN}0A1B2C3D4E"
 BLOCKS = {
     "format 0": psec.pinblock.encode_pinblock_iso_0(PIN, PAN).hex(),
@@ -61,6 +63,9 @@ ANYWHERE: dict[str, tuple[str, Any]] = {
     "a CVC2 by its name": ("cvc2", {"card_cvc2": CVC2}),
     "a CVC2 in JSON": ("cvc2", json.dumps({"cvc2": CVC2})),
     "a CVC2 in a sentence": ("cvc2", f"cvc2={CVC2} does not match"),
+    "a validation value by its name": ("validation_value", {"validation_value": VALUE}),
+    "a validation value in JSON": ("validation_value", json.dumps({"data": {"validation_value": VALUE}})),
+    "a validation value in a sentence": ("validation_value", f"validation value {VALUE} sent"),
     **{f"a PIN block of {name}": ("PIN block", block) for name, block in BLOCKS.items()},
     **{f"a PIN block of {name} in bytes": ("PIN block", bytes.fromhex(block)) for name, block in BLOCKS.items()},
     "a PIN block in base64": ("PIN block", base64.b64encode(bytes.fromhex(BLOCKS["format 0"])).decode()),
@@ -70,7 +75,8 @@ ANYWHERE: dict[str, tuple[str, Any]] = {
 @pytest.fixture
 def seen() -> Seen:
     seen = Seen()
-    for name, text in {"pan": PAN, "pin": PIN, "cvc2": CVC2, "acs_password": PASSWORD}.items():
+    noted = {"pan": PAN, "pin": PIN, "cvc2": CVC2, "acs_password": PASSWORD, "validation_value": VALUE}
+    for name, text in noted.items():
         seen.note(name, text, CARD)
     return seen
 
@@ -166,6 +172,10 @@ def messages(hub: bootstrap.Hub) -> None:
     hub.deliveries_queue.send_all(["first", f"second {PAN}"])
 
 
+def event(hub: bootstrap.Hub) -> None:
+    events.body("three_d_secure.requested", 0, {"auth_request_id": 100000066, "note": PAN})
+
+
 def line(hub: bootstrap.Hub) -> None:
     log.info("card made", number=PAN)
 
@@ -183,6 +193,7 @@ def line_of_a_defect(hub: bootstrap.Hub) -> None:
         (stored_answer, "causeway-local-idempotency.answer"),
         (message, "causeway-local-deliveries.MessageBody{}.notice"),
         (messages, "causeway-local-deliveries.Entries.MessageBody"),
+        (event, "event{}.data.note"),
         (line, "log, 'card made'.number"),
         (line_of_a_defect, "log, 'no card #'.message"),
     ],
@@ -195,6 +206,14 @@ def test_a_planted_leak_is_found_in_tables_queues_stored_answers_and_logs(
 
     assert Leak("card number", place) in watch.found()
     assert watch.found() == [], "once told, it is not held against the next test"
+
+
+def test_a_value_of_3_d_secure_in_an_event_is_found_in_clear_and_not_encrypted(watch: Watch) -> None:
+    for value, found in ((VALUE, {"event", "event{}.data.validation_value"}), ("hx0Q3A+w==" * 50, set())):
+        watch.note("validation_value", VALUE)
+        events.body("three_d_secure.requested", 0, {"auth_request_id": 100000066, "validation_value": value})
+
+        assert {leak.place for leak in watch.found()} == found
 
 
 def test_what_a_table_holds_in_the_end_is_searched_once_more(hub: bootstrap.Hub, watch: Watch) -> None:
@@ -220,13 +239,15 @@ def test_card_data_are_noted_as_the_service_handles_them(hub: bootstrap.Hub, wat
     data.seal(CARD, "pan", pan)
     hub.vault.seal(json.dumps({"data": {"acs_password": PASSWORD}}), "idempotency/1")
 
-    assert watch.seen.fields == {"pan": {pan}, "pin": {PIN}, "cvc2": {cvc2}, "acs_password": {PASSWORD}}
+    noted = {"pan": {pan}, "pin": {PIN}, "cvc2": {cvc2}, "acs_password": {PASSWORD}}
+    assert {name: texts for name, texts in watch.seen.fields.items() if texts} == noted
     assert list(watch.seen.pairs()) == [(pan, PIN)]
 
 
 def test_what_callers_send_and_see_is_noted(watch: Watch) -> None:
     asked = {"action": "activateCard", "card_pan": PAN, "card_cvc2": CVC2, "card_expiration_year": 2029}
-    answered = {"status": "success", "data": {"pin": PIN, "acs_password": PASSWORD, "pan": "411111******5914"}}
+    shown = {"pin": PIN, "acs_password": PASSWORD, "pan": "411111******5914", "validation_value": VALUE}
+    answered = {"status": "success", "data": shown}
 
     for path, body, answer in (
         ("/api", json.dumps(asked), json.dumps(answered)),
@@ -234,7 +255,8 @@ def test_what_callers_send_and_see_is_noted(watch: Watch) -> None:
         ("/tpp/pin", json.dumps({"pin": "1234"}), ""),
     ):
         watch._asked({"requestContext": {"resourcePath": path}, "body": body}, {"body": answer})
-    assert watch.seen.fields == {"pan": {PAN}, "pin": {PIN}, "cvc2": {CVC2}, "acs_password": {PASSWORD}}
+    short = {"pin": {PIN}, "cvc2": {CVC2}, "validation_value": {VALUE}}
+    assert watch.seen.fields == {"pan": {PAN}, "acs_password": {PASSWORD}, **short}
 
 
 def test_sealed_card_data_are_no_leak(hub: bootstrap.Hub, watch: Watch, lines: Lines) -> None:

@@ -83,6 +83,20 @@ def test_rates_that_were_kept_before_there_were_markups_still_read(world: World,
     assert planned(world.hub, small)[0].changes == []
 
 
+def test_a_head_that_was_kept_before_there_were_keys_of_events_still_reads(world: World) -> None:
+    made = manager(events_url="http://127.0.0.1:9700/events")
+    loaded(world.hub, made)
+    table, key = head_key(made["id"])
+    kept = world.hub.store.get(table, key) or {}
+    old = {*key, "name", "currencies", "test_bins", "rates", "events_url", "revision"}
+    assert set(kept) == old, "a programme manager that delivers no values has nothing more"
+
+    found = world.another_process().programmes.catalogue(made["id"])
+
+    assert (found.events_encryption_key, found.delivers_validation_values) == (None, False)
+    assert planned(world.hub, made)[0].changes == []
+
+
 def test_an_unknown_programme_manager_is_refused(world: World) -> None:
     with pytest.raises(UnknownManager):
         world.hub.programmes.catalogue(8999)

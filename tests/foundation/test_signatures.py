@@ -119,6 +119,13 @@ def test_keys_of_other_kinds_are_refused(key: ec.EllipticCurvePrivateKey) -> Non
         signatures.load_public_key(public)
 
 
+def test_a_public_key_of_a_kind_that_nothing_here_knows_is_refused() -> None:
+    encoded = base64.b64encode(bytes.fromhex("300a300506032b6500030100")).decode()
+
+    with pytest.raises(signatures.InvalidKey, match="must be an RSA key"):
+        signatures.load_public_key(f"-----BEGIN PUBLIC KEY-----\n{encoded}\n-----END PUBLIC KEY-----\n")
+
+
 @pytest.mark.parametrize("pem", ["", "garbage", "ä", VECTOR["public_key"][:200], VECTOR["private_key"]])
 def test_what_is_no_public_key_is_refused(pem: str) -> None:
     with pytest.raises(signatures.InvalidKey, match="not a PEM public key"):

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from chalicelib.cards.event_secrets import secrets_key
+from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import timestamp
 from infra.admin import connection, times
 from infra.programme import file, loading
@@ -239,6 +241,23 @@ def test_one_is_shown_with_what_is_in_use_and_without_any_digest(world: World, p
     digests = [row["access_key"] for row in rows(world) if "access_key" in row]
     assert digests
     assert not [each for each in digests if each in text or each in json.dumps(shown)]
+
+
+def test_one_that_delivers_values_is_shown_with_the_short_name_of_its_key(path: Path) -> None:
+    key = rsa.generate_private_key(65537, 3072).public_key()
+    members = {"events_encryption_key": signatures.public_pem(key), "delivers_validation_values": True}
+    new = manager(events_url=EVENTS_URL, **members)
+    load(path, new)
+
+    shown = done("programme", "show", str(new["id"]))["manager"]
+    text = run("programme", "show", str(new["id"])).stdout
+
+    assert [shown[name] for name in members] == [signatures.key_id(key), True]
+    assert re.search(rf"^events encryption key +{signatures.key_id(key)}$", text, re.MULTILINE)
+    assert re.search("^delivers validation values +yes$", text, re.MULTILINE)
+    assert "PUBLIC KEY" not in text
+    silent = run("programme", "show", "1").stdout
+    assert re.search("^delivers validation values +no$", silent, re.MULTILINE)
 
 
 def test_an_unknown_programme_manager_or_credential_is_refused() -> None:

@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chalicelib.cards.catalogue import Rate
 from chalicelib.cards.protocol.actions import ACTIONS
@@ -292,6 +293,57 @@ def test_encrypted_needs_a_public_key_of_3072_bits() -> None:
     key = file.read(written(manager(credentials=[given])), "local")[0].rights["app"].encryption_key
     assert key is not None
     assert key == key.strip() + "\n", "it is kept in one form"
+
+
+# -- the values of 3-D Secure
+
+
+DELIVERS = {"delivers_validation_values": True, "events_url": "http://127.0.0.1:9700/events"}
+ELLIPTIC = ec.generate_private_key(ec.SECP256R1()).public_key()
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        (public_key(2048), "the public key has 2048 bits; at least 3072 are needed"),
+        (SECRET, "this is not a PEM public key"),
+        ("", "this is not a PEM public key"),
+        (signatures.generate_private_pem(), "this is not a PEM public key"),
+        (ELLIPTIC.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode(), "must be an RSA key"),
+    ],
+    ids=["short", "text", "empty", "private", "elliptic"],
+)
+@pytest.mark.parametrize("delivers", [True, False])
+def test_the_key_of_events_is_a_public_rsa_key_of_3072_bits(key: str, said: str, delivers: bool) -> None:
+    (found,) = of_small(**DELIVERS | {"delivers_validation_values": delivers}, events_encryption_key=key)
+
+    assert found.startswith("programme_managers.0.events_encryption_key cannot be used: ")
+    assert found.endswith(said)
+
+
+def test_who_delivers_values_names_a_key_and_where_events_go() -> None:
+    because = "is missing, and delivers_validation_values is true"
+
+    assert of_small(**DELIVERS) == (f"programme_managers.0.events_encryption_key {because}",)
+    assert of_small(delivers_validation_values=True, events_encryption_key=public_key(3072)) == (
+        f"programme_managers.0.events_url {because}",
+    )
+    assert of_small(**DELIVERS | {"delivers_validation_values": "yes"}) == (
+        "programme_managers.0.delivers_validation_values must be true or false",
+    )
+
+
+def test_who_delivers_values_has_a_key_in_one_form_and_nobody_does_without_saying_so() -> None:
+    key = public_key(3072)
+
+    found = file.read(written(manager(**DELIVERS, events_encryption_key=f"\n{key}\n\n")), "local")[0].catalogue
+    silent = file.read(written(manager()), "local")[0].catalogue
+
+    assert (found.events_encryption_key, found.delivers_validation_values) == (key, True)
+    assert (silent.events_encryption_key, silent.delivers_validation_values) == (None, False)
+
+
+# -- modes
 
 
 @pytest.mark.parametrize("field", ["pin", "cvc2", "acs_password", "expiry"])

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from chalicelib.cards.catalogue import MccRange, RiskGroup, RiskRule, UsageGroup
 from chalicelib.cards.money.facts import Facts
@@ -13,6 +14,7 @@ from chalicelib.cards.network.risk_rules import fired
 from chalicelib.cards.network.usage_groups import CHANNELS, declined
 from chalicelib.cards.programmes import entry_key
 from chalicelib.cards.protocol import values
+from chalicelib.foundation import signatures
 from infra.programme import file
 from infra.programme.file import InvalidProgramme
 from tests import host_spellings
@@ -333,6 +335,30 @@ def test_an_events_url_is_held_to_the_same_as_a_clients(url: str, stage: Any, sa
 def test_no_events_url_is_private_in_any_spelling_outside_the_local_stage(host: str) -> None:
     with pytest.raises(InvalidProgramme, match=r"events_url (must|is not an address)"):
         file.read(written(manager(events_url=f"https://{host}/events")), "dev")
+
+
+def test_the_delivery_of_values_is_set_changed_and_taken_away_and_told_by_the_keys_short_name(world: World) -> None:
+    content = manager(events_url="https://one.example/")
+    loaded(world.hub, content)
+    keys = [rsa.generate_private_key(65537, 3072).public_key() for _ in range(2)]
+    one, two = map(signatures.key_id, keys)
+    told = []
+    for key in (*keys, None):
+        wanted = content | (
+            {"events_encryption_key": signatures.public_pem(key), "delivers_validation_values": True} if key else {}
+        )
+        (change,) = loaded(world.hub, wanted)[0].changes
+        told.append(change.differences)
+        found = world.another_process().programmes.catalogue(content["id"])
+        assert found.delivers_validation_values is bool(key)
+        assert found.events_encryption_key == (key and signatures.public_pem(key))
+        assert planned(world.hub, wanted)[0].changes == []
+
+    assert told == [
+        {"events_encryption_key": (None, one), "delivers_validation_values": (False, True)},
+        {"events_encryption_key": (one, two)},
+        {"events_encryption_key": (two, None), "delivers_validation_values": (True, False)},
+    ]
 
 
 def test_an_events_url_is_set_changed_and_taken_away(world: World) -> None:

@@ -2,7 +2,7 @@
 
 An event is ``type``, ``timestamp`` (when it happened) and ``data``. A row of ``EVENTS`` names a type, the model of its
 data, and when it is sent. Models describe; nothing is checked against them at work. No event has card data, masked
-neither: what it names is read by its id.
+neither: what it names is read by its id. A validation value of 3-D Secure is there encrypted only.
 """
 
 from __future__ import annotations
@@ -184,6 +184,7 @@ class ThreeDSecureEvent(Answer):
     merchant_country_ison: CountryIson | None = None
     terminal_id: ANS[1, 16] | None = None
     expires_at: N[1, 11]
+    validation_value: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,4 +54,8 @@ EVENTS: Mapping[str, tuple[str, Any]] = {
     "MandateEvent.state": ("The state that it has now", "A"),
     "MandateEvent.reference": ("The creditor's reference", "MEMBER-1042"),
     "ThreeDSecureEvent.auth_request_id": ("What authenticationConfirm answers", 100000066),
+    "ThreeDSecureEvent.validation_value": (
+        "The value that you send the cardholder, encrypted for you; left out unless the operator has set that you do",
+        None,
+    ),
 }

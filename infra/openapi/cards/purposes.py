@@ -147,7 +147,7 @@ NOTES: Mapping[str, str] = {
     "getFinancialDetailAddendums": f"{_PAGES} The list over all transactions shows a row when it is a second old.",
     "simulateAuthentication": "`outcome` is `frictionless` when a rule of the card lets the payment pass, `rejected` "
     "when the card is not active, else `challenge`: then there is a request that `authenticationConfirm` answers. "
-    "Nothing is sent to anybody: the answer has the value that the cardholder would get.",
+    "The cardholder is sent nothing: the answer has the value, and so has the event of who delivers it, encrypted.",
     "simulateAuthorization": "A decline is a success, with another `response_code` than 00 or 10. After "
     f"{PIN_TRIES} wrong PINs in a row the PIN is blocked (75). A number that no card has is answered 14, and recorded "
     "nowhere.",
