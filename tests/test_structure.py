@@ -69,7 +69,7 @@ CARD_RECORDS = (
     "money.transactions",
     "money.ledger",
     "money.charging",
-    "money.collected",
+    "money.cleared_amounts",
     "money.claims",
     "money.party",
     "money.proof",

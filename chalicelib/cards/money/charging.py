@@ -11,7 +11,7 @@ from typing import Any, Literal
 from chalicelib.cards.accounts import LedgerAccount
 from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.money.amounts import DOWN, NEAREST, UP, Conversion, NoRate, conversion, portion
-from chalicelib.cards.money.collected import Collected
+from chalicelib.cards.money.cleared_amounts import ClearedAmount
 from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.fees import Fee, fees_of
 from chalicelib.cards.money.ledger import CONVERSION, FEES, Movement
@@ -149,19 +149,19 @@ def charge(
     *,
     debit: bool,
     fee_group_id: int | None = None,
-    refunds: Collected | None = None,
+    cleared: ClearedAmount | None = None,
 ) -> Charge:
     """What ``amount`` of ``facts.currency`` comes to on an account. Raises: NoRate.
 
     Fees are those of the account's group, unless another one is named. What an account gets bears fees up to its amount
-    only. ``refunds`` is what a refund gives back a part of.
+    only. ``cleared`` is what a refund gives back a part of, if it names a clearing.
     """
     convert = partial(_converted, catalogue, facts, account.currency)
-    if refunds is None:
+    if cleared is None:
         converted = convert(amount, debit=debit)
     else:
-        taken, brought = (convert(refunds.amount, debit=each) for each in (True, False))
-        converted = refunds.refund(amount, taken, brought)
+        whole_debit, whole_credit = (convert(cleared.amount, debit=each) for each in (True, False))
+        converted = cleared.convert_refund(amount, whole_debit, whole_credit)
     programme = catalogue.account_programmes.get(account.program_id or 0)
     group = catalogue.fee_groups.get(fee_group_id or account.fee_group_id or 0)
     fees = fees_of(catalogue, group, facts, amount, facts.currency, account.currency)

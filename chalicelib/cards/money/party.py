@@ -12,7 +12,7 @@ from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.holders import Holder
 from chalicelib.cards.money.amounts import NoRate, conversion
 from chalicelib.cards.money.charging import Charge, charge
-from chalicelib.cards.money.collected import Collected
+from chalicelib.cards.money.cleared_amounts import ClearedAmount
 from chalicelib.cards.money.counters import Counters, Tally
 from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.limits import Bound, Counted, LimitExceeded, counting
@@ -56,12 +56,12 @@ class Party:
         *,
         debit: bool,
         fee_group_id: int | None = None,
-        refunds: Collected | None = None,
+        cleared: ClearedAmount | None = None,
     ) -> Charge:
         """What ``amount`` of ``facts.currency`` comes to, as ``charging.charge`` says. Raises: Refused."""
         try:
             return charge(
-                self.catalogue, self.account, facts, amount, debit=debit, fee_group_id=fee_group_id, refunds=refunds
+                self.catalogue, self.account, facts, amount, debit=debit, fee_group_id=fee_group_id, cleared=cleared
             )
         except NoRate:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, _NO_RATE) from None

@@ -14,7 +14,7 @@ from chalicelib.cards.call import Call
 from chalicelib.cards.moment import Moment
 from chalicelib.cards.money.amounts import portion
 from chalicelib.cards.money.charging import Charge
-from chalicelib.cards.money.collected import Collected
+from chalicelib.cards.money.cleared_amounts import ClearedAmount
 from chalicelib.cards.money.party import Usage
 from chalicelib.cards.network.activity import TABLE, Message
 from chalicelib.cards.network.card_uses import CardUse
@@ -45,8 +45,8 @@ class Authorization(Record):
         use: as ``CardUse.plain`` gives it.
         rules: the risk rules that fired, and the ``actions`` that they asked for.
         cleared: what the shop has collected, by currency; ``given_back`` what of it was refunded or disputed.
-        debited: what that took of the account, as ``Collected`` has it; ``credited`` what of it was given back, and
-            ``rates`` the base rates, of currencies that were collected at one only.
+        debited: what the account paid for that, by currency, as in ``ClearedAmount``; ``credited`` what of it was given
+            back, and ``rates`` the base rates, of currencies that were cleared at one rate only.
         lists: those that its first message stands in; what a shop collects unasked stands in none.
         due_at: when the hold is over, in Unix seconds; ``due_shard`` belongs to it.
     """
@@ -106,10 +106,10 @@ class Authorization(Record):
         if status is not None:
             raise Refused(status)
 
-    def collected(self, currency: int, worth: Callable[[int], int]) -> Collected | None:
+    def cleared_in(self, currency: int, worth: Callable[[int], int]) -> ClearedAmount | None:
         """What was cleared in a currency, if anything was.
 
-        ``worth`` says what an amount takes of the account: older records do not have what their clearings took.
+        ``worth`` converts an amount into the account's currency: older records do not say what their clearings debited.
         """
         name = str(currency)
         if name not in (self.cleared or {}):
@@ -117,12 +117,12 @@ class Authorization(Record):
         amount, given_back = _of(self.cleared, name), _of(self.given_back, name)
         if name in (self.debited or {}):
             rate = (self.rates or {}).get(name)
-            return Collected(amount, _of(self.debited, name), rate, given_back, _of(self.credited, name))
-        found = Collected(amount, worth(amount), None, given_back)
+            return ClearedAmount(amount, _of(self.debited, name), rate, given_back, _of(self.credited, name))
+        found = ClearedAmount(amount, worth(amount), None, given_back)
         return replace(found, credited=found.share(found.debited, given_back))
 
-    def collecting(self, currency: int, now: Collected) -> dict[str, Any]:
-        """The members that say what was cleared in a currency, and given back of it."""
+    def cleared_members(self, currency: int, now: ClearedAmount) -> dict[str, Any]:
+        """The members to write for what was cleared in a currency, and given back of it."""
         name = str(currency)
         return {
             "cleared": _with(self.cleared, name, now.amount),

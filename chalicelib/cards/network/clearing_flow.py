@@ -17,7 +17,7 @@ from chalicelib.cards.call import Call, Outcome
 from chalicelib.cards.cards import Card
 from chalicelib.cards.money.amounts import NoRate, at_base_rate, portion
 from chalicelib.cards.money.charging import Charge
-from chalicelib.cards.money.collected import Collected
+from chalicelib.cards.money.cleared_amounts import ClearedAmount
 from chalicelib.cards.money.counters import Tally
 from chalicelib.cards.money.ledger import NETWORK, Movement
 from chalicelib.cards.money.party import Party, Usage
@@ -81,13 +81,14 @@ class ClearingFlow:
                 facts = replace(facts, currency=authorization.currency)
             further = authorization.left if authorization.is_held or authorization.cleared else None
             party.count(facts, share.excess, call.now, tally, forced=True, further=further)
-        before = authorization.collected(request.currency_ison, partial(party.worth, request.currency_ison))
-        collected = before.more(charge.conversion) if before else Collected.first(charge.conversion)
+        before = authorization.cleared_in(request.currency_ison, partial(party.worth, request.currency_ison))
+        converted = charge.conversion
+        cleared = before.add_clearing(converted) if before else ClearedAmount.of_clearing(converted)
         members: dict[str, Any] = {
             "left": share.left,
             "held": share.held,
             "counted": share.counted,
-            **authorization.collecting(request.currency_ison, collected),
+            **authorization.cleared_members(request.currency_ison, cleared),
             **({} if share.left else {"state": CLEARED, **NOT_DUE}),
         }
         return self._booked(call, authorization, wallet, use, charge, members, share.released, tally)
@@ -100,15 +101,15 @@ class ClearingFlow:
             raise Refused(Status.ACCOUNT_STATUS)
         use = replace(_at_shop(authorization.of_use, request), transaction_type=REFUND)
         party, facts, tally = wallet.party(account), use.facts(request.currency_ison, wallet.holder_country), Tally()
-        collected = None if request.trans_link is None else _collected(authorization, request, party)
+        cleared = None if request.trans_link is None else _cleared(authorization, request, party)
         charge = party.charge(
-            facts, request.amount, debit=False, fee_group_id=wallet.card.fee_group_id, refunds=collected
+            facts, request.amount, debit=False, fee_group_id=wallet.card.fee_group_id, cleared=cleared
         )
         party.count(facts, request.amount, call.now, tally, forced=True)
         members: dict[str, Any] = {"state": CLEARED}
-        if collected is not None:
-            after = collected.less(request.amount, charge.conversion.holder_amount)
-            members = authorization.collecting(request.currency_ison, after)
+        if cleared is not None:
+            after = cleared.give_back(request.amount, charge.conversion.holder_amount)
+            members = authorization.cleared_members(request.currency_ison, after)
         return self._booked(call, authorization, wallet, use, charge, members, 0, tally)
 
     # -- inside
@@ -226,16 +227,16 @@ def _share(call: Call, authorization: Authorization, *, final: bool) -> _Share:
     return _Share(0, 0, held, None, joined(rest, None) or {}, worth - part)
 
 
-def _collected(authorization: Authorization, request: SimulateClearing, party: Party) -> Collected:
+def _cleared(authorization: Authorization, request: SimulateClearing, party: Party) -> ClearedAmount:
     """What a refund gives back a part of. Raises: Refused."""
     if not (authorization.cleared and authorization.of_use.takes):
         raise Refused(Status.WRONG_STATE, "nothing was cleared that could be given back")
-    collected = authorization.collected(request.currency_ison, partial(party.worth, request.currency_ison))
-    if collected is None:
+    cleared = authorization.cleared_in(request.currency_ison, partial(party.worth, request.currency_ison))
+    if cleared is None:
         raise Refused(Status.CURRENCY_NOT_SUPPORTED, "nothing was cleared in this currency")
-    if request.amount > collected.left:
+    if request.amount > cleared.left:
         raise Refused(Status.MORE_THAN_ORIGINAL)
-    return collected
+    return cleared
 
 
 def _network(authorization: Authorization, use: CardUse, number: int, now: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from chalicelib.cards.call import Call, Outcome, RefusedWith
 from chalicelib.cards.events import CardEvent
 from chalicelib.cards.money import counters
 from chalicelib.cards.money.amounts import portion
-from chalicelib.cards.money.collected import Collected
+from chalicelib.cards.money.cleared_amounts import ClearedAmount
 from chalicelib.cards.money.counters import Counters
 from chalicelib.cards.money.ledger import NETWORK, Movement
 from chalicelib.cards.money.transactions import Transaction, row_key, transaction_key
@@ -103,8 +103,8 @@ class DisputeFlow:
         request: SimulateDispute = call.request
         amount = case.row["holder_amount"] if request.amount is None else request.amount
         worth = portion(case.row["amount"], amount, case.row["holder_amount"])
-        collected = _collected(case)
-        is_covered = worth <= collected.left and collected.covers(_without_fees(case, amount))
+        cleared = _cleared(case)
+        is_covered = worth <= cleared.left and cleared.covers(_without_fees(case, amount))
         if amount > case.row["holder_amount"] or not is_covered:
             raise RefusedWith(Status.MORE_THAN_ORIGINAL, [Dispute.none_of(request.transaction_id)])
         dispute = Dispute(
@@ -175,11 +175,11 @@ class DisputeFlow:
         return transaction
 
 
-def _collected(case: _Case) -> Collected:
-    """What the shop has collected in the transaction's currency."""
+def _cleared(case: _Case) -> ClearedAmount:
+    """What the shop has cleared in the transaction's currency."""
     row = case.row
     taken = row["holder_amount"] - row["fee"] + (0 if row["conversion_fee_blended"] else row["conversion_fee"])
-    found = case.authorization.collected(row["currency"], lambda amount: taken * amount // row["amount"])
+    found = case.authorization.cleared_in(row["currency"], lambda amount: taken * amount // row["amount"])
     assert found is not None, "the transaction is a clearing"
     return found
 
@@ -192,8 +192,8 @@ def _without_fees(case: _Case, amount: int) -> int:
 
 def _given_back(case: _Case, dispute: Dispute, write_id: str, *, sign: Literal[1, -1] = 1) -> Operation:
     """The write that notes what of a collection is disputed, or is not any more."""
-    after = _collected(case).less(sign * dispute.worth, sign * _without_fees(case, dispute.amount))
-    return case.authorization.changing(write_id, **case.authorization.collecting(case.row["currency"], after))
+    after = _cleared(case).give_back(sign * dispute.worth, sign * _without_fees(case, dispute.amount))
+    return case.authorization.changing(write_id, **case.authorization.cleared_members(case.row["currency"], after))
 
 
 def _outcome(

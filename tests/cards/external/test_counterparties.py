@@ -212,6 +212,23 @@ def test_a_return_says_which_way_the_money_went_and_what_it_returns(told: Scene)
     ]
 
 
+def test_a_return_has_its_own_reference_and_a_payment_that_came_back_keeps_its(told: Scene) -> None:
+    payer, payee = told.funded(10_000), told.funded(10_000)
+    number = told.paid(payer, AMOUNT, reference_number="Rent")
+    told.result(number, "settled")
+    told.result(number, "returned", reason="closed")
+    destination = {f"destination_{name}": payee[name] for name in ("sort_code", "account_number")}
+    told.paid(payer, AMOUNT, reference_number="Lunch", **destination)
+    came = rows(told, payee["account_id"])[-1]["epm_transaction_id"]
+    told.data("inboundReturn", epm_transaction_id=came, reference="Not ours", reason=1)
+
+    came_back = [row["reference_number"] for row in rows(told, payer["account_id"]) if row["transaction_type"] == 63]
+    sent_back = rows(told, payee["account_id"])[-1]
+
+    assert came_back == ["Rent", "Lunch"]
+    assert (sent_back["transaction_type"], sent_back["reference_number"]) == (64, "Not ours")
+
+
 def test_a_return_that_the_schedule_finishes_names_what_it_returns_too(told: Scene) -> None:
     scene = told.apart()
     address = scene.address()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chalicelib.cards.catalogue import Catalogue, Rate
 from chalicelib.cards.money.amounts import Conversion, conversion
-from chalicelib.cards.money.collected import Collected
+from chalicelib.cards.money.cleared_amounts import ClearedAmount
 
 EUR, JPY, KWD = 978, 392, 414
 RATES = st.decimals("0.0001", "300", places=4)
@@ -32,20 +32,20 @@ class Shop:
     def __init__(self, parts: list[int], rate: Decimal, markup: Decimal, of: int, to: int) -> None:
         self.markup, self.pair = markup, (of, to)
         taken = [converted(part, rate, markup, of, to, debit=True) for part in parts]
-        self.state = Collected.first(taken[0])
+        self.state = ClearedAmount.of_clearing(taken[0])
         for each in taken[1:]:
-            self.state = self.state.more(each)
+            self.state = self.state.add_clearing(each)
 
     def gives_back(self, amount: int, rate: Decimal) -> Conversion:
         """What one refund comes to at a rate."""
         taken, brought = (
             converted(self.state.amount, rate, self.markup, *self.pair, debit=debit) for debit in (True, False)
         )
-        made = self.state.refund(amount, taken, brought)
+        made = self.state.convert_refund(amount, taken, brought)
         assert made.amount == amount
         assert made.holder_amount + made.fee == made.base_amount
         assert min(made.holder_amount, made.fee) >= 0
-        self.state = self.state.less(amount, made.holder_amount)
+        self.state = self.state.give_back(amount, made.holder_amount)
         return made
 
     @property
@@ -129,14 +129,14 @@ def test_in_the_same_currency_a_refund_is_its_amount() -> None:
     same = conversion(Catalogue(1, ""), 100, EUR, EUR, debit=False)
     assert same is not None
 
-    made = Collected.first(same).less(30, 30).refund(20, same, same)
+    made = ClearedAmount.of_clearing(same).give_back(30, 30).convert_refund(20, same, same)
 
     assert (made.amount, made.base_amount, made.holder_amount, made.fee) == (20, 20, 20, 0)
 
 
 def test_what_was_collected_at_several_rates_is_given_back_at_the_rate_of_the_day() -> None:
     shop = Shop([10_00], Decimal(1), Decimal(0), EUR, KWD)
-    shop.state = shop.state.more(converted(10_00, Decimal(2), Decimal(0), EUR, KWD, debit=True))
+    shop.state = shop.state.add_clearing(converted(10_00, Decimal(2), Decimal(0), EUR, KWD, debit=True))
 
     assert (shop.debited, shop.state.rate) == (300_00, None)
     assert shop.gives_back(10_00, Decimal(1)).holder_amount == 100_00
