@@ -1,14 +1,18 @@
 """Codes of ISO 4217, from iso4217, and of ISO 3166-1, from pycountry.
 
 Both registries are large and few requests need them. A currency here is a code to which ISO gives minor units. It gives
-none to what is no money: metals, units of account and bond markets, XTS for tests and XXX for no currency. No amount of
-those can be written down.
+none to what is no money: metals, most units of account, bond markets, XTS for tests and XXX for no currency. No amount of
+those can be written down. The Arab Monetary Fund's unit of account has minor units and is no money either.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Literal
+
+
+_UNIT_OF_ACCOUNT = "XAD"
 
 
 @cache
@@ -20,24 +24,28 @@ def currencies() -> frozenset[str]:
 @cache
 def currency_numbers() -> dict[int, str]:
     """The numeric codes of currencies with their alphabetic ones."""
-    from iso4217 import Currency
-
-    return {currency.number: currency.code for currency in Currency if currency.exponent is not None}
+    return {number: code for number, code, _ in _registered()}
 
 
 @cache
 def minor_units() -> dict[int, int]:
     """How many decimals currencies have, by numeric code: 2 for 978, the euro."""
-    from iso4217 import Currency
-
-    decimals = ((currency.number, currency.exponent) for currency in Currency)
-    return {number: exponent for number, exponent in decimals if exponent is not None}
+    return {number: decimals for number, _, decimals in _registered()}
 
 
 @cache
 def decimals() -> dict[str, int]:
     """The same by alphabetic code: 2 for EUR."""
     return {letters: minor_units()[number] for number, letters in currency_numbers().items()}
+
+
+def _registered() -> Iterator[tuple[int, str, int]]:
+    """Number, letters and decimals of each currency."""
+    from iso4217 import Currency
+
+    for currency in Currency:
+        if currency.exponent is not None and currency.code != _UNIT_OF_ACCOUNT:
+            yield currency.number, currency.code, currency.exponent
 
 
 @cache
