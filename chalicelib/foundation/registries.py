@@ -1,8 +1,8 @@
 """Codes of ISO 4217, from iso4217, and of ISO 3166-1, from pycountry.
 
 Both registries are large and few requests need them. A currency here is a code to which ISO gives minor units. It gives
-none to what is no money: metals, most units of account, bond markets, XTS for tests and XXX for no currency. No amount of
-those can be written down. The Arab Monetary Fund's unit of account has minor units and is no money either.
+none to what is no money: metals, most units of account, bond markets, XTS for tests and XXX for no currency. The Arab
+Monetary Fund's unit of account has minor units and is no money either.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from typing import Literal
-
 
 _UNIT_OF_ACCOUNT = "XAD"
 
