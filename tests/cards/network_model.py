@@ -125,12 +125,14 @@ class Collected:
         """What a refund is at the base rate, and the fee of its conversion; rates never change here."""
         taken, base, brought = (worth(self.amount, currency, to, 1 + sign * MARKUP) for sign in (1, 0, -1))
 
-        def next_of(whole: int) -> int:
-            return whole * (self.given_back + amount) // self.amount - whole * self.given_back // self.amount
+        def share(whole: int, given_back: int) -> int:
+            return whole * given_back // self.amount
 
-        fee = next_of(base - brought)
-        bound = self.debited * (self.given_back + amount) // self.amount - self.credited
-        return min(next_of(max(0, self.debited - (taken - base) - (base - brought))), max(0, bound)) + fee, fee
+        after = self.given_back + amount
+        fee = share(base - brought, after) - share(base - brought, self.given_back)
+        whole = max(0, self.debited - (taken - base) - (base - brought))
+        credited = share(whole, after) - min(share(whole, self.given_back), self.credited)
+        return min(credited, max(0, share(self.debited, after) - self.credited)) + fee, fee
 
 
 @dataclass(frozen=True)

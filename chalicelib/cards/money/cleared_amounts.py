@@ -17,7 +17,7 @@ class ClearedAmount:
         amount: in that currency; ``given_back`` is what of it was refunded or disputed.
         debited: what the account paid, in its own currency: with the fee of the conversion, without other fees.
         credited: what of that was given back.
-        rate: the base rate of the conversion; ``None`` if the clearings had several, or it is not known.
+        rate: the base rate of all conversions; ``None`` if clearings and refunds had several, or it is not known.
     """
 
     amount: int
@@ -46,11 +46,16 @@ class ClearedAmount:
             self,
             amount=self.amount + conversion.amount,
             debited=self.debited + conversion.holder_amount,
-            rate=self.rate if self.rate == conversion.base_rate else None,
+            rate=self._common_rate(conversion),
         )
 
+    def add_refund(self, conversion: Conversion) -> Self:
+        """The amounts after a refund."""
+        after = self.give_back(conversion.amount, conversion.holder_amount)
+        return replace(after, rate=self._common_rate(conversion))
+
     def give_back(self, amount: int, credit: int) -> Self:
-        """The amounts after a refund or a dispute that credits the account; both are negative for a lost dispute."""
+        """The amounts after a dispute that credits the account; both numbers are negative when it is lost."""
         return replace(self, given_back=self.given_back + amount, credited=self.credited + credit)
 
     def share(self, whole: int, part: int) -> int:
@@ -60,20 +65,21 @@ class ClearedAmount:
     def convert_refund(self, amount: int, debit: Conversion, credit: Conversion) -> Conversion:
         """What a refund of ``amount`` comes to; ``debit`` and ``credit`` convert the whole amount at today's rates.
 
-        A refund credits the rounded-down share of all refunds so far, less the shares before it: many small refunds
-        credit no more than a large one, and the last one credits the remainder. Whatever the rates are, no refund
-        credits more than the same share of ``debited``.
+        A refund credits the rounded-down share of all refunds so far, less what was credited before: many small refunds
+        credit no more than a large one, and the last one credits the remainder. When rates have changed, a refund
+        credits its own share at today's rate only. Together they never credit more than their share of ``debited``.
         """
         if credit.currency == credit.holder_currency:
             return replace(credit, amount=amount, base_amount=amount, holder_amount=amount)
-        whole = credit.holder_amount
+        whole, given_back = credit.holder_amount, self.given_back + amount
+        before = self.share(whole, self.given_back)
         if self.rate == credit.base_rate:
             whole = max(0, self.debited - debit.fee - credit.fee)
-        most = max(0, self.share(self.debited, self.given_back + amount) - self.credited)
-        holder_amount = min(self._next_share(whole, amount), most)
-        fee = self._next_share(credit.fee, amount)
+            before = min(self.share(whole, self.given_back), self.credited)
+        most = max(0, self.share(self.debited, given_back) - self.credited)
+        holder_amount = min(self.share(whole, given_back) - before, most)
+        fee = self.share(credit.fee, given_back) - self.share(credit.fee, self.given_back)
         return replace(credit, amount=amount, base_amount=holder_amount + fee, holder_amount=holder_amount, fee=fee)
 
-    def _next_share(self, whole: int, amount: int) -> int:
-        """What of ``whole`` the next ``amount`` adds to the share that was given back."""
-        return self.share(whole, self.given_back + amount) - self.share(whole, self.given_back)
+    def _common_rate(self, conversion: Conversion) -> Decimal | None:
+        return self.rate if self.rate == conversion.base_rate else None

@@ -108,8 +108,7 @@ class ClearingFlow:
         party.count(facts, request.amount, call.now, tally, forced=True)
         members: dict[str, Any] = {"state": CLEARED}
         if cleared is not None:
-            after = cleared.give_back(request.amount, charge.conversion.holder_amount)
-            members = authorization.cleared_members(request.currency_ison, after)
+            members = authorization.cleared_members(request.currency_ison, cleared.add_refund(charge.conversion))
         return self._booked(call, authorization, wallet, use, charge, members, 0, tally)
 
     # -- inside

@@ -45,7 +45,7 @@ class Shop:
         assert made.amount == amount
         assert made.holder_amount + made.fee == made.base_amount
         assert min(made.holder_amount, made.fee) >= 0
-        self.state = self.state.give_back(amount, made.holder_amount)
+        self.state = self.state.add_refund(made)
         return made
 
     @property
@@ -80,6 +80,45 @@ def test_at_unchanged_rates_the_last_refund_brings_the_remainder(
             assert total == shop.debited * shop.state.given_back // shop.state.amount
 
     assert total == shop.debited
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 500)), max_size=30), st.integers(1, 500), RATES, PAIRS)
+@example([(False, 5), *[(True, 1)] * 10], 10, Decimal("0.0063"), (JPY, EUR))
+def test_the_last_refund_brings_the_remainder_whatever_was_cleared_between_refunds(
+    moves: list[tuple[bool, int]], first: int, rate: Decimal, pair: tuple[int, int]
+) -> None:
+    shop = Shop([first], rate, Decimal(0), *pair)
+
+    for is_clearing, number in moves:
+        amount = min(number, shop.state.left)
+        if is_clearing:
+            shop.state = shop.state.add_clearing(converted(number, rate, Decimal(0), *pair, debit=True))
+        elif amount:
+            shop.gives_back(amount, rate)
+            assert shop.state.credited <= shop.debited
+    if shop.state.left:
+        shop.gives_back(shop.state.left, rate)
+        assert shop.state.credited == shop.debited
+
+
+def test_refunds_bring_what_a_dispute_of_less_than_a_minor_unit_has_left() -> None:
+    """A yen is 50 cents: a dispute of 25 cents is half a yen, and counts as one."""
+    rate = Decimal("0.5")
+    shop = Shop([10], rate, Decimal(0), JPY, EUR)
+    shop.state = shop.state.give_back(1, 25)
+
+    brought = [shop.gives_back(1, rate).holder_amount for _ in range(9)]
+
+    assert brought == [75] + [50] * 8
+
+
+def test_a_refund_at_a_worse_rate_is_not_made_up_for_by_a_later_one() -> None:
+    shop = Shop([20_00], Decimal(2), Decimal(0), EUR, KWD)
+
+    brought = [shop.gives_back(10_00, Decimal(rate)).holder_amount for rate in (1, 2)]
+
+    assert brought == [10_00 * 10, 20_00 * 10]
 
 
 @settings(deadline=None, max_examples=200)

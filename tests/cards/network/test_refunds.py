@@ -220,6 +220,18 @@ def test_whatever_was_collected_refunds_bring_their_share_at_most(
     assert has_mark_up or card.balances()[0] == 100_00
 
 
+def test_the_last_refund_brings_the_remainder_where_a_shop_cleared_between_refunds(yen: Scene) -> None:
+    card = buyer(yen, 100_00)
+    link = bought(card, 10, YEN)  # 6.3 pence, so 6
+    assert card.refunds(link, 5, YEN)["holder_amount"] == 3
+    for _ in range(10):
+        card.clears(link, 1, YEN)  # 0.63 pence, so 1
+
+    assert card.refunds(link, 15, YEN)["holder_amount"] == 13
+
+    assert card.balances()[0] == 100_00
+
+
 def test_two_refunds_at_once_bring_no_more_than_the_purchase_took(yen: Scene) -> None:
     card = buyer(yen, 100_00)
     link = bought(card, 3, YEN)  # 1.89 pence, so 2
