@@ -34,11 +34,11 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
 
 BODY_BYTES = 1_000_000
-PATIENCE_SECONDS = 10
-"""So long a request decides anew while others change what it stands on."""
 WAITING_SECONDS = 5
 """So long a repeat waits for the answer to the request that it repeats."""
 _ATTEMPTS = 40
+_GRACE_SECONDS = 1
+"""So long after its patience is over a request may take to be ended."""
 _LOOKS = 30
 _LEVELS = ("access_level", "holder_access_level")
 _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
@@ -68,36 +68,40 @@ class Dispatch:
     flows: Mapping[Flow, object]
     actions: Mapping[str, Action]
     elsewhere: Mapping[str, str]
-    _methods: dict[str, Any] = field(default_factory=dict)
+    _methods: dict[tuple[Flow, str], Any] = field(default_factory=dict)
     _turns: Turns = field(default_factory=Turns)
 
     def answer(self, body: bytes) -> str:
         """The envelope that answers a request body, as JSON."""
 
+        came = self.clock.monotonic()
+
         def asked() -> str:
             members = _parsed(body)
-            return self._answered(self._credential(members), members)
+            return self._answered(self._credential(members), members, came)
 
         return _enveloped(asked)
 
     def carry(self, credential: Credential, members: Mapping[str, Any]) -> str:
         """The same for a request of this service's own, by a credential that nobody has to prove (see ``desk``)."""
-        return _enveloped(lambda: self._answered(credential, members))
+        came = self.clock.monotonic()
+        return _enveloped(lambda: self._answered(credential, members, came))
 
     # -- inside
 
-    def _answered(self, credential: Credential, members: Mapping[str, Any]) -> str:
+    def _answered(self, credential: Credential, members: Mapping[str, Any], came: float) -> str:
         action = self._action(members)
         reference = _reference(members)
         _permit(credential, action, members)
         request = action.request.read_fields(members)
         claim = self._claim(credential, action, request, reference) if reference is not None else None
         log.bind(action=action.name, credential=credential.identity)
+        until = came + action.patience
         try:
-            return self._carried_out(credential, action, request, claim)
+            return self._carried_out(credential, action, request, claim, until)
         except Repeated as repeated:
             if repeated.answer is None:  # only the claim of a reveal is kept
-                return envelope.as_repeat(self._carried_out(credential, action, request, None))
+                return envelope.as_repeat(self._carried_out(credential, action, request, None, until))
             answer = envelope.without_expiry(repeated.answer) if repeated.other_view else repeated.answer
             _audit(credential, request, jsontext.loads(answer).get("data"))
             return envelope.as_repeat(answer)
@@ -123,9 +127,11 @@ class Dispatch:
         view = jsontext.dumps([sorted(credential.modes.items()), credential.encryption_key]) if action.seals else None
         return self.references.claim(credential.identity, reference, body, view=view, attempt=new_id())
 
-    def _carried_out(self, credential: Credential, action: Action, request: Request, claim: Claim | None) -> str:
+    def _carried_out(
+        self, credential: Credential, action: Action, request: Request, claim: Claim | None, until: float
+    ) -> str:
         """Decide and write, anew while others are in the way. Raises: Refused, Repeated, StoreError."""
-        turn = Turn(self._turns, self.clock, PATIENCE_SECONDS)
+        turn = Turn(self._turns, self.clock, until)
         try:
             decided = self._decided(credential, action, request, claim, turn)
         finally:
@@ -139,20 +145,28 @@ class Dispatch:
         """What was written. Raises: Refused, Repeated, StoreError."""
         started = self.clock.time()
         for attempt in count():
+            if attempt >= _ATTEMPTS:
+                turn.end()
             call = self._call(credential, action, request, claim, turn)
             try:
                 return self._attempt(call)
             except (ConditionFailed, EntryGone, Conflict) as failure:
-                if attempt + 1 >= _ATTEMPTS or self.clock.time() >= started + PATIENCE_SECONDS:
-                    raise Refused(Status.CONFLICT) from None
-                if turn.in_vain or not isinstance(failure, ConditionFailed):
-                    self.store.wait(min(attempt + 2, 6))
+                self._wait(call, attempt, failure)
             except Unanswered:
                 if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:
                     raise Repeated(envelope.error(Refused(Status.IN_PROGRESS))) from None
                 turn.leave()
                 self.store.wait(4)
         raise AssertionError("unreachable")
+
+    def _wait(self, call: Call, attempt: int, failure: Exception) -> None:
+        """Wait for the next attempt; the last ones end what is late. Raises: Refused, if there is none."""
+        turn, is_last = call.turn, call.turn.is_over or attempt + 1 >= _ATTEMPTS
+        is_given_up = turn.has_ended and (turn.left <= -_GRACE_SECONDS or attempt + 1 >= 2 * _ATTEMPTS)
+        if is_last and (call.action.late is None or is_given_up):
+            raise Refused(Status.CONFLICT) from None
+        if not is_last and (turn.in_vain or not isinstance(failure, ConditionFailed)):
+            self.store.wait(min(attempt + 2, 6), turn.left)
 
     def _call(self, credential: Credential, action: Action, request: Request, claim: Claim | None, turn: Turn) -> Call:
         level = credential.access_level
@@ -177,7 +191,7 @@ class Dispatch:
         Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first; Unanswered.
         """
         try:
-            outcome: Outcome = self._method(call.action)(call)
+            outcome = self._outcome(call)
         except Refused as refusal:
             answer = envelope.error(refusal)
             counted = refusal.operations if isinstance(refusal, RefusedWith) else ()
@@ -199,6 +213,17 @@ class Dispatch:
         self._write(call, operations, kept, whole)
         _audit(call.credential, call.request, outcome.data)
         return _Decided(answer, told)
+
+    def _outcome(self, call: Call) -> Outcome:
+        """What the flow decides, or says when an action that has to end in time is late by then. Raises: Refused."""
+        action, late = call.action, call.action.late
+        if late is None or not call.turn.is_over:
+            outcome: Outcome = self._method(action, action.method)(call)
+            if late is None or not call.turn.is_over:
+                return outcome
+        call.turn.end()
+        ended: Outcome = self._method(action, late)(call)
+        return ended
 
     def _write(self, call: Call, operations: Sequence[Operation], answer: str | None, whole: str | None) -> None:
         """Write what was decided, together with the claim, which waits for an answer where there is none yet.
@@ -243,10 +268,11 @@ class Dispatch:
     def _look_again(self, claim: Claim, now: int) -> None:
         self.references.look(claim, self.store.batch_get(self.references.keys(claim)), now)
 
-    def _method(self, action: Action) -> Any:
-        method = self._methods.get(action.name)
+    def _method(self, action: Action, name: str) -> Any:
+        key = action.flow, name
+        method = self._methods.get(key)
         if method is None:
-            method = self._methods[action.name] = getattr(self.flows[action.flow], action.method)
+            method = self._methods[key] = getattr(self.flows[action.flow], name)
         return method
 
 

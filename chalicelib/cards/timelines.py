@@ -3,6 +3,10 @@
 A row stands at its recording millisecond and its own number, which only tell apart what one transaction has written:
 whoever writes gives each transaction a later millisecond than the last one of the same timeline had. So whatever comes
 while somebody pages stands after what was read.
+
+A row that must not wait for the others is written out of turn: a second ahead of the clock and of the last row, where
+nobody has read yet. Until no row that is written in turn comes before it any more, a page ends in front of it. This
+relies on clocks, and on the time from a reading to its write, which do not differ by as much as a second.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from math import ceil, sqrt
 
 from chalicelib.cards.record import Key
@@ -19,6 +24,8 @@ from chalicelib.foundation.store import Item, Page, Store
 Position = tuple[int, int]
 """When a row was recorded, in Unix milliseconds, and its number."""
 
+CERTAIN_AFTER = 1000
+"""So many milliseconds after its own a row has no other come before it that no record keeps in order."""
 _LATEST = 10**13 - 1
 """The last millisecond that is written with 13 digits, in the year 2286."""
 _MANY = 1000
@@ -95,6 +102,16 @@ def page(
         limit = _MANY
     found.sort(key=lambda row: str(row["part"]))
     return found[:count], len(found) > count
+
+
+def out_of_turn(now: int, last_at: int) -> int:
+    """Where a row stands that is written at ``now``, after one of ``last_at``, and waits for no other."""
+    return max(now, last_at) + CERTAIN_AFTER
+
+
+def certain(rows: Sequence[Item], now: int) -> list[Item]:
+    """The first rows of a page, up to one written out of turn that another may still come before."""
+    return list(takewhile(lambda row: row.get("certain_at", 0) <= now, rows))
 
 
 def _enough(rows: int, partitions: int) -> int:

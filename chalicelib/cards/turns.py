@@ -49,24 +49,48 @@ class Turns:
 
 
 class Turn:
-    """The place of one request: it stands in one line at most, and after ``patience`` seconds tries its luck."""
+    """The place of one request: it stands in one line at most, and at ``until`` it stops waiting.
 
-    def __init__(self, turns: Turns, clock: Clock, patience: float) -> None:
+    ``until`` is a time of the clock's ``monotonic``.
+    """
+
+    def __init__(self, turns: Turns, clock: Clock, until: float) -> None:
         self._turns = turns
         self._clock = clock
-        self._until = clock.monotonic() + patience
+        self._until = until
         self._line: _Line | None = None
         self._is_mine = False
         self._in_vain = 0
+        self._has_ended = False
 
     @property
     def in_vain(self) -> int:
         """How often it was not first although it had stood in line: others than this process are in the way."""
         return self._in_vain
 
+    @property
+    def left(self) -> float:
+        """How many seconds it may still wait; below zero, how long ago it had to stop."""
+        return self._until - self._clock.monotonic()
+
+    @property
+    def is_over(self) -> bool:
+        return self.left <= 0
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was told to wait no more."""
+        return self._has_ended
+
+    def end(self) -> None:
+        """Wait no more."""
+        self.leave()
+        self._has_ended = True
+        self._until = min(self._until, self._clock.monotonic())
+
     def approach(self, keys: Sequence[Key]) -> None:
         """Before items are read: wait for the requests that stand in line for one of them."""
-        for table, key in keys if self._line is None else ():
+        for table, key in keys if self._line is None and not self.is_over else ():
             self._stand(self._turns.join(_name(table, key), opening=False))
             if self._line is not None:
                 return
@@ -93,7 +117,7 @@ class Turn:
     def _stand(self, line: _Line | None) -> None:
         if line is not None:
             self._line = line
-            self._is_mine = line.front.acquire(timeout=max(0, self._until - self._clock.monotonic()))
+            self._is_mine = line.front.acquire(timeout=max(0, self.left))
 
 
 def _name(table: str, item: dict[str, Any]) -> Name:

@@ -25,6 +25,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, ConditionExpressionBuilder, Key
@@ -361,9 +362,9 @@ class Store:
             failure.repeated = True
             raise
 
-    def wait(self, attempt: int) -> None:
-        """Wait a moment, with jitter, before the ``attempt``-th repeat of a decision that met other writers."""
-        self._pause(random.uniform(0, 0.025 * 2**attempt))
+    def wait(self, attempt: int, at_most: float = inf) -> None:
+        """Wait, with jitter and ``at_most`` so many seconds, before the ``attempt``-th repeat of what met others."""
+        self._pause(min(random.uniform(0, 0.025 * 2**attempt), at_most))
 
     def _call(self, call: Callable[..., T], **request: Any) -> T:
         try:

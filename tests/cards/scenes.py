@@ -150,6 +150,10 @@ class Scene:
         clock.advance(days * DAY)
         return self._as(self.world.another_process(clock=clock), self.caller)
 
+    def beside(self) -> Scene:
+        """The same resources in another process, with this one's clock."""
+        return self._as(self.world.another_process(clock=self.clock), self.caller)
+
     def of_caller(self, name: str) -> Scene:
         """The same process, called with another credential."""
         return self._as(self.hub, name)

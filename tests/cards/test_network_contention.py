@@ -13,6 +13,7 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.foundation.store import Store
 from infra.admin.proving import prove
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
 from tests.cards.scenes import EUR, GBP, PIN, Envelope, MadeCard, Scene
@@ -24,6 +25,9 @@ ENOUGH = 1_000_000
 LOW_LIMITS, A_DAY = 203, 100_000
 """A limit group of the demonstration programme's cards, and what it lets pass a day."""
 _HOLD_DAYS = 7
+ASKERS = 64
+SLOW = 0.02
+"""So many seconds a call of the storage takes, while no two are made at the same time."""
 
 
 @pytest.fixture
@@ -91,6 +95,37 @@ def test_as_many_authorizations_are_approved_as_there_is_money_for(
     assert outcomes(answers) == {code: times for code, times in expected.items() if times}
     assert scene.balances(cards[0].account_id) == (balance - winners * amount, balance, 0)
     assert sum(len(listed(scene, card)) for card in cards) == CLIENTS
+    check(scene)
+
+
+def test_nobody_is_told_to_try_again_and_each_leaves_a_row_though_time_goes_by(scenes: list[Scene]) -> None:
+    """Many ask about one card while each call of the storage takes its time: those who are late are declined."""
+    scene = scenes[0]
+    card = scene.spendable(ENOUGH)
+    members = {"card_id": card.card_id, "transaction_type": 0, "amount": 700, "currency_ison": EUR}
+    calls = [
+        asking(each, "simulateAuthorization", **members) for each in itertools.islice(itertools.cycle(scenes), ASKERS)
+    ]
+    call = Store._call
+
+    def slow(store: Store, *arguments: Any, **request: Any) -> Any:
+        for each in scenes:
+            each.clock.advance(SLOW)
+        return call(store, *arguments, **request)
+
+    with patch.object(Store, "_call", slow):
+        answers = at_once(calls)
+
+    found = outcomes(answers)
+    assert found["00"] + found["91"] == ASKERS
+    assert min(found.values()) > 0
+    spent = 700 * found["00"]
+    assert scene.balances(card.account_id) == (ENOUGH - spent, ENOUGH, 0)
+    scene.clock.advance(60)
+    least = {"date_from": 0, "date_to": scene.clock.time() + 3600, "item_count": 100}
+    rows = scene.data("getCardsActivity", card_id=card.card_id, **least)
+    assert Counter(row["response_code"] for row in rows) == found
+    assert {row["authorize_id"] for row in rows} == {answer.data["authorize_id"] for answer in answers}
     check(scene)
 
 

@@ -15,7 +15,7 @@ CHANGE = Update(*ACCOUNT, set={"held": 1})
 
 
 def turn_in(lines: Turns, patience: float = 10) -> Turn:
-    return Turn(lines, CLOCK, patience)
+    return Turn(lines, CLOCK, CLOCK.monotonic() + patience)
 
 
 def in_line(lines: Turns) -> int:

@@ -29,7 +29,7 @@ from chalicelib.cards.protocol.values import (
     SUSPICIOUS,
 )
 from chalicelib.cards.record import present
-from chalicelib.cards.timelines import Timeline
+from chalicelib.cards.timelines import CERTAIN_AFTER, Timeline
 from chalicelib.foundation.store import Item, Put, absent
 
 TABLE = "card-activity"
@@ -132,8 +132,8 @@ class Message:
             "blended_fee": charge.blended_fee if charge else 0,
         }
 
-    def recording(self, moment: Moment) -> list[Put]:
-        """The writes of its rows, recorded at ``moment``."""
+    def recording(self, moment: Moment, *, in_turn: bool = True) -> list[Put]:
+        """The writes of its rows, recorded at ``moment``; see ``timelines`` for those that are not written in turn."""
         lists = [of_card(self.card.id), of_manager(self.card.manager_id)[shard_of(self.number)]]
         if AUTHORIZES in self.lists:
             lists.append(authorizes_of_card(self.card.id))
@@ -143,6 +143,7 @@ class Message:
             "manager_id": self.card.manager_id,
             "access_level": self.card.access_level,
             "written_by": moment.write_id,
+            **({} if in_turn else {"certain_at": moment.at + CERTAIN_AFTER}),
         }
         places = [each.key(moment.at, self.number) for each in lists]
         return [Put(table, place | members, absent("owner")) for table, place in places]

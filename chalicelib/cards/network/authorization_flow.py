@@ -18,7 +18,7 @@ from chalicelib.cards.money.ledger import Movement
 from chalicelib.cards.network import told
 from chalicelib.cards.network.activity import Message, flags
 from chalicelib.cards.network.authorizations import Authorization, joined, leading, linked, waiting
-from chalicelib.cards.network.authorizer import Asked, Authorizer, Decision
+from chalicelib.cards.network.authorizer import NOT_AVAILABLE, Asked, Authorizer, Decision
 from chalicelib.cards.network.balances import balances
 from chalicelib.cards.network.card_uses import CardUse
 from chalicelib.cards.network.proving import Presented
@@ -37,6 +37,7 @@ from chalicelib.cards.protocol.values import (
     SECURITY_CHECKS,
 )
 from chalicelib.cards.sequences import Sequences
+from chalicelib.cards.timelines import out_of_turn
 from chalicelib.foundation.store import Operation
 
 UNKNOWN_NUMBER = "14"
@@ -61,6 +62,28 @@ class AuthorizationFlow:
         else:
             decision = self.authorizer.decide(wallet, asked, call.now, tally, by_number)
         return self._recorded(call, wallet, asked, decision, tally, AUTHORIZATION)
+
+    def decline_late(self, call: Call) -> Outcome:
+        """What an authorization ends with that was not decided in time, because others were in the way.
+
+        It counts nothing, and no other request is in the way of its writes: its row is listed out of turn.
+        """
+        request: SimulateAuthorization = call.request
+        wallet, _ = self._wallet(call)
+        if wallet is None:
+            return Outcome(self._of_no_card(request))
+        asked = _asked(request)
+        account = wallet.account_for(asked.currency) or wallet.accounts[0]
+        decision, charge = Decision(NOT_AVAILABLE, account), self.authorizer.worth(wallet, account, asked)
+        number = self.sequences.next("authorization")
+        message = _first(number, AUTHORIZATION, wallet.card, asked, decision, charge)
+        moment = Moment(out_of_turn(call.at, wallet.of_card.last_at), call.write_id)
+        authorization = _authorization(message, account, moment, is_held=False)
+        return Outcome(
+            _answer(call, message, 0, account),
+            [authorization.making(call.write_id), *message.recording(moment, in_turn=False)],
+            events=told.of_message(message, moment.now, account, {}, wallet.card),
+        )
 
     def simulate_advice(self, call: Call) -> Outcome:
         request: SimulateAdvice = call.request
@@ -128,19 +151,10 @@ class AuthorizationFlow:
         held = charge.total if charge and is_held and asked.use.takes else 0
         movement = Movement(CALLED[kind], call.at, call.write_id, tally, authorization_id=number)
         moment, operations = _written(call, movement, wallet, account, held, decision)
-        message = Message(
-            number=number,
-            kind=kind,
-            card=card,
-            trans_link=f"{number:012}",
-            use=asked.use,
-            code=decision.code,
+        message = replace(
+            _first(number, kind, card, asked, decision, charge),
             amount=decision.amount if is_held else asked.amount,
-            currency=asked.currency,
-            charge=charge,
-            holder_currency=account.currency,
             auth_code=_auth_code() if decision.is_approved else None,
-            fired=decision.fired,
             holds_until=until if is_held else None,
         )
         authorization = _authorization(message, account, moment, is_held=is_held)
@@ -215,6 +229,23 @@ class AuthorizationFlow:
 
 CALLED: Mapping[int, str] = {AUTHORIZATION: "authorization", ADVICE: "advice", INCREMENT: "increment"}
 """What the ledger calls them."""
+
+
+def _first(number: int, kind: int, card: Card, asked: Asked, decision: Decision, charge: Charge | None) -> Message:
+    """The first message of a new ``trans_link``, which asks for an amount and holds nothing."""
+    return Message(
+        number=number,
+        kind=kind,
+        card=card,
+        trans_link=f"{number:012}",
+        use=asked.use,
+        code=decision.code,
+        amount=asked.amount,
+        currency=asked.currency,
+        charge=charge,
+        holder_currency=decision.account.currency,
+        fired=decision.fired,
+    )
 
 
 def _authorization(message: Message, account: Account, moment: Moment, *, is_held: bool) -> Authorization:

@@ -3,6 +3,7 @@
 The order of the checks: the card's status, its expiry, PIN and CVC2, the usage group, the choice of an account and its
 status, risk rules, exchange rate and fees, limits, the balance. The first that is in the way gives the response code.
 Where the keys cannot be reached that PIN and CVC2 are held against, it is 91, and 96 where they do not open the card.
+What is not decided in time is 91, too.
 """
 
 from __future__ import annotations

@@ -58,6 +58,8 @@ class Action:
         field: the one card datum that a reveal shows.
         seals: whether the answer holds card data, which repeats are told for a day only.
         creates: whether ``access_level`` is that of the record which the action makes.
+        patience: so many seconds after it came a request decides anew while others are in its way.
+        late: the method of the flow that ends what is not decided by then; without one it is 8003.
     """
 
     name: str
@@ -70,6 +72,8 @@ class Action:
     field: CardField | None = None
     seals: bool = False
     creates: bool = False
+    patience: int = 10
+    late: str | None = None
 
     @property
     def empty(self) -> list[Any] | dict[str, Any]:

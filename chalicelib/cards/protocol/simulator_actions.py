@@ -25,6 +25,8 @@ _ROWS = (
         simulator.Authorization,
         "object",
         "Have the network ask whether a card may be used",
+        patience=2,
+        late="decline_late",
     ),
     Action(
         "simulateAdvice",

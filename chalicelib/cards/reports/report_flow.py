@@ -27,12 +27,8 @@ from chalicelib.cards.record import Key
 from chalicelib.cards.reports import addendums, shown
 from chalicelib.cards.reports.addendums import Addendum, addendum_key
 from chalicelib.cards.sequences import Sequences
-from chalicelib.cards.timelines import Position, Span, Timeline, page
+from chalicelib.cards.timelines import CERTAIN_AFTER, Position, Span, Timeline, certain, page
 from chalicelib.foundation.store import Item
-
-_CERTAIN_AFTER = 1000
-"""Rows of lists that no record keeps in order are shown when they are so many milliseconds old: no other comes before
-them then."""
 
 Shows = Callable[[Item], dict[str, Any]]
 
@@ -161,7 +157,7 @@ def _of_card(call: Call, card_id: int, timeline: Timeline, shows: Shows) -> Outc
 
 def _over_all(call: Call, timelines: Sequence[Timeline], span: Span, shows: Shows) -> Outcome:
     """A page of a list that is spread over partitions, of the rows that are certain by now."""
-    until = min(span.until, call.at - _CERTAIN_AFTER)
+    until = min(span.until, call.at - CERTAIN_AFTER)
     return _page(call, timelines, Span(span.since, until, span.after), shows, call.sees)
 
 
@@ -173,7 +169,8 @@ def _page(
     is_shown: Callable[[Item], bool] | None = None,
 ) -> Outcome:
     found, more = page(call.store, timelines, span, call.request.item_count, is_shown)
-    return _outcome([shows(row) for row in found], more=more)
+    rows = certain(found, call.at)
+    return _outcome([shows(row) for row in rows], more=more and len(rows) == len(found))
 
 
 def _outcome(data: Sequence[dict[str, Any]], *, more: bool) -> Outcome:

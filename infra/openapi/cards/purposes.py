@@ -150,7 +150,7 @@ NOTES: Mapping[str, str] = {
     "The cardholder is sent nothing: the answer has the value, and so has the event of who delivers it, encrypted.",
     "simulateAuthorization": "A decline is a success, with another `response_code` than 00 or 10. After "
     f"{PIN_TRIES} wrong PINs in a row the PIN is blocked (75). A number that no card has is answered 14, and recorded "
-    "nowhere.",
+    "nowhere. What cannot be decided within 2 seconds, because other requests are in the way, is declined with 91.",
     "simulateAdvice": "Nothing is looked at, and nothing declined but what cannot be converted (57): what the network "
     "has approved is held even if there is not so much. A number that no card has is 3002.",
     "simulateIncrement": "Of an authorization that is held (4008). It is declined for the card's or the account's "
