@@ -12,7 +12,16 @@ from chalicelib.foundation.store import ConditionFailed, Operation, Put, Store
 from chalicelib.website import passwords
 from chalicelib.website.mails import Topic, written
 from chalicelib.website.one_time import HOUR, LIFETIMES, MINUTE, OneTime, OneTimeSecrets, is_code
-from chalicelib.website.users import InvalidUser, User, Users, creation, normalise, put_manager, put_password
+from chalicelib.website.users import (
+    InvalidUser,
+    User,
+    Users,
+    mailbox,
+    put_manager,
+    put_password,
+    put_user,
+    with_password,
+)
 
 OPERATORS_LINK = 24 * HOUR
 """How long a link is good that the operator hands over, in seconds."""
@@ -74,8 +83,9 @@ class Accounts:
         if not passwords.verifies(found.members["password_hash"], password):
             raise WrongPassword
         now = self._clock.time()
-        self._use(found, [creation(found.email, **found.members, now=now, confirmed_at=now)], _LINK_OVER)
-        return self._users.known(found.email)
+        created = put_user(found.email, **found.members, now=now, confirmed_at=now)
+        self._use(found, [created], _LINK_OVER)
+        return User.from_item(created.item)
 
     # -- codes, which tell the operator who somebody is
 
@@ -127,11 +137,11 @@ class Accounts:
             self._store.transact([put_password(user, passwords.hashed(password))])
         except ConditionFailed:  # it was changed, or the user deactivated, at the same time
             raise WrongPassword from None
-        return self._users.known(user.email)
+        return with_password(user)
 
     def forgotten(self, email: str) -> None:
         """Write to a mailbox how its owner gets a new password, or that there is no account. Raises: InvalidUser."""
-        name = normalise(email)
+        name = mailbox(email)
         user = self._users.find(name)
         if user is None:
             self._write_mail("no_account", name, "/register")
@@ -163,7 +173,7 @@ class Accounts:
         if found.members.get("mailed") and user.confirmed_at is None:  # whoever has the link reads the mailbox
             members["confirmed_at"] = self._clock.time()
         self._use(found, [put_password(user, passwords.hashed(password), **members)], _LINK_OVER)
-        return self._users.known(user.email)
+        return with_password(user, **members)
 
     # -- inside
 

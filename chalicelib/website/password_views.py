@@ -12,7 +12,7 @@ from chalicelib.website.account_views import link_is_over, mail_is_on_its_way, m
 from chalicelib.website.attempts import TooManyAttempts
 from chalicelib.website.one_time import LIFETIMES
 from chalicelib.website.pages import NO_REFERRER, Visit, link, page, patient
-from chalicelib.website.users import InvalidUser, User, normalise
+from chalicelib.website.users import InvalidUser, User, mailbox
 from chalicelib.website.wording import about_fields, patience, span
 
 _PASSWORDS = ("current_password", "password")
@@ -40,7 +40,7 @@ def forgotten_form(visit: Visit) -> Response:
 def forgotten(visit: Visit) -> Response:
     """``POST /forgotten``: writes to the mailbox; the page is the same whether or not there is such an account."""
     try:
-        name = normalise(visit.field("email"))
+        name = mailbox(visit.field("email"))
         hub().attempts.count(mails_to(visit, name))
         hub().accounts.forgotten(name)
     except TooManyAttempts as stopped:

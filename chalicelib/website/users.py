@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
@@ -20,6 +20,11 @@ from chalicelib.website import passwords
 
 TABLE = "users"
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")
+_SPECIAL = re.compile(r'[()<>\[\]:;,\\"]')
+"""What separates lists, names and comments from addresses in a mail (RFC 5322, 3.2.3)."""
+
+
+_NO_EMAIL = "email must be an email address, like name@example.com"
 
 
 class InvalidUser(ValueError):
@@ -101,7 +106,7 @@ class Users:
             InvalidUser: naming every member that is wrong.
             UserExists: the email is taken.
         """
-        name = normalise(email) if password is None else registrable(email, password, terms_accepted)
+        name = mailbox(email) if password is None else registrable(email, password, terms_accepted)
         members = {"terms_accepted_at": self._clock.time()} if terms_accepted else {}
         return self._create(name, passwords.hashed(password) if password else None, made_by_operator=True, **members)
 
@@ -157,7 +162,7 @@ class Users:
     # -- inside
 
     def _create(self, name: str, password_hash: str | None, **members: Any) -> User:
-        created = creation(name, password_hash, self._clock.time(), **members)
+        created = put_user(name, password_hash, self._clock.time(), **members)
         try:
             self._store.transact([created])
         except ConditionFailed:
@@ -177,7 +182,7 @@ def user_key(name: str) -> tuple[str, Item]:
     return TABLE, {"email": name}
 
 
-def creation(name: str, password_hash: str | None, now: int, **members: Any) -> Put:
+def put_user(name: str, password_hash: str | None, now: int, **members: Any) -> Put:
     """The write of a new user, which fails if there is one."""
     item = {"email": name, "created_at": now, "generation": 0, "active": True, **members}
     return Put(TABLE, item | ({"password_hash": password_hash} if password_hash else {}), absent("email"))
@@ -192,6 +197,11 @@ def put_password(user: User, password_hash: str, **members: Any) -> Update:
     )
 
 
+def with_password(user: User, **members: Any) -> User:
+    """The user after ``put_password``. Read again, the record might tell of a deactivation that came afterwards."""
+    return replace(user, generation=user.generation + 1, has_password=True, **members)
+
+
 def put_manager(user: User, manager_id: int) -> Update:
     """The write that has a user see the cards of a programme manager, and of no other."""
     return Update(*user_key(user.email), set={"manager_id": manager_id}, condition=Attr("email").exists())
@@ -202,7 +212,7 @@ def registrable(email: str, password: str, terms_accepted: bool) -> str:
     problems: dict[str, str] = {}
     name = email.strip().lower()
     try:
-        name = normalise(email)
+        name = mailbox(email)
     except InvalidUser as error:
         problems |= error.problems
     if reason := passwords.problem(name, password):
@@ -218,7 +228,21 @@ def normalise(email: str) -> str:
     """An email address in the form it is stored in. Raises: InvalidUser."""
     name = email.strip().lower()
     if len(name) > 254 or not name.isprintable() or not _EMAIL.fullmatch(name):
-        raise InvalidUser({"email": "email must be an email address, like name@example.com"})
+        raise InvalidUser({"email": _NO_EMAIL})
+    return name
+
+
+def mailbox(email: str) -> str:
+    """The same for an email that mails go to: ``x<ada@example.com>`` is another login name, but Ada's mailbox.
+
+    Users of earlier versions may have such a name.
+
+    Raises:
+        InvalidUser.
+    """
+    name = normalise(email)
+    if _SPECIAL.search(name):
+        raise InvalidUser({"email": _NO_EMAIL})
     return name
 
 

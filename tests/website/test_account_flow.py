@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
+from chalicelib.foundation.store import Operation
 from chalicelib.website.account_flow import OPERATORS_LINK, SecretOver
 from chalicelib.website.one_time import LIFETIMES, OneTimeSecrets, is_code
 from chalicelib.website.users import InvalidUser, NotIdentified, User
@@ -129,6 +131,25 @@ def test_of_two_new_passwords_by_one_link_at_the_same_time_one_is_set(world: Wor
         world.hub.accounts.reset_password(secret, PASSWORD, terms_accepted=False)
     assert world.hub.users.authenticate(user.email, NEW) is not None
     assert world.hub.users.authenticate(user.email, PASSWORD) is None
+
+
+def test_a_deactivation_just_after_a_new_password_leaves_no_session_for_later(
+    world: World, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session that begins with the new password is not of the deactivation's generation."""
+    secret = secret_of(world.hub.accounts.operators_link(user))
+    real = world.hub.store.transact
+
+    def transact(operations: Sequence[Operation]) -> None:
+        real(operations)
+        world.hub.users.deactivate(user.email)
+
+    monkeypatch.setattr(world.hub.store, "transact", transact)
+    changed = world.hub.accounts.reset_password(secret, NEW, terms_accepted=False)
+    session = world.hub.sessions.begin(changed)
+    world.hub.users.activate(user.email)
+
+    assert world.hub.sessions.find(session.cookie) is None
 
 
 def test_a_link_of_the_operator_is_good_for_a_day(world: World, user: User) -> None:

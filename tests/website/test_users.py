@@ -6,6 +6,7 @@ import argon2
 import pytest
 
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.website import passwords
 from chalicelib.website.users import InvalidUser, NotIdentified, UnknownUser, UserExists, normalise
 from tests.world import World
 
@@ -90,6 +91,36 @@ def test_what_is_no_email_address_is_refused(world: World, email: str) -> None:
         register(world, email)
     with pytest.raises(InvalidUser):
         world.hub.users.find(email)
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "x<ada@example.com>",
+        "ada,bob@example.com",
+        "ada(x)@example.com",
+        "group:ada@example.com;",
+        'ada"x@example.com',
+        "ada\\@example.com",
+        "ada@[192.0.2.1]",
+    ],
+)
+def test_nobody_registers_a_name_that_mail_programs_read_as_another_mailbox(world: World, email: str) -> None:
+    with pytest.raises(InvalidUser, match="email must be an email address"):
+        register(world, email)
+    with pytest.raises(InvalidUser, match="email must be an email address"):
+        world.hub.users.add(email)
+    with pytest.raises(InvalidUser, match="email must be an email address"):
+        world.hub.accounts.forgotten(email)
+
+
+def test_a_user_of_an_earlier_version_with_such_a_name_still_signs_in(world: World) -> None:
+    name = "ada,bob@example.com"
+    world.hub.store.put("users", {"email": name, "password_hash": passwords.hashed(PASSWORD), "created_at": 1})
+
+    found = world.hub.users.authenticate(name, PASSWORD)
+    assert found is not None
+    assert found.email == name
 
 
 @pytest.mark.parametrize("password", ["", "short", "a" * 9, "a" * 257])
