@@ -134,9 +134,9 @@ def signed_in(visit: Visit, user: User, place: str = "", browser: str | None = N
 
 
 def _attempts_to_sign_in(name: str, address: str, browser: str | None) -> Subjects:
-    """What a sign-in is counted as: nobody else's attempts stop a browser that has signed in before."""
+    """What a sign-in is counted as: strangers' attempts do not stop a browser that has signed in before."""
     if browser is not None:
-        return [("known_browser", f"{name} {browser}")]
+        return [("known_browser", f"{name} {browser}"), ("known_browsers", name)]
     return [("account_at_address", f"{name} {address}"), ("address", address), ("account", name)]
 
 

@@ -33,6 +33,7 @@ class Limit:
 
 LIMITS: Mapping[str, Limit] = {
     "known_browser": Limit(10, 15 * 60, cleared_by_success=True),
+    "known_browsers": Limit(100, 3600),
     "account_at_address": Limit(10, 15 * 60, cleared_by_success=True),
     "address": Limit(50, 15 * 60),
     "account": Limit(100, 3600),
@@ -43,8 +44,9 @@ LIMITS: Mapping[str, Limit] = {
     "mails": Limit(30, 3600),
     "mailbox": Limit(5, 3600),
 }
-"""Failed sign-ins to an account: of a browser that signed in to it before (see ``known_browsers``), which nothing
-else stops; of all others from one address, from one address to all accounts, and from all addresses. Registrations
+"""Failed sign-ins to an account: of a browser that signed in to it before (see ``known_browsers``), and of all such
+browsers, which nobody can be who never had the password; of all others from one address, from one address to all
+accounts, and from all addresses. Registrations
 from an address, the test events and repeated events of a user, a user's codes for the operator, a user's wrong
 passwords before a new one, and mails that were asked for from an address, and for a mailbox."""
 

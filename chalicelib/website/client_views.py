@@ -35,7 +35,7 @@ _DONE = {
     "updated": "The client is changed.",
 }
 _OVERLAPS = {"0": "at once", "3600": "after an hour", "86400": "after a day", "604800": "after a week"}
-"""When the secret of before ends that a new one replaces, by the number of seconds."""
+"""When a secret ends that is replaced, by the number of seconds."""
 
 
 _CHANGED = "The client was changed after you had opened this form. Compare it with what stands here, and save again."
@@ -168,8 +168,10 @@ def _update(visit: Visit, client: Client) -> Response:
 def _rotate(visit: Visit, client: Client) -> Response:
     """A new secret of the client or of its events, shown once; a form sent twice makes one."""
     drafts, seconds = hub().drafts, visit.field("overlap")
+    if seconds not in _OVERLAPS:
+        return _impossible(visit, client)
     draft, of_events = drafts.read(visit.field("draft")), visit.field("action") == "rotate-events-secret"
-    overlap = int(seconds) if seconds in _OVERLAPS else int(max(_OVERLAPS, key=int))
+    overlap = int(seconds)
     purpose = f"{visit.field('action')} of {client.client_id}"
     try:
         if of_events:
@@ -183,7 +185,7 @@ def _rotate(visit: Visit, client: Client) -> Response:
     return _shown(
         visit,
         made.client,
-        done=f"The new secret is good from now on. Secrets of before end {_OVERLAPS[str(overlap)]}.",
+        done=f"The new secret is good from now on. The old one ends {_OVERLAPS[seconds]}.",
         secret=made.secret,
         events_secret=made.events_secret,
     )

@@ -271,6 +271,19 @@ def test_a_browser_that_signed_in_before_is_stopped_by_its_own_guesses_for_a_whi
     assert visitor.sign_in(registered).status == 303
 
 
+def test_who_once_had_the_password_gains_no_guesses_by_signing_in_with_many_browsers(
+    world: World, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(cast(dict[str, Limit], LIMITS), "known_browsers", Limit(3, 3600))
+    browsers = [Person(world) for _ in range(4)]
+    for browser in browsers:
+        browser.sign_in(registered)
+        browser.cookies.pop(COOKIE)
+
+    assert [guess(browser, registered, 1) for browser in browsers] == [[401], [401], [401], [429]]
+    assert Person(world).sign_in(registered).status == 303, "others have attempts of their own"
+
+
 def test_a_new_password_by_a_link_is_a_way_in_while_strangers_guess(
     world: World, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -451,7 +451,7 @@ def test_with_its_first_events_url_the_page_shows_the_secret_of_its_events(world
     assert world.hub.clients.get(client_id).events_url is None
 
 
-@pytest.mark.parametrize(("overlap", "lives"), [("0", 0), ("3600", 3600), ("86400", 86400), ("nonsense", 604800)])
+@pytest.mark.parametrize(("overlap", "lives"), [("0", 0), ("3600", 3600), ("86400", 86400), ("604800", 604800)])
 def test_a_new_client_secret_is_shown_once_and_the_old_one_lives_on_as_chosen(
     world: World, user: Person, overlap: str, lives: int
 ) -> None:
@@ -475,6 +475,19 @@ def test_a_new_client_secret_is_shown_once_and_the_old_one_lives_on_as_chosen(
     world.clock.advance(600)
     assert user.post(f"/clients/{client_id}", token, **fields).status == 400
     assert "is not shown again" in user.text
+
+
+@pytest.mark.parametrize("overlap", ["", "60", "-1", "a week"])
+def test_a_new_secret_is_not_made_with_an_overlap_that_nobody_offered(world: World, user: Person, overlap: str) -> None:
+    client_id = user.create_client(secret="yes")
+    old = secrets_of(user)["client-secret"]
+    user.get(f"/clients/{client_id}")
+    fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": overlap}
+
+    assert user.post(f"/clients/{client_id}", **fields).status == 400
+    client = world.hub.clients.get(client_id)
+    assert len(client.secrets) == 1
+    assert client.accepts_secret(old, world.clock.time())
 
 
 def test_a_new_events_secret_is_shown_once_and_signs(world: World, user: Person) -> None:
