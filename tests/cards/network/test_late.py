@@ -28,6 +28,12 @@ STEP = 0.3
 """So many seconds each transaction takes that others are in the way of."""
 
 
+@pytest.fixture(autouse=True)
+def _without_sleep(issuer: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits take no time."""
+    monkeypatch.setattr(issuer.hub.store, "_pause", lambda seconds: None)
+
+
 def contended(user: Buyer) -> list[tuple[str, dict[str, Any]]]:
     """Every item of a card, its account and its holder that requests change."""
     holder = user.card.holder_id
