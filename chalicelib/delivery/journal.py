@@ -49,8 +49,8 @@ _REVIVED_TOGETHER = 20
 """So many deliveries are made due by one transaction, which holds 100 writes at most."""
 _TRIES = 5
 """So often a failed delivery is looked at that others change."""
-_HALF_A_SECOND = 5
-"""As ``Store.wait`` counts: 0.4 s on the average."""
+_PAUSE = 5
+"""The attempt that ``Store.wait`` is told: it waits 0.4 s on average."""
 _END_OF_TIME = 2**40
 """Later than anything can be due, in Unix seconds."""
 
@@ -191,7 +191,7 @@ class Journal:
             if self._send_now(delivery):
                 self._outbox.queue([delivery_id])
                 return True
-            self._store.wait(_HALF_A_SECOND)
+            self._store.wait(_PAUSE)
             delivery = self.show(delivery_id)
         raise NotResendable("an attempt is under way, and others follow if it fails")
 

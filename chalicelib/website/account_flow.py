@@ -1,4 +1,4 @@
-"""What becomes of users' accounts: registering, passwords, the mails about both, and whom the operator links."""
+"""User accounts: registration, passwords, the mails about both, and the links that the operator makes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.store import ConditionFailed, Operation, Put, Store
 from chalicelib.website import passwords
-from chalicelib.website.mails import Topic, written
+from chalicelib.website.mails import Topic, compose
 from chalicelib.website.one_time import HOUR, LIFETIMES, MINUTE, OneTime, OneTimeSecrets, is_code
 from chalicelib.website.users import (
     InvalidUser,
@@ -23,11 +23,11 @@ from chalicelib.website.users import (
     with_password,
 )
 
-OPERATORS_LINK = 24 * HOUR
-"""How long a link is good that the operator hands over, in seconds."""
+OPERATOR_LINK_SECONDS = 24 * HOUR
+"""How long a link from the operator is valid."""
 
 
-class SecretOver(LookupError):
+class SecretNotValid(LookupError):
     """A link or a code was never given out, was used, or its time is over; the message is a sentence."""
 
 
@@ -55,32 +55,32 @@ class Accounts:
 
     # -- registering, where addresses are confirmed
 
-    def ask_to_confirm(self, name: str, password: str) -> None:
-        """Write to whoever wants to register (see ``users.registrable``); the same work for a known address.
+    def request_confirmation(self, name: str, password: str) -> None:
+        """Mail a link that ends a registration (see ``users.registrable``); the same work for a known address.
 
-        The account is made when the link is used, by whoever knows this password: nobody can have an address confirmed
-        with a password that its owner has not chosen.
+        The account is made when the link is used together with this password: nobody gets an address confirmed by
+        leaving the link to its owner.
         """
-        password_hash, now = passwords.hashed(password), self._clock.time()
+        password_hash, now = passwords.hash_password(password), self._clock.time()
         if self._users.find(name) is not None:
             self._write_mail("account_exists", name, "/forgotten")
             return
         secret, put = self._one_time.issue("confirm", name, password_hash=password_hash, terms_accepted_at=now)
         self._write_mail("confirm_address", name, f"/confirm/{secret}", LIFETIMES["confirm"], put)
 
-    def of_confirmation(self, secret: str) -> str:
-        """The email that a link confirms. Raises: SecretOver."""
-        return self._of_confirmation(secret).email
+    def find_confirmed_email(self, secret: str) -> str:
+        """The email that a link confirms. Raises: SecretNotValid."""
+        return self._find_confirmation(secret).email
 
     def confirm(self, secret: str, password: str) -> User:
         """Make the user who has registered; the link is used up.
 
         Raises:
-            SecretOver: also when the address has got an account meanwhile.
+            SecretNotValid: also when the address has got an account meanwhile.
             WrongPassword: the link is not used up.
         """
-        found = self._of_confirmation(secret)
-        if not passwords.verifies(found.members["password_hash"], password):
+        found = self._find_confirmation(secret)
+        if not passwords.verify(found.members["password_hash"], password):
             raise WrongPassword
         now = self._clock.time()
         created = put_user(found.email, **found.members, now=now, confirmed_at=now)
@@ -89,25 +89,25 @@ class Accounts:
 
     # -- codes, which tell the operator who somebody is
 
-    def new_code(self, user: User) -> str:
+    def make_code(self, user: User) -> str:
         """A code that shows the operator which account its reader is signed in to."""
         code, put = self._one_time.issue("code", user.email, generation=user.generation)
         self._store.transact([put])
         return code
 
     def link(self, code_or_email: str, manager_id: int) -> User:
-        """Have a user see the cards of a programme manager, and of no other.
+        """Show a user the cards of one programme manager, and of no other.
 
         The user is named by a code, which is used up, or by the email of an identified user.
 
         Raises:
-            SecretOver, InvalidUser, UnknownUser, NotIdentified.
+            SecretNotValid, InvalidUser, UnknownUser, NotIdentified.
         """
         if not is_code(code_or_email):
             user = self._users.identified(code_or_email)
             self._store.transact([put_manager(user, manager_id)])
         else:
-            found, user = self._of_code(code_or_email)
+            found, user = self._find_code(code_or_email)
             self._use(found, [put_manager(user, manager_id)], _CODE_OVER)
         return self._users.known(user.email)
 
@@ -115,7 +115,7 @@ class Accounts:
         """The user to whom a client is given: named, and raises, as for ``link``. A code is used up."""
         if not is_code(code_or_email):
             return self._users.identified(code_or_email)
-        found, user = self._of_code(code_or_email)
+        found, user = self._find_code(code_or_email)
         self._use(found, [], _CODE_OVER)
         return user
 
@@ -134,13 +134,13 @@ class Accounts:
         if self._users.authenticate(user.email, current) is None:
             raise WrongPassword
         try:
-            self._store.transact([put_password(user, passwords.hashed(password))])
+            self._store.transact([put_password(user, passwords.hash_password(password))])
         except ConditionFailed:  # it was changed, or the user deactivated, at the same time
             raise WrongPassword from None
         return with_password(user)
 
-    def forgotten(self, email: str) -> None:
-        """Write to a mailbox how its owner gets a new password, or that there is no account. Raises: InvalidUser."""
+    def request_reset(self, email: str) -> None:
+        """Mail a link to a new password, or why there is none. Raises: InvalidUser."""
         name = mailbox(email)
         user = self._users.find(name)
         if user is None:
@@ -151,48 +151,48 @@ class Accounts:
             secret, put = self._one_time.issue("reset", name, generation=user.generation, mailed=True)
             self._write_mail("reset_password", name, f"/reset/{secret}", LIFETIMES["reset"], put)
 
-    def operators_link(self, user: User) -> str:
+    def make_operator_link(self, user: User) -> str:
         """The address of a page where a user sets a password once, for the operator to hand over."""
-        secret, put = self._one_time.issue("reset", user.email, OPERATORS_LINK, generation=user.generation)
+        secret, put = self._one_time.issue("reset", user.email, OPERATOR_LINK_SECONDS, generation=user.generation)
         self._store.transact([put])
         return f"{self._settings.public_url}/reset/{secret}"
 
-    def of_reset(self, secret: str) -> User:
-        """The user whose password a link sets. Raises: SecretOver."""
-        return self._of_link(secret)[1]
+    def find_reset_user(self, secret: str) -> User:
+        """The user whose password a link sets. Raises: SecretNotValid."""
+        return self._find_link(secret)[1]
 
     def reset_password(self, secret: str, password: str, *, terms_accepted: bool) -> User:
         """Set a password by a link, which is used up; every session of the user ends.
 
         Raises:
-            SecretOver.
+            SecretNotValid.
             InvalidUser: naming every member that is wrong.
         """
-        found, user = self._of_link(secret)
+        found, user = self._find_link(secret)
         members = self._accepted(user, password, terms_accepted)
         if found.members.get("mailed") and user.confirmed_at is None:  # whoever has the link reads the mailbox
             members["confirmed_at"] = self._clock.time()
-        self._use(found, [put_password(user, passwords.hashed(password), **members)], _LINK_OVER)
+        self._use(found, [put_password(user, passwords.hash_password(password), **members)], _LINK_OVER)
         return with_password(user, **members)
 
     # -- inside
 
     def _write_mail(self, topic: Topic, email: str, place: str = "", lifetime: int = 0, *puts: Put) -> None:
-        """Have a mail sent, in one transaction with what it is about; ``place`` is where its link leads to."""
+        """Record a mail and ``puts`` in one transaction, and send it; ``place`` is the path of its link."""
         address = self._settings.public_url
-        body = written(topic, email, service=address, link=f"{address}{place}", hours=_hours(lifetime))
+        body = compose(topic, email, service=address, link=f"{address}{place}", hours=_hours(lifetime))
         recorded = self._outbox.record("mail", topic, receiver=f"mailbox#{digest(email)[:16]}", body=body)
         self._store.transact([*puts, *recorded.operations])
         self._outbox.dispatch(recorded)
 
-    def _of_confirmation(self, secret: str) -> OneTime:
+    def _find_confirmation(self, secret: str) -> OneTime:
         found = self._one_time.find("confirm", secret)
         if found is None:
-            raise SecretOver(_LINK_OVER)
+            raise SecretNotValid(_LINK_OVER)
         return found
 
     def _accepted(self, user: User, password: str, terms_accepted: bool) -> dict[str, int]:
-        """What a new password changes besides. Raises: InvalidUser."""
+        """The members that change beside the password. Raises: InvalidUser."""
         reason = passwords.problem(user.email, password)
         problems = {"password": reason} if reason else {}
         if user.terms_accepted_at is None and not terms_accepted:
@@ -201,25 +201,25 @@ class Accounts:
             raise InvalidUser(problems)
         return {} if user.terms_accepted_at is not None else {"terms_accepted_at": self._clock.time()}
 
-    def _of_code(self, code: str) -> tuple[OneTime, User]:
+    def _find_code(self, code: str) -> tuple[OneTime, User]:
         return self._valid(self._one_time.find("code", code), _CODE_OVER)
 
-    def _of_link(self, secret: str) -> tuple[OneTime, User]:
+    def _find_link(self, secret: str) -> tuple[OneTime, User]:
         return self._valid(self._one_time.find("reset", secret), _LINK_OVER)
 
     def _valid(self, found: OneTime | None, over: str) -> tuple[OneTime, User]:
-        """A secret and its user, if it was made since the latest password and deactivation. Raises: SecretOver."""
+        """A secret and its user, if it was made since the latest password and deactivation. Raises: SecretNotValid."""
         user = self._users.find(found.email) if found else None
         if found is None or user is None or not user.active or found.members["generation"] != user.generation:
-            raise SecretOver(over)
+            raise SecretNotValid(over)
         return found, user
 
     def _use(self, found: OneTime, changes: Sequence[Operation], over: str) -> None:
-        """Use a secret up, together with what it is used for. Raises: SecretOver."""
+        """Use a secret up, together with what it is used for. Raises: SecretNotValid."""
         try:
             self._store.transact([found.use(self._clock.time()), *changes])
         except ConditionFailed:
-            raise SecretOver(over) from None
+            raise SecretNotValid(over) from None
 
 
 def _hours(seconds: int) -> str:

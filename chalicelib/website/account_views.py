@@ -7,7 +7,7 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log, pages
 from chalicelib.website import passwords
-from chalicelib.website.account_flow import SecretOver, WrongPassword
+from chalicelib.website.account_flow import SecretNotValid, WrongPassword
 from chalicelib.website.attempts import Subjects, TooManyAttempts, network
 from chalicelib.website.destinations import is_own_page
 from chalicelib.website.known_browsers import cookie_name
@@ -17,7 +17,7 @@ from chalicelib.website.users import InvalidUser, User, UserExists, normalise, r
 from chalicelib.website.wording import about_fields, patience, span
 
 _WRONG = "Email and password do not match. Check both, or register if you have no account yet."
-_DEACTIVATED = "The operator has deactivated this account. Ask there to have it activated."
+_DEACTIVATED = "The operator has deactivated this account. Ask the operator to activate it."
 _CONFIRMATION = span(LIFETIMES["confirm"])
 _FIELDS = ("email", "password", "terms")
 
@@ -39,9 +39,9 @@ def register(visit: Visit) -> Response:
         hub().attempts.count([("registrations", network(visit.address))])
         if hub().settings.confirms_addresses:
             name = registrable(email, password, accepted)
-            hub().attempts.count(mails_to(visit, name))
-            hub().accounts.ask_to_confirm(name, password)
-            return mail_is_on_its_way(visit, name, f"a link that ends your registration, within {_CONFIRMATION}")
+            hub().attempts.count(mail_subjects(visit, name))
+            hub().accounts.request_confirmation(name, password)
+            return mail_sent_page(visit, name, f"a link that ends your registration, within {_CONFIRMATION}")
         user = hub().users.register(email, password, terms_accepted=accepted)
     except TooManyAttempts as stopped:
         return _registration_page(visit, {"": patience(stopped.retry_after)}, 429, stopped.retry_after)
@@ -57,21 +57,21 @@ def register(visit: Visit) -> Response:
 def confirmation(visit: Visit) -> Response:
     """``GET /confirm/{secret}``: the link is used up by its form only, since mail programs look at addresses, too."""
     try:
-        return _confirmation_page(visit, hub().accounts.of_confirmation(visit.incoming.uri["secret"]))
-    except SecretOver:
-        return link_is_over(visit)
+        return _confirmation_page(visit, hub().accounts.find_confirmed_email(visit.incoming.uri["secret"]))
+    except SecretNotValid:
+        return invalid_link_page(visit)
 
 
 def confirm(visit: Visit) -> Response:
     """``POST /confirm/{secret}``: makes the account, for who knows the password that was chosen, and signs in."""
     secret = visit.incoming.uri["secret"]
     try:
-        name = hub().accounts.of_confirmation(secret)
+        name = hub().accounts.find_confirmed_email(secret)
         subjects = [("password", name)]
         hub().attempts.count(subjects)
         user = hub().accounts.confirm(secret, visit.field("password"))
-    except SecretOver:
-        return link_is_over(visit)
+    except SecretNotValid:
+        return invalid_link_page(visit)
     except TooManyAttempts as stopped:
         return patient(_confirmation_page(visit, name, patience(stopped.retry_after), 429), stopped.retry_after)
     except WrongPassword:
@@ -129,7 +129,7 @@ def signed_in(visit: Visit, user: User, place: str = "", browser: str | None = N
     """
     if visit.email is not None:
         hub().sessions.end(visit.session)
-    known = cookie_of_known(user.email, hub().attempts.browsers.remembered(user.email, browser))
+    known = cookie_of_known(user.email, hub().attempts.browsers.cookie_value(user.email, browser))
     return pages.see_other(place or _destination(visit), known, cookie_of(hub().sessions.begin(user)))
 
 
@@ -140,18 +140,18 @@ def _attempts_to_sign_in(name: str, address: str, browser: str | None) -> Subjec
     return [("account_at_address", f"{name} {address}"), ("address", address), ("account", name)]
 
 
-def mails_to(visit: Visit, name: str) -> Subjects:
+def mail_subjects(visit: Visit, name: str) -> Subjects:
     """What a mail to ``name`` that this visitor asks for is counted as."""
     return [("mails", network(visit.address)), ("mailbox", name)]
 
 
-def mail_is_on_its_way(visit: Visit, name: str, what: str) -> Response:
+def mail_sent_page(visit: Visit, name: str, what: str) -> Response:
     """The page after a mail was asked for, whatever the mail says."""
     folder = hub().settings.mail_folder if hub().settings.is_local else ""
     return page(visit, "mailed.html", to=name, what=what, folder=folder)
 
 
-def link_is_over(visit: Visit) -> Response:
+def invalid_link_page(visit: Visit) -> Response:
     """The page for a link with a secret that is worth nothing."""
     return message(
         visit,

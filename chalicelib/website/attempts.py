@@ -83,7 +83,7 @@ class Attempts:
         """
         now = self._clock.time()
         try:
-            self._store.transact([_counting(name, self._key(name, whom, now), now) for name, whom in subjects])
+            self._store.transact([_count_attempt(name, self._key(name, whom, now), now) for name, whom in subjects])
         except ConditionFailed as failure:
             stopped = [subjects[position][0] for position in failure.failed]
             log.warning("too many attempts", limits=stopped)
@@ -96,7 +96,7 @@ class Attempts:
         """Take an attempt off again that was successful."""
         now = self._clock.time()
         try:
-            self._store.transact([_forgiving(name, self._key(name, whom, now)) for name, whom in subjects])
+            self._store.transact([_forgive_attempt(name, self._key(name, whom, now)) for name, whom in subjects])
         except (ConditionFailed, Conflict):  # the next window has begun, or the counter is too busy to matter
             return
 
@@ -115,7 +115,7 @@ def network(address: str) -> str:
     return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address
 
 
-def _counting(name: str, key: Item, now: int) -> Update:
+def _count_attempt(name: str, key: Item, now: int) -> Update:
     limit = LIMITS[name]
     return Update(
         TABLE,
@@ -126,7 +126,7 @@ def _counting(name: str, key: Item, now: int) -> Update:
     )
 
 
-def _forgiving(name: str, key: Item) -> Delete | Update:
+def _forgive_attempt(name: str, key: Item) -> Delete | Update:
     if LIMITS[name].cleared_by_success:
         return Delete(TABLE, key)
     return Update(TABLE, key, add={"attempts": -1}, condition=Attr("attempts").gt(0))

@@ -1,4 +1,4 @@
-"""Browsers that have signed in to an account before: strangers who guess its password do not lock them out.
+"""Browsers that have signed in to an account before: strangers cannot lock them out by guessing its password.
 
 Such a browser keeps a signed cookie for each account, which says nothing but that: it signs nobody in. Its failed
 sign-ins are counted for it alone (see ``attempts``).
@@ -31,7 +31,7 @@ class KnownBrowsers:
         self._keyring = keyring
         self._clock = clock
 
-    def remembered(self, email: str, browser: str | None = None) -> str:
+    def cookie_value(self, email: str, browser: str | None = None) -> str:
         """The value of the cookie of a browser that has signed in now; one that was known keeps its id."""
         browser_id = f"{browser or new_id()}-{self._clock.time()}"
         return f"{browser_id}.{self._signer().get_signature(_signed(browser_id, email)).decode()}"

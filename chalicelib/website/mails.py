@@ -1,4 +1,4 @@
-"""What the web interface writes to its users, and how it is handed to the mailer."""
+"""Mails to users of the web interface: their texts, and their sending."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ If it was not you, do nothing: without your confirmation there is no account."""
         "You have an account already",
         """\
 Somebody has tried to register at {service} with this address, which has an account already. If that was you, sign in
-with your password, or choose a new one:
+with your password, or set a new one:
 
 {link}
 
@@ -45,7 +45,7 @@ If it was not you, do nothing: nothing has changed.""",
         "Your account is deactivated",
         """\
 Somebody has asked for a new password of your account at {service}. The operator has deactivated this account: ask
-there to have it activated.
+the operator to activate it.
 
 If it was not you, do nothing: nothing has changed.""",
     ),
@@ -63,7 +63,7 @@ If it was not you, do nothing: nothing has changed.""",
 """Subject and text of each mail. Something is sent in every case, so that the page cannot tell who has an account."""
 
 
-def written(topic: Topic, to: str, **values: str) -> str:
+def compose(topic: Topic, to: str, **values: str) -> str:
     """A mail as the body of a delivery; ``values`` are what its text needs."""
     subject, text = TEXTS[topic]
     return jsontext.dumps({"to": to, "subject": f"Causeway: {subject}", "text": text.format(**values)})

@@ -22,7 +22,7 @@ from chalicelib.website.sessions import TABLE
 MINUTE, HOUR = 60, 3600
 Purpose = Literal["code", "reset", "confirm"]
 LIFETIMES: Mapping[Purpose, int] = {"code": 15 * MINUTE, "reset": HOUR, "confirm": 24 * HOUR}
-"""What a secret is good for, and for how many seconds: linking a user (``code``), a new password, a new address."""
+"""Purposes of secrets, and their lifetimes in seconds: linking a user (``code``), a new password, a new address."""
 
 _PART = "one-time"
 _LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -55,13 +55,13 @@ class OneTimeSecrets:
 
     def issue(self, purpose: Purpose, email: str, lifetime: int | None = None, **members: Any) -> tuple[str, Put]:
         """A new secret, and the write that keeps its digest. ``lifetime`` is in seconds, else that of the purpose."""
-        secret = _new_code() if purpose == "code" else new_secret()
+        secret = _random_code() if purpose == "code" else new_secret()
         expires_at = self._clock.time() + (lifetime or LIFETIMES[purpose])
         item = {**_key(purpose, secret), "email": email, "expires_at": expires_at, **members}
         return secret, Put(TABLE, item, absent("owner"))
 
     def find(self, purpose: Purpose, secret: str) -> OneTime | None:
-        """What a secret stands for; ``None`` when it was never given out, was used, or is over."""
+        """The record of a secret; ``None`` when it was never issued, was used, or has expired."""
         if purpose != "code" and not _SECRET.fullmatch(secret):
             return None
         item = self._store.get(TABLE, _key(purpose, secret))
@@ -82,7 +82,7 @@ def _key(purpose: Purpose, secret: str) -> Item:
     return {"owner": f"{purpose}#{digest(plain)}", "part": _PART}
 
 
-def _new_code() -> str:
+def _random_code() -> str:
     """60 random bits that a person can read out."""
     letters = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))
     return "-".join(letters[start : start + _GROUP] for start in range(0, _CODE_LENGTH, _GROUP))

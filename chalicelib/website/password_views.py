@@ -7,8 +7,8 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log
 from chalicelib.website import passwords
-from chalicelib.website.account_flow import SecretOver, WrongPassword
-from chalicelib.website.account_views import link_is_over, mail_is_on_its_way, mails_to, signed_in
+from chalicelib.website.account_flow import SecretNotValid, WrongPassword
+from chalicelib.website.account_views import invalid_link_page, mail_sent_page, mail_subjects, signed_in
 from chalicelib.website.attempts import TooManyAttempts
 from chalicelib.website.one_time import LIFETIMES
 from chalicelib.website.pages import NO_REFERRER, Visit, link, page, patient
@@ -41,35 +41,35 @@ def forgotten(visit: Visit) -> Response:
     """``POST /forgotten``: writes to the mailbox; the page is the same whether or not there is such an account."""
     try:
         name = mailbox(visit.field("email"))
-        hub().attempts.count(mails_to(visit, name))
-        hub().accounts.forgotten(name)
+        hub().attempts.count(mail_subjects(visit, name))
+        hub().accounts.request_reset(name)
     except TooManyAttempts as stopped:
         answer = _forgotten_page(visit, {"": patience(stopped.retry_after)}, 429)
         return patient(answer, stopped.retry_after)
     except InvalidUser as error:
         return _forgotten_page(visit, about_fields(error.problems), 400)
-    return mail_is_on_its_way(visit, name, f"a link to a new password, good for {span(LIFETIMES['reset'])}")
+    return mail_sent_page(visit, name, f"a link to a new password, good for {span(LIFETIMES['reset'])}")
 
 
 def reset_form(visit: Visit) -> Response:
     """``GET /reset/{secret}``: the link is used up by its form only, since mail programs look at addresses, too."""
     try:
-        return _reset_page(visit, hub().accounts.of_reset(visit.incoming.uri["secret"]))
-    except SecretOver:
-        return link_is_over(visit)
+        return _reset_page(visit, hub().accounts.find_reset_user(visit.incoming.uri["secret"]))
+    except SecretNotValid:
+        return invalid_link_page(visit)
 
 
 def reset(visit: Visit) -> Response:
     """``POST /reset/{secret}``: sets the password, and signs the user in."""
     secret, accepted = visit.incoming.uri["secret"], visit.field("terms") == "yes"
     try:
-        user = hub().accounts.of_reset(secret)
+        user = hub().accounts.find_reset_user(secret)
         try:
             user = hub().accounts.reset_password(secret, visit.field("password"), terms_accepted=accepted)
         except InvalidUser as error:
             return _reset_page(visit, user, about_fields(error.problems), 400)
-    except SecretOver:
-        return link_is_over(visit)
+    except SecretNotValid:
+        return invalid_link_page(visit)
     log.info("password changed", by="link")
     return signed_in(visit, user)
 
@@ -93,7 +93,7 @@ def _password(visit: Visit) -> Response:
 def _code(visit: Visit) -> Response:
     """Raises: TooManyAttempts."""
     hub().attempts.count([("codes", visit.user)])
-    return _account_page(visit, code=hub().accounts.new_code(visit.signed_in_user))
+    return _account_page(visit, code=hub().accounts.make_code(visit.signed_in_user))
 
 
 def _account_page(

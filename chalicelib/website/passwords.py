@@ -22,7 +22,7 @@ def problem(name: str, given: str) -> str | None:
     """Why the user ``name`` cannot have this password: too short, too long, the email, or among those tried first."""
     from zxcvbn import zxcvbn  # few requests need it
 
-    password = _spelled(given)
+    password = _normalise(given)
     if not LENGTH[0] <= len(password) <= LENGTH[1]:
         return f"password must have {LENGTH[0]} to {LENGTH[1]} characters"
     if password.lower() == name:
@@ -34,18 +34,18 @@ def problem(name: str, given: str) -> str | None:
     return None
 
 
-def hashed(password: str) -> str:
+def hash_password(password: str) -> str:
     """The hash to store."""
-    return _hasher().hash(_spelled(password))
+    return _hasher().hash(_normalise(password))
 
 
-def verifies(known: str | None, password: str) -> bool:
+def verify(known: str | None, password: str) -> bool:
     """Whether a password is the one of a stored hash; never, and after as long a time, without a hash."""
     from argon2.exceptions import VerifyMismatchError
 
     nobodys = _nobodys_hash()  # made by whoever comes first, so that its making tells nothing
     try:
-        return _hasher().verify(known or nobodys, _spelled(password)) and known is not None
+        return _hasher().verify(known or nobodys, _normalise(password)) and known is not None
     except VerifyMismatchError:
         return False
 
@@ -63,6 +63,6 @@ def _nobodys_hash() -> str:
     return _hasher().hash("nobody has this password")
 
 
-def _spelled(password: str) -> str:
+def _normalise(password: str) -> str:
     """A password in one spelling, however a keyboard composes its letters (NFKC, NIST SP 800-63B)."""
     return unicodedata.normalize("NFKC", password[:_LONGEST])[:_LONGEST]

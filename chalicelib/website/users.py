@@ -90,17 +90,17 @@ class Users:
         self._clock = clock
 
     def register(self, email: str, password: str, *, terms_accepted: bool) -> User:
-        """Register a user who has come without anybody's knowing.
+        """Register a user at the user's own request: nobody knows yet whose the address is.
 
         Raises:
             InvalidUser: naming every member that is wrong.
             UserExists: the email is taken.
         """
         name = registrable(email, password, terms_accepted)
-        return self._create(name, passwords.hashed(password), terms_accepted_at=self._clock.time())
+        return self._create(name, passwords.hash_password(password), terms_accepted_at=self._clock.time())
 
     def add(self, email: str, password: str | None = None, *, terms_accepted: bool = False) -> User:
-        """Make a user whom the operator knows. Without a password the user sets one by a link.
+        """Make a user for the operator, who knows the person. Without a password the user sets one by a link.
 
         Raises:
             InvalidUser: naming every member that is wrong.
@@ -108,10 +108,12 @@ class Users:
         """
         name = mailbox(email) if password is None else registrable(email, password, terms_accepted)
         members = {"terms_accepted_at": self._clock.time()} if terms_accepted else {}
-        return self._create(name, passwords.hashed(password) if password else None, made_by_operator=True, **members)
+        return self._create(
+            name, passwords.hash_password(password) if password else None, made_by_operator=True, **members
+        )
 
     def vouch_for(self, email: str) -> None:
-        """Take a user for one whom the operator has made. Raises: InvalidUser, UnknownUser."""
+        """Mark a user as made by the operator. Raises: InvalidUser, UnknownUser."""
         self._change(email, set={"made_by_operator": True})
 
     def find(self, email: str) -> User | None:
@@ -131,20 +133,24 @@ class Users:
         if not found.is_identified:
             raise NotIdentified(
                 f"{found.email} has registered alone, and nobody has confirmed that the address is this person's: "
-                "take the code that the person reads at /account, signed in"
+                "use the code that the person makes at /account, signed in"
             )
         return found
 
     def deactivate(self, email: str) -> User:
-        """Let a user not sign in any more, and end all sessions at once. Raises: InvalidUser, UnknownUser."""
+        """Stop a user from signing in, and end all sessions at once. Raises: InvalidUser, UnknownUser."""
         return self._change(email, set={"active": False}, add={"generation": 1})
 
     def activate(self, email: str) -> User:
         """Let a user sign in again. Raises: InvalidUser, UnknownUser."""
         return self._change(email, set={"active": True})
 
+    def remove_password(self, email: str) -> User:
+        """Void a user's password, and end all sessions at once. Raises: InvalidUser, UnknownUser."""
+        return self._change(email, remove=["password_hash"], add={"generation": 1})
+
     def unlink(self, email: str) -> User:
-        """Have a user see no cards any more. Raises: InvalidUser, UnknownUser."""
+        """Hide all cards from a user. Raises: InvalidUser, UnknownUser."""
         return self._change(email, remove=["manager_id"])
 
     def authenticate(self, email: str, password: str) -> User | None:
@@ -156,7 +162,7 @@ class Users:
             item = self._store.get(*user_key(normalise(email)))
         except InvalidUser:
             item = None
-        is_right = passwords.verifies(item.get("password_hash") if item else None, password)
+        is_right = passwords.verify(item.get("password_hash") if item else None, password)
         return User.from_item(item) if item and is_right else None
 
     # -- inside
@@ -203,7 +209,7 @@ def with_password(user: User, **members: Any) -> User:
 
 
 def put_manager(user: User, manager_id: int) -> Update:
-    """The write that has a user see the cards of a programme manager, and of no other."""
+    """The write that shows a user the cards of one programme manager, and of no other."""
     return Update(*user_key(user.email), set={"manager_id": manager_id}, condition=Attr("email").exists())
 
 

@@ -24,7 +24,7 @@ from chalicelib.openbanking.bank_record import InvalidBank
 from chalicelib.openbanking.banks import BankExists, UnknownBank
 from chalicelib.openbanking.clients import InvalidClient, UnknownClient
 from chalicelib.statistics.ingest import DayRefused
-from chalicelib.website.account_flow import SecretOver
+from chalicelib.website.account_flow import SecretNotValid
 from chalicelib.website.users import InvalidUser, NotIdentified, UnknownUser, UserExists
 from infra.admin.connection import NoStack
 from infra.programme.file import InvalidProgramme
@@ -113,7 +113,7 @@ _SPOKEN = (
     UserExists,
     UnknownUser,
     NotIdentified,
-    SecretOver,
+    SecretNotValid,
     DayRefused,
     UnknownDelivery,
     NotResendable,

@@ -9,7 +9,7 @@ import typer
 
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.clock import timestamp
-from chalicelib.website.account_flow import OPERATORS_LINK
+from chalicelib.website.account_flow import OPERATOR_LINK_SECONDS
 from chalicelib.website.users import User
 from infra.admin import connection
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting
@@ -34,7 +34,7 @@ def add(
 ) -> Report:
     """Make a user, who may then own clients, and print a link where that person sets a password, once.
 
-    Hand the link over on a way that only this person reads: whoever opens it has the account. With --password-stdin
+    Send the link where only this person reads it: whoever opens it has the account. With --password-stdin
     the password is set at once; that needs --terms-accepted.
 
     \b
@@ -63,10 +63,10 @@ def link(
     manager: Annotated[int, typer.Option("--manager", metavar="MANAGER-ID", help="The programme manager's id.")],
     as_json: AsJson = False,
 ) -> Report:
-    """Have a user see the cards of a programme manager in the web interface, and use them in its simulator.
+    """Show a user the cards of a programme manager in the web interface, and let it use them in its simulator.
 
     A user sees the cards of one programme manager: another link replaces the one before. It holds at once. An address
-    that somebody has registered says nothing about the person; a code does: ask whom you mean to read it to you.
+    that somebody has registered says nothing about the person; a code does: ask that person to read it to you.
 
     \b
     Examples:
@@ -84,7 +84,7 @@ def link(
 @group.command("unlink")
 @reporting
 def unlink(email: EmailArgument, as_json: AsJson = False) -> Report:
-    """Have a user see no cards any more, from the next page on.
+    """Hide all cards from a user, from the next page on.
 
     \b
     Example:
@@ -97,7 +97,7 @@ def unlink(email: EmailArgument, as_json: AsJson = False) -> Report:
 @group.command("deactivate")
 @reporting
 def deactivate(email: EmailArgument, as_json: AsJson = False) -> Report:
-    """Let a user not sign in any more, and end all of the user's sessions at once; the clients stay as they are.
+    """Stop a user from signing in, and end all of the user's sessions at once; the clients stay as they are.
 
     \b
     Example:
@@ -122,20 +122,29 @@ def activate(email: EmailArgument, as_json: AsJson = False) -> Report:
 
 @group.command("reset-password")
 @reporting
-def reset_password(email: EmailArgument, as_json: AsJson = False) -> Report:
+def reset_password(
+    email: EmailArgument,
+    at_once: Annotated[
+        bool, typer.Option("--at-once", help="End the current password and all sessions now: somebody else has it.")
+    ] = False,
+    as_json: AsJson = False,
+) -> Report:
     """Print a link where a user sets a new password, once.
 
-    Hand it over on a way that only this person reads. The password of now stays until the link is used; to shut
-    somebody out who knows it, deactivate the user first, and activate it again.
+    Send it where only this person reads it. The current password stays valid until the link is used, except with
+    --at-once.
 
     \b
-    Example:
+    Examples:
       .venv/bin/python -m infra.admin users reset-password ada@example.com
+      .venv/bin/python -m infra.admin users reset-password ada@example.com --at-once
     """
     hub = connection.connect()
     user = hub.users.known(email)
     if not user.active:
         raise Refused(f"{user.email} is deactivated: activate the user first with `users activate`")
+    if at_once:
+        user = hub.users.remove_password(email)
     return _with_link(hub, user, f"{user.email} may set a new password.")
 
 
@@ -153,8 +162,8 @@ def show(email: EmailArgument, as_json: AsJson = False) -> Report:
 
 
 def _with_link(hub: Hub, user: User, said: str) -> Report:
-    address = hub.accounts.operators_link(user)
-    hours = OPERATORS_LINK // 3600
+    address = hub.accounts.make_operator_link(user)
+    hours = OPERATOR_LINK_SECONDS // 3600
     text = f"{said}\n\nThe link that sets a password: {address}\nIt is good once, for {hours} hours. {ONCE}"
     return Report({"user": _members(user), "password_link": address}, text)
 

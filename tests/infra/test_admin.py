@@ -604,7 +604,23 @@ def test_a_user_is_made_with_a_link_that_sets_a_password_once(world: World) -> N
     assert world.hub.users.authenticate(email, PASSWORD) is not None
     made = done("users", "add", f"x{email}")
     assert made["user"]["made_by_operator"] is True
-    assert world.hub.accounts.of_reset(made["password_link"].rpartition("/")[2]).email == f"x{email}"
+    assert world.hub.accounts.find_reset_user(made["password_link"].rpartition("/")[2]).email == f"x{email}"
+
+
+def test_a_password_in_wrong_hands_ends_at_once(world: World, owner: str) -> None:
+    session = world.hub.sessions.begin(world.hub.users.known(owner))
+    kept = done("users", "reset-password", owner)
+    assert kept["user"]["has_password"] is True
+    assert world.hub.users.authenticate(owner, PASSWORD) is not None
+    assert world.hub.sessions.find(session.cookie) is not None
+
+    made = done("users", "reset-password", owner, "--at-once")
+    assert made["user"]["has_password"] is False
+    assert world.hub.users.authenticate(owner, PASSWORD) is None
+    assert world.hub.sessions.find(session.cookie) is None
+    secret = made["password_link"].rpartition("/")[2]
+    world.hub.accounts.reset_password(secret, "rain on a tin roof", terms_accepted=False)
+    assert world.hub.users.authenticate(owner, "rain on a tin roof") is not None
 
 
 def test_a_user_is_shown_without_the_hash_of_the_password(world: World, owner: str) -> None:
@@ -678,7 +694,7 @@ def stranger(world: World) -> str:
 
 
 def test_who_registered_an_address_first_is_given_nothing_by_it(world: World, stranger: str) -> None:
-    reason = f"{stranger} has registered alone, and nobody has confirmed that the address is this person's: take the"
+    reason = f"{stranger} has registered alone, and nobody has confirmed that the address is this person's: use the"
 
     assert refused("users", "link", stranger, "--manager", "1").startswith(reason)
     assert refused("clients", "add", "--owner", stranger, "--title", "Budget Friend").startswith(reason)
@@ -687,7 +703,7 @@ def test_who_registered_an_address_first_is_given_nothing_by_it(world: World, st
 
 
 def test_a_user_is_linked_by_the_code_of_the_account_page_once(world: World, stranger: str) -> None:
-    code = world.hub.accounts.new_code(world.hub.users.known(stranger))
+    code = world.hub.accounts.make_code(world.hub.users.known(stranger))
     written = code.lower().replace("-", " ")
 
     linked = done("users", "link", written, "--manager", "1")
@@ -697,14 +713,14 @@ def test_a_user_is_linked_by_the_code_of_the_account_page_once(world: World, str
 
 
 def test_a_code_is_not_used_up_for_a_programme_manager_who_is_not_there(world: World, stranger: str) -> None:
-    code = world.hub.accounts.new_code(world.hub.users.known(stranger))
+    code = world.hub.accounts.make_code(world.hub.users.known(stranger))
 
     assert refused("users", "link", code, "--manager", "77").startswith("there is no programme manager 77")
     assert done("users", "link", code, "--manager", "1")["user"]["email"] == stranger
 
 
 def test_a_client_is_given_to_the_user_of_a_code(world: World, stranger: str) -> None:
-    code = world.hub.accounts.new_code(world.hub.users.known(stranger))
+    code = world.hub.accounts.make_code(world.hub.users.known(stranger))
 
     made = done("clients", "add", "--owner", code, "--title", "Budget Friend")
     assert made["client"]["owner"] == stranger

@@ -97,7 +97,7 @@ def set_a_password_by_a_link_in_the_web_interface(world: World) -> Run:
 
     def run(fault: Fault) -> None:
         user = world.hub.users.add(f"{new_id()}@example.com", terms_accepted=True)
-        place = world.hub.accounts.operators_link(user).removeprefix(world.hub.settings.public_url)
+        place = world.hub.accounts.make_operator_link(user).removeprefix(world.hub.settings.public_url)
         person = Person(world)
         person.get(place)
         token = person.token
@@ -125,6 +125,6 @@ def ask_for_a_new_password_in_the_web_interface(world: World) -> Run:
             world.hub.worker.attempt(delivery.delivery_id)
         links = [mail.text.partition("/reset/")[2].partition("\n")[0] for mail in world.mails if mail.to == user.email]
         assert links
-        assert world.hub.accounts.of_reset(links[-1]) == user
+        assert world.hub.accounts.find_reset_user(links[-1]) == user
 
     return run

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from chalicelib.foundation.store import Operation
-from chalicelib.website.account_flow import OPERATORS_LINK, SecretOver
+from chalicelib.website.account_flow import OPERATOR_LINK_SECONDS, SecretNotValid
 from chalicelib.website.one_time import LIFETIMES, OneTimeSecrets, is_code
 from chalicelib.website.users import InvalidUser, NotIdentified, User
 from tests.website.person import PASSWORD, known
@@ -36,32 +36,32 @@ def secret_of(link: str) -> str:
 
 
 def test_a_code_names_its_user_once_in_any_spelling(world: World, stranger: User) -> None:
-    code = world.hub.accounts.new_code(stranger)
+    code = world.hub.accounts.make_code(stranger)
 
     assert is_code(code)
     assert world.hub.accounts.owner(f" {code.lower().replace('-', '')}\n").email == stranger.email
-    with pytest.raises(SecretOver):
+    with pytest.raises(SecretNotValid):
         world.hub.accounts.owner(code)
 
 
 def test_a_code_is_good_for_15_minutes(world: World, stranger: User) -> None:
-    first, second = (world.hub.accounts.new_code(stranger) for _ in range(2))
+    first, second = (world.hub.accounts.make_code(stranger) for _ in range(2))
     world.clock.advance(15 * 60 - 1)
     assert world.hub.accounts.link(first, 1).manager_id == 1
     world.clock.advance(1)
 
     assert LIFETIMES["code"] == 15 * 60
-    with pytest.raises(SecretOver, match="older than 15 minutes"):
+    with pytest.raises(SecretNotValid, match="older than 15 minutes"):
         world.hub.accounts.link(second, 2)
     assert world.hub.users.known(stranger.email).manager_id == 1
 
 
 def test_of_two_uses_at_the_same_time_one_gets_through(world: World, stranger: User) -> None:
-    code = world.hub.accounts.new_code(stranger)
+    code = world.hub.accounts.make_code(stranger)
 
     with (
         world.meanwhile("transact", lambda: world.hub.accounts.link(code, 1)),
-        pytest.raises(SecretOver),
+        pytest.raises(SecretNotValid),
     ):
         world.hub.accounts.link(code, 2)
     assert world.hub.users.known(stranger.email).manager_id == 1
@@ -77,7 +77,7 @@ def test_what_is_no_code_is_taken_for_an_address(world: World, text: str) -> Non
 
 
 def test_a_code_that_was_never_given_out_is_refused(world: World) -> None:
-    with pytest.raises(SecretOver, match="this code is not valid"):
+    with pytest.raises(SecretNotValid, match="this code is not valid"):
         world.hub.accounts.link("7KQM-2ZTD-X9RW", 1)
 
 
@@ -89,7 +89,7 @@ def test_only_an_identified_user_is_linked_by_the_address(world: World, user: Us
 
 
 def test_what_is_stored_of_codes_and_links_is_no_code_and_no_link(world: World, user: User) -> None:
-    code, link = world.hub.accounts.new_code(user), world.hub.accounts.operators_link(user)
+    code, link = world.hub.accounts.make_code(user), world.hub.accounts.make_operator_link(user)
     stored = json.dumps([*world.hub.store.scan("website")], default=str)
 
     assert stored.count(user.email) == 2
@@ -108,26 +108,26 @@ def test_one_time_secrets_are_removed_when_their_time_is_over(world: World, user
 
 
 def test_a_link_sets_a_password_once(world: World, user: User) -> None:
-    secret = secret_of(world.hub.accounts.operators_link(user))
-    assert world.hub.accounts.of_reset(secret) == user
-    assert world.hub.accounts.of_reset(secret) == user, "to look at it does not use it up"
+    secret = secret_of(world.hub.accounts.make_operator_link(user))
+    assert world.hub.accounts.find_reset_user(secret) == user
+    assert world.hub.accounts.find_reset_user(secret) == user, "to look at it does not use it up"
     changed = world.hub.accounts.reset_password(secret, NEW, terms_accepted=False)
 
     assert (changed.has_password, changed.generation) == (True, user.generation + 1)
     assert world.hub.users.authenticate(user.email, NEW) == changed
-    with pytest.raises(SecretOver):
-        world.hub.accounts.of_reset(secret)
-    with pytest.raises(SecretOver):
+    with pytest.raises(SecretNotValid):
+        world.hub.accounts.find_reset_user(secret)
+    with pytest.raises(SecretNotValid):
         world.hub.accounts.reset_password(secret, NEW, terms_accepted=True)
 
 
 def test_of_two_new_passwords_by_one_link_at_the_same_time_one_is_set(world: World, user: User) -> None:
-    secret = secret_of(world.hub.accounts.operators_link(user))
+    secret = secret_of(world.hub.accounts.make_operator_link(user))
 
     def first() -> User:
         return world.hub.accounts.reset_password(secret, NEW, terms_accepted=False)
 
-    with world.meanwhile("transact", first), pytest.raises(SecretOver):
+    with world.meanwhile("transact", first), pytest.raises(SecretNotValid):
         world.hub.accounts.reset_password(secret, PASSWORD, terms_accepted=False)
     assert world.hub.users.authenticate(user.email, NEW) is not None
     assert world.hub.users.authenticate(user.email, PASSWORD) is None
@@ -137,7 +137,7 @@ def test_a_deactivation_just_after_a_new_password_leaves_no_session_for_later(
     world: World, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The session that begins with the new password is not of the deactivation's generation."""
-    secret = secret_of(world.hub.accounts.operators_link(user))
+    secret = secret_of(world.hub.accounts.make_operator_link(user))
     real = world.hub.store.transact
 
     def transact(operations: Sequence[Operation]) -> None:
@@ -153,36 +153,36 @@ def test_a_deactivation_just_after_a_new_password_leaves_no_session_for_later(
 
 
 def test_a_link_of_the_operator_is_good_for_a_day(world: World, user: User) -> None:
-    secret = secret_of(world.hub.accounts.operators_link(user))
-    world.clock.advance(OPERATORS_LINK - 1)
-    assert world.hub.accounts.of_reset(secret) == user
+    secret = secret_of(world.hub.accounts.make_operator_link(user))
+    world.clock.advance(OPERATOR_LINK_SECONDS - 1)
+    assert world.hub.accounts.find_reset_user(secret) == user
     world.clock.advance(1)
 
-    assert OPERATORS_LINK == 24 * 3600
-    with pytest.raises(SecretOver):
-        world.hub.accounts.of_reset(secret)
+    assert OPERATOR_LINK_SECONDS == 24 * 3600
+    with pytest.raises(SecretNotValid):
+        world.hub.accounts.find_reset_user(secret)
 
 
 def test_nothing_but_a_link_is_taken_for_one(world: World, user: User) -> None:
-    for text in (world.hub.accounts.new_code(user), "a" * 43, "x", ""):
-        with pytest.raises(SecretOver):
-            world.hub.accounts.of_reset(text)
+    for text in (world.hub.accounts.make_code(user), "a" * 43, "x", ""):
+        with pytest.raises(SecretNotValid):
+            world.hub.accounts.find_reset_user(text)
 
 
 def test_a_new_password_voids_the_links_and_codes_made_before(world: World, user: User) -> None:
-    code = world.hub.accounts.new_code(user)
-    used, other = (secret_of(world.hub.accounts.operators_link(user)) for _ in range(2))
+    code = world.hub.accounts.make_code(user)
+    used, other = (secret_of(world.hub.accounts.make_operator_link(user)) for _ in range(2))
     world.hub.accounts.reset_password(used, NEW, terms_accepted=False)
 
-    with pytest.raises(SecretOver):
+    with pytest.raises(SecretNotValid):
         world.hub.accounts.reset_password(other, PASSWORD, terms_accepted=False)
-    with pytest.raises(SecretOver):
+    with pytest.raises(SecretNotValid):
         world.hub.accounts.owner(code)
 
 
 def test_a_password_that_is_refused_does_not_use_the_link_up(world: World, email: str) -> None:
     user = world.hub.users.add(email)
-    secret = secret_of(world.hub.accounts.operators_link(user))
+    secret = secret_of(world.hub.accounts.make_operator_link(user))
 
     with pytest.raises(InvalidUser) as refused:
         world.hub.accounts.reset_password(secret, "short", terms_accepted=False)

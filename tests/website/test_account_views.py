@@ -31,7 +31,7 @@ def registered(world: World, email: str) -> str:
     """The email of a user with a password, who may be there already."""
     user = known(world.hub, email)
     table, key = user_key(user.email)
-    world.hub.store.update(table, key, set={"password_hash": passwords.hashed(PASSWORD)})
+    world.hub.store.update(table, key, set={"password_hash": passwords.hash_password(PASSWORD)})
     return email
 
 
@@ -290,7 +290,7 @@ def test_a_new_password_by_a_link_is_a_way_in_while_strangers_guess(
     monkeypatch.setitem(cast(dict[str, Limit], LIMITS), "account", Limit(1, 3600))
     guess(Person(world, address="203.0.113.7"), registered, 1)
     assert visitor.sign_in(registered).status == 429
-    place = world.hub.accounts.operators_link(known(world.hub, registered)).rpartition("8000")[2]
+    place = world.hub.accounts.make_operator_link(known(world.hub, registered)).rpartition("8000")[2]
     visitor.get(place)
     assert visitor.post(place, password="rain on a tin roof").status == 303
     visitor.get("/sign-out")
@@ -313,7 +313,7 @@ def test_only_a_browser_that_signed_in_to_this_account_is_known(
     name, value = known_cookie(visitor)
     assert browsers.find(registered, value) is not None
     if forged == "of another account":
-        value = browsers.remembered(f"x{registered}")
+        value = browsers.cookie_value(f"x{registered}")
     elif forged == "altered":
         value = f"{'1' if value[0] == '0' else '0'}{value[1:]}"
     elif forged == "too old":

@@ -117,8 +117,8 @@ def test_registering_a_known_address_is_answered_as_a_new_one_is(
     production.hub.users.register(email, PASSWORD, terms_accepted=True)
     other = f"{'0' * email.index('@')}@example.com"
     hashed: list[str] = []
-    real = passwords.hashed
-    monkeypatch.setattr(passwords, "hashed", lambda password: hashed.append(password) or real(password))
+    real = passwords.hash_password
+    monkeypatch.setattr(passwords, "hash_password", lambda password: hashed.append(password) or real(password))
     shown, calls = [], []
     for name in (email, other):
         visitor.get("/register")

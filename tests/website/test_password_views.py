@@ -25,7 +25,7 @@ def code_on(person: Person) -> str:
 
 def reset_link(world: World, email: str) -> str:
     """The path of a link that sets a user's password."""
-    link = world.hub.accounts.operators_link(known(world.hub, email))
+    link = world.hub.accounts.make_operator_link(known(world.hub, email))
     return link.removeprefix(world.hub.settings.public_url)
 
 

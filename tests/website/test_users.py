@@ -111,12 +111,12 @@ def test_nobody_registers_a_name_that_mail_programs_read_as_another_mailbox(worl
     with pytest.raises(InvalidUser, match="email must be an email address"):
         world.hub.users.add(email)
     with pytest.raises(InvalidUser, match="email must be an email address"):
-        world.hub.accounts.forgotten(email)
+        world.hub.accounts.request_reset(email)
 
 
 def test_a_user_of_an_earlier_version_with_such_a_name_still_signs_in(world: World) -> None:
     name = "ada,bob@example.com"
-    world.hub.store.put("users", {"email": name, "password_hash": passwords.hashed(PASSWORD), "created_at": 1})
+    world.hub.store.put("users", {"email": name, "password_hash": passwords.hash_password(PASSWORD), "created_at": 1})
 
     found = world.hub.users.authenticate(name, PASSWORD)
     assert found is not None
