@@ -169,16 +169,17 @@ def _answered(hub: Hub, body: bytes) -> str:
 
 def _decided_before(dispatch: Dispatch, action: str, body: bytes) -> None:
     """Have the flow answer at once what it has just decided, and nothing be written."""
-    decide, decided = dispatch._methods[action], []
+    key = dispatch.actions[action].flow, dispatch.actions[action].method
+    decide, decided = dispatch._methods[key], []
 
     def note(call: Call) -> Outcome:
         decided.append(decide(call))
         return decided[-1]
 
-    dispatch._methods[action] = note
+    dispatch._methods[key] = note
     dispatch.answer(body)
     outcome = replace(decided[-1], operations=(), uses=())
-    dispatch._methods[action] = lambda call: outcome
+    dispatch._methods[key] = lambda call: outcome
 
 
 def _silence(event: str, **members: Any) -> None:
