@@ -106,17 +106,19 @@ def payment(version: int) -> Callable[[World], Run]:
 
 def report(world: World) -> Run:
     """A bank's report on a payment whose client is told."""
-    payer = Payer(world, 2, consent_type="one_time")
+    payer, payment_id = Payer(world, 2, consent_type="one_time"), f"P-{uuid.uuid4()}"
     world.wants_events()
-    payer.pay()
-    return lambda: ok(payer.report("ACSC"))
+    payer.bank_does(taken(2, payment_id))
+    ok(payer.pay())
+    return lambda: ok(payer.report("ACSC", payment_id))
 
 
 def status(world: World) -> Run:
-    payer = Payer(world, 2)
-    payer.pay()
+    payer, payment_id = Payer(world, 2), f"P-{uuid.uuid4()}"
+    payer.bank_does(taken(2, payment_id))
+    ok(payer.pay())
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
-    return lambda: ok(payer.status())
+    return lambda: ok(payer.status(payment_id))
 
 
 def event(world: World) -> Run:
