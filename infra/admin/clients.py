@@ -195,8 +195,10 @@ def update(
         details["callback_urls"] = callback_url
     if events_url is not None or no_events_url:
         details["events_url"] = events_url
-    if not details or (events_url is not None and no_events_url):
-        raise typer.BadParameter("name what to change; --events-url and --no-events-url exclude each other")
+    if events_url is not None and no_events_url:
+        raise typer.BadParameter("--events-url and --no-events-url exclude each other")
+    if not details:
+        raise typer.BadParameter("name what to change: --title, --callback-url, --events-url or --no-events-url")
     with _known(client_id):
         made = connection.connect().clients.update(client_id, **details)
     return Report(
