@@ -126,13 +126,15 @@ class Accounts:
 
         Raises:
             WrongPassword: the current one is another.
-            InvalidUser: the new one cannot be accepted.
+            InvalidUser: the new one cannot be accepted, or is the current one.
         """
         reason = passwords.problem(user.email, password)
         if reason:
             raise InvalidUser({"password": reason})
         if self._users.authenticate(user.email, current) is None:
             raise WrongPassword
+        if passwords.are_same(current, password):
+            raise InvalidUser({"password": "the new password is the one you have"})
         try:
             self._store.transact([put_password(user, passwords.hash_password(password))])
         except ConditionFailed:  # it was changed, or the user deactivated, at the same time

@@ -151,16 +151,16 @@ def mail_sent_page(visit: Visit, name: str, what: str) -> Response:
     return page(visit, "mailed.html", to=name, what=what, folder=folder)
 
 
-def invalid_link_page(visit: Visit) -> Response:
-    """The page for a link with a secret that is worth nothing."""
+def invalid_link_page(visit: Visit, place: str = "/sign-in", label: str = "Sign in") -> Response:
+    """The page for a link with a secret that is worth nothing; it leads on to ``place``."""
     return message(
         visit,
         "This link is not valid",
         "It was used already, or its time is over.",
         "Sign in, ask for a new password, or ask whoever gave it to you for another one.",
         status=404,
-        link=link("/sign-in"),
-        label="Sign in",
+        link=link(place),
+        label=label,
     )
 
 

@@ -34,11 +34,12 @@ _DONE = {
     "deactivated": "The client is not active any more: every call of it is refused.",
     "updated": "The client is changed.",
 }
-_OVERLAPS = {"0": "at once", "3600": "after an hour", "86400": "after a day", "604800": "after a week"}
+_OVERLAPS = {"0": "at once", "3600": "in an hour", "86400": "in a day", "604800": "in a week"}
 """When a secret ends that is replaced, by the number of seconds."""
 
 
 _CHANGED = "The client was changed after you had opened this form. Compare it with what stands here, and save again."
+_REFUSED = "Please correct the marked field: nothing was changed."
 _FIELDS = ("title", "callback_urls", "registration_number", "events_url", "active", "secret")
 """What a form for a client says."""
 _NO_ERRORS: Mapping[str, str] = {}
@@ -154,7 +155,8 @@ def _update(visit: Visit, client: Client) -> Response:
             events_url=events_url,
         )
     except InvalidClient as error:
-        return _shown(visit, client, status=400, errors={error.member: about_field(error.member, str(error))})
+        errors = {error.member: about_field(error.member, str(error))}
+        return _shown(visit, client, status=400, problem=_REFUSED, errors=errors)
     except ClientChanged:
         client = _own(visit)
         if (client.title, list(client.callback_urls), client.events_url) == (title, urls, events_url):
@@ -182,10 +184,12 @@ def _rotate(visit: Visit, client: Client) -> Response:
             made = hub().clients.rotate_secret(client.client_id, overlap, owner=visit.user, secret=secret)
     except InvalidClient as error:
         return _shown(visit, client, status=400, problem=about_field(error.member, str(error)))
+    is_first = not of_events and (not client.has_secret or (overlap > 0 and len(made.client.secrets) == 1))
+    old = "" if is_first else f" The old one ends {_OVERLAPS[seconds]}."
     return _shown(
         visit,
         made.client,
-        done=f"The new secret is good from now on. The old one ends {_OVERLAPS[seconds]}.",
+        done=f"The new secret is good from now on.{old}",
         secret=made.secret,
         events_secret=made.events_secret,
     )
@@ -250,6 +254,7 @@ def _form(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
         "client_new.html",
         status=status,
         errors=errors,
+        focus=next(iter(errors), "title"),
         given=given,
         active=visit.field("active") == "yes" or not visit.is_post,
         secret=visit.field("secret") == "yes",
@@ -286,6 +291,7 @@ def _shown(
         secret=secret,
         events_secret=events_secret,
         errors=errors,
+        focus=next(iter(errors), ""),
         is_changing=is_refused,
         given={name: visit.field(name) for name in kept} if is_refused else kept,
         draft=hub().drafts.new(),

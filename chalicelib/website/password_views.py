@@ -56,7 +56,7 @@ def reset_form(visit: Visit) -> Response:
     try:
         return _reset_page(visit, hub().accounts.find_reset_user(visit.incoming.uri["secret"]))
     except SecretNotValid:
-        return invalid_link_page(visit)
+        return invalid_link_page(visit, "/forgotten", "Ask for a new password")
 
 
 def reset(visit: Visit) -> Response:
@@ -69,7 +69,7 @@ def reset(visit: Visit) -> Response:
         except InvalidUser as error:
             return _reset_page(visit, user, about_fields(error.problems), 400)
     except SecretNotValid:
-        return invalid_link_page(visit)
+        return invalid_link_page(visit, "/forgotten", "Ask for a new password")
     log.info("password changed", by="link")
     return signed_in(visit, user)
 

@@ -50,6 +50,11 @@ def verify(known: str | None, password: str) -> bool:
         return False
 
 
+def are_same(one: str, other: str) -> bool:
+    """Whether two that were typed are one password, however a keyboard composed their letters."""
+    return _normalise(one) == _normalise(other)
+
+
 @cache
 def _hasher() -> PasswordHasher:
     from argon2 import PasswordHasher, profiles  # few requests need it

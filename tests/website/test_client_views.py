@@ -86,6 +86,8 @@ def test_what_cannot_be_accepted_is_said_beside_its_field(
     assert answer.status == 400
     assert said in user.text
     assert f'id="{next(iter(fields))}-error"' in answer.text
+    (focused,) = re.findall(r"<(?:input|textarea) [^>]*\bautofocus\b[^>]*>", answer.text)
+    assert f'name="{next(iter(fields))}"' in focused
     assert world.hub.clients.all(email) == []
     assert "location" not in answer.headers
 
@@ -436,6 +438,9 @@ def test_a_change_that_cannot_be_accepted_is_said_beside_its_field(
     assert answer.status == 400
     assert f'id="{member}-error"' in answer.text
     assert said in user.text
+    assert "Please correct the marked field: nothing was changed." in user.text
+    (focused,) = re.findall(r"<(?:input|textarea) [^>]*\bautofocus\b[^>]*>", answer.text)
+    assert f'name="{member}"' in focused
     assert world.hub.clients.get(client_id) == before
 
 
@@ -475,6 +480,28 @@ def test_a_new_client_secret_is_shown_once_and_the_old_one_lives_on_as_chosen(
     world.clock.advance(600)
     assert user.post(f"/clients/{client_id}", token, **fields).status == 400
     assert "is not shown again" in user.text
+
+
+def test_a_client_without_a_secret_is_not_asked_when_the_old_one_ends(world: World, user: Person) -> None:
+    client_id = user.create_client()
+    assert "<select" not in user.get(f"/clients/{client_id}").text.partition("Make a new secret")[2]
+    fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": user.hidden("overlap")}
+    token = user.token
+
+    for _ in range(2):  # pressed twice
+        assert user.post(f"/clients/{client_id}", token, **fields).status == 200
+        assert "The new secret is good from now on." in user.text
+        assert "The old one ends" not in user.text
+    assert world.hub.clients.get(client_id).accepts_secret(secrets_of(user)["client-secret"], world.clock.time())
+    assert "The old secret ends" in user.get(f"/clients/{client_id}").text
+    user.post(f"/clients/{client_id}", action="rotate-secret", draft=user.hidden("draft"), overlap="3600")
+    assert "The old one ends in an hour." in user.text
+
+
+def test_a_client_with_events_alone_is_asked_when_their_old_secret_ends(user: Person) -> None:
+    client_id = user.create_client(events_url="https://a.example/")
+
+    assert "The old events secret ends" in user.get(f"/clients/{client_id}").text
 
 
 @pytest.mark.parametrize("overlap", ["", "60", "-1", "a week"])

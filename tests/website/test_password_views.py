@@ -77,6 +77,7 @@ def test_a_link_shows_a_form_and_is_used_up_by_sending_it(world: World, visitor:
     again = Person(world)
     assert (again.get(place).status, again.post(place, password=NEW).status) == (404, 404)
     assert "was used already" in again.text
+    assert '<a class="button" href="/forgotten">Ask for a new password</a>' in again.last.text
 
 
 def test_a_user_of_the_operators_agrees_to_the_terms_with_the_first_password(
@@ -176,6 +177,7 @@ def test_a_copy_of_the_cookie_of_before_is_worth_nothing_afterwards(world: World
     [
         ("wrong", NEW, "current_password", "This is not your password."),
         (PASSWORD, "short", "password", "Password must have 10 to 256 characters."),
+        (PASSWORD, PASSWORD, "password", "The new password is the one you have."),
     ],
 )
 def test_a_change_that_is_refused_is_told_at_its_field(
