@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -36,6 +37,10 @@ class Play:
     set_up: Callable[[World], Run]
     within: Callable[[World], AbstractContextManager[Any]] = nullcontext
     function: str = ""
+
+
+_PAYMENTS = itertools.count(1)
+"""A payment_id stays with its first order: each play of a process has one of its own, as short as a bank's."""
 
 
 def relayed(webhook: str) -> Callable[[World], Run]:
@@ -106,7 +111,7 @@ def payment(version: int) -> Callable[[World], Run]:
 
 def report(world: World) -> Run:
     """A bank's report on a payment whose client is told."""
-    payer, payment_id = Payer(world, 2, consent_type="one_time"), f"P-{uuid.uuid4()}"
+    payer, payment_id = Payer(world, 2, consent_type="one_time"), f"C-{next(_PAYMENTS)}"
     world.wants_events()
     payer.bank_does(taken(2, payment_id))
     ok(payer.pay())
@@ -114,7 +119,7 @@ def report(world: World) -> Run:
 
 
 def status(world: World) -> Run:
-    payer, payment_id = Payer(world, 2), f"P-{uuid.uuid4()}"
+    payer, payment_id = Payer(world, 2), f"C-{next(_PAYMENTS)}"
     payer.bank_does(taken(2, payment_id))
     ok(payer.pay())
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
