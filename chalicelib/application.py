@@ -10,8 +10,8 @@ from chalice.app import Chalice, Request, Response
 from chalicelib.bootstrap import hub
 from chalicelib.cards import card_api
 from chalicelib.foundation import log
+from chalicelib.foundation.http.web import OTHERS
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
-from chalicelib.foundation.web import OTHERS
 from chalicelib.openbanking.answers import refused
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 

@@ -14,14 +14,14 @@ from chalicelib.delivery.schedule import Kind
 from chalicelib.delivery.sweeper import Sweeper
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import aws, log, mail
-from chalicelib.foundation.breaker import Breaker
 from chalicelib.foundation.clock import Clock, SystemClock
-from chalicelib.foundation.keyring import Keyring
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.http.breaker import Breaker
+from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.outbound import Outbound
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import Store
-from chalicelib.foundation.vault import Vault
 from chalicelib.openbanking.authorization_flow import AuthorizationFlow
 from chalicelib.openbanking.authorizations import Authorizations
 from chalicelib.openbanking.bank_gate import BankGate

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from chalicelib.foundation.fields import Message
+from chalicelib.foundation.fields.field_types import Message
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("docs/**/*.md"))}

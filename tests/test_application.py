@@ -123,7 +123,7 @@ def test_every_tpp_answer_tells_the_hubs_time(world: World, path: str) -> None:
 def test_a_failure_outside_every_view_is_answered_as_well(
     world: World, route: str, members: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from chalicelib.foundation.web import Incoming
+    from chalicelib.foundation.http.web import Incoming
 
     def broken(*_: Any) -> Any:
         raise LookupError("hunter2")

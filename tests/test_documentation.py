@@ -22,12 +22,15 @@ from chalicelib.delivery import bodies, deliveries, slots, sweeper
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.demo_bank.refusals import no_funds, not_paid
-from chalicelib.foundation import breaker, fields, sharded, signatures
 from chalicelib.foundation.aws import Queue
-from chalicelib.foundation.fields import InvalidMessage, Message
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.dynamodb import sharded_index
+from chalicelib.foundation.fields import field_types
+from chalicelib.foundation.fields.field_types import InvalidMessage, Message
+from chalicelib.foundation.http import breaker
+from chalicelib.foundation.http.web import BODY_BYTES, OTHERS
 from chalicelib.foundation.jsontext import DEPTH
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.web import BODY_BYTES, OTHERS
 from chalicelib.openbanking import bank_answers, bank_link, idempotency, payment_execution, payments, tpp_api
 from chalicelib.openbanking.bank_record import LONGEST_CONSENT_DAYS
 from chalicelib.openbanking.protocol.bank_calls import SaveConsent
@@ -54,7 +57,7 @@ from tests.documents import (
     section,
 )
 
-VECTOR = json.loads((ROOT / "tests/foundation/vector.json").read_text("utf-8"))
+VECTOR = json.loads((ROOT / "tests/foundation/crypto/vector.json").read_text("utf-8"))
 
 
 def longest(model: type[Message], member: str, value: Any) -> int:
@@ -123,7 +126,7 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Scopes of a request or a consent", longest(AuthorizeRequest, "scopes", ["a"] * 9999)),
         ("Account identifiers in a consent", longest(SaveConsent, "account_ids", ["a"] * 9999)),
         ("Length of a consent", LONGEST_CONSENT_DAYS),
-        ("Problems told in one answer", fields._PROBLEMS),
+        ("Problems told in one answer", field_types._PROBLEMS),
         ("Request body of a bulk payment", max(call.body_bytes for call in PAYMENTS)),
         ("Payments of a bulk payment", BULK_ITEMS),
         ("Bank's answer to a payment", payment_execution.KEPT_BYTES),
@@ -148,7 +151,7 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Wait in the queue", Queue.LONGEST_DELAY),
         ("Messages in the queue", sweeper.BACKLOG),
         ("Part of a body", bodies.PART_BYTES),
-        ("Shards of an index", sharded.SHARDS),
+        ("Shards of an index", sharded_index.SHARDS),
         ("Announcement of a consent's end", EXPIRING_SECONDS // (24 * 3600)),
         ("Overlap of two of them", LONGEST_OVERLAP),
         ("External payment addresses of an account", MOST_ADDRESSES),

@@ -9,8 +9,11 @@ from typing import Any, get_args
 
 from chalicelib.delivery import bodies, deliveries, headers, journal, schedule, slots, sweeper
 from chalicelib.delivery.schedule import PLANS
-from chalicelib.foundation import breaker, event_signing, jsontext, outbound, sharded
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.dynamodb import sharded_index
+from chalicelib.foundation.http import breaker, outbound
 from chalicelib.openbanking.protocol import own_answers
 from chalicelib.openbanking.protocol.events import EVENTS
 from chalicelib.openbanking.protocol.own_calls import ACCEPTED_REQUEST
@@ -67,7 +70,7 @@ def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
     assert f"the last {deliveries.HISTORY} attempts are kept" in text
     waits = f"after about {schedule._SHORTEST_PUT_OFF} s and later up to {PLANS['event'].put_off // 60} min"
     assert f"{waits} (`relay`, `payment`: {PLANS['relay'].put_off} s)" in text
-    assert f"spread over {sharded.SHARDS} shards" in flowing(section(OPERATIONS, "## Tables"))
+    assert f"spread over {sharded_index.SHARDS} shards" in flowing(section(OPERATIONS, "## Tables"))
     assert f"parts of at most {bodies.PART_BYTES} bytes" in section(OPERATIONS, "## Tables")
     assert f"At most {slots.SLOTS} events are on their way to one client" in TPP
     assert f"are {slots.SLOTS} at a time to one bank, at most, of each" in flowing(BANK)

@@ -11,7 +11,7 @@ from chalicelib.cards.money.facts import Facts
 from chalicelib.cards.money.fees import fees_of
 from chalicelib.cards.protocol import schemes, values
 from chalicelib.cards.protocol.payment_states import PAYMENT_KINDS, PAYMENT_RULES, PAYMENT_STATES
-from chalicelib.foundation.registries import currency_numbers
+from chalicelib.foundation.fields.registries import currency_numbers
 from tests.cards.scenes import EUR, MANAGER, Scene
 from tests.documented_examples import play
 from tests.documents import DOCUMENTS, section, tables

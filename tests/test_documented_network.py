@@ -18,7 +18,7 @@ from chalicelib.cards.protocol.report_messages import (
     FinancialAuthorizeRecord,
     TransactionRecord,
 )
-from chalicelib.foundation.registries import currency_numbers
+from chalicelib.foundation.fields.registries import currency_numbers
 from tests.cards.scenes import EUR, GBP, GERMANY, SEPA, USD, MadeCard, Scene
 from tests.documented_examples import play
 from tests.documents import DOCUMENTS, section, tables

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.fields import InvalidMessage, Message
+from chalicelib.foundation.fields.field_types import InvalidMessage, Message
 from chalicelib.openbanking import payment_execution
 from chalicelib.openbanking.payments import EARLY_SECONDS, HISTORY
 from chalicelib.openbanking.protocol import own_answers, payments, v2

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from chalicelib.delivery import headers, journal
-from chalicelib.foundation import keyring
-from chalicelib.foundation.pages import cookie
+from chalicelib.foundation.crypto import keyring
+from chalicelib.foundation.http.pages import cookie
 from chalicelib.openbanking.clients import _REPEATED_SECONDS, TITLE_LENGTH
 from chalicelib.statistics import today
 from chalicelib.statistics.histogram import PERCENTILES, STEPS

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from app import app
+from chalicelib.foundation.http.web import OTHERS, Incoming
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.web import OTHERS, Incoming
 from tests.world import Answer, World
 
 HSTS = "strict-transport-security"

@@ -111,7 +111,7 @@ RECORDS = [
     *(f"{PACKAGE}.website.{name}" for name in WEBSITE_RECORDS),
     *(f"{STATISTICS}.{name}" for name in STATISTICS_RECORDS),
 ]
-HTTP_NAMES = ("answers", "routes", "pages", "site", "statics", "jobs")
+HTTP_NAMES = ("answers", "routes", "pages", "site", "static_files", "jobs")
 """Modules that speak HTTP or are started by it, besides those that end in ``_api`` or ``_views``."""
 FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "aws_lambda_powertools", "jinja2")
 
@@ -179,12 +179,12 @@ DOMAIN = [
     for module in MODULES
     if not speaks_http(module)
     and not within(module, "app", f"{PACKAGE}.application", f"{PACKAGE}.bootstrap", f"{PACKAGE}.demo_bank")
-    and module != f"{FOUNDATION}.web"
+    and module != f"{FOUNDATION}.http.web"
 ]
 
 
 def test_the_rules_are_held_against_the_real_modules() -> None:
-    assert {f"{FOUNDATION}.store", f"{PACKAGE}.openbanking.protocol.scopes", "app", *RECORDS} <= set(MODULES)
+    assert {f"{FOUNDATION}.dynamodb.store", f"{PACKAGE}.openbanking.protocol.scopes", "app", *RECORDS} <= set(MODULES)
     assert f"{PACKAGE}.bootstrap" in imports(f"{PACKAGE}.openbanking.tpp_api")
 
 

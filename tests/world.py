@@ -20,12 +20,14 @@ from chalicelib import bootstrap
 from chalicelib.cards.event_secrets import secrets_key
 from chalicelib.cards.programmes import head_key
 from chalicelib.delivery.deliveries import RECORD, Delivery, record_key
-from chalicelib.foundation import exchange, jsontext, signatures
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.dynamodb.store import Delete, StoreUnavailable
+from chalicelib.foundation.http import header_capture
+from chalicelib.foundation.http.outbound import NotReached, Outbound, Reply
 from chalicelib.foundation.mail import Mail
-from chalicelib.foundation.outbound import NotReached, Outbound, Reply
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import Delete, StoreUnavailable
 from chalicelib.openbanking.bank_record import Bank, NewBank
 from chalicelib.openbanking.client_record import Client
 from chalicelib.statistics.measurements import Measurements
@@ -128,10 +130,10 @@ class ScriptedOutbound(Outbound):
         except NotReached:
             raise
         except Exception:
-            exchange.sent(headers)
+            header_capture.sent(headers)
             raise
-        exchange.sent(headers)
-        exchange.received(reply.headers)
+        header_capture.sent(headers)
+        header_capture.received(reply.headers)
         return reply
 
     def _answer(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:

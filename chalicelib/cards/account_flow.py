@@ -20,7 +20,7 @@ from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
 from chalicelib.cards.sequences import Sequences
 from chalicelib.cards.shown import account_shown
 from chalicelib.cards.telling import program_changed
-from chalicelib.foundation.store import Operation
+from chalicelib.foundation.dynamodb.store import Operation
 
 
 @dataclass(frozen=True, slots=True)

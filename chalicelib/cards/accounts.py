@@ -11,7 +11,7 @@ from chalicelib.cards.programmes import EntryId
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import Record, present
-from chalicelib.foundation.store import Check, Update
+from chalicelib.foundation.dynamodb.store import Check, Update
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,9 +17,9 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import Key, Record
 from chalicelib.cards.turns import Turn
 from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.parallel import pieces, together
-from chalicelib.foundation.store import Item, Operation, Store
 
 R = TypeVar("R", bound=Record)
 MOST_TOGETHER = 100

@@ -6,7 +6,7 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log
-from chalicelib.foundation.web import JSON, Incoming, Routes, WrongMethod, text_answer
+from chalicelib.foundation.http.web import JSON, Incoming, Routes, WrongMethod, text_answer
 
 ROUTES = ("/api", "/simulator")
 

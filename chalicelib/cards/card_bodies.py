@@ -16,8 +16,8 @@ from chalicelib.cards.programmes import EntryId
 from chalicelib.cards.protocol.card_blocks import DELIVERY_BLOCK, DELIVERY_MANDATORY
 from chalicelib.cards.protocol.status_codes import refused_field, refused_fields
 from chalicelib.cards.record import present
-from chalicelib.foundation.problems import Problem
-from chalicelib.foundation.store import Operation
+from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.fields.problems import Problem
 
 _CHOICES = (
     ("fee_group_id", "fee_group", "card_fee_group_id"),

@@ -8,7 +8,7 @@ from typing import Literal
 
 from chalicelib.cards import verification
 from chalicelib.cards.card_keys import CardKeys
-from chalicelib.foundation.vault import Vault
+from chalicelib.foundation.crypto.vault import Vault
 
 Sealed = Literal["pan", "pin", "acs_password"]
 """The fields that are stored, sealed. A CVC2 never is: it is computed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.cards.verification import KEY_BYTES
-from chalicelib.foundation.secret_keys import SecretKeys, derived_key
+from chalicelib.foundation.crypto.secret_keys import SecretKeys, derived_key
 
 
 class CardKeys(SecretKeys):

@@ -11,7 +11,7 @@ from chalicelib.cards.cards import Card
 from chalicelib.cards.latest import Rows
 from chalicelib.cards.network.activity import shard_of, shards
 from chalicelib.cards.record import TABLE
-from chalicelib.foundation.store import Put, absent
+from chalicelib.foundation.dynamodb.store import Put, absent
 
 _NAME = "card"
 

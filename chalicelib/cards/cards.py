@@ -12,7 +12,7 @@ from chalicelib.cards.programmes import EntryId
 from chalicelib.cards.protocol.states import CARD_RULES, EXPIRED, MISMATCHES_A_DAY, PIN_IS_BLOCKED, PIN_OK, PIN_TRIES
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import TABLE, Key, Record
-from chalicelib.foundation.store import Put, absent
+from chalicelib.foundation.dynamodb.store import Put, absent
 
 MOST_ACCOUNTS = 90
 """So many accounts a card may have: they are read together, and a claim with them."""

@@ -19,8 +19,8 @@ from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.programmes import TABLE, owner
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.store import ConditionFailed, Delete, Item, Operation, Put, Store, Update, absent
 
 CACHED_SECONDS = 60
 NEW_SECONDS = 5

@@ -24,8 +24,8 @@ from chalicelib.cards.protocol.values import BUSINESS
 from chalicelib.cards.record import Key
 from chalicelib.cards.reports import shown
 from chalicelib.cards.shown import account_shown, card_shown
+from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.parallel import together
-from chalicelib.foundation.store import Item
 
 _GROUPS = ("card_programme", "product", "design", "fee_group", "limit_group", "usage_group", "risk_group")
 """The entries of the set-up that a card names."""

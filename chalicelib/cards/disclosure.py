@@ -16,7 +16,8 @@ from chalicelib.cards import card_numbers
 from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.credentials import Credential
 from chalicelib.cards.protocol.card_fields import ABSENT, ENCRYPTED, MASKED, MINIMUM_KEY_BITS, PLAIN, CardField
-from chalicelib.foundation import log, signatures
+from chalicelib.foundation import log
+from chalicelib.foundation.crypto import signatures
 
 
 def check_key(pem: str) -> None:

@@ -30,8 +30,8 @@ from chalicelib.cards.turns import Turn, Turns
 from chalicelib.delivery.outbox import Recorded
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
 
 BODY_BYTES = 1_000_000
 WAITING_SECONDS = 5

@@ -13,10 +13,10 @@ from boto3.dynamodb.conditions import Attr
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.dynamodb.store import Item, Store, StoreError
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import pieces, together
-from chalicelib.foundation.sharded import ShardedIndex
-from chalicelib.foundation.store import Item, Store, StoreError
 
 AT_ONCE = 20
 """So many are looked after at the same time."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.programmes import TABLE
-from chalicelib.foundation import event_secrets, event_signing
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.event_secrets import EventSecret
-from chalicelib.foundation.store import ATTEMPTS, ConditionFailed, Conflict, Item, Put, Store, absent
-from chalicelib.foundation.vault import Vault
+from chalicelib.foundation.crypto import event_secrets, event_signing
+from chalicelib.foundation.crypto.event_secrets import EventSecret
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Item, Put, Store, absent
 
 
 class NoEventSecret(LookupError):

@@ -12,7 +12,7 @@ from chalicelib.cards.programmes import EntryId
 from chalicelib.cards.protocol.holder_messages import HolderRecord
 from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.record import Record, present
-from chalicelib.foundation.store import Update
+from chalicelib.foundation.dynamodb.store import Update
 
 MOST_ACCOUNTS = 100
 """So many accounts a holder may have."""

@@ -14,9 +14,9 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.cards.card_data import CardData
 from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import Conflict, Item, Put, absent
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.store import Conflict, Item, Put, absent
-from chalicelib.foundation.vault import Vault
 
 TABLE = "idempotency"
 KEPT = 30 * 24 * 3600

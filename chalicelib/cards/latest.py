@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from chalicelib.cards.timelines import Timeline
+from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import together
-from chalicelib.foundation.store import Item, Store
 
 Read = Callable[[], list[Item]]
 

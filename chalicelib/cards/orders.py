@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.cards.record import TABLE, Key
-from chalicelib.foundation.store import Put, absent
+from chalicelib.foundation.dynamodb.store import Put, absent
 
 
 def order_key(card_id: int, request_id: int) -> Key:

@@ -17,8 +17,8 @@ from boto3.dynamodb.conditions import Attr
 from chalicelib.cards.catalogue import KINDS, Catalogue, Entry, Rate, entry
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreUnavailable
 from chalicelib.foundation.parallel import together
-from chalicelib.foundation.store import ConditionFailed, Item, Store, StoreUnavailable
 
 TABLE = "programmes"
 CACHED_SECONDS = 60

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.foundation.store import Check, Item, Put, Update, absent
+from chalicelib.foundation.dynamodb.store import Check, Item, Put, Update, absent
 
 TABLE = "cards"
 R = TypeVar("R", bound="Record")

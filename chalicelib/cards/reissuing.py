@@ -23,7 +23,7 @@ from chalicelib.cards.protocol.values import NO, YES
 from chalicelib.cards.record import either
 from chalicelib.cards.sequences import Sequences
 from chalicelib.cards.telling import card_created
-from chalicelib.foundation.store import Operation
+from chalicelib.foundation.dynamodb.store import Operation
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,9 @@ from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.sequences import Sequences
 from chalicelib.cards.simulator_flow import SimulatorFlow
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.store import Store
-from chalicelib.foundation.vault import Vault
 
 
 class CardRoom:

@@ -11,7 +11,7 @@ import threading
 from typing import Literal, get_args
 
 from chalicelib.cards.record import TABLE, Key
-from chalicelib.foundation.store import Store, StoreUnavailable
+from chalicelib.foundation.dynamodb.store import Store, StoreUnavailable
 
 BLOCK = 50
 LOW = 20

@@ -18,8 +18,8 @@ from itertools import takewhile
 from math import ceil, sqrt
 
 from chalicelib.cards.record import Key
+from chalicelib.foundation.dynamodb.store import Item, Page, Store
 from chalicelib.foundation.parallel import together
-from chalicelib.foundation.store import Item, Page, Store
 
 Position = tuple[int, int]
 """When a row was recorded, in Unix milliseconds, and its number."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from chalicelib.cards.record import Key
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.store import Operation, Put
+from chalicelib.foundation.dynamodb.store import Operation, Put
 
 Name = tuple[str, ...]
 

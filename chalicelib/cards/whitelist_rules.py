@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.cards.record import TABLE, Key
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, absent
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.store import Item, Operation, Put, Store, absent
 
 LISTS = ("acquirer_bin_merchant_id", "mcc", "merchant_country_ison", "merchant_name")
 """The criteria, each a list."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from chalicelib.delivery.deliveries import TABLE, part_key
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import Item, Put, Store
 from chalicelib.foundation.parallel import pieces, together
-from chalicelib.foundation.store import Item, Put, Store
-from chalicelib.foundation.vault import Vault
 
 PART_BYTES = 350_000
 

@@ -16,8 +16,8 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.sharded import ShardedIndex
-from chalicelib.foundation.store import Item, Put, Update, absent
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 
 TABLE = "deliveries"
 RECORD, BODY = "record", "body"

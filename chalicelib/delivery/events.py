@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
-from chalicelib.foundation import event_signing, jsontext
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.outbound import Outbound, OutboundError
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.http.outbound import Outbound, OutboundError
 
 _GONE = 410
 

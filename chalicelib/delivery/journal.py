@@ -28,9 +28,9 @@ from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.delivery.sweeper import BACKLOG
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
 from chalicelib.foundation.parallel import WIDTH, pieces, together
-from chalicelib.foundation.sharded import ShardedIndex
-from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
 
 ClientKind = Literal["event", "relay", "payment"]
 """What a client's owner may see of deliveries; the revocation of a token is between this service and the bank."""

@@ -17,9 +17,9 @@ from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Put
 from chalicelib.foundation.identifiers import new_id, new_uuid
 from chalicelib.foundation.parallel import WIDTH, pieces, together
-from chalicelib.foundation.store import Put
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from chalicelib.delivery.deliveries import Delivery
-from chalicelib.foundation.store import Operation
+from chalicelib.foundation.dynamodb.store import Operation
 
 Keep = Callable[[Sequence[Operation]], None]
 """Writes an outcome, in one transaction with what else has to be written because of it.

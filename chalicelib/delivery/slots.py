@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS, TABLE
-from chalicelib.foundation.store import Item, Store, Update
+from chalicelib.foundation.dynamodb.store import Item, Store, Update
 
 SLOTS = 4
 LONG_SECONDS = 3

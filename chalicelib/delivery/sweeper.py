@@ -8,8 +8,8 @@ from chalicelib.delivery.deliveries import DUE
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.store import Store
 
 BACKLOG = 20_000
 """With so many messages in the queue it gets no more: what is due stays due, and copies of it would only pile up."""

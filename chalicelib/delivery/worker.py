@@ -33,9 +33,7 @@ from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_s
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.exchange import Exchange, noting
-from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.store import (
+from chalicelib.foundation.dynamodb.store import (
     ConditionFailed,
     Conflict,
     Item,
@@ -45,6 +43,8 @@ from chalicelib.foundation.store import (
     StoreError,
     StoreUnavailable,
 )
+from chalicelib.foundation.http.header_capture import Exchange, noting
+from chalicelib.foundation.identifiers import new_id
 
 _TURNS = (2, 3, 3, 3, 3)
 """How long to wait for a slot of a receiver that is quick, as ``Store.wait`` counts: half a second in all."""

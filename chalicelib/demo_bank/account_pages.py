@@ -13,7 +13,7 @@ from chalicelib.demo_bank.execution import book
 from chalicelib.demo_bank.pages import Visit, message, page
 from chalicelib.demo_bank.sessions import Session
 from chalicelib.demo_bank.transactions import Statement, first_of_month
-from chalicelib.foundation.pages import see_other
+from chalicelib.foundation.http.pages import see_other
 
 PLACE = "/my-accounts"
 _MONTH = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")

@@ -12,7 +12,7 @@ from chalicelib.demo_bank.customers import Account
 from chalicelib.demo_bank.execution import book
 from chalicelib.demo_bank.instructions import party_of
 from chalicelib.demo_bank.refusals import UnknownToken, no_account
-from chalicelib.foundation.fields import decimal
+from chalicelib.foundation.fields.field_types import decimal
 from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 

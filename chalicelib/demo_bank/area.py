@@ -10,7 +10,7 @@ from chalice.app import Response
 from chalicelib.demo_bank import customers, sessions
 from chalicelib.demo_bank.pages import Visit, page, set_cookie
 from chalicelib.demo_bank.sessions import Session
-from chalicelib.foundation.pages import see_other
+from chalicelib.foundation.http.pages import see_other
 
 SessionView = Callable[[Visit, Session], Response]
 

@@ -19,10 +19,10 @@ from chalicelib.demo_bank.journeys import Journey, Moved, UnknownJourney
 from chalicelib.demo_bank.pages import NO_REFERRER, Visit, message, page, set_cookie
 from chalicelib.demo_bank.runtime import HubUnreachable
 from chalicelib.foundation import log
+from chalicelib.foundation.dynamodb.store import ConditionFailed
+from chalicelib.foundation.http.pages import safe_origin, see_other
+from chalicelib.foundation.http.web import head_of_redirect
 from chalicelib.foundation.identifiers import SECRET_LENGTH, new_secret
-from chalicelib.foundation.pages import safe_origin, see_other
-from chalicelib.foundation.store import ConditionFailed
-from chalicelib.foundation.web import head_of_redirect
 
 COOKIE = "demo_bank_browser"
 _SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SECRET_LENGTH}}}")

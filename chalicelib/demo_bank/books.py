@@ -24,7 +24,7 @@ from chalicelib.demo_bank.instructions import Party
 from chalicelib.demo_bank.orders import KEPT_SECONDS
 from chalicelib.demo_bank.runtime import TABLE, Bank
 from chalicelib.demo_bank.transactions import Statement, Transaction, first_day, first_of_month, statement
-from chalicelib.foundation.store import Item, Operation, Put, Update, absent
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, absent
 from chalicelib.openbanking.protocol.payments import Status
 
 _SETTLED_WITHIN = timedelta(days=1)

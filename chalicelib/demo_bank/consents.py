@@ -13,9 +13,9 @@ from boto3.dynamodb.conditions import Attr
 
 from chalicelib.demo_bank.customers import Account, Customer, customers
 from chalicelib.demo_bank.runtime import TABLE, Bank
+from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Update
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.store import ConditionFailed, Item, Operation, Put, Update
-from chalicelib.foundation.vault import Unsealable
 
 LISTED = 50
 _DAY = 86400

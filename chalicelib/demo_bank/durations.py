@@ -15,7 +15,7 @@ from chalicelib.demo_bank import hub_client
 from chalicelib.demo_bank.hub_client import HubRefused
 from chalicelib.demo_bank.runtime import TABLE, Bank, HubUnreachable
 from chalicelib.foundation import log
-from chalicelib.foundation.store import Item, Operation, Put
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put
 
 Kind = Literal["consent", "payment"]
 

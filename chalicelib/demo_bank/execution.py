@@ -17,7 +17,7 @@ from chalicelib.demo_bank.orders import Order, Step
 from chalicelib.demo_bank.runtime import TABLE, Bank
 from chalicelib.demo_bank.transactions import Statement
 from chalicelib.foundation import log
-from chalicelib.foundation.store import ConditionFailed, Conflict, Delete, Operation
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Delete, Operation
 
 SETTLE_SECONDS = 20
 UNKNOWN_SECONDS = 600

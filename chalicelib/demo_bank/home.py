@@ -12,7 +12,7 @@ from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.demo_bank.runtime import HubUnreachable
 from chalicelib.demo_bank.sessions import Session
 from chalicelib.foundation import log
-from chalicelib.foundation.pages import see_other
+from chalicelib.foundation.http.pages import see_other
 
 PLACE = "/consents"
 _NOT_THERE = {"4202", "RESOURCE_UNKNOWN"}

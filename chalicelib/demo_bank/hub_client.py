@@ -10,7 +10,8 @@ from typing import Any
 import requests
 
 from chalicelib.demo_bank.runtime import READ_SECONDS, Bank, HubUnreachable
-from chalicelib.foundation import jsontext, signatures
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.bank_calls import in_spelling
 from chalicelib.openbanking.protocol.payments import Status

@@ -13,7 +13,7 @@ from chalicelib.demo_bank.orders import Credit, Order, Step
 from chalicelib.demo_bank.refusals import no_account, no_funds, no_payment, not_paid
 from chalicelib.demo_bank.runtime import Bank
 from chalicelib.foundation import log
-from chalicelib.foundation.store import ConditionFailed
+from chalicelib.foundation.dynamodb.store import ConditionFailed
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.payments import Kind
 

@@ -10,7 +10,7 @@ from chalicelib.demo_bank.amounts import Unpayable, minor_units
 from chalicelib.demo_bank.customers import Account
 from chalicelib.demo_bank.profiles import Profile
 from chalicelib.demo_bank.references import reference_among
-from chalicelib.foundation.fields import Message
+from chalicelib.foundation.fields.field_types import Message
 from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.payments import Kind, SchemeInvalid, possible_schemes, scheme

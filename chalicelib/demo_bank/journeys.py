@@ -20,9 +20,9 @@ from chalicelib.demo_bank.customers import Account, Customer, customers
 from chalicelib.demo_bank.hub_client import Request
 from chalicelib.demo_bank.runtime import TABLE, Bank
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Update
 from chalicelib.foundation.identifiers import digest, matches, new_secret, new_uuid
-from chalicelib.foundation.store import ConditionFailed, Item, Operation, Update
-from chalicelib.foundation.vault import Unsealable
 from chalicelib.openbanking.protocol.scopes import SCOPES
 
 State = Literal["open", "signed_in", "confirming", "consenting", "approved", "refused", "failed"]

@@ -23,9 +23,9 @@ from chalicelib.demo_bank.customers import Account, Customer, customers
 from chalicelib.demo_bank.instructions import Instruction, Line, Party
 from chalicelib.demo_bank.runtime import TABLE, Bank
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.store import Delete, Item, Operation, Put, absent
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.foundation.store import Delete, Item, Operation, Put, absent
-from chalicelib.foundation.vault import Unsealable
 from chalicelib.openbanking.protocol.payments import Kind, Status
 from chalicelib.openbanking.protocol.scopes import Version
 

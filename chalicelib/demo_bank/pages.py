@@ -13,9 +13,9 @@ from chalice.app import Response
 
 from chalicelib.demo_bank import wording
 from chalicelib.demo_bank.runtime import Bank
-from chalicelib.foundation import pages
-from chalicelib.foundation.statics import Statics
-from chalicelib.foundation.templates import Templates
+from chalicelib.foundation.http import pages
+from chalicelib.foundation.http.static_files import Statics
+from chalicelib.foundation.http.templates import Templates
 
 NO_REFERRER = "no-referrer"
 _AREA = ("my-accounts", "consents")

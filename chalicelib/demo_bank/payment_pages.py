@@ -22,7 +22,7 @@ from chalicelib.demo_bank.initiation import can_pay
 from chalicelib.demo_bank.orders import Order
 from chalicelib.demo_bank.pages import NO_REFERRER, Visit, message, page
 from chalicelib.demo_bank.sessions import Session
-from chalicelib.foundation.pages import safe_origin, see_other
+from chalicelib.foundation.http.pages import safe_origin, see_other
 
 PLACE = "/payment/"
 KEY_CODES = 3

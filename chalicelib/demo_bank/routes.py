@@ -11,7 +11,7 @@ from typing import Any
 from chalice.app import Rate, Response
 
 from chalicelib.demo_bank.profiles import PROFILES, Profile
-from chalicelib.foundation.web import Incoming, Routes
+from chalicelib.foundation.http.web import Incoming, Routes
 
 _PLACES = {"": ["GET"], "/{first}": ["GET", "POST"], "/{first}/{second}": ["GET", "POST"]}
 

@@ -19,11 +19,12 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPubl
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from chalicelib.demo_bank.profiles import BY_NAME, BankName, Profile
-from chalicelib.foundation import log, signatures
+from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import Store
-from chalicelib.foundation.vault import Vault
 
 T = TypeVar("T")
 

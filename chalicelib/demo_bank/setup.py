@@ -6,7 +6,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from chalicelib.demo_bank.profiles import PROFILES, Profile
-from chalicelib.foundation import signatures
+from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.bank_record import Bank, NewBank
 from chalicelib.openbanking.banks import UnknownBank

@@ -11,7 +11,7 @@ from chalicelib.demo_bank.pages import Visit
 from chalicelib.demo_bank.profiles import BY_NAME, BankName
 from chalicelib.demo_bank.runtime import HubUnreachable, NotInstalled, bank
 from chalicelib.foundation import log
-from chalicelib.foundation.web import Incoming, WrongMethod
+from chalicelib.foundation.http.web import Incoming, WrongMethod
 
 Page = Callable[[Visit], Response]
 

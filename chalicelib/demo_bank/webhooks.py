@@ -19,10 +19,10 @@ from chalicelib.demo_bank.consents import Consent
 from chalicelib.demo_bank.refusals import body_and_status
 from chalicelib.demo_bank.runtime import Bank
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.crypto.signatures import describe_attempt, verify
+from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.http.web import Incoming, json_answer
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.signatures import describe_attempt, verify
-from chalicelib.foundation.web import Incoming, json_answer
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.payments import Kind
 from chalicelib.openbanking.protocol.scopes import Version

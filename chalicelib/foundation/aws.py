@@ -13,8 +13,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from chalicelib.foundation.crypto.secret_keys import SecretChanged
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.secret_keys import SecretChanged
 
 _CONFIG = Config(
     connect_timeout=2,

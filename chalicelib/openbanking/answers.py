@@ -8,8 +8,8 @@ from chalice.app import Response
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.store import StoreError
-from chalicelib.foundation.web import BadContent, Incoming, WrongMethod, json_answer
+from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.foundation.http.web import BadContent, Incoming, WrongMethod, json_answer
 from chalicelib.openbanking.protocol.errors import (
     Challenge,
     Fault,

@@ -14,9 +14,9 @@ from typing import Any
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
 from chalicelib.foundation.identifiers import Credential, new_secret
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import ConditionFailed, Store
 from chalicelib.openbanking.authorizations import (
     LIFETIME,
     Authorization,

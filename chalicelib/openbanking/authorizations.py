@@ -15,9 +15,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
 from chalicelib.foundation.identifiers import digest, new_credential
-from chalicelib.foundation.store import ConditionFailed, Item, Store, Update, absent
-from chalicelib.foundation.vault import Vault
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.fields import InvalidMessage, Problem
-from chalicelib.foundation.outbound import Reply
+from chalicelib.foundation.fields.field_types import InvalidMessage, Problem
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.bank_failures import SERVER_ERROR, BankFailed
 from chalicelib.openbanking.protocol.known_members import normalise
 from chalicelib.openbanking.protocol.scopes import Version

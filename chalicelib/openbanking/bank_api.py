@@ -11,9 +11,9 @@ from typing import Any
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation.fields import InvalidMessage
-from chalicelib.foundation.signatures import public_pem
-from chalicelib.foundation.web import Incoming, Routes, View, json_answer, redirect, text_answer
+from chalicelib.foundation.crypto.signatures import public_pem
+from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.http.web import Incoming, Routes, View, json_answer, redirect, text_answer
 from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorization_flow import UnknownCancellation
 from chalicelib.openbanking.bank_record import Bank

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from chalicelib.foundation.breaker import CircuitOpen
+from chalicelib.foundation.http.breaker import CircuitOpen
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 from chalicelib.openbanking.protocol.payments import AUTHORIZE_AGAIN, is_payment_id
 

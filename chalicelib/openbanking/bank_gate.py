@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.identifiers import Credential, is_uuid
-from chalicelib.foundation.signatures import describe_attempt, verify
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks
 from chalicelib.openbanking.protocol.errors import Fault, Refusal

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.keyring import Keyring
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.signatures import sign
+from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
+from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply, TooLarge
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.outbound import NotReached, Outbound, OutboundError, Reply, TooLarge
-from chalicelib.foundation.signatures import sign
 from chalicelib.openbanking.bank_answers import conclude
 from chalicelib.openbanking.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
 from chalicelib.openbanking.bank_record import Bank

@@ -8,11 +8,11 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-from chalicelib.foundation import signatures
-from chalicelib.foundation.addresses import InvalidAddress, check_address
-from chalicelib.foundation.fields import Bic, InvalidMessage, Message
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.fields.field_types import Bic, InvalidMessage, Message
+from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.foundation.store import Item
 from chalicelib.openbanking.protocol.payments import SCHEMES
 from chalicelib.openbanking.protocol.scopes import SCOPES, Scope, Version
 

@@ -9,13 +9,13 @@ from typing import Any
 from boto3.dynamodb.conditions import Attr
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, absent
 from chalicelib.foundation.identifiers import new_credential
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import ConditionFailed, Item, Store, absent
-from chalicelib.foundation.vault import Vault
 from chalicelib.openbanking.bank_record import DIRECTORY, KEYS_KEPT, Bank, InvalidBank, NewBank, validated
 
 TABLE = "banks"

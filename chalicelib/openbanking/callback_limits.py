@@ -13,8 +13,8 @@ import hmac
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.keyring import Keyring
-from chalicelib.foundation.store import Operation, Update
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.dynamodb.store import Operation, Update
 from chalicelib.openbanking.payments import TABLE, Payment, payment_key
 
 BETWEEN_SECONDS = 10

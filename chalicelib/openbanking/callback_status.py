@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Store
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.foundation.store import ConditionFailed, Conflict, Store
 from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankLink
 from chalicelib.openbanking.banks import Banks

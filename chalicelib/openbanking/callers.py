@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.foundation.store import Item, Store
 from chalicelib.openbanking.client_record import CLIENT_ID_LENGTH, Client, client_key
 from chalicelib.openbanking.consents import Consent, consent_key, token_key
 from chalicelib.openbanking.protocol.errors import Fault, Refusal

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from chalicelib.foundation import event_secrets, event_signing
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.event_secrets import EventSecret
+from chalicelib.foundation.crypto import event_secrets, event_signing
+from chalicelib.foundation.crypto.event_secrets import EventSecret
+from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.identifiers import matches, new_secret, new_uuid
-from chalicelib.foundation.store import Item
 
 TABLE = "clients"
 OPERATOR = "operator"

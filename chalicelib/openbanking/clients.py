@@ -12,14 +12,14 @@ from typing import Any, TypedDict, Unpack
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from chalicelib.foundation import event_secrets, event_signing
-from chalicelib.foundation.addresses import InvalidAddress, check_address
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.event_secrets import EventSecret
+from chalicelib.foundation.crypto import event_secrets, event_signing
+from chalicelib.foundation.crypto.event_secrets import EventSecret
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Operation, Put, Store, absent
+from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.identifiers import digest, matches, new_secret
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import ATTEMPTS, ConditionFailed, Conflict, Operation, Put, Store, absent
-from chalicelib.foundation.vault import Vault
 from chalicelib.openbanking.client_record import (
     CLIENT_ID_LENGTH,
     OPERATOR,

@@ -12,8 +12,8 @@ from functools import partial
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError
 from chalicelib.foundation.parallel import pieces, together
-from chalicelib.foundation.store import ConditionFailed, Item, Store, StoreError
 from chalicelib.openbanking.client_record import Client, client_key
 from chalicelib.openbanking.consents import NOTIFY, Consent, Consents, consent_key, notice_due
 from chalicelib.openbanking.events import Events

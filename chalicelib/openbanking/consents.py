@@ -20,10 +20,10 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
 from chalicelib.foundation.identifiers import Credential, new_credential, new_id
-from chalicelib.foundation.sharded import ShardedIndex
-from chalicelib.foundation.store import Check, Item, Operation, Put, Update, absent
-from chalicelib.foundation.vault import Vault
 from chalicelib.openbanking.authorizations import Authorization
 from chalicelib.openbanking.protocol.event_types import EXPIRING_SECONDS, EventType
 from chalicelib.openbanking.protocol.scopes import Version

@@ -16,7 +16,7 @@ from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.store import Store
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.openbanking.callers import Callers, Credentials, no_bearer
 from chalicelib.openbanking.consents import Consent
 from chalicelib.openbanking.idempotency import Accepted

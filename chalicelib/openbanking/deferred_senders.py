@@ -14,7 +14,7 @@ from chalicelib.delivery.deliveries import Delivery
 from chalicelib.delivery.outcomes import Answer, Arrived, Keep, Parcel, Undeliverable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.store import Item, Operation, Store
+from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.openbanking.admission import permitted, reachable
 from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankAnswer

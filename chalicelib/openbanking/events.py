@@ -14,8 +14,8 @@ from chalicelib.delivery import events
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.outbound import Outbound
-from chalicelib.foundation.store import Store
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.openbanking.client_record import Client, client_key
 from chalicelib.openbanking.clients import Clients, UnknownClient
 from chalicelib.openbanking.protocol.event_types import EventType

@@ -12,10 +12,10 @@ from boto3.dynamodb.conditions import Attr
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.store import Item, Put, absent
-from chalicelib.foundation.vault import Vault
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 
 TABLE = "idempotency"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
-from chalicelib.foundation.store import Store
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankLink
 from chalicelib.openbanking.banks import Banks

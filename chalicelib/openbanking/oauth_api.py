@@ -7,9 +7,9 @@ from typing import Any
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation.fields import InvalidMessage
-from chalicelib.foundation.signatures import jwk
-from chalicelib.foundation.web import BadContent, Incoming, Routes, head_of_redirect, json_answer, redirect
+from chalicelib.foundation.crypto.signatures import jwk
+from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.http.web import BadContent, Incoming, Routes, head_of_redirect, json_answer, redirect
 from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorizations import with_query
 from chalicelib.openbanking.callers import Credentials

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.openbanking.approved_accounts import check_accounts
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.callers import Caller

@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Operation, Store
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
 from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankAnswer, BankLink, Outgoing
 from chalicelib.openbanking.callers import Caller

@@ -15,8 +15,7 @@ from typing import Any
 from chalicelib.delivery.deliveries import record_key
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.store import (
+from chalicelib.foundation.dynamodb.store import (
     ConditionFailed,
     Conflict,
     Item,
@@ -26,6 +25,7 @@ from chalicelib.foundation.store import (
     StoreError,
     StoreUnavailable,
 )
+from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.admission import in_version, permitted, reachable
 from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import BankAnswer

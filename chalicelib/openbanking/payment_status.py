@@ -9,8 +9,8 @@ from typing import Any
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
-from chalicelib.foundation.fields import InvalidMessage
-from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
+from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.openbanking.bank_link import BankAnswer, BankLink
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.banks import Banks, spellings

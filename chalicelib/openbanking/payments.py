@@ -14,8 +14,8 @@ from typing import Any
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.store import Item, Put, Update, absent
 from chalicelib.openbanking.protocol.payments import Kind, Status, may_follow, status_from
 from chalicelib.openbanking.protocol.scopes import Version
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from chalicelib.foundation.store import ConditionFailed, Store
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance
 from chalicelib.openbanking.protocol.errors import Fault, Refusal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.openbanking.admission import permitted, reachable
 from chalicelib.openbanking.approved_accounts import check_accounts, withhold_others
 from chalicelib.openbanking.bank_link import BankAnswer, BankLink

@@ -9,9 +9,9 @@ from boto3.dynamodb.conditions import Attr
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, absent
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.store import ConditionFailed, Item, Put, Store, absent
-from chalicelib.foundation.vault import Vault
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 
 TABLE = "idempotency"

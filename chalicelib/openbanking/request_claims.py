@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Item, Update, absent
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.store import Item, Update, absent
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 
 TABLE = "idempotency"

@@ -16,8 +16,8 @@ from typing import Any
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.foundation.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.callers import Callers, Credentials
 from chalicelib.openbanking.client_record import Client

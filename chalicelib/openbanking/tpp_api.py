@@ -12,8 +12,8 @@ from urllib.parse import unquote_plus
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation.fields import InvalidMessage
-from chalicelib.foundation.web import FORM, BadContent, Incoming, Routes, View, json_answer
+from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.http.web import FORM, BadContent, Incoming, Routes, View, json_answer
 from chalicelib.openbanking import answers
 from chalicelib.openbanking.authorization_flow import lifetime
 from chalicelib.openbanking.bank_link import BankAnswer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.store import Item, Put, Store
+from chalicelib.foundation.dynamodb.store import Item, Put, Store
 
 TABLE = "statistics"
 OLDEST_DAYS = 35

@@ -11,8 +11,8 @@ from itertools import accumulate, pairwise
 from typing import Literal
 
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.store import Item, Put, Store
 from chalicelib.foundation.parallel import together
-from chalicelib.foundation.store import Item, Put, Store
 from chalicelib.statistics.days import DAY_SECONDS, DayRange, Span, quarter_of
 from chalicelib.statistics.rounding import percent, rounded
 from chalicelib.statistics.tallies import SERVICES, Latencies, Service, Tally

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.statistics.rounding import rounded
 
 STEPS = 8

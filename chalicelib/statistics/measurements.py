@@ -13,9 +13,9 @@ from contextlib import contextmanager
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.store import Put, Store
 from chalicelib.statistics.current_call import CurrentCall, noting
 from chalicelib.statistics.gathered import Gathered, MinuteFigures
 from chalicelib.statistics.slips import TABLE, Slip

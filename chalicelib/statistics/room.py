@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.store import Store
 from chalicelib.statistics.daily_reports import DailyReports
 from chalicelib.statistics.day_records import DayRecords
 from chalicelib.statistics.ingest import Ingest

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from functools import partial
 from itertools import islice
 
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.parallel import WIDTH, pieces, together
-from chalicelib.foundation.store import Store
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.slips import TABLE, Slip, slip_key
 

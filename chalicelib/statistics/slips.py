@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
 from chalicelib.statistics.tallies import Latencies, Service, Tally
 

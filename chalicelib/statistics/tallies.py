@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import Literal
 
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.statistics.histogram import Histogram
 from chalicelib.statistics.rounding import percent
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Operation, Put, Store
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import ConditionFailed, Operation, Put, Store
 from chalicelib.website import passwords
 from chalicelib.website.mails import Topic, compose
 from chalicelib.website.one_time import HOUR, LIFETIMES, MINUTE, OneTime, OneTimeSecrets, is_code

@@ -5,7 +5,8 @@ from __future__ import annotations
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation import log, pages
+from chalicelib.foundation import log
+from chalicelib.foundation.http import pages
 from chalicelib.website import passwords
 from chalicelib.website.account_flow import SecretNotValid, WrongPassword
 from chalicelib.website.attempts import Subjects, TooManyAttempts, network

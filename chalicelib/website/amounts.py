@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from chalicelib.foundation.registries import currency_numbers, minor_units
+from chalicelib.foundation.fields.registries import currency_numbers, minor_units
 
 _WRITTEN = re.compile(r"(?:[0-9]{1,13}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,3}|[1-9](?:,[0-9]{3}){4})(?:\.[0-9]{1,4})?")
 """At most 13 digits before the point, and commas as marks of thousands only."""

@@ -16,8 +16,8 @@ from boto3.dynamodb.conditions import Attr
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.keyring import Keyring
-from chalicelib.foundation.store import ConditionFailed, Conflict, Delete, Item, Store, Update
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Delete, Item, Store, Update
 from chalicelib.website.known_browsers import KnownBrowsers
 from chalicelib.website.sessions import TABLE
 

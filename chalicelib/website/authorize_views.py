@@ -8,7 +8,7 @@ from dataclasses import replace
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation import pages
+from chalicelib.foundation.http import pages
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.client_record import Client
 from chalicelib.openbanking.clients import UnknownClient

@@ -9,7 +9,7 @@ from uuid import UUID
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation import event_signing
+from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.client_record import Client, Identity
 from chalicelib.openbanking.clients import (

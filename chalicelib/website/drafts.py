@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.keyring import Keyring
 
 _DRAFT = re.compile(r"[0-9a-f]{30}")
 

@@ -16,9 +16,9 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.store import ConditionFailed, Item, Store, Update, absent
-from chalicelib.foundation.vault import Vault
 from chalicelib.website.sessions import TABLE
 
 KEPT = 30 * 24 * 3600

@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.identifiers import digest, new_id
-from chalicelib.foundation.keyring import Keyring
 
 if TYPE_CHECKING:
     from itsdangerous import Signer

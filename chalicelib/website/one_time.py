@@ -15,8 +15,8 @@ from typing import Any, Literal
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Delete, Item, Put, Store, absent
 from chalicelib.foundation.identifiers import SECRET_LENGTH, digest, new_secret
-from chalicelib.foundation.store import Delete, Item, Put, Store, absent
 from chalicelib.website.sessions import TABLE
 
 MINUTE, HOUR = 60, 3600

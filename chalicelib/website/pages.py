@@ -12,9 +12,9 @@ from urllib.parse import urlencode
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation import pages
-from chalicelib.foundation.statics import Statics
-from chalicelib.foundation.templates import Templates
+from chalicelib.foundation.http import pages
+from chalicelib.foundation.http.static_files import Statics
+from chalicelib.foundation.http.templates import Templates
 from chalicelib.website import card_words, known_browsers, performance_words, wording
 from chalicelib.website.navigation import entries
 from chalicelib.website.sessions import LIFETIME, Session

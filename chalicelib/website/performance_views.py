@@ -9,8 +9,8 @@ from datetime import date
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation.store import Item
-from chalicelib.foundation.web import JSON, text_answer
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.http.web import JSON, text_answer
 from chalicelib.statistics import export
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange, parse_day, yesterday

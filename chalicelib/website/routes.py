@@ -8,7 +8,7 @@ from __future__ import annotations
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation.web import JSON, Incoming, Routes, View, json_answer, text_answer
+from chalicelib.foundation.http.web import JSON, Incoming, Routes, View, json_answer, text_answer
 from chalicelib.website.descriptions import DOCUMENTS, description
 from chalicelib.website.destinations import PLACES, SIMULATOR
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.dynamodb.store import Item, Store, absent
 from chalicelib.foundation.identifiers import digest, new_secret
-from chalicelib.foundation.keyring import Keyring
-from chalicelib.foundation.store import Item, Store, absent
 from chalicelib.website.users import User, user_key
 
 if TYPE_CHECKING:

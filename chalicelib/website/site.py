@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 from chalice.app import Response
 
 from chalicelib.foundation import log
-from chalicelib.foundation.store import StoreError
-from chalicelib.foundation.web import Incoming, WrongMethod
+from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.foundation.http.web import Incoming, WrongMethod
 from chalicelib.website import (
     account_views,
     authorize_views,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.fields import InvalidMessage
+from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.authorization_flow import AuthorizationFlow
 from chalicelib.openbanking.bank_record import Bank

@@ -15,7 +15,7 @@ from typing import Any
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.store import ConditionFailed, Item, Put, Store, Update, absent
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, Update, absent
 from chalicelib.website import passwords
 
 TABLE = "users"

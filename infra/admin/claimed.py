@@ -14,7 +14,7 @@ from chalicelib.cards.network.disputes import Dispute
 from chalicelib.cards.protocol.network_states import HELD
 from chalicelib.cards.protocol.values import OF_HOLDER
 from chalicelib.cards.record import Key
-from chalicelib.foundation.store import Item, Store
+from chalicelib.foundation.dynamodb.store import Item, Store
 from infra.admin.progress import SILENT, Progress
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from chalicelib.bootstrap import Hub
-from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.crypto import signatures
 from infra.admin import connection, times
 from infra.admin.output import AsJson, Report, listing, reporting
 

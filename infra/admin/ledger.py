@@ -15,7 +15,7 @@ from chalicelib.cards.money.ledger import BALANCES, Entry, entries_of
 from chalicelib.cards.money.proof import Broken, Fold, moment, money, number_of, spoken
 from chalicelib.cards.proving.reading import as_moved, latest_first
 from chalicelib.cards.record import Key
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, proving
 from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
 from infra.admin.progress import Progress

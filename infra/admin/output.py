@@ -15,11 +15,11 @@ from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 from chalicelib.cards.credentials import CredentialChanged, NoOldKey, UnknownCredential
 from chalicelib.cards.event_secrets import NoEventSecret
 from chalicelib.delivery.journal import NotResendable, TooWide, UnknownDelivery
-from chalicelib.foundation.secret_keys import NoKeys, SecretChanged
+from chalicelib.foundation.crypto.secret_keys import NoKeys, SecretChanged
+from chalicelib.foundation.crypto.signatures import InvalidKey
+from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.store import Conflict, StoreError
 from chalicelib.foundation.settings import InvalidSetting
-from chalicelib.foundation.signatures import InvalidKey
-from chalicelib.foundation.store import Conflict, StoreError
-from chalicelib.foundation.vault import Unsealable
 from chalicelib.openbanking.bank_record import InvalidBank
 from chalicelib.openbanking.banks import BankExists, UnknownBank
 from chalicelib.openbanking.clients import InvalidClient, UnknownClient

@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 import certifi
 
 from chalicelib.bootstrap import Hub
-from chalicelib.foundation import jsontext, signatures
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.http.outbound import CONNECT_SECONDS, Reply
 from chalicelib.foundation.identifiers import digest, new_uuid
-from chalicelib.foundation.outbound import CONNECT_SECONDS, Reply
 from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.scopes import Version

@@ -17,8 +17,8 @@ from chalicelib.cards.proving.counterparts import missing
 from chalicelib.cards.proving.reading import batches
 from chalicelib.cards.record import TABLE as CARDS
 from chalicelib.cards.record import Key
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.parallel import together
-from chalicelib.foundation.store import Store
 from infra.admin import claimed
 from infra.admin.progress import SILENT, Progress
 from infra.admin.strays import find_strays

@@ -8,8 +8,8 @@ from typing import Any
 
 from chalicelib.delivery.deliveries import Delivery, record_key
 from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import pieces
-from chalicelib.foundation.store import Item, Store
 from chalicelib.openbanking.authorizations import authorization_key
 from chalicelib.openbanking.consents import consent_key
 from chalicelib.openbanking.payments import payment_key

@@ -13,8 +13,8 @@ from chalicelib.cards.money.transactions import TABLE as LEDGER
 from chalicelib.cards.proving.account import KINDS
 from chalicelib.cards.proving.reading import account_key, batches
 from chalicelib.cards.record import Key
+from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import pieces, together
-from chalicelib.foundation.store import Item, Store
 from infra.admin.progress import SILENT, Progress
 
 READ_TOGETHER = 100

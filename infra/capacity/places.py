@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from chalicelib.cards.network.activity import SHARDS as LISTS
-from chalicelib.foundation.sharded import SHARDS
+from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from chalicelib.foundation.crypto.signatures import load_private_key, sign
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.foundation.signatures import load_private_key, sign
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.meanings import OWN_ADDRESS
 from chalicelib.openbanking.protocol.own_calls import (

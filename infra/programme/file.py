@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from chalicelib.cards import catalogue
 from chalicelib.cards.catalogue import KINDS, Catalogue, Rate
 from chalicelib.cards.credentials import Rights
-from chalicelib.foundation import signatures
+from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.settings import Stage
 from infra.programme import fitting, yaml_text
 from infra.programme.models import ALL, CredentialPart, File, ManagerPart, NamedPart

@@ -17,7 +17,7 @@ from chalicelib.cards.protocol.values import (
     TRANSACTION_TYPES,
     TYPES_OF_CLASS,
 )
-from chalicelib.foundation.addresses import InvalidAddress, check_address
+from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.settings import Stage
 from infra.programme.models import (
     ALL,

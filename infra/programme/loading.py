@@ -19,9 +19,9 @@ from chalicelib.cards.catalogue import KINDS, Catalogue, Entry, members
 from chalicelib.cards.credentials import Credential, Rights, Secret, new_secret
 from chalicelib.cards.programmes import SetUp, entry_key, head_key, head_members
 from chalicelib.cards.record import present
-from chalicelib.foundation import signatures
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Update, absent
 from chalicelib.foundation.parallel import pieces
-from chalicelib.foundation.store import ConditionFailed, Delete, Item, Operation, Put, Update, absent
 from infra.programme import differences
 from infra.programme.dating import dated
 from infra.programme.file import Wanted

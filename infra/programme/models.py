@@ -22,7 +22,7 @@ from chalicelib.cards.protocol.values import (
     RISK_ACTIONS,
     TRANSACTION_TYPES,
 )
-from chalicelib.foundation.registries import country_numbers, minor_units
+from chalicelib.foundation.fields.registries import country_numbers, minor_units
 
 ALL = "all"
 ENTRIES = 100

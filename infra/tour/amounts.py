@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chalicelib.foundation.registries import currency_numbers, minor_units
+from chalicelib.foundation.fields.registries import currency_numbers, minor_units
 
 
 def major(amount: int, currency: int, *, signed: bool = False) -> str:

@@ -12,7 +12,7 @@ from chalicelib.bootstrap import Hub
 from chalicelib.cards.catalogue import Catalogue
 from chalicelib.cards.credentials import Rights
 from chalicelib.cards.protocol.card_fields import CARD_FIELDS, PLAIN
-from chalicelib.foundation.store import StoreError
+from chalicelib.foundation.dynamodb.store import StoreError
 from infra.programme import loading
 from infra.programme.file import Wanted
 from infra.tour.card_calls import CardCalls

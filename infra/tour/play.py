@@ -13,8 +13,8 @@ from typing import Any
 import requests
 
 from chalicelib.bootstrap import Hub
+from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import StoreError
 from chalicelib.openbanking.client_record import Client
 from chalicelib.openbanking.clients import Clients
 from infra import command

@@ -22,7 +22,7 @@ import boto3
 
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.protocol.values import API_VERSION
-from chalicelib.foundation.keyring import Keyring
+from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.settings import Settings
 from infra import template
 from infra.local.dynamodb_local import DynamoDBLocal

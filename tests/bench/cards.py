@@ -21,9 +21,9 @@ from chalicelib.cards.dispatch import Dispatch
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import ManualClock
-from chalicelib.foundation.keyring import Keyring
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.dynamodb.store import Item, Operation, Page, Put, Store, Update
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import Item, Operation, Page, Put, Store, Update
 from infra.programme import file, loading
 from tests.bench.measures import processor_time, times_as_much
 from tests.cards.scenes import DELIVERY, EUR, EVERYDAY, GBP, GERMANY, HOLDER_BLOCK, USD

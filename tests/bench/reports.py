@@ -21,8 +21,8 @@ from chalicelib.cards.network.authorizations import Authorization
 from chalicelib.cards.record import Key
 from chalicelib.cards.reports import addendums
 from chalicelib.cards.timelines import Timeline
+from chalicelib.foundation.dynamodb.items import pack
 from chalicelib.foundation.parallel import pieces
-from chalicelib.foundation.store_items import pack
 from tests.bench.against_bare import Service
 from tests.cards.scenes import EUR, EVERYDAY, GERMANY, HOLDER_BLOCK, MANAGER
 

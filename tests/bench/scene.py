@@ -42,7 +42,7 @@ def scene() -> Iterator[None]:
 
 def _furnish() -> None:
     from chalicelib.bootstrap import Hub
-    from chalicelib.foundation import signatures
+    from chalicelib.foundation.crypto import signatures
     from chalicelib.foundation.settings import Settings
     from chalicelib.openbanking.authorizations import Wish
     from chalicelib.openbanking.bank_record import NewBank

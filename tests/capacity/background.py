@@ -9,7 +9,7 @@ from unittest.mock import patch
 from app import app
 from chalicelib.delivery import outbox
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.outbound import Reply
+from chalicelib.foundation.http.outbound import Reply
 from infra.local.events import schedule_event
 from tests.capacity.card_plays import action
 from tests.capacity.plays import Play, Run, ok, relayed

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from unittest.mock import patch
 
 from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.foundation.store import Store
+from chalicelib.foundation.dynamodb.store import Store
 from tests.cards.scenes import Envelope, Scene
 from tests.conftest import DYNAMODB_ENDPOINT
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS
-from chalicelib.foundation.store import StoreError
+from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.books import Books
 from tests.cards.case import Case
 from tests.cards.cases import all_in_use, warmed

@@ -78,8 +78,8 @@ class Watch:
         from chalicelib.cards import card_numbers, disclosure, pins
         from chalicelib.cards.card_data import CardData
         from chalicelib.delivery import events
+        from chalicelib.foundation.crypto.vault import Vault
         from chalicelib.foundation.log import _Formatter
-        from chalicelib.foundation.vault import Vault
 
         with ExitStack() as patches:
             for owner, name, after in (

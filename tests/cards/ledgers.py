@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.cards.external.payments import ExternalPayment
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 from tests.cards.scenes import Scene
 
 BALANCES = ("settled", "held", "reserved")

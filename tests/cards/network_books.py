@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from chalicelib.delivery.deliveries import RECORD
-from chalicelib.foundation.store import Item, Store
+from chalicelib.foundation.dynamodb.store import Item, Store
 from infra.admin.proving import prove
 from tests.cards.books import Books
 from tests.openbanking.faults import items

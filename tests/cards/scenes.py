@@ -20,8 +20,9 @@ from chalicelib.bootstrap import Hub
 from chalicelib.cards import credentials
 from chalicelib.cards.credentials import Rights
 from chalicelib.cards.protocol.card_fields import CARD_FIELDS, MINIMUM_KEY_BITS, PLAIN
-from chalicelib.foundation import jsontext, signatures
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.crypto import signatures
 from tests.world import World
 
 LEFT_OUT: Any = object()

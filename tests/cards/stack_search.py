@@ -11,9 +11,9 @@ from typing import Any
 from unittest.mock import patch
 
 from chalicelib import bootstrap
+from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import Item
-from chalicelib.foundation.vault import Unsealable
 from tests.cards.leak_search import Leak, Written, leaks
 from tests.cards.leak_watch import add_lines, add_tables
 from tests.cards.secrets_seen import Seen

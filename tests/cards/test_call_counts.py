@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from chalicelib.cards import programmes
 from chalicelib.cards.external.sandbox_provider import SandboxProvider
-from chalicelib.foundation import signatures
+from chalicelib.foundation.crypto import signatures
 from tests.cards.case import LOOK, QUERY, SHARDS, WRITE, Case
 from tests.cards.cases import ANNOUNCED, CASES, of_new_card, of_transfer, warmed
 from tests.cards.report_cases import REPORT_CASES

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from chalicelib.cards.card_data import CardData
 from chalicelib.cards.card_keys import CardKeys
 from chalicelib.foundation.clock import ManualClock
-from chalicelib.foundation.keyring import Keyring
-from chalicelib.foundation.vault import Unsealable, Vault
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.vault import Unsealable, Vault
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.world import START
 

@@ -10,8 +10,8 @@ import pytest
 from chalicelib.cards.card_data import CardData
 from chalicelib.cards.card_keys import CardKeys
 from chalicelib.foundation.clock import ManualClock
-from chalicelib.foundation.secret_keys import CACHED_SECONDS, NoKeys, SecretChanged
-from chalicelib.foundation.vault import Vault
+from chalicelib.foundation.crypto.secret_keys import CACHED_SECONDS, NoKeys, SecretChanged
+from chalicelib.foundation.crypto.vault import Vault
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.world import START
 

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.cards import credentials as module
 from chalicelib.cards.credentials import Credential, CredentialChanged, Credentials, NoOldKey, UnknownCredential
-from chalicelib.foundation.store import StoreUnavailable
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from tests.cards.setups import ABSENT, credential, loaded, manager, shown
 from tests.conftest import Lines
 from tests.world import World

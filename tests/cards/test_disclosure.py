@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from chalicelib.cards import disclosure
 from chalicelib.cards.credentials import Credential
 from chalicelib.cards.protocol.card_fields import CARD_FIELDS, LONGEST_BYTES
-from chalicelib.foundation import log, signatures
+from chalicelib.foundation import log
+from chalicelib.foundation.crypto import signatures
 from tests.conftest import Lines
 
 PAN = "4111110000004823"

@@ -11,8 +11,8 @@ import pytest
 
 from chalicelib.cards import dispatch
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.store import Conflict
 from chalicelib.foundation.jsontext import Number
-from chalicelib.foundation.store import Conflict
 from tests.cards import whole_requests
 from tests.cards.scenes import ALL_PLAIN, HOLDER_BLOCK, LEFT_OUT, Envelope, Scene
 from tests.cards.test_actions import call

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.cards import due
 from chalicelib.cards.due import DueItems
 from chalicelib.cards.network.authorizations import DUE
-from chalicelib.foundation.store import Item, StoreUnavailable
+from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from tests.cards.scenes import Scene
 from tests.conftest import Lines
 from tests.figures import counted

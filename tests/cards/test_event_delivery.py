@@ -10,8 +10,8 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from chalicelib.cards.event_secrets import secrets_key
 from chalicelib.cards.programmes import head_key
-from chalicelib.foundation.outbound import NotReached, Reply
-from chalicelib.foundation.store import Delete
+from chalicelib.foundation.dynamodb.store import Delete
+from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.cards.cases import LOOK, WRITE, warmed
 from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, SEPA, Scene
 from tests.conftest import Lines

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.cards.event_secrets import EventSecrets, NoEventSecret, secrets_key
-from chalicelib.foundation.store import ConditionFailed, Delete
-from chalicelib.foundation.vault import Unsealable
+from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete
 from tests.openbanking.faults import FAULTS, Fault
 from tests.world import World
 

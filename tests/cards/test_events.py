@@ -15,8 +15,9 @@ from chalicelib.cards import disclosure
 from chalicelib.cards.accounts import Account
 from chalicelib.cards.protocol.events import EVENTS
 from chalicelib.delivery.deliveries import BODY, Delivery
-from chalicelib.foundation import jsontext, signatures
-from chalicelib.foundation.store import Put
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.dynamodb.store import Put
 from tests.cards.scenes import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREPAID_ACCOUNT, Scene
 
 Told = dict[str, Any]

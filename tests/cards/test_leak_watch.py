@@ -20,8 +20,8 @@ from chalicelib.cards import card_numbers
 from chalicelib.delivery import events
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.dynamodb.store import Put, Update
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import Put, Update
 from tests.cards.leak_search import MANY, Leak, Written, leaks
 from tests.cards.leak_watch import Watch, add_lines
 from tests.cards.secrets_seen import Seen

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.foundation.store import Store
+from chalicelib.foundation.dynamodb.store import Store
 from infra.admin.proving import prove
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
 from tests.cards.scenes import EUR, GBP, PIN, Envelope, MadeCard, Scene

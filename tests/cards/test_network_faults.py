@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.cards.network.releasing import Releasing
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.foundation.store import StoreError
+from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.case import Case
 from tests.cards.cases import warmed
 from tests.cards.fault_plays import MANNERS, NETWORK, Play, Targets, failed

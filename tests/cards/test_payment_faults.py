@@ -16,7 +16,7 @@ import pytest
 from chalicelib.cards.external.provider import BankAccount, Opening, Order, ProviderSilent, Receipt
 from chalicelib.cards.external.sandbox_provider import SandboxProvider
 from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.foundation.store import StoreError
+from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.books import Books
 from tests.cards.case import Case
 from tests.cards.cases import MONEY_CASES, warmed

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.cards.catalogue import FeeEntry, LimitEntry, Rate, Region, SpecialAccountEntry
 from chalicelib.cards.programmes import EntryGone, UnknownManager, head_key
-from chalicelib.foundation.store import StoreUnavailable
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from tests.cards.setups import fee, limit, loaded, manager, planned, region, special_account
 from tests.conftest import Lines
 from tests.world import World

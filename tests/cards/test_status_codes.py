@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.foundation.store import Conflict, StoreUnavailable
+from chalicelib.foundation.dynamodb.store import Conflict, StoreUnavailable
 from tests.cards.scenes import EUR, HOLDER_BLOCK, PIN, Envelope, Scene
 from tests.cards.whole_requests import Members
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.timelines import Span, Timeline, page
+from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.store import Put, Store
 from tests.openbanking.test_call_counts import counted
 from tests.world import World
 

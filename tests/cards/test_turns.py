@@ -6,7 +6,7 @@ import threading
 
 from chalicelib.cards.turns import Turn, Turns
 from chalicelib.foundation.clock import SystemClock
-from chalicelib.foundation.store import Put, Update
+from chalicelib.foundation.dynamodb.store import Put, Update
 
 ACCOUNT = ("cards", {"owner": "account#1", "part": "account"})
 OTHER = ("cards", {"owner": "account#2", "part": "account"})

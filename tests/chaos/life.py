@@ -27,11 +27,12 @@ from botocore.httpsession import URLLib3Session
 import app
 from chalicelib import bootstrap
 from chalicelib.delivery.journal import Journal
-from chalicelib.foundation import aws, outbound, parallel
+from chalicelib.foundation import aws, parallel
 from chalicelib.foundation.clock import ManualClock
-from chalicelib.foundation.outbound import Outbound, Reply
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.http import outbound
+from chalicelib.foundation.http.outbound import Outbound, Reply
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import Store
 from infra.local.events import EventRunner, queue_name
 from tests.chaos.receivers import PROCESS
 from tests.chaos.traffic import Preparation, TppCall

@@ -14,8 +14,8 @@ from typing import Any
 from chalicelib.bootstrap import Hub
 from chalicelib.delivery.deliveries import DUE, Delivery
 from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import Item
 from tests.chaos.engine import Engine
 from tests.chaos.lanes import Lane, Outcome, preload
 from tests.chaos.life import Order, Surroundings

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.bootstrap import Hub
-from chalicelib.foundation import signatures
+from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.bank_record import NewBank
 from tests.chaos.receivers import EVENTS
 from tests.openbanking.examples import BY_WEBHOOK, SCOPES

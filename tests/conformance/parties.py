@@ -11,7 +11,7 @@ from typing import Any
 import requests
 from requests.auth import AuthBase
 
-from chalicelib.foundation.signatures import load_private_key, sign
+from chalicelib.foundation.crypto.signatures import load_private_key, sign
 from chalicelib.openbanking.protocol import tpp_calls
 from chalicelib.website.descriptions import description
 from infra.openapi.models import meaning

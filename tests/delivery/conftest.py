@@ -17,7 +17,7 @@ from chalicelib.delivery.outcomes import Answer, Arrived, Parcel, Sender, Undeli
 from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws import Queue
-from chalicelib.foundation.store import Conflict
+from chalicelib.foundation.dynamodb.store import Conflict
 from tests.conftest import DYNAMODB_ENDPOINT
 from tests.world import World
 

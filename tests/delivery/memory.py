@@ -7,7 +7,7 @@ from typing import Any
 
 from boto3.dynamodb.conditions import ConditionBase
 
-from chalicelib.foundation.store import Check, ConditionFailed, Delete, Item, Operation, Put, Store, Update
+from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, Delete, Item, Operation, Put, Store, Update
 
 _KEY = ("delivery_id", "part")
 

@@ -6,8 +6,8 @@ import pytest
 
 from chalicelib.delivery.bodies import PART_BYTES
 from chalicelib.delivery.deliveries import BODY, Delivery, part_key, record_key
-from chalicelib.foundation.store import Item
-from chalicelib.foundation.vault import Unsealable
+from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.store import Item
 from tests.delivery.conftest import intended, record
 from tests.volume.round_trips import RoundTrips
 from tests.world import World

@@ -25,8 +25,8 @@ from chalicelib.delivery.deliveries import (
 from chalicelib.delivery.outcomes import Arrived
 from chalicelib.delivery.schedule import DAY, PLANS
 from chalicelib.delivery.worker import Worker
-from chalicelib.foundation.sharded import ShardedIndex
-from chalicelib.foundation.store import ConditionFailed
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.dynamodb.store import ConditionFailed
 from tests.delivery.conftest import Receiver, begun, fail, record
 from tests.world import World
 

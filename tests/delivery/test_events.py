@@ -8,8 +8,9 @@ import pytest
 
 from chalicelib.delivery import events
 from chalicelib.delivery.outcomes import Parcel, Undeliverable
-from chalicelib.foundation import event_signing, jsontext
-from chalicelib.foundation.outbound import Outbound, Reply, TimedOut
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.http.outbound import Outbound, Reply, TimedOut
 from tests.delivery.conftest import record
 from tests.world import START, World
 

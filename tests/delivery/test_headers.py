@@ -9,8 +9,8 @@ from urllib3 import HTTPHeaderDict
 
 from chalicelib.delivery.deliveries import HISTORY
 from chalicelib.delivery.headers import HARMLESS, MASK, MOST, NAME_LENGTH, VALUE_LENGTH, kept
-from chalicelib.foundation import event_signing
-from chalicelib.foundation.exchange import Exchange
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.http.header_capture import Exchange
 
 API_KEY = "d24c7a9be0513f86a1c45d.Zm9yLXRoZS1iYW5r"
 KEYS = [event_signing.secret_of(bytes([number]) * 32) for number in (1, 2)]

@@ -14,8 +14,8 @@ from chalicelib.delivery.deliveries import Delivery, State
 from chalicelib.delivery.journal import ClientPage, Concerned, Journal, NotResendable, TooWide, UnknownDelivery
 from chalicelib.delivery.outcomes import Answer
 from chalicelib.delivery.schedule import DAY, Kind
-from chalicelib.foundation.sharded import SHARDS
-from chalicelib.foundation.store import Conflict, Operation, Update
+from chalicelib.foundation.dynamodb.sharded_index import SHARDS
+from chalicelib.foundation.dynamodb.store import Conflict, Operation, Update
 from tests.delivery.conftest import Receiver, begun, fail, record, worker_of
 from tests.world import World
 

@@ -11,8 +11,8 @@ from chalicelib.delivery.deliveries import record_key
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, absent
 from chalicelib.foundation.identifiers import is_uuid
-from chalicelib.foundation.store import Check, ConditionFailed, absent
 from tests.conftest import Lines
 from tests.delivery.conftest import intended, record
 from tests.world import World

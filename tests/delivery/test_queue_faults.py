@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeou
 from chalicelib.delivery.deliveries import RECORD
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws import Queue
-from chalicelib.foundation.outbound import Reply
+from chalicelib.foundation.http.outbound import Reply
 from tests.delivery.conftest import Receiver, buried, fail, record
 from tests.openbanking.call_sites import QUEUE, Site, call_sites
 from tests.openbanking.faults import came_by, items

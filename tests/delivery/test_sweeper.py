@@ -17,10 +17,10 @@ from chalicelib.delivery.schedule import MINUTE
 from chalicelib.delivery.sweeper import BACKLOG, Sweeper
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.dynamodb.sharded_index import SHARDS
+from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.parallel import WIDTH
-from chalicelib.foundation.sharded import SHARDS
-from chalicelib.foundation.store import Item, StoreUnavailable
 from tests.conftest import DYNAMODB_ENDPOINT
 from tests.delivery.conftest import Receiver, begun, fail, intended, record
 from tests.figures import counted

@@ -12,8 +12,9 @@ from chalicelib.delivery.deliveries import CLAIMED_SECONDS
 from chalicelib.delivery.outcomes import Answer, Arrived
 from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, Kind
 from chalicelib.delivery.worker import Worker
-from chalicelib.foundation import exchange, log
-from chalicelib.foundation.store import Conflict, Operation, StoreUnavailable
+from chalicelib.foundation import log
+from chalicelib.foundation.dynamodb.store import Conflict, Operation, StoreUnavailable
+from chalicelib.foundation.http import header_capture
 from tests.conftest import Lines
 from tests.delivery.conftest import Receiver, begun, buried, fail, record
 from tests.delivery.test_schedule import DECIDED
@@ -31,9 +32,9 @@ def wait(world: World, delivery_id: str) -> None:
 
 def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None) -> None:
     """What goes over the wire during an attempt."""
-    exchange.sent(sent)
+    header_capture.sent(sent)
     if received is not None:
-        exchange.received(received)
+        header_capture.received(received)
 
 
 # -- one attempt

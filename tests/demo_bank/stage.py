@@ -24,10 +24,11 @@ from chalicelib.demo_bank import consents, runtime
 from chalicelib.demo_bank.customers import customers
 from chalicelib.demo_bank.profiles import BY_NAME, BankName, Profile
 from chalicelib.demo_bank.routes import build
-from chalicelib.foundation import jsontext, signatures
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.settings import Settings
-from chalicelib.foundation.store import Store
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 CALLBACK = "https://tpp.example/callback"

@@ -8,7 +8,8 @@ import pytest
 import requests
 
 from chalicelib.demo_bank import journeys
-from chalicelib.foundation import jsontext, signatures
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import is_uuid
 from tests.demo_bank.stage import BANK_PEMS, CALLBACK, Reply, Stage, query_of
 

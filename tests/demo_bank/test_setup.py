@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.demo_bank.setup import install
-from chalicelib.foundation import signatures
+from chalicelib.foundation.crypto import signatures
 from tests.world import World
 
 

@@ -11,7 +11,7 @@ import requests
 
 from chalicelib.demo_bank import webhooks
 from chalicelib.demo_bank.profiles import BY_NAME
-from chalicelib.foundation import signatures
+from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.webhooks import WEBHOOKS
 from tests.demo_bank.stage import BANK_PEMS, HUB_KEY, Reply, Stage
 

@@ -13,7 +13,8 @@ from typing import Any
 import requests
 
 from chalicelib import bootstrap
-from chalicelib.foundation import jsontext, signatures
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.bank_record import NewBank
 
 Scopes = Sequence[str]

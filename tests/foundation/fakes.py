@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from chalicelib.foundation.secret_keys import SecretChanged
+from chalicelib.foundation.crypto.secret_keys import SecretChanged
 
 
 class FakeKms:

@@ -7,8 +7,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from chalicelib.foundation import aws
+from chalicelib.foundation.crypto.secret_keys import SecretChanged
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.secret_keys import SecretChanged
 from tests.volume.round_trips import RoundTrips
 
 pytestmark = pytest.mark.usefixtures("resources")

@@ -11,7 +11,7 @@ import pytest
 import chalicelib
 
 _ROOM = Path(chalicelib.__file__).parent
-_FAMILY = _ROOM / "foundation" / "static" / "family.css"
+_FAMILY = _ROOM / "foundation" / "http" / "static" / "family.css"
 _SITES = {name: _ROOM / "demo_bank" / "static" / f"{name}.css" for name in ("one", "two")}
 _PAIR = re.compile(r"--([a-z-]+): light-dark\((#[0-9a-f]+), (#[0-9a-f]+)\);")
 

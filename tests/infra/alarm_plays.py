@@ -9,7 +9,7 @@ import pytest
 from app import app
 from chalicelib.cards.external.payment_orders import PaymentOrders
 from chalicelib.cards.external.waiting import ASKING_SECONDS
-from chalicelib.foundation.breaker import FAILURES
+from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.openbanking.idempotency import RUNNING_SECONDS
 from infra.local.events import schedule_event, sqs_event
 from tests.cards.scenes import EUR, Scene

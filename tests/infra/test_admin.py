@@ -25,10 +25,10 @@ from typer.testing import CliRunner, Result
 
 from chalicelib import bootstrap
 from chalicelib.demo_bank.profiles import PROFILES
-from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import ManualClock, timestamp
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from chalicelib.foundation.identifiers import Credential, digest, new_id
-from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.banks import UnknownBank
 from chalicelib.openbanking.client_record import Client

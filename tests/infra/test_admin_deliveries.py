@@ -9,8 +9,8 @@ import pytest
 
 from chalicelib.delivery.outcomes import Arrived, Undeliverable
 from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.foundation.outbound import Reply
 from infra.admin import connection, times
 from infra.admin.output import Refused
 from tests.infra.test_admin import done, refused, run

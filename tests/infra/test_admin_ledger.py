@@ -16,8 +16,8 @@ import pytest
 
 from chalicelib.cards.external.payments import ExternalPayment
 from chalicelib.cards.proving import claimed, reading
-from chalicelib.foundation.store import Item, Store
-from chalicelib.foundation.store_errors import AnswerLost
+from chalicelib.foundation.dynamodb.errors import AnswerLost
+from chalicelib.foundation.dynamodb.store import Item, Store
 from infra.admin import connection, progress, proving, strays
 from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, Scene

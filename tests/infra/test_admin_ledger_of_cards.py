@@ -16,7 +16,7 @@ from chalicelib.cards.money.transactions import timeline
 from chalicelib.cards.network.authorizations import Authorization, waiting
 from chalicelib.cards.network.disputes import Dispute
 from chalicelib.cards.proving import account
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, proving
 from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, MadeCard, Scene

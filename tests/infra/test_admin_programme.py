@@ -11,8 +11,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from chalicelib.cards.event_secrets import secrets_key
-from chalicelib.foundation import signatures
 from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.crypto import signatures
 from infra.admin import connection, times
 from infra.programme import file, loading
 from infra.programme.loading import LoadedMeanwhile

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from chalicelib.foundation.breaker import FAILURES
+from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.metrics import NAMESPACE
 from infra import template
 from infra.compact import DASHBOARD

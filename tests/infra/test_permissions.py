@@ -16,7 +16,7 @@ from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.cards.proving.progress import PROGRESS
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
-from chalicelib.foundation.outbound import Reply
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.events import EventSender
 from chalicelib.openbanking.expected_banks import expected_banks
 from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene

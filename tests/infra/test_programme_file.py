@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chalicelib.cards.catalogue import Rate
 from chalicelib.cards.protocol.actions import ACTIONS
-from chalicelib.foundation import signatures
+from chalicelib.foundation.crypto import signatures
 from infra.programme import file, yaml_text
 from infra.programme.file import InvalidProgramme
 from tests.cards.setups import PLAIN, Content, card_programme, credential, manager, written

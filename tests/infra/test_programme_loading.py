@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.store import StoreUnavailable
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from infra.programme import loading
 from infra.programme.loading import InUse, LoadedMeanwhile, TooMuch
 from tests.cards.setups import (

@@ -14,7 +14,7 @@ from chalicelib.cards.network.risk_rules import fired
 from chalicelib.cards.network.usage_groups import CHANNELS, declined
 from chalicelib.cards.programmes import entry_key
 from chalicelib.cards.protocol import values
-from chalicelib.foundation import signatures
+from chalicelib.foundation.crypto import signatures
 from infra.programme import file
 from infra.programme.file import InvalidProgramme
 from tests import host_spellings

@@ -12,8 +12,8 @@ from chalicelib.cards import jobs
 from chalicelib.cards.external import waiting
 from chalicelib.cards.network import authorizations
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER
-from chalicelib.foundation.outbound import TOTAL_SECONDS
-from chalicelib.foundation.sharded import ShardedIndex
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.openbanking import consent_expiry
 from chalicelib.openbanking.consents import NOTIFY
 from infra import template

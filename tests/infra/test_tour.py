@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from chalicelib.foundation import event_signing
+from chalicelib.foundation.crypto import event_signing
 from infra.tour import patience
 from infra.tour.patience import TourFailed, until
 from infra.tour.receiver import Receiver, listening

@@ -16,7 +16,8 @@ from chalicelib.cards.protocol.events import EVENTS
 from chalicelib.cards.protocol.message import ENVELOPE, Request
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.foundation import event_signing, jsontext
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import event_signing
 from infra.openapi.__main__ import PLACE
 from infra.openapi.cards import examples
 from infra.openapi.cards.meanings import MEANINGS, meaning

@@ -15,9 +15,10 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from app import app
 from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.foundation import event_signing, jsontext
-from chalicelib.foundation.fields import Message
-from chalicelib.foundation.web import OTHERS
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.fields.field_types import Message
+from chalicelib.foundation.http.web import OTHERS
 from chalicelib.openbanking.protocol import own_answers
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from chalicelib.foundation.aws import Queue
-from chalicelib.foundation.store import Store
+from chalicelib.foundation.dynamodb.store import Store
 from tests.test_structure import MODULES, ROOT, SOURCES, imports, speaks_http, tree, within
 
 ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery"))

@@ -18,7 +18,7 @@ from typing import Any
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 
-from chalicelib.foundation.store_items import unpack
+from chalicelib.foundation.dynamodb.items import unpack
 from tests.openbanking.call_sites import STORE, Service, Site, site_at
 from tests.tables import rows
 from tests.world import World
@@ -26,7 +26,7 @@ from tests.world import World
 FAULTS = ("before", "after", "conflict")
 JOURNEYS = ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries")
 """The tables that requests of open banking write."""
-_STORE = "chalicelib.foundation.store"
+_STORE = "chalicelib.foundation.dynamodb.store"
 _ADDRESS = "http://127.0.0.1:1"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.outbound import Reply
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.statistics.slips import Slip, summed
 from infra.local.events import sqs_event
 from tests.openbanking.faults import items, table_of

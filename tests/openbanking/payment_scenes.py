@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from chalicelib.foundation.outbound import NotReached, TimedOut
+from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from chalicelib.openbanking.protocol.payments import ACCEPTANCE_UNKNOWN
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.scenes import (

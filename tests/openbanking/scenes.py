@@ -78,7 +78,8 @@ class Scenes:
         """Play a scene without a fault, and then with every fault of every call."""
         monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
         monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other, and here
-        monkeypatch.setattr("chalicelib.foundation.sharded.SHARDS", 2)  # each is one more call like the others
+        sharding = "chalicelib.foundation.dynamodb.sharded_index.SHARDS"
+        monkeypatch.setattr(sharding, 2)  # each is one more call like the others
         monkeypatch.setattr("chalicelib.statistics.slip_reading.hours_of", lambda day: hours_of(day)[8:10])  # so here
         monkeypatch.setattr("chalicelib.delivery.bodies.PART_BYTES", _PART_BYTES)
         monkeypatch.setattr("chalicelib.delivery.worker.any_slot", lambda receiver: Slot(receiver, 0))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.foundation.outbound import Reply
+from chalicelib.foundation.http.outbound import Reply
 from tests.openbanking.examples import ROWS, Row, copied
 from tests.openbanking.stage import Stage, error_of, told
 from tests.openbanking.test_bad_input import documented, json_value, near, odd_text, relaxed

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
 from chalicelib.foundation.jsontext import Number
-from chalicelib.foundation.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
 from tests.conftest import Lines
 from tests.many import cases
 from tests.openbanking.broken_rules import NO_LIST, NO_OBJECT, NO_TEXT

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
-from chalicelib.foundation import signatures
+from chalicelib.foundation.crypto import signatures
 from tests.openbanking.spelling import TOKEN, URL, code_of
 from tests.world import World
 

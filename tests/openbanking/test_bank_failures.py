@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.foundation.breaker import CircuitOpen
+from chalicelib.foundation.http.breaker import CircuitOpen
 from chalicelib.openbanking.bank_failures import BankFailed
 
 

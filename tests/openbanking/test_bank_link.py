@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.outbound import NotReached, Reply
+from chalicelib.foundation.http.outbound import NotReached, Reply
 from chalicelib.openbanking.bank_failures import BankFailed
 from chalicelib.openbanking.bank_link import Outgoing
 from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN

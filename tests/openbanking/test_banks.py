@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation import signatures
+from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.bank_record import Bank, InvalidBank, NewBank, validated
 from chalicelib.openbanking.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib.foundation.dynamodb.store import Put
 from chalicelib.foundation.jsontext import Number
-from chalicelib.foundation.store import Put
 from chalicelib.openbanking.consents import consent_key
 from tests.many import cases
 from tests.openbanking.examples import BY_WEBHOOK, Json

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from chalicelib.foundation.outbound import NotReached, OutboundError, TimedOut
+from chalicelib.foundation.http.outbound import NotReached, OutboundError, TimedOut
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
 from tests.openbanking.stage import Stage
 from tests.openbanking.test_payments import Payer

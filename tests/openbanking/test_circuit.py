@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.breaker import FAILURES
-from chalicelib.foundation.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from chalicelib.foundation.http.breaker import FAILURES
+from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
 from chalicelib.openbanking.bank_failures import BankFailed
 from tests.conftest import Lines
 from tests.openbanking.test_payments import Payer, taken

@@ -13,11 +13,11 @@ import pytest
 from botocore.exceptions import ReadTimeoutError
 from standardwebhooks import Webhook
 
-from chalicelib.foundation import event_signing
 from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.store import ConditionFailed, Conflict
-from chalicelib.foundation.vault import Unsealable
 from chalicelib.openbanking.client_record import Registered
 from chalicelib.openbanking.clients import ClientChanged, Clients, InvalidClient, UnknownClient
 from tests import host_spellings

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery import outbox
-from chalicelib.foundation import parallel, sharded
+from chalicelib.foundation import parallel
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.outbound import NotReached
-from chalicelib.foundation.store import Item, StoreUnavailable
-from chalicelib.foundation.store_items import pack
+from chalicelib.foundation.dynamodb import sharded_index
+from chalicelib.foundation.dynamodb.items import pack
+from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
+from chalicelib.foundation.http.outbound import NotReached
 from chalicelib.openbanking import consent_expiry
 from chalicelib.openbanking.consent_expiry import ConsentExpiry
 from chalicelib.openbanking.consents import NOTIFY, Consent, consent_key
@@ -322,7 +323,7 @@ def test_two_hundred_consents_are_told_in_one_run_with_few_waves_of_calls(
         waves.append(len(calls))
         return [call() for call in calls]
 
-    for module in (outbox, sharded, consent_expiry):
+    for module in (outbox, sharded_index, consent_expiry):
         monkeypatch.setattr(module, "together", together)
     monkeypatch.setitem(vars(listening.hub.store), "transact", written.append)
     with counted(listening) as calls:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery.schedule import PLANS
+from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from chalicelib.foundation.jsontext import Number
-from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
 from tests.conftest import Lines
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Row, spelled
 from tests.openbanking.stage import Stage, error_of

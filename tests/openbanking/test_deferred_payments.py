@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS
-from chalicelib.foundation.breaker import Breaker, CircuitOpen
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
+from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.foundation.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
-from chalicelib.foundation.store import StoreUnavailable
 from chalicelib.openbanking.consents import consent_key
 from chalicelib.openbanking.payment_execution import PaymentExecution
 from chalicelib.openbanking.protocol.payments import NOT_SENT, OUTCOME_UNKNOWN, REFUSED

@@ -15,9 +15,9 @@ import pytest
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.slots import SLOTS, Slot
-from chalicelib.foundation.breaker import FAILURES
-from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
-from chalicelib.foundation.store import StoreError
+from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.foundation.http.breaker import FAILURES
+from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from chalicelib.openbanking.protocol.event_types import EXPIRING_SECONDS
 from chalicelib.openbanking.protocol.payments import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
 from chalicelib.statistics import current_call

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.delivery.deliveries import Delivery
 from chalicelib.delivery.headers import MASK
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.outbound import NotReached, Reply, TimedOut
+from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from tests.openbanking.test_circuit import opened
 from tests.openbanking.test_deferred import Question
 from tests.openbanking.test_deferred_payments import LaterPayer

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.outbound import Reply
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking import bank_api
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
 from tests.openbanking.examples import BY_WEBHOOK

@@ -13,8 +13,8 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from chalicelib.delivery.deliveries import Delivery
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
-from chalicelib.foundation.store import StoreUnavailable
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
 from chalicelib.openbanking.consents import Consent, consent_key
 from chalicelib.openbanking.events import NoEventsUrl
 from chalicelib.openbanking.protocol.events import EVENTS

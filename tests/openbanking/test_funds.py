@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.jsontext import Number
-from chalicelib.foundation.outbound import Reply
 from tests.conftest import Lines
 from tests.openbanking.examples import BY_WEBHOOK, Json
 from tests.openbanking.stage import Stage, details_of, told

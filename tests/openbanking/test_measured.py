@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, REVOKE_TOKEN, STATUS
 from chalicelib.statistics import current_call
 from tests import figures

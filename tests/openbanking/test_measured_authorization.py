@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from chalicelib.foundation.outbound import NotReached
+from chalicelib.foundation.http.outbound import NotReached
 from infra.admin.probe import probe
 from tests.openbanking.meter import BIC, deliver, error, measured, of
 from tests.openbanking.test_payments import Payer

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.outbound import NotReached, TimedOut
+from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from tests.openbanking.faults import Fault
 from tests.openbanking.meter import LATER, deliver, error, measured, of
 from tests.openbanking.test_circuit import opened

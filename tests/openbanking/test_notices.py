@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery.deliveries import Delivery
-from chalicelib.foundation import signatures
-from chalicelib.foundation.outbound import NotReached, Reply
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.conftest import Lines
 from tests.world import Consented, World
 

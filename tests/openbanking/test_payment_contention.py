@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.foundation.http.outbound import NotReached
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.foundation.outbound import NotReached
-from chalicelib.foundation.store import StoreError
 from chalicelib.openbanking.bank_link import BankAnswer
 from chalicelib.openbanking.callers import Credentials
 from chalicelib.openbanking.consents import consent_key

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.ibans import make_iban
+from chalicelib.foundation.fields.ibans import make_iban
 from chalicelib.foundation.jsontext import Number
 from tests.openbanking.examples import BY_WEBHOOK, CALLBACK, OTHER_IBAN, ROWS, Json, Row, spelled
 from tests.openbanking.stage import Stage, error_of, told

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.outbound import Dropped, NotReached, OutboundError, Reply, TimedOut, TooLarge
-from chalicelib.foundation.store import Store
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.http.outbound import Dropped, NotReached, OutboundError, Reply, TimedOut, TooLarge
 from tests.world import IBAN, Answer, Sent, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation import signatures
-from chalicelib.foundation.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
 from tests.world import IBAN, Answer, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

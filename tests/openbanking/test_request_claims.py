@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.breaker import Breaker, CircuitOpen
+from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
+from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.foundation.outbound import NotReached, TimedOut
 from chalicelib.openbanking.consents import Consent, consent_key
 from chalicelib.openbanking.payments import Payment, payment_key
 from chalicelib.openbanking.protocol.payments import NOT_SENT, OUTCOME_UNKNOWN

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation import signatures
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.jsontext import Number
-from chalicelib.foundation.outbound import Reply
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS, STATUS_PATH, WEBHOOKS
 from tests.many import cases
 from tests.openbanking.broken_rules import longest, meaning, refused_values

@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
+from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.store import Put, Store
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import HOUR_SECONDS, hours_of
 from chalicelib.statistics.ingest import ExpectedBank, reckoned

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.openbanking.expected_banks import expected_banks
 from chalicelib.statistics.day_records import TABLE, DayRecord, quarter_subject
 from chalicelib.statistics.days import quarter_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.foundation.store_items import pack, unpack
+from chalicelib.foundation.dynamodb.items import pack, unpack
 from chalicelib.statistics.histogram import STEPS, Histogram
 
 DURATIONS = st.lists(st.floats(min_value=0, max_value=30_000), max_size=30)

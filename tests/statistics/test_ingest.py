@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from chalice.app import ScheduledEventConfig
 
-from chalicelib.foundation.store import Item, StoreUnavailable
+from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.openbanking.expected_banks import expected_banks
 from chalicelib.statistics import ingest as ingesting
 from chalicelib.statistics.daily_reports import DailyReport

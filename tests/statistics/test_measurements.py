@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.dynamodb.store import Operation, Put, StoreUnavailable
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.store import Operation, Put, StoreUnavailable
 from chalicelib.statistics import current_call, measurements
 from chalicelib.statistics.measurements import KEPT, SECONDS, TOGETHER, Measurements
 from chalicelib.statistics.slips import TABLE, Slip

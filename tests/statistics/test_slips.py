@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.foundation.store_items import pack, unpack
+from chalicelib.foundation.dynamodb.items import pack, unpack
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.slips import KEPT_DAYS, Slip, slip_key, summed
 from chalicelib.statistics.tallies import SERVICES, Service, Tally

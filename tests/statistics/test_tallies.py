@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.foundation.store_items import pack, unpack
+from chalicelib.foundation.dynamodb.items import pack, unpack
 from chalicelib.statistics.tallies import SERVICES, TALLIED, Blamed, Latencies, Service, Tally
 
 TALLIES = st.builds(Tally, **{name: st.integers(0, 10**9) for name in TALLIED})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.store import Page
+from chalicelib.foundation.dynamodb.store import Page
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.summaries import Summary
 from chalicelib.statistics.tallies import Tally

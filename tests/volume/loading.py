@@ -14,7 +14,7 @@ from itertools import islice
 from threading import local
 from urllib.parse import urlsplit
 
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 
 BATCH = 25
 _CONNECTIONS = 4

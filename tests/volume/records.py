@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from chalicelib.delivery.deliveries import DUE, FAILED, OF_BANK, OF_CLIENT, Delivery, claiming, ending, retrying
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import DAY
-from chalicelib.foundation.store import Item, Update
-from chalicelib.foundation.store_items import pack
+from chalicelib.foundation.dynamodb.items import pack
+from chalicelib.foundation.dynamodb.store import Item, Update
 
 BANKS, CLIENTS = 100, 1000
 _FAILURE = {"at": 0, "milliseconds": 20_000, "error": "no answer came in time"}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from chalicelib.foundation.store import Operation
+from chalicelib.foundation.dynamodb.store import Operation
 from chalicelib.website.account_flow import OPERATOR_LINK_SECONDS, SecretNotValid
 from chalicelib.website.one_time import LIFETIMES, OneTimeSecrets, is_code
 from chalicelib.website.users import InvalidUser, NotIdentified, User

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from chalicelib.foundation.outbound import TimedOut
+from chalicelib.foundation.http.outbound import TimedOut
 from tests.openbanking.test_payments import Payer
 from tests.website.journey import SCOPES, approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person

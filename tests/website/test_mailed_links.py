@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.delivery.schedule import PLANS
+from chalicelib.foundation.dynamodb.store import Operation, StoreUnavailable
 from chalicelib.foundation.mail import Mail, MailFailed
-from chalicelib.foundation.store import Operation, StoreUnavailable
 from chalicelib.website import passwords
 from chalicelib.website.attempts import LIMITS
 from chalicelib.website.one_time import LIFETIMES

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from chalicelib.foundation.store import StoreUnavailable
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.website import site
 from chalicelib.website.destinations import PLACES, SIMULATOR
 from tests.website.person import Person

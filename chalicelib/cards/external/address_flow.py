@@ -26,7 +26,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, refused_fiel
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_PENDING, BUSINESS, MOST_ADDRESSES, OF_HOLDER, SPECIAL
 from chalicelib.cards.record import either, present
 from chalicelib.cards.sequences import Sequences
-from chalicelib.foundation.store import Operation
+from chalicelib.foundation.dynamodb.store import Operation
 
 NAME_LENGTH = 70
 

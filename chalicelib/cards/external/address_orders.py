@@ -13,7 +13,7 @@ from chalicelib.cards.external.shown import address_shown, refused_by_provider
 from chalicelib.cards.external.waiting import ANSWERED
 from chalicelib.cards.moment import Moment
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_REFUSED
-from chalicelib.foundation.store import Store
+from chalicelib.foundation.dynamodb.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, LIVE
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import ASSIGNED
 from chalicelib.cards.record import Key, present
-from chalicelib.foundation.store import Put, absent
+from chalicelib.foundation.dynamodb.store import Put, absent
 
 _SORT_CODE, _ACCOUNT_NUMBER = slice(8, 14), slice(14, 22)
 

@@ -19,7 +19,7 @@ from chalicelib.cards.protocol.payment_states import REJECTED, RESULT_RULES, RES
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import RETURN_TYPES
 from chalicelib.cards.sequences import Sequences
-from chalicelib.foundation.store import Item, Operation
+from chalicelib.foundation.dynamodb.store import Item, Operation
 
 CALLED: Mapping[PaymentKind, str] = {
     "out": "payment out",

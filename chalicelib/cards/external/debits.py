@@ -20,7 +20,7 @@ from chalicelib.cards.protocol.states import PAYING_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, DIRECT_DEBIT
 from chalicelib.cards.record import Key
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 
 _CANCELLED = "the mandate is cancelled"
 

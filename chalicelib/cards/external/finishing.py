@@ -22,8 +22,8 @@ from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Store
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.store import ConditionFailed, Conflict, Operation, Store
 
 W = TypeVar("W", bound=Waiting)
 

@@ -15,7 +15,7 @@ from chalicelib.cards.protocol.payment_states import REJECTED, SETTLED
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import EXTERNAL_IN
-from chalicelib.foundation.store import Operation
+from chalicelib.foundation.dynamodb.store import Operation
 
 
 def credited(

@@ -18,9 +18,9 @@ from chalicelib.cards.external.waiting import DUE
 from chalicelib.cards.moment import Moment
 from chalicelib.cards.programmes import Programmes
 from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
 
 
 @dataclass(frozen=True, slots=True)

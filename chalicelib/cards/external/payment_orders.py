@@ -17,7 +17,7 @@ from chalicelib.cards.moment import Moment
 from chalicelib.cards.money.party import Party
 from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED
-from chalicelib.foundation.store import Store
+from chalicelib.foundation.dynamodb.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from chalicelib.cards.money.counters import Counters, Owner
 from chalicelib.cards.money.party import Party
 from chalicelib.cards.protocol.values import OF_HOLDER
 from chalicelib.cards.record import Key, present
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from chalicelib.cards.external.modulus import with_check_digit
 from chalicelib.cards.protocol.schemes import SEPA_COUNTRIES
-from chalicelib.foundation.ibans import is_iban, make_iban
+from chalicelib.foundation.fields.ibans import is_iban, make_iban
 
 BANK = "CSWY"
 SORT_CODE = "089999"

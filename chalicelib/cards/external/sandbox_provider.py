@@ -31,8 +31,8 @@ from chalicelib.cards.external.sandbox_numbers import BANK, SORT_CODE, british_i
 from chalicelib.cards.external.waiting import TABLE
 from chalicelib.cards.protocol.schemes import BRITAIN, METHOD_CURRENCIES, SEPA_COUNTRIES, UK, chosen
 from chalicelib.cards.record import present
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError, absent
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.store import ConditionFailed, Item, Store, StoreError, absent
 
 REFUSE, SILENT, LOST = "REFUSE", "SILENT", "LOST"
 _FIRST_REFERENCE = 9_000_000_000

@@ -29,7 +29,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, refused_fiel
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
 from chalicelib.cards.record import present
 from chalicelib.cards.sequences import Sequences
-from chalicelib.foundation.store import Operation
+from chalicelib.foundation.dynamodb.store import Operation
 
 _FIRST_REFERENCE = 8_000_000_000
 """From here on the provider numbers what comes to it from other banks."""

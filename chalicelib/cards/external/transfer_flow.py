@@ -29,7 +29,7 @@ from chalicelib.cards.protocol.schemes import UK, chosen, country_of
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import EXTERNAL_IN, EXTERNAL_OUT
 from chalicelib.cards.record import present
-from chalicelib.foundation.store import Item, Operation
+from chalicelib.foundation.dynamodb.store import Item, Operation
 
 _DETAILS = ("description", "note", "withdrawal_purpose", "receiver_type", "industry_id")
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from chalicelib.cards.idempotency import Claim
 from chalicelib.cards.record import Record
-from chalicelib.foundation.sharded import ShardedIndex
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.dynamodb.store import Item
 
 TABLE = "external-payments"
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation
 
 from chalicelib.cards.catalogue import Catalogue, Rate
-from chalicelib.foundation.registries import minor_units
+from chalicelib.foundation.fields.registries import minor_units
 
 _EXACT = Context(prec=100, traps=[Inexact, InvalidOperation])
 """Wide enough for every digit of a product of an amount, a rate and a percentage; losing one would be an error."""

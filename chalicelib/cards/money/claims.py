@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from chalicelib.cards.money.ledger import Balance
 from chalicelib.cards.protocol.network_states import OPENED
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 
 PAYMENT, AUTHORIZATION, DISPUTE = "payment", "authorization", "dispute of transaction"
 ABOUT = {"epm_transaction_id": PAYMENT, "authorization_id": AUTHORIZATION, "transaction_id": DISPUTE}

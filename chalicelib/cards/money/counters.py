@@ -14,7 +14,7 @@ from boto3.dynamodb.conditions import Attr
 from chalicelib.cards.money.limits import Counted, Window, Windows, released
 from chalicelib.cards.money.transactions import TABLE
 from chalicelib.cards.record import Key
-from chalicelib.foundation.store import Item, Put, absent
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
 Owner = Literal["card", "account", "holder"]
 

@@ -26,7 +26,7 @@ from chalicelib.cards.protocol.values import (
 )
 from chalicelib.cards.record import present
 from chalicelib.cards.sequences import Sequences
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from chalicelib.cards.accounts import LedgerAccount
 from chalicelib.cards.money.counters import Counters, Tally
 from chalicelib.cards.money.transactions import TABLE, Transaction, recording
-from chalicelib.foundation.store import Item, Operation, Put, absent
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put, absent
 
 Balance = Literal["settled", "held", "reserved"]
 BALANCES: tuple[Balance, ...] = get_args(Balance)

@@ -28,9 +28,9 @@ from chalicelib.cards.money.ledger import (
 from chalicelib.cards.money.transactions import timeline
 from chalicelib.cards.protocol.values import RETURNS
 from chalicelib.cards.record import Key
-from chalicelib.foundation import registries
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.fields import registries
 from chalicelib.foundation.identifiers import digest
-from chalicelib.foundation.store import Item
 
 COMMON = (EXTERNAL, NETWORK, FEES, CONVERSION, *OTHER_SIDE.values())
 """The books that belong to no account."""

@@ -14,7 +14,7 @@ from chalicelib.cards.accounts import LedgerAccount
 from chalicelib.cards.protocol.values import EXTERNAL_PAYMENT
 from chalicelib.cards.record import Key, present
 from chalicelib.cards.timelines import Timeline
-from chalicelib.foundation.store import Item, Put, absent
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
 TABLE = "ledger"
 _DIGITS = 11

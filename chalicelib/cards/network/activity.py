@@ -30,7 +30,7 @@ from chalicelib.cards.protocol.values import (
 )
 from chalicelib.cards.record import present
 from chalicelib.cards.timelines import CERTAIN_AFTER, Timeline
-from chalicelib.foundation.store import Item, Put, absent
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
 TABLE = "card-activity"
 SHARDS = 16

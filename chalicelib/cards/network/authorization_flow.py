@@ -38,7 +38,7 @@ from chalicelib.cards.protocol.values import (
 )
 from chalicelib.cards.sequences import Sequences
 from chalicelib.cards.timelines import out_of_turn
-from chalicelib.foundation.store import Operation
+from chalicelib.foundation.dynamodb.store import Operation
 
 UNKNOWN_NUMBER = "14"
 

@@ -22,8 +22,8 @@ from chalicelib.cards.network.risk_rules import Fired
 from chalicelib.cards.protocol.network_states import AUTHORIZATION_RULES, HELD
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.record import Record
-from chalicelib.foundation.sharded import ShardedIndex
-from chalicelib.foundation.store import Item, Put, absent
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
 T = TypeVar("T")
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")

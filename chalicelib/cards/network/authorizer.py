@@ -39,7 +39,7 @@ from chalicelib.cards.protocol.values import (
     RISK_ACTIONS,
 )
 from chalicelib.foundation import log
-from chalicelib.foundation.vault import Unsealable
+from chalicelib.foundation.crypto.vault import Unsealable
 
 NO_FUNDS, NOT_PERMITTED, SUSPECTED = "51", "57", "59"
 OVER_AMOUNT, OVER_COUNT = "61", "65"

@@ -42,7 +42,7 @@ from chalicelib.cards.protocol.values import (
 )
 from chalicelib.cards.record import present
 from chalicelib.cards.sequences import Sequences
-from chalicelib.foundation.store import Operation
+from chalicelib.foundation.dynamodb.store import Operation
 
 
 @dataclass(frozen=True, slots=True)

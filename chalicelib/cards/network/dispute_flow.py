@@ -35,7 +35,7 @@ from chalicelib.cards.protocol.values import (
     PRESENTMENT,
 )
 from chalicelib.cards.sequences import Sequences
-from chalicelib.foundation.store import Item, Operation
+from chalicelib.foundation.dynamodb.store import Item, Operation
 
 CALLED: Mapping[str, str] = {OPENED: "dispute opened", WON: "dispute won", LOST: "dispute lost"}
 """What the ledger calls the steps, and transactions those that book something."""

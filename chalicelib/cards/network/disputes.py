@@ -8,7 +8,7 @@ from typing import ClassVar
 from chalicelib.cards.network.activity import TABLE
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.cards.record import Key, Record
-from chalicelib.foundation.store import Check, absent
+from chalicelib.foundation.dynamodb.store import Check, absent
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,9 @@ from chalicelib.cards.network.releasing import Releasing
 from chalicelib.cards.programmes import Programmes
 from chalicelib.cards.protocol.values import EXPIRY
 from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.store import ConditionFailed, Conflict, Item, Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from chalicelib.cards.network.wallets import Read, Wallet, read_with_card
 from chalicelib.cards.protocol.network_states import OVER, REVERSED
 from chalicelib.cards.protocol.values import APPROVED, EXPIRY, REVERSAL
 from chalicelib.cards.sequences import Sequences
-from chalicelib.foundation.store import Operation
+from chalicelib.foundation.dynamodb.store import Operation
 
 CALLED: Mapping[int, str] = {REVERSAL: "reversal", EXPIRY: "hold over"}
 """What the ledger calls them."""

@@ -13,7 +13,7 @@ from chalicelib.cards.money import counters
 from chalicelib.cards.money.counters import Counters
 from chalicelib.cards.money.party import Party
 from chalicelib.cards.record import Key
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 
 Read = Callable[[Sequence[Key]], list[Item | None]]
 

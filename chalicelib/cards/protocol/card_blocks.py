@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from chalicelib.cards.protocol.fields import AN, ANS, AS, A, CountryIson, Id
 from chalicelib.cards.protocol.message import Check, Members, Needs, Request, given
-from chalicelib.foundation.problems import Problem
+from chalicelib.foundation.fields.problems import Problem
 
 DELIVERY_MANDATORY = (
     "delivery_first_name",

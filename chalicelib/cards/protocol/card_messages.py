@@ -42,7 +42,7 @@ from chalicelib.cards.protocol.message import (
     given,
 )
 from chalicelib.cards.protocol.values import LONGEST_VALIDITY
-from chalicelib.foundation.problems import Problem
+from chalicelib.foundation.fields.problems import Problem
 
 
 def _password_length(values: Members) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from ipaddress import AddressValueError, IPv4Address
 from typing import Any
 
 from chalicelib.cards.protocol.rules import Json, ValueRule, check_length
-from chalicelib.foundation.problems import fault
+from chalicelib.foundation.fields.problems import fault
 
 _ATOM = r"[^\x00- \x7f\"(),.:;<>@\[\\\]]+"
 _LABEL = r"(?!-)[^\x00-,./:-@\[-`{-\x7f]{1,63}(?<!-)"

@@ -31,8 +31,8 @@ from chalicelib.cards.protocol.rules import (
     TextRule,
     ValueRule,
 )
-from chalicelib.foundation.field_rules import UNPRINTABLE
-from chalicelib.foundation.registries import country_numbers, currency_numbers
+from chalicelib.foundation.fields.field_rules import UNPRINTABLE
+from chalicelib.foundation.fields.registries import country_numbers, currency_numbers
 
 ENTRIES = 10
 """So many currencies, accounts or cards may be named in one call."""

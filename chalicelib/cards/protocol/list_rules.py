@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from chalicelib.cards.protocol.rules import Json, ValueRule, check_length
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.problems import Kind, fault
+from chalicelib.foundation.fields.problems import Kind, fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from chalicelib.cards.protocol.list_rules import SeriesRule, TextsRule
-from chalicelib.foundation.field_rules import UNPRINTABLE
-from chalicelib.foundation.registries import country_numbers
+from chalicelib.foundation.fields.field_rules import UNPRINTABLE
+from chalicelib.foundation.fields.registries import country_numbers
 
 LIST_CHARACTERS = 65536
 """So long may each list be."""

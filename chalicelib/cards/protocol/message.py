@@ -14,8 +14,8 @@ from pydantic import PrivateAttr, ValidationError
 
 from chalicelib.cards.protocol.fields import Level, rule_in
 from chalicelib.cards.protocol.status_codes import refused_fields
-from chalicelib.foundation.fields import Message
-from chalicelib.foundation.problems import Problem, problems_of, shown
+from chalicelib.foundation.fields.field_types import Message
+from chalicelib.foundation.fields.problems import Problem, problems_of, shown
 
 R = TypeVar("R", bound="Request")
 Members = Mapping[str, Any]

@@ -18,7 +18,7 @@ from chalicelib.cards.protocol.kinds import (
     Scheme,
 )
 from chalicelib.cards.protocol.message import Answer, Members, Needs, Request, absent, given
-from chalicelib.foundation.problems import Problem
+from chalicelib.foundation.fields.problems import Problem
 
 
 class _Assignment(Request):

@@ -30,7 +30,7 @@ from chalicelib.cards.protocol.kinds import (
     TransactionType,
 )
 from chalicelib.cards.protocol.message import Answer, Members, Needs, NeedsOne, Request, absent
-from chalicelib.foundation.problems import Problem
+from chalicelib.foundation.fields.problems import Problem
 
 _SPANS = (("date_from", "date_to"), ("date_imported_from", "date_imported_to"))
 

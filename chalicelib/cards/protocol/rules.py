@@ -15,8 +15,8 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from chalicelib.foundation.ibans import is_iban
-from chalicelib.foundation.problems import fault
+from chalicelib.foundation.fields.ibans import is_iban
+from chalicelib.foundation.fields.problems import fault
 
 Json = dict[str, Any]
 

@@ -10,7 +10,7 @@ from chalicelib.cards.protocol.kinds import CardTransactionType, DisputeStep, Ec
 from chalicelib.cards.protocol.message import Answer, Excludes, Members, NeedsOne, Request
 from chalicelib.cards.protocol.payment_messages import some_amount
 from chalicelib.cards.protocol.values import MOST_AMOUNT
-from chalicelib.foundation.problems import Problem
+from chalicelib.foundation.fields.problems import Problem
 
 
 class AtMerchant(Request):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-from chalicelib.foundation.problems import Kind, Problem
+from chalicelib.foundation.fields.problems import Kind, Problem
 
 
 class Status(IntEnum):

@@ -14,7 +14,7 @@ from chalicelib.cards.money.claims import Claim, mismatched
 from chalicelib.cards.money.proof import Broken, Fold, Shared
 from chalicelib.cards.proving import claimed
 from chalicelib.cards.proving.reading import Reading
-from chalicelib.foundation.store import Item, Store
+from chalicelib.foundation.dynamodb.store import Item, Store
 
 KINDS = (Account.kind, SpecialAccount.kind)
 """The kinds of accounts; an account's part is its kind."""

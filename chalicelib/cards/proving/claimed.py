@@ -10,8 +10,8 @@ from chalicelib.cards.money.proof import Broken, Fold, money
 from chalicelib.cards.network.authorizations import Authorization
 from chalicelib.cards.network.disputes import Dispute
 from chalicelib.cards.record import Record
+from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import pieces
-from chalicelib.foundation.store import Item, Store
 
 READ_TOGETHER = 100
 _RECORDS: Mapping[str, type[Record]] = {PAYMENT: ExternalPayment, AUTHORIZATION: Authorization, DISPUTE: Dispute}

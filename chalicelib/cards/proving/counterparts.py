@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from chalicelib.cards.money.proof import Broken, Shared, number_of, spoken
 from chalicelib.cards.proving.reading import latest_first
-from chalicelib.foundation.store import Store
+from chalicelib.foundation.dynamodb.store import Store
 
 
 def missing(store: Store, shared: Shared, has_time: Callable[[], bool]) -> Iterator[Broken]:

@@ -9,7 +9,7 @@ from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.money.transactions import TABLE
 from chalicelib.cards.record import Key
-from chalicelib.foundation.store import Item, Put, absent
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
 STRETCHES = ("account", "external_address")
 """What a round goes through, as numbers are named (``sequences.Name``): accounts, and the addresses that lead to

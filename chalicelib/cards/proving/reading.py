@@ -20,7 +20,7 @@ from chalicelib.cards.money.transactions import TABLE as LEDGER
 from chalicelib.cards.money.transactions import transaction_key
 from chalicelib.cards.record import TABLE as CARDS
 from chalicelib.cards.record import Key
-from chalicelib.foundation.store import Item, Store
+from chalicelib.foundation.dynamodb.store import Item, Store
 
 T = TypeVar("T")
 

@@ -25,9 +25,9 @@ from chalicelib.cards.record import Key
 from chalicelib.cards.sequences import SEQUENCES
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import together
-from chalicelib.foundation.store import ConditionFailed, Item, Store, StoreError
 
 AT_ONCE = 16
 """So many accounts are proved at the same time, and then it is written down how far the round has come."""

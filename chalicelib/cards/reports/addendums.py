@@ -17,7 +17,7 @@ from chalicelib.cards.network.activity import TABLE, shard_of, shards
 from chalicelib.cards.record import Key
 from chalicelib.cards.timelines import Timeline
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.store import Item, Operation, Put, Update, absent
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, absent
 
 _DIGITS = 20
 _LAST_AT = "last_addendum_at"

@@ -28,7 +28,7 @@ from chalicelib.cards.reports import addendums, shown
 from chalicelib.cards.reports.addendums import Addendum, addendum_key
 from chalicelib.cards.sequences import Sequences
 from chalicelib.cards.timelines import CERTAIN_AFTER, Position, Span, Timeline, certain, page
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 
 Shows = Callable[[Item], dict[str, Any]]
 

@@ -28,8 +28,8 @@ from chalicelib.cards.protocol.values import (
 )
 from chalicelib.cards.record import present
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.registries import country_letters
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.fields.registries import country_letters
 
 _RATES = (
     "billing_conversion_rate",

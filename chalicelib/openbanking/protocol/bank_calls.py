@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from chalicelib.foundation.fields import AN, Day, Digits, Iban, Id, Message, fault
+from chalicelib.foundation.fields.field_types import AN, Day, Digits, Iban, Id, Message, fault
 from chalicelib.openbanking.protocol.british_accounts import read_account, written_number
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payments import PAYMENT_ID, STATUSES, may_report

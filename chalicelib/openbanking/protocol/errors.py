@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Literal
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.fields import InvalidMessage, Problem
+from chalicelib.foundation.fields.field_types import InvalidMessage, Problem
 
 
 @dataclass(frozen=True, slots=True)

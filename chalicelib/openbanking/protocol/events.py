@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from chalicelib.foundation.fields import AN, Message
+from chalicelib.foundation.fields.field_types import AN, Message
 from chalicelib.openbanking.protocol.event_types import EventType
 from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber, Timestamp
 from chalicelib.openbanking.protocol.payments import PAYMENT_ID

@@ -12,8 +12,8 @@ from typing import Any, get_args
 
 from pydantic.alias_generators import to_camel
 
-from chalicelib.foundation.field_rules import IdRule
-from chalicelib.foundation.fields import OpenMessage
+from chalicelib.foundation.fields.field_rules import IdRule
+from chalicelib.foundation.fields.field_types import OpenMessage
 
 Model = type[OpenMessage]
 

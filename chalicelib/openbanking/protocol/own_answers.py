@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from chalicelib.foundation.fields import AN, Message, OpenMessage, WebAddress
+from chalicelib.foundation.fields.field_types import AN, Message, OpenMessage, WebAddress
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
 from chalicelib.openbanking.protocol.payments import PAYMENT_ID, STATUSES
 from chalicelib.openbanking.protocol.scopes import SCOPES, Service

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from chalicelib.foundation.fields import AN, Bic, Message
+from chalicelib.foundation.fields.field_types import AN, Bic, Message
 from chalicelib.openbanking.protocol import own_answers
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.tpp_calls import (

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from chalicelib.foundation.fields import AN, Bic, Message, Whole, fault
+from chalicelib.foundation.fields.field_types import AN, Bic, Message, Whole, fault
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payments import PAYMENT_ID
 

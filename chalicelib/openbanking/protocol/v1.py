@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from chalicelib.foundation.field_rules import IdRule
-from chalicelib.foundation.fields import (
+from chalicelib.foundation.fields.field_rules import IdRule
+from chalicelib.foundation.fields.field_types import (
     AN,
     A,
     Amount,

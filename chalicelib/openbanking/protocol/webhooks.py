@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from chalicelib.foundation.fields import Message, OpenMessage
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.payments import Kind

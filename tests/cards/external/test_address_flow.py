@@ -9,7 +9,7 @@ import pytest
 from chalicelib.cards.external import address_flow
 from chalicelib.cards.external.provider import Opening, ProviderSilent
 from chalicelib.cards.protocol.payment_states import ADDRESS_STATES
-from chalicelib.foundation.ibans import is_iban
+from chalicelib.foundation.fields.ibans import is_iban
 from tests.cards.ledgers import prove
 from tests.cards.scenes import BRITAIN, EUR, GBP, GERMANY, SEPA, SPECIAL_EUR, SPECIAL_GBP, UK, USD, Scene
 from tests.cards.tariff import HIDDEN, HIDDEN_SPECIAL, SPECIAL, YEN, with_tariff

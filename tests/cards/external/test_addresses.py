@@ -14,7 +14,7 @@ from chalicelib.cards.protocol.payment_states import ADDRESS_RULES
 from chalicelib.cards.protocol.schemes import BRITAIN, SEPA, UK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import OF_HOLDER, SPECIAL
-from chalicelib.foundation.store import ConditionFailed, Item
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item
 from tests.world import World
 
 GERMAN, BRITISH = "DE89370400440532013000", "GB29NWBK60161331926819"

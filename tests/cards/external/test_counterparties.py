@@ -10,7 +10,7 @@ import pytest
 from chalicelib.cards.external.payments import ExternalPayment
 from chalicelib.delivery.deliveries import BODY
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.store import Put
+from chalicelib.foundation.dynamodb.store import Put
 from tests.cards.ledgers import transactions
 from tests.cards.scenes import EUR, OUTSIDE, SEPA, SPECIAL_EUR, UK, Scene
 

@@ -14,7 +14,7 @@ from stdnum.iso7064 import mod_11_10
 from chalicelib.cards.external import modulus
 from chalicelib.cards.external.sandbox_numbers import FORMS, SORT_CODE, british_iban, british_number, sepa_iban
 from chalicelib.cards.protocol.schemes import BRITAIN, SEPA_COUNTRIES
-from chalicelib.foundation.ibans import is_iban, make_iban
+from chalicelib.foundation.fields.ibans import is_iban, make_iban
 
 GERMANY, ICELAND, NORWAY, BRAZIL = 276, 352, 578, 76
 IDS = st.integers(1, 9_999_999)

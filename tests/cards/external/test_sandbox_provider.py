@@ -23,7 +23,7 @@ from chalicelib.cards.external.provider import (
 )
 from chalicelib.cards.external.sandbox_provider import SandboxProvider
 from chalicelib.cards.protocol.schemes import BRITAIN, SEPA, SEPA_COUNTRIES, UK
-from chalicelib.foundation.ibans import is_iban
+from chalicelib.foundation.fields.ibans import is_iban
 from tests.world import World
 
 GBP, EUR, BRAZIL, GERMANY, FRANCE = 826, 978, 76, 276, 250

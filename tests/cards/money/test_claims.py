@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.cards.money.claims import AUTHORIZATION, DISPUTE, PAYMENT, Claim, about, mismatched
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 
 from chalicelib.cards.money.counters import Counters, key
 from chalicelib.cards.money.limits import Window
-from chalicelib.foundation.store import ConditionFailed, Store
-from chalicelib.foundation.store_items import pack, unpack
+from chalicelib.foundation.dynamodb.items import pack, unpack
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
 from tests.world import World
 
 DE, FR = 276, 250

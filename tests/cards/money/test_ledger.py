@@ -19,7 +19,7 @@ from chalicelib.cards.money.ledger import (
     unbalanced,
 )
 from chalicelib.cards.money.transactions import Transaction
-from chalicelib.foundation.store import ConditionFailed, Operation, Put
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Operation, Put
 from tests.cards.ledgers import entries, movements, prove
 from tests.cards.scenes import EUR, GBP, SEPA, Scene
 

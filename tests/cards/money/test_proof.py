@@ -30,7 +30,7 @@ from chalicelib.cards.money.proof import (
 )
 from chalicelib.cards.money.transactions import Transaction
 from chalicelib.cards.protocol.values import EXTERNAL_OUT, RETURN_TYPES
-from chalicelib.foundation.store import Item, Put
+from chalicelib.foundation.dynamodb.store import Item, Put
 
 GBP, EUR, JPY = 826, 978, 392
 NOON = 1_772_452_800_000

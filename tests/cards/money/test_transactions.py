@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.cards.accounts import Account
 from chalicelib.cards.money.transactions import Transaction, recording, timeline, transaction_key
-from chalicelib.foundation.store import ConditionFailed
+from chalicelib.foundation.dynamodb.store import ConditionFailed
 from tests.cards.ledgers import transactions
 from tests.cards.scenes import EUR, GBP, Scene
 

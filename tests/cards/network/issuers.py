@@ -14,7 +14,7 @@ from chalicelib.cards.network import activity
 from chalicelib.cards.network.wallets import Wallet, read_wallet
 from chalicelib.cards.protocol.values import RISK_ACTIONS
 from chalicelib.cards.timelines import Timeline
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 from tests.cards.network.shops import FREE, Buyer, buyer, content
 from tests.cards.scenes import DELIVERY, GBP, PIN, Scene
 from tests.cards.setups import Content, limit, loaded

@@ -16,7 +16,7 @@ from chalicelib.cards.money import counters
 from chalicelib.cards.money.counters import Counters
 from chalicelib.cards.money.transactions import timeline
 from chalicelib.cards.network.authorizations import Authorization
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 from infra.admin.proving import prove_one
 from tests.cards.ledgers import movements, transactions
 from tests.cards.scenes import (

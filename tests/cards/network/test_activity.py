@@ -17,7 +17,7 @@ from chalicelib.cards.network.card_uses import UNCHECKED, CardUse
 from chalicelib.cards.network.risk_rules import Fired
 from chalicelib.cards.protocol.values import ADVICE, AUTHORIZE_TYPES, RESPONSE_CODES, RISK_ACTIONS, SECURITY_CHECKS
 from chalicelib.cards.timelines import Timeline
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 from infra.admin.proving import prove
 from tests.cards.network.shops import BLENDED, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
 from tests.cards.scenes import BRITAIN, DAY, EUR, GBP, PIN, MadeCard, Scene

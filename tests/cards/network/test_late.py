@@ -15,7 +15,7 @@ from chalicelib.cards.cards import Card
 from chalicelib.cards.holders import Holder
 from chalicelib.cards.money import counters
 from chalicelib.cards.timelines import CERTAIN_AFTER
-from chalicelib.foundation.store import Conflict, Operation, Store
+from chalicelib.foundation.dynamodb.store import Conflict, Operation, Store
 from tests.cards.network.issuers import authorizes, held, messages, reissued
 from tests.cards.network.shops import A_DAY, LIMITED, Buyer
 from tests.cards.scenes import GBP, Scene

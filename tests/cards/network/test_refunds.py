@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.cards.network.authorizations import Authorization
 from chalicelib.cards.protocol.network_states import AUTHORIZATION_STATES
 from chalicelib.cards.protocol.states import CARD_STATES
-from chalicelib.foundation.store import Put
+from chalicelib.foundation.dynamodb.store import Put
 from infra.admin.proving import prove
 from tests.cards.ledgers import entries, movements
 from tests.cards.network.shops import (

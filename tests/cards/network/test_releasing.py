@@ -11,7 +11,7 @@ import pytest
 from chalicelib.cards.network.authorizations import Authorization, divided, joined, portion
 from chalicelib.cards.protocol.network_states import AUTHORIZATION_RULES, AUTHORIZATION_STATES, HELD
 from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
-from chalicelib.foundation.store import Item
+from chalicelib.foundation.dynamodb.store import Item
 from infra.admin.proving import prove
 from tests.cards.ledgers import entries, movements
 from tests.cards.network.shops import (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.proving.progress import PROGRESS, ROUND_SECONDS, Progress
-from chalicelib.foundation.store import Item, Store
+from chalicelib.foundation.dynamodb.store import Item, Store
 from tests.cards.scenes import EUR, SPECIAL_EUR, Scene
 from tests.world import World
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from chalicelib.cards.proving.progress import Progress
-from chalicelib.foundation.store import StoreError
+from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.fault_plays import PROVING, Targets
 from tests.cards.proving.conftest import Ledger
 from tests.openbanking.call_sites import CARDS, STORE, call_sites

@@ -15,7 +15,7 @@ from chalicelib.cards.external.payments import ExternalPayment
 from chalicelib.cards.proving import rounds
 from chalicelib.cards.proving.account import LOOKS
 from chalicelib.cards.proving.progress import MOST_BROKEN, ROUND_SECONDS, Progress
-from chalicelib.foundation.store import Item, Store, StoreUnavailable
+from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
 from infra.local.events import schedule_event
 from tests.cards.ledgers import movements
 from tests.cards.proving.conftest import Ledger

@@ -12,7 +12,7 @@ from chalicelib.cards.network import activity
 from chalicelib.cards.network.authorizations import Authorization
 from chalicelib.cards.protocol.values import RISK_ACTIONS, SECURITY_CHECKS
 from chalicelib.cards.timelines import Timeline
-from chalicelib.foundation.store import Put
+from chalicelib.foundation.dynamodb.store import Put
 from tests.cards.scenes import BRITAIN, EUR, GERMANY, MANAGER, USD, Scene
 
 _numbers = itertools.count(1_000_001)

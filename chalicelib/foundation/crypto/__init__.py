@@ -1,0 +1,1 @@
+"""Keys, sealed values, signatures and the signing of events."""

@@ -1,0 +1,107 @@
+"""The service's own keys: signing keys, and the data keys that the vault seals with.
+
+They live in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped"}]}``, oldest
+first. Data keys are wrapped by the KMS key; a process unwraps each of them once. Of at most two signing keys the newest
+whose ``active_from`` (Unix seconds) has come signs, and both are published, so that banks know a key before it is used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.crypto.secret_keys import KeyManagement, SecretKeys, SecretStore, derived_key
+
+_KEYS_DERIVED_FROM = 3
+
+
+class Keyring(SecretKeys):
+    """Loads the keys on first use and looks for new ones once a minute."""
+
+    always_there = "signing_keys"
+
+    def __init__(self, secrets: SecretStore, kms: KeyManagement, name: str, clock: Clock) -> None:
+        super().__init__(secrets, kms, name, clock)
+        self._ciphers: dict[int, AESGCM] = {}
+        self._private: dict[str, RSAPrivateKey] = {}
+
+    def rotate_signing_key(self, overlap: int) -> str:
+        """Publish a new signing key now and sign with it after ``overlap`` seconds; answers its key id.
+
+        The key that signs until then stays; one that was still waiting for its time is replaced. Without an overlap
+        the old key is not even published any more: that is for a key that was stolen.
+
+        Raises:
+            SecretChanged: by another operator at the same time.
+        """
+        state = self._load()
+        pem = signatures.generate_private_pem()
+        entry = {"pem": pem, "active_from": self._clock.time() + overlap}
+        kept = [self._signing_entry(state)] if overlap else []
+        self._save({**state, "signing_keys": [*kept, entry]}, replacing=state)
+        return signatures.key_id(self._key(pem).public_key())
+
+    def rotate_data_key(self) -> int:
+        """Seal with a new data key from now on; what older ones sealed still opens. Answers its id.
+
+        Raises:
+            SecretChanged: by another operator at the same time.
+        """
+        state = self._load()
+        number = int(state["data_keys"][-1]["id"]) + 1
+        entry = {"id": number, "wrapped": self._new_key()}
+        self._save({**state, "data_keys": [*state["data_keys"], entry]}, replacing=state)
+        return number
+
+    def signing_key(self) -> RSAPrivateKey:
+        return self._key(self._signing_entry(self._load())["pem"])
+
+    def public_keys(self) -> list[RSAPublicKey]:
+        """All published keys, newest first."""
+        return [self._key(entry["pem"]).public_key() for entry in reversed(self._load()["signing_keys"])]
+
+    def current_data_key(self) -> tuple[int, AESGCM]:
+        number = int(self._load()["data_keys"][-1]["id"])
+        return number, self.data_key(number)
+
+    def data_key(self, number: int) -> AESGCM:
+        if number not in self._ciphers:
+            self._ciphers[number] = AESGCM(self._unwrapped(number))
+        return self._ciphers[number]
+
+    def derived_keys(self, purpose: str) -> list[bytes]:
+        """256-bit keys for one purpose: sign with the last of them, verify with all.
+
+        They come of the newest three data keys (HKDF, RFC 5869). The one to sign with is the newest but one, if there
+        are two: for a minute after a rotation not every process knows the newest. What was signed outlives one
+        rotation.
+        """
+        numbers = [int(entry["id"]) for entry in self._load()["data_keys"][-_KEYS_DERIVED_FROM:]]
+        signing = numbers[-2:][0]
+        ordered = [number for number in numbers if number != signing] + [signing]
+        return [derived_key(self._unwrapped(number), purpose) for number in ordered]
+
+    def _first(self) -> dict[str, Any]:
+        return {
+            "signing_keys": [{"pem": signatures.generate_private_pem(), "active_from": 0}],
+            "data_keys": [{"id": 1, "wrapped": self._new_key()}],
+        }
+
+    def _unwrapped(self, number: int) -> bytes:
+        """A data key in clear. Raises: KeyError."""
+        return self._unwrap(self._entry("data_keys", number)["wrapped"])
+
+    def _signing_entry(self, state: dict[str, Any]) -> dict[str, Any]:
+        now = self._clock.time()
+        active = [entry for entry in state["signing_keys"] if entry["active_from"] <= now] or state["signing_keys"][:1]
+        newest: dict[str, Any] = active[-1]
+        return newest
+
+    def _key(self, pem: str) -> RSAPrivateKey:
+        if pem not in self._private:
+            self._private[pem] = signatures.load_private_key(pem, own=True)
+        return self._private[pem]

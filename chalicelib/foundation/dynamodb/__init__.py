@@ -1,0 +1,1 @@
+"""DynamoDB: the store, its errors, items and sharded indexes."""

@@ -1,0 +1,399 @@
+"""The DynamoDB store: strongly consistent reads, conditional writes, transactions, queries with continuation.
+
+Tables go by their short names (``clients``); the stage's prefix is added here. Items are plain dictionaries of
+strings, integers, ``Decimal``, bytes, booleans, ``None``, lists and dictionaries; a float is refused.
+
+A lost answer is repaired here: the call is sent once more after a failure of the transport or of DynamoDB itself.
+
+- Reads, and puts and deletes without a condition: doing them twice is doing them once. What somebody else wrote in
+  between is replaced, as if the call had come after it.
+- Conditional puts: if the first was applied, the condition of the second fails. That counts as success because the item
+  that stands there equals the one to be written; so it does at once, since botocore repeats too.
+- Transactions: DynamoDB knows the second by its client request token and applies it once. For an emulator that does
+  not, a condition that fails on the second counts as success when the item of a conditional put stands there.
+- Updates and conditional deletes are not sent again. They have no token, and what they leave does not tell who did it:
+  a number added twice is wrong, a deleted item may have been deleted by anybody. A flow that has to know puts them into
+  a transaction.
+
+And a conflict with another transaction is tried again, with jitter, before it is reported.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, TypedDict, TypeVar, Unpack
+
+from boto3.dynamodb.conditions import Attr, ConditionBase, ConditionExpressionBuilder, Key
+from botocore.exceptions import BotoCoreError, ClientError
+
+from chalicelib.foundation.dynamodb.errors import (
+    FAILED_ON_THE_WAY,
+    AnswerLost,
+    ConditionFailed,
+    Conflict,
+    StoreError,
+    StoreUnavailable,
+    translated,
+)
+from chalicelib.foundation.dynamodb.items import Item, pack, serialize, unpack
+
+__all__ = [
+    "ATTEMPTS",
+    "Check",
+    "ConditionFailed",
+    "Conflict",
+    "Delete",
+    "Item",
+    "Operation",
+    "Page",
+    "Put",
+    "Store",
+    "StoreError",
+    "StoreUnavailable",
+    "Update",
+    "Which",
+    "absent",
+]
+
+T = TypeVar("T")
+
+ATTEMPTS = 6
+_BATCH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    table: str
+    item: Item
+    condition: ConditionBase | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Set, remove and add attributes of one item; it is made when absent, unless a condition forbids it.
+
+    A number is added to, a set of numbers or texts gets new members.
+    """
+
+    table: str
+    key: Item
+    set: Mapping[str, Any] = field(default_factory=dict)
+    remove: Sequence[str] = ()
+    add: Mapping[str, int | frozenset[int] | frozenset[str]] = field(default_factory=dict)
+    condition: ConditionBase | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    table: str
+    key: Item
+    condition: ConditionBase | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition on an item that the transaction does not write."""
+
+    table: str
+    key: Item
+    condition: ConditionBase
+
+
+Operation = Put | Update | Delete | Check
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of a query; ``next`` is what to pass as ``after`` for the rows that follow, ``None`` at the end."""
+
+    items: list[Item]
+    next: Item | None
+
+
+class Which(TypedDict, total=False):
+    """Which rows of a partition, and in what order: the options of ``Store.query``."""
+
+    index: str | None
+    sort_prefix: tuple[str, str] | None
+    between: tuple[str, int, int] | tuple[str, str, str] | None
+    after: Item | None
+    limit: int | None
+    newest_first: bool
+
+
+def absent(key: str) -> ConditionBase:
+    """The condition that no item stands there yet; ``key`` is the table's partition key."""
+    return Attr(key).not_exists()
+
+
+class Store:
+    """All access to DynamoDB.
+
+    Args:
+        client: a boto3 DynamoDB client.
+        prefix: the prefix of the stage's table names.
+        pause: how to wait between repeats, in seconds; tests hand in one that does not.
+    """
+
+    def __init__(self, client: Any, prefix: str, pause: Callable[[float], None] = time.sleep) -> None:
+        self._client = client
+        self._prefix = prefix
+        self._pause = pause
+        self.read_sendings = 2
+        """How often a read is sent before its answer counts as lost: more often in work that takes minutes."""
+
+    def get(self, table: str, key: Item) -> Item | None:
+        """One item, strongly consistent."""
+        return self.batch_get([(table, key)])[0]
+
+    def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
+        """Up to 100 items of any tables in one round trip, strongly consistent, in the order asked for."""
+        if len(keys) > _BATCH:
+            raise ValueError(f"at most {_BATCH} items can be read together")
+        request: dict[str, Any] = {}
+        for table, key in keys:
+            wanted = request.setdefault(self._name(table), {"Keys": [], "ConsistentRead": True})["Keys"]
+            packed = pack(key)
+            if packed not in wanted:
+                wanted.append(packed)
+        found: dict[str, list[Item]] = {}
+        for attempt in range(ATTEMPTS):
+            answer = self._read(self._client.batch_get_item, RequestItems=request)
+            for name, items in answer["Responses"].items():
+                found.setdefault(name, []).extend(unpack(item) for item in items)
+            request = answer.get("UnprocessedKeys") or {}
+            if not request:
+                return [_pick(found.get(self._name(table), ()), key) for table, key in keys]
+            self.wait(attempt)
+        raise StoreUnavailable("DynamoDB left keys unprocessed")
+
+    def put(self, table: str, item: Item, condition: ConditionBase | None = None) -> None:
+        """Write one item whole.
+
+        Raises:
+            ConditionFailed: unless what stands there equals ``item``, which is then this write's own earlier attempt.
+        """
+        try:
+            request = self._put(Put(table, item, condition))
+            self._twice(lambda: self._patiently(self._client.put_item, request))
+        except ConditionFailed as failure:
+            if failure.item != item:
+                raise
+
+    def update(
+        self,
+        table: str,
+        key: Item,
+        *,
+        set: Mapping[str, Any] | None = None,
+        remove: Sequence[str] = (),
+        add: Mapping[str, int] | None = None,
+        condition: ConditionBase | None = None,
+    ) -> Item:
+        """Change one item; answers the item as it stands afterwards. A lost answer is not repaired.
+
+        Raises: ConditionFailed.
+        """
+        request = self._update(Update(table, key, set or {}, remove, add or {}, condition))
+        answer = self._patiently(self._client.update_item, {**request, "ReturnValues": "ALL_NEW"})
+        return unpack(answer["Attributes"])
+
+    def delete(self, table: str, key: Item, condition: ConditionBase | None = None) -> None:
+        """Remove one item; removing what is not there succeeds. With a condition a lost answer is not repaired.
+
+        Raises: ConditionFailed.
+        """
+        request = self._delete(Delete(table, key, condition))
+        if condition is None:
+            self._twice(lambda: self._patiently(self._client.delete_item, request))
+        else:
+            self._patiently(self._client.delete_item, request)
+
+    def transact(self, operations: Sequence[Operation]) -> None:
+        """Apply all operations or none.
+
+        Raises:
+            ConditionFailed: with the items that stood there.
+            Conflict: other transactions were in the way at every attempt.
+        """
+        members = [self._member(operation) for operation in operations]
+        request = {"TransactItems": members, "ClientRequestToken": secrets.token_hex(16)}
+        try:
+            self._twice(lambda: self._patiently(self._client.transact_write_items, request))
+        except ConditionFailed as failure:
+            if not (failure.repeated and _wrote(operations, failure)):
+                raise
+
+    def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
+        """Rows of one partition in the order of the sort key; of an index when one is named.
+
+        ``sort_prefix`` and ``between``, with both ends, name the sort key and which rows are wanted.
+        """
+        condition = Key(partition[0]).eq(partition[1])
+        if prefix := which.get("sort_prefix"):
+            condition = condition & Key(prefix[0]).begins_with(prefix[1])
+        if between := which.get("between"):
+            condition = condition & Key(between[0]).between(between[1], between[2])
+        expression, names, values = ConditionExpressionBuilder().build_expression(condition, is_key_condition=True)
+        request: dict[str, Any] = {
+            "TableName": self._name(table),
+            "KeyConditionExpression": expression,
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": pack(values),
+            "ScanIndexForward": not which.get("newest_first"),
+        }
+        request |= {"IndexName": index} if (index := which.get("index")) else {"ConsistentRead": True}
+        request |= {"Limit": limit} if (limit := which.get("limit")) else {}
+        request |= {"ExclusiveStartKey": pack(after)} if (after := which.get("after")) else {}
+        answer = self._read(self._client.query, **request)
+        last = answer.get("LastEvaluatedKey")
+        return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
+
+    def pages(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Iterator[Page]:
+        """What ``query`` answers, one page after the other until there are no more; ``limit`` is that of each."""
+        while True:
+            page = self.query(table, partition, **which)
+            yield page
+            if page.next is None:
+                return
+            which["after"] = page.next
+
+    def each(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Iterator[Item]:
+        """All rows that ``query`` finds, read page by page as they are needed."""
+        for page in self.pages(table, partition, **which):
+            yield from page.items
+
+    def rows(self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str] | None = None) -> list[Item]:
+        """All rows of one partition in the order of the sort key: for collections that stay small."""
+        return list(self.each(table, partition, sort_prefix=sort_prefix))
+
+    def scan(self, table: str) -> Iterator[Item]:
+        """Every item of a table: for the operator's command line, never on a request's path."""
+        request: dict[str, Any] = {"TableName": self._name(table), "ConsistentRead": True}
+        while True:
+            answer = self._read(self._client.scan, **request)
+            yield from (unpack(item) for item in answer["Items"])
+            if not answer.get("LastEvaluatedKey"):
+                return
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+    def _name(self, table: str) -> str:
+        return f"{self._prefix}-{table}"
+
+    def _member(self, operation: Operation) -> dict[str, Any]:
+        match operation:
+            case Put():
+                return {"Put": self._put(operation)}
+            case Update():
+                return {"Update": self._update(operation)}
+            case Delete():
+                return {"Delete": self._delete(operation)}
+            case Check():
+                check = {"TableName": self._name(operation.table), "Key": pack(operation.key)}
+                return {"ConditionCheck": check | _conditional(operation.condition)}
+
+    def _put(self, put: Put) -> dict[str, Any]:
+        return {"TableName": self._name(put.table), "Item": pack(put.item)} | _conditional(put.condition)
+
+    def _delete(self, delete: Delete) -> dict[str, Any]:
+        return {"TableName": self._name(delete.table), "Key": pack(delete.key)} | _conditional(delete.condition)
+
+    def _update(self, update: Update) -> dict[str, Any]:
+        request = {"TableName": self._name(update.table), "Key": pack(update.key)} | _conditional(update.condition)
+        names = request.setdefault("ExpressionAttributeNames", {})
+        values = request.setdefault("ExpressionAttributeValues", {})
+        clauses = []
+        for verb, pattern, changes in (
+            ("SET", "{name} = {value}", update.set),
+            ("ADD", "{name} {value}", update.add),
+        ):
+            parts = []
+            for attribute, value in changes.items():
+                name, placeholder = f"#u{len(names)}", f":u{len(values)}"
+                names[name], values[placeholder] = attribute, serialize(value)
+                parts.append(pattern.format(name=name, value=placeholder))
+            clauses += [f"{verb} {', '.join(parts)}"] if parts else []
+        removed = []
+        for attribute in update.remove:
+            names[f"#u{len(names)}"] = attribute
+            removed.append(f"#u{len(names) - 1}")
+        clauses += [f"REMOVE {', '.join(removed)}"] if removed else []
+        request["UpdateExpression"] = " ".join(clauses)
+        if not values:
+            del request["ExpressionAttributeValues"]
+        return request
+
+    def _read(self, call: Callable[..., T], **request: Any) -> T:
+        for attempt in range(self.read_sendings - 2):
+            try:
+                return self._patiently(call, request)
+            except AnswerLost:
+                self.wait(attempt)
+        return self._twice(lambda: self._patiently(call, request))
+
+    def _patiently(self, call: Callable[..., T], request: dict[str, Any]) -> T:
+        """Send a request, again while other writers are in the way or the table is too busy."""
+        for attempt in range(ATTEMPTS):
+            try:
+                return self._call(call, **request)
+            except Conflict:
+                if attempt == ATTEMPTS - 1:
+                    raise
+                self.wait(attempt)
+        raise AssertionError("unreachable")
+
+    def _twice(self, send: Callable[[], T]) -> T:
+        """Send once more after a lost answer."""
+        try:
+            return send()
+        except AnswerLost as failure:
+            lost = failure
+        self.wait(0)
+        try:
+            return send()
+        except Conflict:
+            raise lost from lost.__cause__  # it may have been applied
+        except ConditionFailed as failure:
+            failure.repeated = True
+            raise
+
+    def wait(self, attempt: int, at_most: float = inf) -> None:
+        """Wait, with jitter and ``at_most`` so many seconds, before the ``attempt``-th repeat of what met others."""
+        self._pause(min(random.uniform(0, 0.025 * 2**attempt), at_most))
+
+    def _call(self, call: Callable[..., T], **request: Any) -> T:
+        try:
+            return call(**request)
+        except ClientError as error:
+            raise translated(error) from error
+        except FAILED_ON_THE_WAY as error:
+            raise AnswerLost(str(error)) from error
+        except BotoCoreError as error:
+            raise StoreUnavailable(str(error)) from error
+
+
+def _conditional(condition: ConditionBase | None) -> dict[str, Any]:
+    if condition is None:
+        return {}
+    expression, names, values = ConditionExpressionBuilder().build_expression(condition)
+    request = {
+        "ConditionExpression": expression,
+        "ExpressionAttributeNames": names,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    return request | ({"ExpressionAttributeValues": pack(values)} if values else {})
+
+
+def _pick(items: Iterable[Item], key: Item) -> Item | None:
+    return next((item for item in items if all(item.get(name) == value for name, value in key.items())), None)
+
+
+def _wrote(operations: Sequence[Operation], failure: ConditionFailed) -> bool:
+    """Whether the condition of a put failed because its own item stands there already."""
+    failed = [(operations[position], failure.items[position]) for position in failure.failed]
+    return any(isinstance(put, Put) and put.item == item for put, item in failed)

@@ -1,0 +1,1 @@
+"""The field vocabulary: types, their rules, and the registries behind them."""

@@ -1,0 +1,266 @@
+"""The rules behind the field vocabulary: how pydantic checks a value, and what JSON Schema can say of it.
+
+A schema never forbids what the check takes. Patterns are those of ECMA-262, exact within Latin-1; where a check knows
+more (letters of every script, check digits), the pattern is wider and the description tells the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from chalicelib.foundation.fields.problems import fault
+
+Json = dict[str, Any]
+
+UNPRINTABLE = (
+    r"\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
+    r"\ue000-\uf8ff\ufeff\ufff9-\ufffb"
+)
+"""Inside the brackets of a pattern: controls, formatting, private use, and all spaces but the usual one.
+
+Of the first plane only: beyond it a range is no valid pattern in JavaScript without the flag u.
+"""
+
+NO_LETTERS = r"\u00a1-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
+"""Inside the brackets of a pattern: what Latin-1 has beyond ASCII that is no letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextRule:
+    """A string of 1 to ``longest`` characters (``None``: the check judges the length as well) that passes a check.
+
+    ``described`` gives what JSON Schema has to say besides; it is asked only when a schema is made.
+    """
+
+    check: Callable[[str], str]
+    longest: int | None
+    described: Callable[[], Mapping[str, Any]]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        shortest = None if self.longest is None else 1
+        text = core_schema.str_schema(strict=True, min_length=shortest, max_length=self.longest)
+        return core_schema.no_info_after_validator_function(self.check, text)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
+        lengths = {} if self.longest is None else {"minLength": 1, "maxLength": self.longest}
+        return {"type": "string", **lengths, **self.described()}
+
+
+class _ValueRule:
+    """A value of several JSON types that passes a check; it is kept as it came."""
+
+    __slots__ = ()
+
+    def check(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def described(self) -> Json:
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.check)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
+        return self.described()
+
+
+NUMERIC = (str, int, Decimal)
+"""How numbers come: in digits, or as a JSON number without a binary fraction. A boolean is no number."""
+
+
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRule(_ValueRule):
+    """A number of at most so many digits."""
+
+    longest: int
+
+    def check(self, value: Any) -> Any:
+        if not isinstance(value, NUMERIC) or isinstance(value, bool):
+            fault("type", "must be a number")
+        if isinstance(value, Decimal) and _digits(value) > self.longest:  # before 1e999999999 is written out
+            fault("length", f"must have at most {self.longest} digits")
+        text = f"{value:f}" if isinstance(value, Decimal) else str(value)
+        if not _NUMBER.fullmatch(text):
+            fault("type", "must be a number")
+        if sum(map(str.isdigit, text)) > self.longest:
+            fault("length", f"must have at most {self.longest} digits")
+        return value
+
+    def described(self) -> Json:
+        most = 10**self.longest - 1
+        return {
+            "type": ["number", "string"],
+            "minimum": -most,
+            "maximum": most,
+            "maxLength": self.longest + 2,
+            "pattern": rf"^-?(?=(?:\.?[0-9]){{1,{self.longest}}}$)[0-9]+(?:\.[0-9]+)?$",
+            "description": f"A number of at most {self.longest} digits, with a dot as decimal separator",
+            "examples": [int("12345678"[: self.longest])],
+        }
+
+
+def _digits(value: Decimal) -> int:
+    """A lower bound of how many digits a number has when it is written without an exponent."""
+    _, digits, exponent = value.as_tuple()
+    return max(len(digits) + exponent, -exponent) if isinstance(exponent, int) else 0
+
+
+_AMOUNT = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class AmountRule(_ValueRule):
+    """An amount of money of at most so many digits, greater than zero."""
+
+    longest: int
+
+    def check(self, value: Any) -> Any:
+        if isinstance(value, str):
+            text = value
+        elif isinstance(value, int | Decimal) and not isinstance(value, bool):
+            text = str(value)
+        else:
+            fault("type", "must be an amount of money")
+        if not _AMOUNT.fullmatch(text):
+            fault("value", "must be an amount: digits, with a decimal dot where needed")
+        if len(text) > self.longest and len(text) - ("." in text) > self.longest:
+            fault("length", f"must have at most {self.longest} digits")
+        if not text.strip("0."):
+            fault("value", "must be greater than zero")
+        return value
+
+    def described(self) -> Json:
+        return {
+            "type": ["number", "string"],
+            "exclusiveMinimum": 0,
+            "maximum": 10**self.longest - 1,
+            "maxLength": self.longest + 1,
+            "pattern": rf"^(?=.*[1-9])(?=(?:\.?[0-9]){{1,{self.longest}}}$)[0-9]+(?:\.[0-9]+)?$",
+            "description": f"An amount of money of at most {self.longest} digits, with a dot as decimal separator and "
+            "without an exponent; a string or a number, handed on as it was written",
+            "examples": ["12.50" if self.longest > 3 else "1"],
+        }
+
+
+_DIGITS = re.compile(r"[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class DigitsRule(_ValueRule):
+    """An identifier of at most so many digits."""
+
+    longest: int
+
+    def check(self, value: Any) -> Any:
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            fault("type", "must be digits")
+        text = str(value)
+        if not text:
+            fault("length", "must not be empty")
+        if not _DIGITS.fullmatch(text):
+            fault("characters", "must be digits only")
+        if len(text) > self.longest:
+            fault("length", f"must have at most {self.longest} digits")
+        return value
+
+    def described(self) -> Json:
+        return {
+            "type": ["string", "integer"],
+            "minLength": 1,
+            "maxLength": self.longest,
+            "pattern": "^[0-9]+$",
+            "minimum": 0,
+            "maximum": 10**self.longest - 1,
+            "description": f"At most {self.longest} digits; a string keeps leading zeros",
+            "examples": ["12345678"[: self.longest]],
+        }
+
+
+OR_A_NUMBER = ", or a whole number"
+"""The end of what is said of an identifier."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdRule(_ValueRule):
+    """What identifies something at a bank: a text, or a whole JSON number, which stands for its digits.
+
+    Attributes:
+        longest: how many characters the text may have.
+        digits: whether it has nothing but digits.
+        width: a number gets zeros in front until it has so many digits; a text stays as it is.
+        beside: the member of the same object without which a number gets none.
+    """
+
+    longest: int
+    digits: bool = False
+    width: int = 0
+    beside: str | None = None
+
+    def check(self, value: Any) -> Any:
+        text = self.text(value)
+        if not isinstance(text, str):
+            fault("type", "must be a string or a whole number")
+        if not text:
+            fault("length", "must not be empty")
+        if len(text) > self.longest:
+            fault("length", f"must have at most {self.longest} {'digits' if self.digits else 'characters'}")
+        if self.digits and not _DIGITS.fullmatch(text):
+            fault("characters", "must be digits only")
+        return text if text.isprintable() else fault("characters", "must be printable text")
+
+    def text(self, value: Any, *, alone: bool = False) -> Any:
+        """A whole number as text, with ``alone`` for one without the member beside it; all else as it is."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            return value
+        return str(value) if alone or value < 0 else str(value).zfill(self.width)
+
+    def described(self) -> Json:
+        text: Json = {"pattern": f"^[^{UNPRINTABLE}]*$", "description": f"Printable text{OR_A_NUMBER}"}
+        digits: Json = {
+            "pattern": "^[0-9]+$",
+            "minimum": 0,
+            "maximum": 10**self.longest - 1,
+            "description": f"At most {self.longest} digits{OR_A_NUMBER}",
+        }
+        return {
+            "type": ["string", "integer"],
+            "minLength": 1,
+            "maxLength": self.longest,
+            **(digits if self.digits else text),
+            "examples": ["12345678"[: self.longest]],
+        }
+
+
+_WHOLE = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRule(_ValueRule):
+    """A whole number from 1 to ``highest``, as a number or in digits; it becomes an ``int``."""
+
+    highest: int
+
+    def check(self, value: Any) -> int:
+        text = str(value)
+        if not _WHOLE.fullmatch(text) or not 1 <= int(text) <= self.highest:
+            fault("value", f"must be a whole number from 1 to {self.highest}")
+        return int(text)
+
+    def described(self) -> Json:
+        return {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": self.highest,
+            "description": f"A whole number from 1 to {self.highest}",
+            "examples": [self.highest],
+        }

@@ -1,0 +1,118 @@
+"""What all web pages of the service have in common: forms and cookies that come in, and headers that go out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from chalice.app import Response
+
+from chalicelib.foundation.http.web import BODY_BYTES, Incoming, text_answer
+
+HTML = "text/html; charset=utf-8"
+OWN_WINDOW = {"Cross-Origin-Opener-Policy": "same-origin"}
+"""The page has no part in the window that another site has opened, nor in the site's own."""
+ANY_WINDOW = {"Cross-Origin-Opener-Policy": "unsafe-none"}
+"""An application may have opened the window and wait for its PSU there: one page on the way would end that."""
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+")
+_FIELDS = 200
+_NO_DEVICES = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request of a person's browser."""
+
+    incoming: Incoming
+
+    @property
+    def is_post(self) -> bool:
+        return self.incoming.method == "POST"
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the browser says that another site's page sent this request."""
+        return self.incoming.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+
+    @cached_property
+    def fields(self) -> list[tuple[str, str]]:
+        """The form of a POST, the query of a GET; empty when it cannot be read."""
+        if not self.is_post:
+            return list(self.incoming.query)
+        if len(self.incoming.body) > BODY_BYTES:
+            return []
+        try:
+            body = self.incoming.body.decode()
+            return parse_qsl(body, keep_blank_values=True, errors="strict", max_num_fields=_FIELDS)
+        except ValueError:
+            return []
+
+    def field(self, name: str) -> str:
+        """The first value of a field, or nothing."""
+        return next((value for key, value in self.fields if key == name), "")
+
+    def chosen(self, name: str) -> list[str]:
+        """Every value of a field."""
+        return [value for key, value in self.fields if key == name]
+
+    def cookie(self, name: str) -> str:
+        """The value of a cookie, or nothing. Whatever other cookies look like, they do not hide it."""
+        pairs = (part.strip().partition("=") for part in self.incoming.headers.get("cookie", "").split(";"))
+        return next((value for key, _, value in pairs if key == name), "")
+
+
+def security_headers(leads_to: Iterable[str] = (), *, referrer: str = "same-origin", **sources: str) -> dict[str, str]:
+    """What browsers are told to forbid.
+
+    Args:
+        leads_to: the addresses that the page's forms, or the redirects that answer them, may end at.
+        referrer: ``no-referrer`` where codes or tokens pass; it makes a form's Origin ``null``.
+        sources: what a directive of the policy allows besides the default, for example ``script_src="'self'"``.
+    """
+    places = " ".join(("'self'", *sorted({origin for url in leads_to if (origin := safe_origin(url))})))
+    allowed = {"style_src": "'self'", "img_src": "'self'"} | sources
+    directives = [f"{name.replace('_', '-')} {value}" for name, value in allowed.items()]
+    policy = ["default-src 'none'", *directives, f"form-action {places}", "frame-ancestors 'none'", "base-uri 'none'"]
+    return {
+        "Content-Security-Policy": "; ".join(policy),
+        "Referrer-Policy": referrer,
+        "X-Frame-Options": "DENY",
+        "Permissions-Policy": _NO_DEVICES,
+    }
+
+
+def html_answer(text: str, status: int, security: Mapping[str, str], cookie: str = "") -> Response:
+    """A page that no cache keeps; ``cookie`` is a whole Set-Cookie value."""
+    return text_answer(text, HTML, status, {**security, **_setting(cookie)})
+
+
+def see_other(location: str, *cookies: str) -> Response:
+    """The browser goes on with GET; each of ``cookies`` is a whole Set-Cookie value."""
+    headers = {**security_headers(referrer="no-referrer"), "Location": location, **_setting(*cookies)}
+    return text_answer("", "text/plain; charset=utf-8", 303, headers)
+
+
+def cookie(name: str, value: str, seconds: int, *, path: str, secure: bool) -> str:
+    """A Set-Cookie value that scripts cannot read and other sites' forms do not send; no seconds delete the cookie."""
+    flags = "; HttpOnly; SameSite=Lax" + ("; Secure" if secure else "")
+    return f"{name}={value}; Path={path}; Max-Age={seconds}{flags}"
+
+
+def safe_origin(url: str) -> str:
+    """Scheme, host and port, if they can stand in a policy without changing it."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return origin if _ORIGIN.fullmatch(origin) else ""
+
+
+def _setting(*values: str) -> dict[str, Any]:
+    """The header of some Set-Cookie values; of several a list, which Chalice sends as several headers."""
+    given = [value for value in values if value]
+    return {"Set-Cookie": given if len(given) > 1 else given[0]} if given else {}

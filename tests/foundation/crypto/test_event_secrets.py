@@ -1,0 +1,53 @@
+"""The secrets of somebody's events: one or two, and which of them sign at a moment."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from chalicelib.foundation.crypto import event_secrets
+from chalicelib.foundation.crypto.event_secrets import EventSecret
+from chalicelib.foundation.crypto.vault import Vault
+
+NOW = 1_772_442_000
+CONTEXT = "somebody/events_secret"
+
+
+class Plain:
+    """A vault that seals nothing, and knows the place of everything."""
+
+    def seal(self, text: str, context: str) -> bytes:
+        return f"{context}:{text}".encode()
+
+    def unseal(self, sealed: bytes, context: str) -> str:
+        return sealed.decode().removeprefix(f"{context}:")
+
+
+VAULT = cast(Vault, Plain())
+
+
+def made(plain: str) -> EventSecret:
+    return event_secrets.sealed(VAULT, plain, CONTEXT)
+
+
+def in_use(secrets: tuple[EventSecret, ...], now: int) -> list[str]:
+    return event_secrets.in_use(VAULT, secrets, CONTEXT, now)
+
+
+def test_the_one_before_signs_too_until_its_time_is_over() -> None:
+    secrets = event_secrets.renewed([made("old")], made("new"), NOW, 60)
+
+    assert [in_use(secrets, now) for now in (NOW, NOW + 59, NOW + 60)] == [["new", "old"], ["new", "old"], ["new"]]
+
+
+def test_there_are_two_at_most_and_one_without_an_overlap() -> None:
+    two = event_secrets.renewed([made("old")], made("new"), NOW, 60)
+
+    assert in_use(event_secrets.renewed(two, made("newest"), NOW, 60), NOW) == ["newest", "new"]
+    assert in_use(event_secrets.renewed(two, made("newest"), NOW, 0), NOW) == ["newest"]
+
+
+def test_they_are_read_as_they_were_kept_and_shown_in_no_message() -> None:
+    secrets = event_secrets.renewed([made("old")], made("new"), NOW, 60)
+
+    assert event_secrets.of_items(event_secrets.as_items(secrets)) == secrets
+    assert "old" not in repr(secrets)

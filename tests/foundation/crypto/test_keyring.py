@@ -1,0 +1,203 @@
+"""The keyring: made once, rotated without a gap, looked up once a minute."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.secret_keys import CACHED_SECONDS, NoKeys, SecretChanged
+from chalicelib.foundation.crypto.vault import Vault
+from tests.foundation.fakes import FakeKms, FakeSecrets
+from tests.world import START
+
+NAME = "causeway-test-keys"
+HOUR = 3600
+
+
+@pytest.fixture
+def secrets() -> FakeSecrets:
+    return FakeSecrets()
+
+
+@pytest.fixture
+def kms() -> FakeKms:
+    return FakeKms()
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START)
+
+
+@pytest.fixture(autouse=True)
+def quick_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RSA keys from a stock that is made once, since each takes a tenth of a second."""
+    stock = iter(_stock() * 2)
+    monkeypatch.setattr(signatures, "generate_private_pem", lambda: next(stock))
+
+
+_made: list[str] = []
+
+
+def _stock() -> list[str]:
+    if not _made:
+        _made.extend(signatures.generate_private_pem() for _ in range(4))
+    return _made
+
+
+@pytest.fixture
+def keyring(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> Keyring:
+    keyring = Keyring(secrets, kms, NAME, clock)
+    assert keyring.initialise()
+    return keyring
+
+
+def another(keyring: Keyring) -> Keyring:
+    """The keyring of another process."""
+    return Keyring(keyring._secrets, keyring._kms, NAME, keyring._clock)
+
+
+def ids(keyring: Keyring) -> list[str]:
+    return [signatures.key_id(key) for key in keyring.public_keys()]
+
+
+def signing(keyring: Keyring) -> str:
+    return signatures.key_id(keyring.signing_key().public_key())
+
+
+def test_before_it_is_initialised_it_says_what_to_do(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> None:
+    with pytest.raises(NoKeys, match=r"holds no keys yet: run `.venv/bin/python -m infra\.admin"):
+        Keyring(secrets, kms, NAME, clock).signing_key()
+
+
+def test_initialising_again_changes_nothing(keyring: Keyring, secrets: FakeSecrets) -> None:
+    before = dict(secrets.values)
+
+    assert not keyring.initialise()
+    assert not another(keyring).initialise()
+    assert secrets.values == before
+
+
+def test_of_two_initialisers_at_once_the_first_is_right(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> None:
+    first, second = Keyring(secrets, kms, NAME, clock), Keyring(secrets, kms, NAME, clock)
+    secrets.before_put = first.initialise
+
+    assert not second.initialise()
+    assert ids(second) == ids(first)
+    assert Vault(second).unseal(Vault(first).seal("text", "place"), "place") == "text"
+
+
+def test_no_private_or_plain_data_key_is_published(keyring: Keyring, kms: FakeKms, secrets: FakeSecrets) -> None:
+    keyring.current_data_key()
+
+    assert kms.unwrapped[0].hex() not in secrets.values[NAME]
+    assert all(not hasattr(key, "private_numbers") for key in keyring.public_keys())
+
+
+def test_a_new_signing_key_is_published_before_it_signs(keyring: Keyring, clock: ManualClock) -> None:
+    old = signing(keyring)
+    new = keyring.rotate_signing_key(overlap=HOUR)
+
+    assert ids(keyring) == [new, old]
+    clock.advance(HOUR - 1)
+    assert signing(keyring) == old
+    clock.advance(1)
+    assert signing(keyring) == new
+    assert ids(keyring) == [new, old]
+
+
+def test_at_most_two_signing_keys_are_published(keyring: Keyring, clock: ManualClock) -> None:
+    second = keyring.rotate_signing_key(overlap=HOUR)
+    clock.advance(HOUR)
+    third = keyring.rotate_signing_key(overlap=HOUR)
+
+    assert ids(keyring) == [third, second]
+    assert signing(keyring) == second
+
+
+def test_a_key_that_was_replaced_without_an_overlap_is_not_published_any_more(keyring: Keyring) -> None:
+    new = keyring.rotate_signing_key(overlap=0)
+
+    assert ids(keyring) == [new]
+    assert signing(keyring) == new
+    assert ids(another(keyring)) == [new]
+
+
+def test_rotating_again_before_the_time_replaces_the_waiting_key(keyring: Keyring, clock: ManualClock) -> None:
+    old = signing(keyring)
+    keyring.rotate_signing_key(overlap=HOUR)
+    newest = keyring.rotate_signing_key(overlap=HOUR)
+
+    assert ids(keyring) == [newest, old]
+    assert signing(keyring) == old
+    clock.advance(HOUR)
+    assert signing(keyring) == newest
+
+
+def test_of_two_rotations_at_once_one_is_refused(keyring: Keyring, secrets: FakeSecrets) -> None:
+    other = another(keyring)
+    secrets.before_put = other.rotate_data_key
+
+    with pytest.raises(SecretChanged):
+        keyring.rotate_signing_key(overlap=0)
+    assert [entry["id"] for entry in secrets.get(NAME)["data_keys"]] == [1, 2]
+
+
+def test_other_processes_see_a_rotation_within_a_minute(keyring: Keyring, clock: ManualClock) -> None:
+    other = another(keyring)
+    old = signing(other)
+    new = keyring.rotate_signing_key(overlap=0)
+
+    clock.advance(CACHED_SECONDS - 1)
+    assert signing(other) == old
+    clock.advance(1)
+    assert signing(other) == new
+
+
+def test_the_secret_is_read_once_a_minute(keyring: Keyring, secrets: FakeSecrets, clock: ManualClock) -> None:
+    other, before = another(keyring), secrets.reads
+
+    for _ in range(3):
+        other.signing_key()
+        other.public_keys()
+        other.current_data_key()
+        clock.advance(CACHED_SECONDS / 3)
+    assert secrets.reads == before + 1
+    other.signing_key()
+    assert secrets.reads == before + 2
+
+
+def test_a_data_key_is_unwrapped_once(keyring: Keyring, kms: FakeKms, clock: ManualClock) -> None:
+    for _ in range(3):
+        keyring.current_data_key()
+        keyring.data_key(1)
+        clock.advance(CACHED_SECONDS)
+
+    assert len(kms.unwrapped) == 1
+
+
+def test_after_a_rotation_the_new_data_key_seals_and_the_old_one_opens(keyring: Keyring) -> None:
+    vault = Vault(keyring)
+    before = vault.seal("before", "place")
+
+    assert keyring.rotate_data_key() == 2
+    after = vault.seal("after", "place")
+    assert keyring.current_data_key()[0] == 2
+    for opener in (vault, Vault(another(keyring))):
+        assert opener.unseal(before, "place") == "before"
+        assert opener.unseal(after, "place") == "after"
+
+
+def test_what_another_process_sealed_with_a_new_data_key_opens_at_once(keyring: Keyring) -> None:
+    stale = another(keyring)
+    stale.current_data_key()
+    keyring.rotate_data_key()
+
+    assert Vault(stale).unseal(Vault(keyring).seal("text", "place"), "place") == "text"
+
+
+def test_an_unknown_data_key_is_a_key_error(keyring: Keyring) -> None:
+    with pytest.raises(KeyError):
+        keyring.data_key(7)

@@ -1,0 +1,166 @@
+"""Signatures: a vector that anybody can check, and keys that are too weak to be used."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+from pathlib import Path
+from shutil import which
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from chalicelib.foundation.crypto import signatures
+
+VECTOR = json.loads(Path(__file__).with_name("vector.json").read_text(encoding="utf-8"))
+BODY = VECTOR["body"].encode()
+
+
+@pytest.fixture(scope="module")
+def key() -> rsa.RSAPrivateKey:
+    return signatures.load_private_key(VECTOR["private_key"])
+
+
+@pytest.fixture(scope="module")
+def other() -> rsa.RSAPrivateKey:
+    return signatures.load_private_key(signatures.generate_private_pem())
+
+
+def pem_of(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey) -> tuple[str, str]:
+    """The private and the public PEM of any key."""
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return private.decode(), public.decode()
+
+
+def test_the_published_vector_is_signed_as_published(key: rsa.RSAPrivateKey) -> None:
+    assert signatures.sign(key, BODY) == VECTOR["signature"]
+
+
+def test_the_published_vector_verifies() -> None:
+    public = signatures.load_public_key(VECTOR["public_key"])
+
+    assert signatures.verify([public], BODY, VECTOR["signature"])
+    assert signatures.key_id(public) == VECTOR["key_id"]
+
+
+@pytest.mark.skipif(which("openssl") is None, reason="openssl is not installed")
+def test_openssl_verifies_the_published_vector(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text(VECTOR["public_key"])
+    (tmp_path / "signature").write_bytes(base64.b64decode(VECTOR["signature"]))
+    (tmp_path / "body").write_bytes(BODY)
+
+    command = ["openssl", "dgst", "-sha256", "-verify", "key", "-signature", "signature", "body"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout == b"Verified OK\n"
+
+
+def test_any_of_several_keys_may_have_signed(key: rsa.RSAPrivateKey, other: rsa.RSAPrivateKey) -> None:
+    publics = [key.public_key(), other.public_key()]
+
+    assert signatures.verify(publics, BODY, signatures.sign(key, BODY))
+    assert signatures.verify(publics, BODY, signatures.sign(other, BODY))
+    assert not signatures.verify(publics[1:], BODY, signatures.sign(key, BODY))
+    assert not signatures.verify([], BODY, signatures.sign(key, BODY))
+
+
+@pytest.mark.parametrize("body", [b"", BODY + b" ", BODY[:-1], BODY.replace(b'"', b"'"), BODY.lower()])
+def test_another_body_does_not_verify(key: rsa.RSAPrivateKey, body: bytes) -> None:
+    assert not signatures.verify([key.public_key()], body, VECTOR["signature"])
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "",
+        "garbage",
+        "ä",
+        "====",
+        "\x00",
+        VECTOR["signature"][:-4],
+        VECTOR["signature"] + "AAAA",
+        VECTOR["signature"] + "\n",
+        " " + VECTOR["signature"],
+        VECTOR["signature"].replace("+", "-").replace("/", "_"),
+        base64.b64encode(b"\x00" * 256).decode(),
+        base64.b64encode(b"\xff" * 256).decode(),
+        "A" * 1_000_000,
+    ],
+)
+def test_garbage_is_no_signature(key: rsa.RSAPrivateKey, signature: str) -> None:
+    assert signature != VECTOR["signature"]
+    assert not signatures.verify([key.public_key()], BODY, signature)
+
+
+def test_a_new_key_is_rsa_of_2048_bits_and_unlike_others(other: rsa.RSAPrivateKey, key: rsa.RSAPrivateKey) -> None:
+    assert other.key_size == signatures.MINIMUM_BITS == 2048
+    assert signatures.key_id(other.public_key()) != signatures.key_id(key.public_key())
+
+
+def test_weak_rsa_keys_are_refused() -> None:
+    private, public = pem_of(rsa.generate_private_key(public_exponent=65537, key_size=1024))  # noqa: S505 - weak on purpose
+
+    with pytest.raises(signatures.InvalidKey, match="must be RSA with at least 2048 bits"):
+        signatures.load_private_key(private)
+    with pytest.raises(signatures.InvalidKey, match="has 1024 bits; at least 2048 are needed"):
+        signatures.load_public_key(public)
+
+
+@pytest.mark.parametrize("key", [ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate()])
+def test_keys_of_other_kinds_are_refused(key: ec.EllipticCurvePrivateKey) -> None:
+    private, public = pem_of(key)
+
+    with pytest.raises(signatures.InvalidKey, match="must be RSA"):
+        signatures.load_private_key(private)
+    with pytest.raises(signatures.InvalidKey, match="must be an RSA key"):
+        signatures.load_public_key(public)
+
+
+def test_a_public_key_of_a_kind_that_nothing_here_knows_is_refused() -> None:
+    encoded = base64.b64encode(bytes.fromhex("300a300506032b6500030100")).decode()
+
+    with pytest.raises(signatures.InvalidKey, match="must be an RSA key"):
+        signatures.load_public_key(f"-----BEGIN PUBLIC KEY-----\n{encoded}\n-----END PUBLIC KEY-----\n")
+
+
+@pytest.mark.parametrize("pem", ["", "garbage", "ä", VECTOR["public_key"][:200], VECTOR["private_key"]])
+def test_what_is_no_public_key_is_refused(pem: str) -> None:
+    with pytest.raises(signatures.InvalidKey, match="not a PEM public key"):
+        signatures.load_public_key(pem)
+
+
+def test_what_is_no_private_key_is_refused() -> None:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    locked = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(b"password"),
+    ).decode()
+
+    for pem in ("", "garbage", VECTOR["public_key"], VECTOR["private_key"][:400], locked):
+        with pytest.raises(signatures.InvalidKey, match="not a PEM private key"):
+            signatures.load_private_key(pem)
+
+
+def test_pem_survives_a_round_trip(key: rsa.RSAPrivateKey) -> None:
+    pem = signatures.public_pem(key.public_key())
+
+    assert pem == VECTOR["public_key"]
+    assert signatures.public_pem(signatures.load_public_key(pem)) == pem
+
+
+def test_a_json_web_key_has_the_same_numbers(key: rsa.RSAPrivateKey) -> None:
+    jwk = signatures.jwk(key.public_key())
+    modulus = int.from_bytes(base64.urlsafe_b64decode(jwk["n"] + "=="), "big")
+
+    assert modulus == key.public_key().public_numbers().n
+    assert {name: jwk[name] for name in ("kty", "use", "alg", "kid", "e")} == {
+        "kty": "RSA",
+        "use": "sig",
+        "alg": "RS256",
+        "kid": VECTOR["key_id"],
+        "e": "AQAB",
+    }

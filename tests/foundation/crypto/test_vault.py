@@ -1,0 +1,81 @@
+"""The vault: what is sealed opens at its own place only, and not when a bit has changed."""
+
+from __future__ import annotations
+
+import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.foundation.crypto.vault import Unsealable, Vault
+
+
+class OneKey:
+    """Data keys of a keyring with one entry."""
+
+    def __init__(self, number: int = 1) -> None:
+        self._number = number
+        self._cipher = AESGCM(AESGCM.generate_key(256))
+
+    def current_data_key(self) -> tuple[int, AESGCM]:
+        return self._number, self._cipher
+
+    def data_key(self, number: int) -> AESGCM:
+        return {self._number: self._cipher}[number]
+
+
+KEYS = OneKey()
+VAULT = Vault(KEYS)
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
+def test_what_is_sealed_opens_at_its_place(text: str, context: str) -> None:
+    assert VAULT.unseal(VAULT.seal(text, context), context) == text
+
+
+def test_a_sealed_value_shows_nothing_and_never_repeats() -> None:
+    sealed = {VAULT.seal("the bank's api key", "banks/ALPHGB21/api_key") for _ in range(50)}
+
+    assert len(sealed) == 50
+    assert not any(b"bank" in value for value in sealed)
+
+
+def test_a_value_moved_to_another_place_does_not_open() -> None:
+    sealed = VAULT.seal("text", "banks/ALPHGB21/api_key")
+
+    with pytest.raises(Unsealable, match="banks/BETADEF1/api_key cannot be opened"):
+        VAULT.unseal(sealed, "banks/BETADEF1/api_key")
+
+
+def test_a_change_of_any_bit_is_found() -> None:
+    sealed = VAULT.seal("text", "place")
+
+    for position in range(len(sealed)):
+        altered = bytearray(sealed)
+        altered[position] ^= 1
+        with pytest.raises(Unsealable):
+            VAULT.unseal(bytes(altered), "place")
+
+
+@pytest.mark.parametrize("length", [0, 1, 4, 5, 10, 17, 20])
+def test_a_shortened_value_does_not_open(length: int) -> None:
+    sealed = VAULT.seal("text", "place")
+
+    with pytest.raises(Unsealable):
+        VAULT.unseal(sealed[:length], "place")
+
+
+@pytest.mark.parametrize("keys", [OneKey(), OneKey(number=2)])
+def test_without_its_data_key_it_does_not_open(keys: OneKey) -> None:
+    with pytest.raises(Unsealable):
+        Vault(keys).unseal(VAULT.seal("text", "place"), "place")
+
+
+def test_a_refusal_shows_neither_text_nor_key() -> None:
+    sealed = VAULT.seal("hunter2", "place")
+
+    with pytest.raises(Unsealable) as caught:
+        VAULT.unseal(sealed, "elsewhere")
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__suppress_context__

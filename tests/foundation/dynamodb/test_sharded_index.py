@@ -1,0 +1,91 @@
+"""Sharded indexes: rows of all shards in order of time, wherever they stand, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chalicelib.foundation.dynamodb.sharded_index import SHARDS, ShardedIndex
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.identifiers import new_id
+from tests.volume.round_trips import RoundTrips
+from tests.world import World
+
+pytestmark = pytest.mark.dynamodb
+
+INDEX = ShardedIndex("deliveries", "bank", "bank_shard", "created_at")
+COUNT = 40
+
+
+@pytest.fixture
+def owner(world: World) -> Iterator[str]:
+    """One to whom ``COUNT`` rows belong, of the times 0, 1, …; somebody else has one as well."""
+    name, ids = new_id(), [new_id() for _ in range(COUNT)]
+    client, table = world.hub.store._client, f"{world.hub.settings.prefix}-{INDEX.table}"
+    items = [{"id": each, "owner": name, "time": number} for number, each in enumerate(ids)]
+    items.append({"id": new_id(), "owner": new_id(), "time": 5})
+    puts = [{"PutRequest": {"Item": row(item)}} for item in items]
+    for start in range(0, len(puts), 25):
+        client.batch_write_item(RequestItems={table: puts[start : start + 25]})
+    return name
+
+
+def row(item: Item) -> Item:
+    members = {"delivery_id": item["id"], "part": "record"} | INDEX.entry(item["id"], item["owner"])
+    return {name: {"S": value} for name, value in members.items()} | {INDEX.time: {"N": str(item["time"])}}
+
+
+def times(rows: list[Item]) -> list[int]:
+    return [found[INDEX.time] for found in rows]
+
+
+def test_an_identifier_always_belongs_to_the_same_shard_and_all_shards_are_used() -> None:
+    ids = [new_id() for _ in range(500)]
+    shards = [INDEX.entry(each)["bank_shard"] for each in ids]
+
+    assert shards == [INDEX.entry(each)["bank_shard"] for each in ids]
+    assert set(shards) == {str(shard) for shard in range(SHARDS)}
+    assert max(shards.count(shard) for shard in set(shards)) < 2.5 * len(ids) / SHARDS
+
+
+def test_an_owner_has_shards_of_its_own() -> None:
+    one, other = (INDEX.entry("an-id", owner)["bank_shard"] for owner in ("one", "other"))
+
+    assert (one.partition("#")[0], other.partition("#")[0]) == ("one", "other")
+    assert one.partition("#")[2] == other.partition("#")[2] == INDEX.entry("an-id")["bank_shard"]
+
+
+def test_rows_come_in_order_of_time_from_all_shards(world: World, owner: str) -> None:
+    rows = INDEX.rows(world.hub.store, owner=owner, until=COUNT)
+
+    assert times(rows) == list(range(COUNT))
+    assert len({found["delivery_id"] for found in rows}) == COUNT
+
+
+def test_a_time_span_has_both_its_ends(world: World, owner: str) -> None:
+    assert times(INDEX.rows(world.hub.store, owner=owner, since=3, until=7)) == [3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("limit", [1, 7, COUNT, COUNT + 5])
+def test_a_limit_leaves_the_oldest_or_the_newest(world: World, owner: str, limit: int) -> None:
+    oldest = INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=limit)
+    newest = INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=limit, newest_first=True)
+
+    assert times(oldest) == list(range(COUNT))[:limit]
+    assert times(newest) == list(reversed(range(COUNT)))[:limit]
+
+
+def test_a_shard_of_several_pages_is_read_to_its_end(world: World, owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = world.hub.store.query
+    monkeypatch.setattr(world.hub.store, "query", lambda *given, **options: real(*given, **options | {"limit": 2}))
+
+    assert times(INDEX.rows(world.hub.store, owner=owner, until=COUNT)) == list(range(COUNT))
+    assert times(INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=9)) == list(range(9))
+
+
+def test_all_shards_are_read_in_one_round_trip(world: World, owner: str) -> None:
+    with RoundTrips().counted() as trips:
+        INDEX.rows(world.hub.store, owner=owner, until=COUNT)
+
+    assert (trips.made, trips.calls) == (1, SHARDS)

@@ -1,0 +1,711 @@
+"""The store: what it promises about reads, conditions, transactions, repeats and failures."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import boto3
+import pytest
+from boto3.dynamodb.conditions import Attr
+from botocore.exceptions import (
+    ClientError,
+    ConnectionClosedError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    ReadTimeoutError,
+)
+from botocore.parsers import ResponseParserError
+
+from chalicelib.foundation.dynamodb.store import (
+    ATTEMPTS,
+    Check,
+    ConditionFailed,
+    Conflict,
+    Delete,
+    Item,
+    Page,
+    Put,
+    Store,
+    StoreUnavailable,
+    Update,
+    absent,
+)
+from chalicelib.foundation.identifiers import new_id
+
+pytestmark = pytest.mark.dynamodb
+
+PREFIX = "causeway-local"
+ROWS = "idempotency"
+CONSENTS = "consents"
+
+
+class Recorder:
+    """A DynamoDB client that counts calls and fails as it is told, before or after the real call.
+
+    Like some emulators it knows no transaction again. ``meanwhile`` is done once, after the first answer was lost.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.failures: list[Exception] = []
+        self.lost_answers: list[Exception] = []
+        self.meanwhile: Callable[[], object] | None = None
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(**request: Any) -> Any:
+            self.calls.append((name, request))
+            if self.failures:
+                raise self.failures.pop(0)
+            forgotten = {"ClientRequestToken": new_id()} if "ClientRequestToken" in request else {}
+            answer = getattr(self._client, name)(**request | forgotten)
+            if self.lost_answers:
+                lost = self.lost_answers.pop(0)
+                meanwhile, self.meanwhile = self.meanwhile, None
+                if meanwhile:
+                    meanwhile()
+                raise lost
+            return answer
+
+        return call
+
+
+@pytest.fixture
+def client(resources: None) -> Recorder:
+    return Recorder(boto3.client("dynamodb"))
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def store(client: Recorder, pauses: list[float]) -> Store:
+    return Store(client, PREFIX, pause=pauses.append)
+
+
+@pytest.fixture
+def key() -> Item:
+    return {"claim": new_id()}
+
+
+def refusal(code: str, **members: Any) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "refused"}, **members}, "TransactWriteItems")
+
+
+def cancelled(*codes: str) -> ClientError:
+    return refusal("TransactionCanceledException", CancellationReasons=[{"Code": code} for code in codes])
+
+
+# -- reading
+
+
+def test_an_item_comes_back_as_it_was_written(store: Store, key: Item) -> None:
+    item = {
+        **key,
+        "text": "Zoë",
+        "empty": "",
+        "whole": 5,
+        "negative": -5,
+        "large": 12345678901234567890123456789012345678,
+        "amount": Decimal("1.5"),
+        "bytes": b"\x00\xff",
+        "yes": True,
+        "nothing": None,
+        "list": [1, "a", [b"b"]],
+        "map": {"a": {"b": Decimal("0.01")}},
+    }
+    store.put(ROWS, item)
+    read = store.get(ROWS, key)
+
+    assert read == item
+    assert read is not None
+    assert {name: type(value) for name, value in read.items()} == {name: type(value) for name, value in item.items()}
+
+
+def test_what_is_not_there_is_none(store: Store, key: Item) -> None:
+    assert store.get(ROWS, key) is None
+
+
+@pytest.mark.parametrize("value", [1.5, {"amount": 1.5}, [1.5]])
+def test_a_float_is_refused(store: Store, client: Recorder, key: Item, value: object) -> None:
+    with pytest.raises(TypeError, match="Float types are not supported"):
+        store.put(ROWS, {**key, "value": value})
+    assert client.calls == []
+
+
+def test_reads_together_keep_their_order_are_one_call_and_strongly_consistent(store: Store, client: Recorder) -> None:
+    first, second, absent_one = ({"claim": new_id()} for _ in range(3))
+    part = {"consent_id": new_id(), "part": "consent"}
+    for item in (first, second):
+        store.put(ROWS, {**item, "title": item["claim"]})
+    store.put(CONSENTS, {**part, "state": "authorised"})
+    client.calls.clear()
+
+    keys = [(ROWS, second), (CONSENTS, part), (ROWS, absent_one), (ROWS, first), (ROWS, second)]
+    found = store.batch_get(keys)
+
+    assert [item and item.get("title") for item in found] == [
+        second["claim"],
+        None,
+        None,
+        first["claim"],
+        second["claim"],
+    ]
+    assert found[1] == {**part, "state": "authorised"}
+    ((name, request),) = client.calls
+    assert name == "batch_get_item"
+    assert all(table["ConsistentRead"] for table in request["RequestItems"].values())
+
+
+def test_items_of_one_partition_are_told_apart_by_their_sort_key(store: Store) -> None:
+    consent_id = new_id()
+    keys = [(CONSENTS, {"consent_id": consent_id, "part": part}) for part in ("b", "a", "c")]
+    for table, item in keys:
+        store.put(table, item)
+
+    assert [item and item["part"] for item in store.batch_get(keys)] == ["b", "a", "c"]
+
+
+def test_more_than_a_hundred_reads_together_are_refused(store: Store) -> None:
+    with pytest.raises(ValueError, match="at most 100"):
+        store.batch_get([(ROWS, {"claim": str(number)}) for number in range(101)])
+
+
+class HalfAnswers:
+    """Answers one key of each batch and leaves the others unprocessed; with ``stuck`` not even one."""
+
+    def __init__(self, stuck: bool = False) -> None:
+        self.asked: list[int] = []
+        self._stuck = stuck
+
+    def batch_get_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803 - boto3's name
+        ((table, request),) = RequestItems.items()
+        keys = request["Keys"]
+        self.asked.append(len(keys))
+        done = [] if self._stuck else keys[:1]
+        left = {**request, "Keys": keys[len(done) :]}
+        return {"Responses": {table: done}, "UnprocessedKeys": {table: left} if left["Keys"] else {}}
+
+
+def test_unprocessed_keys_are_asked_for_again(pauses: list[float]) -> None:
+    client = HalfAnswers()
+    keys: list[tuple[str, Item]] = [(ROWS, {"claim": name}) for name in ("one", "two", "three")]
+
+    found = Store(client, PREFIX, pause=pauses.append).batch_get(keys)
+
+    assert found == [{"claim": "one"}, {"claim": "two"}, {"claim": "three"}]
+    assert client.asked == [3, 2, 1]
+    assert len(pauses) == 2
+
+
+def test_keys_that_stay_unprocessed_are_an_outage(pauses: list[float]) -> None:
+    client = HalfAnswers(stuck=True)
+
+    with pytest.raises(StoreUnavailable, match="left keys unprocessed"):
+        Store(client, PREFIX, pause=pauses.append).get(ROWS, {"claim": "one"})
+    assert len(client.asked) == ATTEMPTS
+
+
+# -- single writes
+
+
+def test_a_condition_that_fails_hands_back_what_stood_there_and_writes_nothing(store: Store, key: Item) -> None:
+    store.put(ROWS, {**key, "title": "first"}, absent("claim"))
+
+    for write in (
+        lambda: store.put(ROWS, {**key, "title": "second"}, absent("claim")),
+        lambda: store.update(ROWS, key, set={"title": "second"}, condition=Attr("title").eq("other")),
+        lambda: store.delete(ROWS, key, Attr("title").eq("other")),
+    ):
+        with pytest.raises(ConditionFailed) as caught:
+            write()
+        assert caught.value.item == {**key, "title": "first"}
+        assert caught.value.failed == [0]
+    assert store.get(ROWS, key) == {**key, "title": "first"}
+
+
+def test_a_condition_on_what_is_not_there_hands_back_none(store: Store, key: Item) -> None:
+    with pytest.raises(ConditionFailed) as caught:
+        store.update(ROWS, key, set={"title": "a"}, condition=Attr("claim").exists())
+
+    assert caught.value.item is None
+    assert store.get(ROWS, key) is None
+
+
+def test_a_put_that_repeats_itself_is_recognised(store: Store, key: Item) -> None:
+    item = {**key, "title": "a", "sealed": b"\x01", "list": [Decimal("1.0")]}
+    store.put(ROWS, item, absent("claim"))
+
+    store.put(ROWS, item, absent("claim"))
+
+
+def test_an_update_sets_removes_adds_and_answers_the_new_item(store: Store, key: Item) -> None:
+    store.put(ROWS, {**key, "title": "old", "note": "x", "other": "y", "count": 2})
+
+    item = store.update(
+        ROWS,
+        key,
+        set={"title": "new", "status": "active"},
+        remove=["note", "other"],
+        add={"count": 3, "visits": 1},
+        condition=Attr("title").eq("old") & Attr("count").lt(5),
+    )
+
+    assert item == {**key, "title": "new", "status": "active", "count": 5, "visits": 1}
+    assert store.get(ROWS, key) == item
+
+
+@pytest.mark.parametrize("changes", [{"set": {"name": "a"}}, {"remove": ["name"]}, {"add": {"size": 1}}])
+def test_an_update_may_do_one_thing_only_also_with_reserved_names(
+    store: Store, key: Item, changes: dict[str, Any]
+) -> None:
+    store.put(ROWS, {**key, "name": "b", "size": 1})
+
+    assert store.update(ROWS, key, **changes)["claim"] == key["claim"]
+
+
+def test_an_update_makes_what_is_not_there(store: Store, key: Item) -> None:
+    assert store.update(ROWS, key, add={"count": 1}) == {**key, "count": 1}
+
+
+def test_deleting_what_is_not_there_succeeds(store: Store, key: Item) -> None:
+    store.put(ROWS, key)
+    store.delete(ROWS, key)
+    store.delete(ROWS, key)
+
+    assert store.get(ROWS, key) is None
+
+
+# -- transactions
+
+
+def test_a_transaction_applies_every_kind_of_operation(store: Store) -> None:
+    made, changed, gone, checked = ({"claim": new_id()} for _ in range(4))
+    for item in (changed, gone, checked):
+        store.put(ROWS, item)
+
+    store.transact(
+        [
+            Put(ROWS, {**made, "title": "made"}, absent("claim")),
+            Update(ROWS, changed, set={"title": "changed"}, condition=Attr("claim").exists()),
+            Delete(ROWS, gone, Attr("claim").exists()),
+            Check(ROWS, checked, Attr("claim").exists()),
+        ]
+    )
+
+    assert store.batch_get([(ROWS, item) for item in (made, changed, gone, checked)]) == [
+        {**made, "title": "made"},
+        {**changed, "title": "changed"},
+        None,
+        checked,
+    ]
+
+
+def test_a_transaction_that_fails_writes_nothing_and_names_every_operation(store: Store) -> None:
+    new, taken, missing, good = ({"claim": new_id()} for _ in range(4))
+    store.put(ROWS, {**taken, "title": "taken"})
+    store.put(ROWS, good)
+
+    with pytest.raises(ConditionFailed) as caught:
+        store.transact(
+            [
+                Put(ROWS, new, absent("claim")),
+                Put(ROWS, taken, absent("claim")),
+                Check(ROWS, good, Attr("claim").exists()),
+                Update(ROWS, missing, set={"title": "x"}, condition=Attr("claim").exists()),
+            ]
+        )
+
+    assert caught.value.failed == [1, 3]
+    assert caught.value.items == [None, {**taken, "title": "taken"}, None, None]
+    assert caught.value.item == {**taken, "title": "taken"}
+    assert store.get(ROWS, new) is None
+
+
+# -- conflicts, repeats and outages
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        cancelled("None", "TransactionConflict"),
+        cancelled("TransactionConflict", "ThrottlingError"),
+        refusal("TransactionConflictException"),
+        refusal("TransactionInProgressException"),
+        refusal("ThrottlingException"),
+        refusal("ProvisionedThroughputExceededException"),
+    ],
+)
+def test_a_conflict_is_tried_again_as_the_same_transaction(
+    store: Store, client: Recorder, pauses: list[float], key: Item, failure: ClientError
+) -> None:
+    client.failures = [failure] * (ATTEMPTS - 1)
+
+    store.transact([Put(ROWS, key, absent("claim"))])
+
+    assert store.get(ROWS, key) == key
+    tokens = [request["ClientRequestToken"] for name, request in client.calls if name == "transact_write_items"]
+    assert len(tokens) == ATTEMPTS
+    assert len(set(tokens)) == 1
+    assert len(pauses) == ATTEMPTS - 1
+    assert sum(pauses) < 1
+
+
+def test_each_transaction_has_a_token_of_its_own(store: Store, client: Recorder) -> None:
+    """Also where a process begins as a copy of another, and its generator of random numbers with it."""
+    for _ in range(2):
+        random.seed(1)
+        store.transact([Put(ROWS, {"claim": new_id()})])
+
+    assert len({request["ClientRequestToken"] for _, request in client.calls}) == 2
+
+
+def test_a_conflict_that_stays_is_one_typed_exception(store: Store, client: Recorder, key: Item) -> None:
+    client.failures = [cancelled("TransactionConflict")] * ATTEMPTS
+
+    with pytest.raises(Conflict):
+        store.transact([Put(ROWS, key)])
+    assert len(client.calls) == ATTEMPTS
+
+
+def test_a_single_write_in_the_way_of_a_transaction_is_tried_again(store: Store, client: Recorder, key: Item) -> None:
+    client.failures = [refusal("TransactionConflictException")]
+
+    assert store.update(ROWS, key, set={"title": "a"}) == {**key, "title": "a"}
+
+
+def test_a_failed_condition_beside_a_conflict_is_a_failed_condition(store: Store, client: Recorder, key: Item) -> None:
+    client.failures = [cancelled("TransactionConflict", "ConditionalCheckFailed")]
+
+    with pytest.raises(ConditionFailed) as caught:
+        store.transact([Put(ROWS, key), Put(ROWS, key)])
+    assert caught.value.failed == [1]
+
+
+def calls_of(store: Store, key: Item) -> dict[str, Callable[[], object]]:
+    """One call of each kind on an item."""
+    return {
+        "get": lambda: store.get(ROWS, key),
+        "query": lambda: store.query(ROWS, ("claim", key["claim"])),
+        "scan": lambda: next(iter(store.scan(ROWS)), None),  # the first page: other tests may have left more than one
+        "put": lambda: store.put(ROWS, key),
+        "delete": lambda: store.delete(ROWS, key),
+        "transact": lambda: store.transact([Put(ROWS, key)]),
+        "update": lambda: store.update(ROWS, key, set={"title": "a"}),
+        "conditional delete": lambda: store.delete(ROWS, key, Attr("claim").exists()),
+    }
+
+
+SENT_ONCE = ("update", "conditional delete")
+SENT_TWICE = ("get", "query", "scan", "put", "delete", "transact")
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        refusal("ResourceNotFoundException"),
+        refusal("AccessDeniedException"),
+        refusal("ValidationException"),
+        cancelled("ValidationError"),
+        NoCredentialsError(),
+    ],
+)
+@pytest.mark.parametrize("call", [*SENT_TWICE, *SENT_ONCE])
+def test_what_no_repeat_can_help_is_an_outage_at_once(
+    store: Store, client: Recorder, key: Item, call: str, failure: Exception
+) -> None:
+    client.failures = [failure]
+
+    with pytest.raises(StoreUnavailable) as caught:
+        calls_of(store, key)[call]()
+    assert caught.value.__cause__ is failure
+    assert len(client.calls) == 1
+
+
+# -- lost answers
+
+LOST = [
+    EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
+    ReadTimeoutError(endpoint_url="http://127.0.0.1:1"),
+    ConnectionClosedError(endpoint_url="http://127.0.0.1:1"),
+    ResponseParserError("half an answer"),
+    refusal("InternalServerError"),
+    refusal("UnheardOf", ResponseMetadata={"HTTPStatusCode": 503}),
+]
+DROPPED = LOST[2]
+
+
+@pytest.mark.parametrize("failure", LOST)
+@pytest.mark.parametrize("call", SENT_TWICE)
+def test_after_a_lost_answer_a_call_is_sent_once_more(
+    store: Store, client: Recorder, pauses: list[float], key: Item, call: str, failure: Exception
+) -> None:
+    client.failures = [failure]
+
+    calls_of(store, key)[call]()
+
+    (first, sent), (second, sent_again) = client.calls
+    assert (first, sent) == (second, sent_again)
+    assert len(pauses) == 1
+
+
+@pytest.mark.parametrize("failure", LOST)
+@pytest.mark.parametrize("call", SENT_TWICE)
+def test_two_lost_answers_are_an_outage(
+    store: Store, client: Recorder, key: Item, call: str, failure: Exception
+) -> None:
+    client.failures = [DROPPED, failure]
+
+    with pytest.raises(StoreUnavailable) as caught:
+        calls_of(store, key)[call]()
+    assert caught.value.__cause__ is failure
+    assert len(client.calls) == 2
+
+
+@pytest.mark.parametrize("failure", LOST)
+@pytest.mark.parametrize("call", SENT_ONCE)
+def test_what_nobody_could_recognise_is_not_sent_again(
+    store: Store, client: Recorder, key: Item, call: str, failure: Exception
+) -> None:
+    client.failures = [failure]
+
+    with pytest.raises(StoreUnavailable):
+        calls_of(store, key)[call]()
+    assert len(client.calls) == 1
+
+
+def test_an_addition_whose_answer_was_lost_counts_once(store: Store, client: Recorder, key: Item) -> None:
+    client.lost_answers = [DROPPED]
+
+    with pytest.raises(StoreUnavailable):
+        store.update(ROWS, key, add={"count": 1})
+    assert store.get(ROWS, key) == {**key, "count": 1}
+
+
+@pytest.mark.parametrize("lost", [*LOST, refusal("ThrottlingException")])
+def test_a_lost_answer_of_a_put_is_recognised_as_its_own(
+    store: Store, client: Recorder, key: Item, lost: Exception
+) -> None:
+    client.lost_answers = [lost]
+
+    store.put(ROWS, {**key, "title": "a"}, absent("claim"))
+
+    assert [name for name, _ in client.calls] == ["put_item", "put_item"]
+    assert store.get(ROWS, key) == {**key, "title": "a"}
+
+
+def test_a_lost_answer_of_a_transaction_is_recognised_by_what_it_put(store: Store, client: Recorder, key: Item) -> None:
+    counter = {"claim": new_id()}
+    client.lost_answers = [DROPPED]
+
+    store.transact([Update(ROWS, counter, add={"count": 1}), Put(ROWS, {**key, "title": "a"}, absent("claim"))])
+
+    tokens = [request["ClientRequestToken"] for _, request in client.calls]
+    assert len(tokens) == 2
+    assert len(set(tokens)) == 1
+    assert store.get(ROWS, key) == {**key, "title": "a"}
+    assert store.get(ROWS, counter) == {**counter, "count": 1}
+
+
+PUTS: list[Callable[[Store, Item], None]] = [
+    lambda store, item: store.put(ROWS, item, absent("claim")),
+    lambda store, item: store.transact([Put(ROWS, item, absent("claim"))]),
+]
+
+
+@pytest.mark.parametrize("write", PUTS, ids=["put", "transact"])
+def test_after_a_lost_answer_somebody_elses_write_is_not_taken_for_its_own(
+    store: Store, client: Recorder, key: Item, write: Callable[[Store, Item], None]
+) -> None:
+    other = {**key, "title": "other"}
+    client.lost_answers = [DROPPED]
+    client.meanwhile = lambda: Store(client, PREFIX).put(ROWS, other)
+
+    with pytest.raises(ConditionFailed) as caught:
+        write(store, {**key, "title": "own"})
+    assert caught.value.item == other
+    assert store.get(ROWS, key) == other
+
+
+@pytest.mark.parametrize("write", PUTS, ids=["put", "transact"])
+def test_when_the_first_sending_was_lost_on_its_way_the_condition_decides(
+    store: Store, client: Recorder, key: Item, write: Callable[[Store, Item], None]
+) -> None:
+    store.put(ROWS, {**key, "title": "other"})
+    client.failures = [DROPPED]
+
+    with pytest.raises(ConditionFailed) as caught:
+        write(store, {**key, "title": "own"})
+    assert caught.value.item == {**key, "title": "other"}
+
+
+def test_a_transaction_that_was_sent_once_never_takes_an_equal_item_for_its_own(
+    store: Store, client: Recorder, key: Item
+) -> None:
+    store.put(ROWS, key)
+    client.failures = [cancelled("TransactionConflict")]
+
+    with pytest.raises(ConditionFailed):
+        store.transact([Put(ROWS, key, absent("claim"))])
+
+
+def test_only_a_conditional_put_tells_that_a_transaction_was_applied(store: Store, client: Recorder, key: Item) -> None:
+    state = {"claim": new_id(), "state": "open"}
+    store.put(ROWS, state)
+    client.lost_answers = [DROPPED]
+    closing = Update(ROWS, {"claim": state["claim"]}, set={"state": "closed"}, condition=Attr("state").eq("open"))
+
+    with pytest.raises(ConditionFailed) as caught:
+        store.transact([Put(ROWS, key), closing])
+    assert caught.value.item == {**state, "state": "closed"}
+
+
+def test_a_conflict_after_a_lost_answer_leaves_open_what_was_written(store: Store, client: Recorder, key: Item) -> None:
+    client.failures = [DROPPED, *[refusal("TransactionInProgressException")] * ATTEMPTS]
+
+    with pytest.raises(StoreUnavailable) as caught:
+        store.transact([Put(ROWS, key, absent("claim"))])
+    assert caught.value.__cause__ is DROPPED
+
+
+# -- queries
+
+
+@pytest.fixture
+def partition(store: Store) -> str:
+    """A consent of seven parts, and another that must not show."""
+    consent_id = new_id()
+    for part in ("a#1", "a#2", "a#3", "b#1", "b#2", "c#1", "c#2"):
+        store.put(CONSENTS, {"consent_id": consent_id, "part": part})
+    store.put(CONSENTS, {"consent_id": new_id(), "part": "a#1"})
+    return consent_id
+
+
+def parts(items: list[Item]) -> list[str]:
+    return [item["part"] for item in items]
+
+
+def test_a_query_reads_one_partition_in_order(store: Store, client: Recorder, partition: str) -> None:
+    client.calls.clear()
+    page = store.query(CONSENTS, ("consent_id", partition))
+
+    assert parts(page.items) == ["a#1", "a#2", "a#3", "b#1", "b#2", "c#1", "c#2"]
+    assert page.next is None
+    assert client.calls[0][1]["ConsistentRead"]
+
+
+def test_a_query_continues_where_it_stopped(store: Store, partition: str) -> None:
+    pages, after = [], None
+    while True:
+        page = store.query(CONSENTS, ("consent_id", partition), limit=3, after=after)
+        pages.append(parts(page.items))
+        after = page.next
+        if after is None:
+            break
+
+    assert [part for page in pages for part in page] == ["a#1", "a#2", "a#3", "b#1", "b#2", "c#1", "c#2"]
+    assert all(len(page) <= 3 for page in pages)
+
+
+def test_a_query_can_run_backwards_and_by_the_beginning_of_the_sort_key(store: Store, partition: str) -> None:
+    page = store.query(CONSENTS, ("consent_id", partition), sort_prefix=("part", "a#"), newest_first=True)
+
+    assert parts(page.items) == ["a#3", "a#2", "a#1"]
+
+
+def test_a_query_of_an_index_finds_by_another_attribute(store: Store) -> None:
+    shard = new_id()
+    for number in range(3):
+        delivery = {"delivery_id": f"{shard}-{number}", "part": "record"}
+        store.put("deliveries", {**delivery, "due_shard": shard, "due_at": number})
+
+    page = store.query("deliveries", ("due_shard", shard), index="due", limit=2)
+    rest = store.query("deliveries", ("due_shard", shard), index="due", after=page.next)
+    assert [item["due_at"] for item in page.items + rest.items] == [0, 1, 2]
+
+
+def test_a_query_finds_what_is_between_two_numbers_with_both_ends(store: Store) -> None:
+    shard = new_id()
+    for number in (1, 2, 3, 10, 11):
+        delivery = {"delivery_id": f"{shard}-{number}", "part": "record"}
+        store.put("deliveries", {**delivery, "due_shard": shard, "due_at": number})
+
+    def found(first: int, last: int, **options: Any) -> list[int]:
+        page = store.query("deliveries", ("due_shard", shard), index="due", between=("due_at", first, last), **options)
+        return [item["due_at"] for item in page.items]
+
+    assert found(2, 10) == [2, 3, 10]
+    assert found(2, 10, newest_first=True, limit=2) == [10, 3]
+    assert found(4, 9) == []
+
+
+def test_a_query_finds_what_is_between_two_texts_with_both_ends(store: Store) -> None:
+    owner = new_id()
+    for part in ("a#1", "a#2", "a#2~", "a#3", "b#1"):
+        store.put("ledger", {"owner": owner, "part": part})
+
+    def found(first: str, last: str, **options: Any) -> list[str]:
+        page = store.query("ledger", ("owner", owner), between=("part", first, last), **options)
+        return [item["part"] for item in page.items]
+
+    assert found("a#2", "a#3") == ["a#2", "a#2~", "a#3"]
+    assert found("a#", "a#~", limit=2) == ["a#1", "a#2"]
+    assert found("a#4", "a#~") == []
+
+
+def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:
+    class Pages:
+        """Two items a page."""
+
+        def scan(self, **request: Any) -> Any:
+            return client.scan(**request, Limit=2)
+
+    ids = {new_id() for _ in range(5)}
+    store = Store(client, PREFIX)
+    for item_id in ids:
+        store.put("users", {"email": item_id})
+    found = {item["email"] for item in Store(Pages(), PREFIX).scan("users")}
+
+    assert ids <= found
+    assert len([name for name, _ in client.calls if name == "scan"]) >= 3
+
+
+def test_all_rows_of_a_partition_come_page_after_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
+
+    assert [row["part"] for row in store.rows("cards", ("owner", "card#1"))] == ["a", "b", "c"]
+    assert [which.get("after") for which in asked] == [None, {"part": "b"}]
+
+
+def test_no_page_is_read_before_its_rows_are_needed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
+    rows = store.each("cards", ("owner", "card#1"), limit=2, newest_first=True)
+
+    assert [next(rows)["part"], next(rows)["part"], len(asked)] == ["a", "b", 1]
+    assert [row["part"] for row in rows] == ["c"]
+    assert all((which["limit"], which["newest_first"]) == (2, True) for which in asked)
+
+
+def test_the_last_page_says_that_it_is_the_last(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
+
+    assert [page.next for page in store.pages("cards", ("owner", "card#1"))] == [{"part": "b"}, None]
+
+
+def pages_of(*pages: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Have queries find pages of rows that go by one letter each; answers how they were asked for."""
+    asked: list[dict[str, Any]] = []
+
+    def query(table: str, partition: tuple[str, Any], **which: Any) -> Page:
+        letters = pages[len(asked)]
+        asked.append(dict(which))
+        items: list[Item] = [{"part": letter} for letter in letters]
+        return Page(items, items[-1] if len(asked) < len(pages) else None)
+
+    monkeypatch.setattr(store, "query", query)
+    return asked

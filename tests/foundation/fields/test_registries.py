@@ -1,0 +1,60 @@
+"""Registries: the codes of ISO 4217 and ISO 3166-1."""
+
+from __future__ import annotations
+
+import pycountry
+import pytest
+
+from chalicelib.foundation.fields.registries import countries, currencies, currency_numbers, decimals, minor_units
+
+
+def test_currencies_are_those_of_iso_4217() -> None:
+    assert {"EUR", "GBP", "USD", "JPY", "KWD"} <= currencies()
+    assert currencies() is currencies()
+
+
+NO_MONEY = {"XAD", "XAG", "XAU", "XBA", "XBB", "XBC", "XBD", "XDR", "XPD", "XPT", "XSU", "XTS", "XUA", "XXX"}
+"""Metals, units of account, the code for tests and that of no currency."""
+
+
+def test_codes_of_iso_4217_that_are_no_money_are_no_currencies() -> None:
+    """Metals, units of account, XTS and XXX. The francs and dollars stay."""
+    assert not NO_MONEY & currencies()
+    assert {code for code in currencies() if code.startswith("X")} == {"XAF", "XCD", "XCG", "XOF", "XPF"}
+    assert {*currency_numbers().values()} == currencies()
+    assert not {396, 959, 960, 963, 994, 999} & currency_numbers().keys()
+
+
+def test_every_other_currency_of_iso_4217_is_known() -> None:
+    """The other registry lists the same codes."""
+    assert currencies() == {each.alpha_3 for each in pycountry.currencies} - NO_MONEY
+    assert currency_numbers().keys() == minor_units().keys()
+
+
+def test_countries_are_those_of_iso_3166() -> None:
+    assert {"DE", "GB", "LT", "US"} <= countries(2)
+    assert {"DEU", "GBR", "LTU", "USA"} <= countries(3)
+    assert len(countries(2)) == len(countries(3))
+    assert countries(2) is countries(2)
+
+
+@pytest.mark.parametrize(
+    ("code", "digits"),
+    [
+        ("JPY", 0),
+        ("ISK", 0),
+        ("HUF", 2),
+        ("EUR", 2),
+        ("GBP", 2),
+        ("KWD", 3),
+        ("BHD", 3),
+        ("CLF", 4),
+        ("UYW", 4),
+    ],
+)
+def test_minor_units_are_those_that_iso_publishes(code: str, digits: int) -> None:
+    number = next(number for number, letters in currency_numbers().items() if letters == code)
+
+    assert minor_units()[number] == digits
+    assert minor_units() is minor_units()
+    assert decimals()[code] == digits

@@ -1,0 +1,96 @@
+"""Addresses: what the service may send anybody to, or connect to itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.foundation.http.addresses import InvalidAddress, check_address, is_public
+from tests import host_spellings
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://bank.example.com",
+        "https://bank.example.com:8443/psd2?a=b&c=%20d",
+        "https://8.8.8.8/callback",
+        "https://[2606:4700::1111]/callback",
+    ],
+)
+@pytest.mark.parametrize("local", [True, False])
+def test_public_https_addresses_are_good_everywhere(url: str, local: bool) -> None:
+    assert check_address(url, local=local) == url
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8000/bank", "http://localhost/bank", "http://bank.example.com"])
+def test_plain_and_private_addresses_are_good_in_the_local_stage_only(url: str) -> None:
+    assert check_address(url, local=True) == url
+    with pytest.raises(InvalidAddress, match="must be https outside the local stage"):
+        check_address(url, local=False)
+
+
+@pytest.mark.parametrize("host", host_spellings.PRIVATE)
+def test_private_hosts_are_refused_outside_the_local_stage(host: str) -> None:
+    with pytest.raises(InvalidAddress, match="must not be a private address outside the local stage"):
+        check_address(f"https://{host}/bank", local=False)
+
+
+@pytest.mark.parametrize("host", [*host_spellings.THIS_MACHINE, *host_spellings.NO_NAMES])
+def test_a_host_in_an_unusual_spelling_is_refused_outside_the_local_stage(host: str) -> None:
+    with pytest.raises(
+        InvalidAddress, match=r"must name its host as a name, as four decimal numbers, or|is not an add"
+    ):
+        check_address(f"https://{host}/bank", local=False)
+
+
+@pytest.mark.parametrize("host", ["１２７.0.0.1", "127。0。0。1", "①②⑦.0.0.1", "ｌocalhost"])  # noqa: RUF001 - on purpose
+def test_digits_and_dots_of_other_scripts_are_refused_everywhere(host: str) -> None:
+    for local in (True, False):
+        with pytest.raises(InvalidAddress, match="printable ASCII"):
+            check_address(f"https://{host}/bank", local=local)
+
+
+@pytest.mark.parametrize("host", host_spellings.ACCEPTED)
+def test_public_hosts_are_good_outside_the_local_stage(host: str) -> None:
+    assert check_address(f"https://{host}/bank", local=False) == f"https://{host}/bank"
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("", "printable ASCII"),
+        ("https://bank.example.com/a b", "without spaces"),
+        ("https://bank.example.com/\n", "printable ASCII"),
+        ("https://bänk.example.com", "printable ASCII"),
+        ("https://bank.example.com/" + "a" * 2048, "at most 2048"),
+        ("https://[::1", "is not an address"),
+        ("https://bank.example.com:99999", "is not an address"),
+        ("bank.example.com", "must begin with https://"),
+        ("javascript:alert(1)", "must begin with https://"),
+        ("file:///etc/passwd", "must begin with https://"),
+        ("https:///path", "name a host"),
+        ("https://user:word@bank.example.com", "neither user information"),
+        ("https://@bank.example.com", "neither user information"),
+        ("https://bank.example.com/#part", "nor a fragment"),
+    ],
+)
+@pytest.mark.parametrize("local", [True, False])
+def test_what_is_no_plain_address_is_refused_with_the_reason(url: str, reason: str, local: bool) -> None:
+    with pytest.raises(InvalidAddress, match=reason):
+        check_address(url, local=local)
+
+
+@pytest.mark.parametrize("address", [*host_spellings.PUBLIC_IPV4, *host_spellings.PUBLIC_IPV6])
+def test_an_address_that_the_internet_reaches_is_public(address: str) -> None:
+    assert is_public(address)
+
+
+@pytest.mark.parametrize("address", [*host_spellings.PRIVATE_IPV4, *host_spellings.PRIVATE_IPV6, "fe80::1%eth0"])
+def test_an_address_of_a_special_purpose_is_not_public_and_ipv4_inside_ipv6_counts(address: str) -> None:
+    assert not is_public(address)
+
+
+def test_what_is_no_address_is_not_judged() -> None:
+    for text in ("bank.example.com", "127.1", "0177.0.0.1", "１27.0.0.1", ""):  # noqa: RUF001 - on purpose
+        with pytest.raises(ValueError, match="does not appear"):
+            is_public(text)

@@ -1,0 +1,179 @@
+"""The circuit breaker: when a party is left alone, for how long, and who asks it again first."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.http.breaker import FAILURES, OPEN_SECONDS, Breaker, CircuitOpen
+from chalicelib.foundation.http.outbound import TOTAL_SECONDS
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
+
+
+@pytest.fixture
+def breaker(clock: ManualClock) -> Breaker:
+    return Breaker(clock)
+
+
+def fail(breaker: Breaker, times: int, key: str = "bank") -> None:
+    for _ in range(times):
+        breaker.admit(key)
+        breaker.failed(key)
+
+
+def refused_for(call: Callable[[str], None], key: str = "bank") -> int:
+    """The seconds after which a refused call may be tried again."""
+    with pytest.raises(CircuitOpen) as caught:
+        call(key)
+    return caught.value.retry_after
+
+
+def test_the_limits_are_those_that_were_decided() -> None:
+    assert (FAILURES, OPEN_SECONDS) == (5, 30)
+
+
+def test_no_call_lasts_as_long_as_a_probe_may() -> None:
+    """Otherwise a call from before the circuit opened could report in place of the probe."""
+    assert TOTAL_SECONDS < OPEN_SECONDS
+
+
+def test_five_failures_in_a_row_open_a_circuit_for_thirty_seconds(breaker: Breaker, clock: ManualClock) -> None:
+    fail(breaker, 4)
+    breaker.admit("bank")
+    breaker.failed("bank")
+
+    assert refused_for(breaker.admit) == 30
+    clock.advance(12.5)
+    assert refused_for(breaker.admit) == 18
+    clock.advance(17.4)
+    assert refused_for(breaker.admit) == 1
+    clock.advance(0.1)
+    breaker.admit("bank")
+
+
+def test_a_success_in_between_begins_the_count_again(breaker: Breaker) -> None:
+    for _ in range(3):
+        fail(breaker, 4)
+        breaker.succeeded("bank")
+
+    fail(breaker, 4)
+    breaker.admit("bank")
+
+
+def test_every_party_has_a_circuit_of_its_own(breaker: Breaker) -> None:
+    fail(breaker, 5)
+    fail(breaker, 4, "another bank")
+
+    refused_for(breaker.admit)
+    breaker.admit("another bank")
+
+
+def test_of_many_calls_one_is_the_probe(breaker: Breaker, clock: ManualClock) -> None:
+    fail(breaker, 5)
+    clock.advance(30)
+    refused: list[int] = []
+    at_once = threading.Barrier(8)
+
+    def call() -> None:
+        at_once.wait()
+        try:
+            breaker.admit("bank")
+        except CircuitOpen as error:
+            refused.append(error.retry_after)
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert refused == [1] * 7
+
+
+def test_a_probe_that_succeeds_closes_the_circuit(breaker: Breaker, clock: ManualClock) -> None:
+    fail(breaker, 5)
+    clock.advance(30)
+    breaker.admit("bank")
+    refused_for(breaker.admit)
+
+    breaker.succeeded("bank")
+
+    fail(breaker, 4)
+    breaker.admit("bank")
+
+
+def test_a_probe_that_fails_opens_the_circuit_again(breaker: Breaker, clock: ManualClock) -> None:
+    fail(breaker, 5)
+    for _ in range(2):
+        clock.advance(30)
+        breaker.admit("bank")
+        clock.advance(20)
+        breaker.failed("bank")
+        assert refused_for(breaker.admit) == 30
+
+
+def test_who_reports_the_failure_that_opens_a_circuit_is_told(breaker: Breaker, clock: ManualClock) -> None:
+    told = [breaker.failed("bank") for _ in range(7)]
+    clock.advance(30)
+    breaker.admit("bank")
+    told.append(breaker.failed("bank"))
+
+    assert told == [False] * 4 + [True, False, False, True]
+
+
+def test_a_probe_that_never_reports_gives_way_to_another(breaker: Breaker, clock: ManualClock) -> None:
+    fail(breaker, 5)
+    clock.advance(30)
+    breaker.admit("bank")
+
+    clock.advance(29.9)
+    assert refused_for(breaker.admit) == 1
+    clock.advance(0.1)
+    breaker.admit("bank")
+    assert refused_for(breaker.admit) == 1
+
+
+def test_calls_that_began_before_a_circuit_opened_do_not_keep_it_open(breaker: Breaker, clock: ManualClock) -> None:
+    fail(breaker, 5)
+    clock.advance(20)
+    breaker.failed("bank")
+
+    assert refused_for(breaker.admit) == 10
+
+
+def test_a_late_success_closes_a_circuit_as_well(breaker: Breaker) -> None:
+    fail(breaker, 5)
+
+    breaker.succeeded("bank")
+
+    breaker.admit("bank")
+
+
+def test_one_may_ask_whether_a_circuit_is_closed_without_being_the_probe(breaker: Breaker, clock: ManualClock) -> None:
+    breaker.require_closed("bank")
+    fail(breaker, 5)
+    assert refused_for(breaker.require_closed) == 30
+
+    clock.advance(30)
+    breaker.require_closed("bank")
+    breaker.admit("bank")
+    assert refused_for(breaker.require_closed) == 1
+    breaker.succeeded("bank")
+    breaker.require_closed("bank")
+
+
+def test_no_report_of_many_threads_is_lost(breaker: Breaker) -> None:
+    threads = [threading.Thread(target=fail, args=(breaker, 1)) for _ in range(FAILURES)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert refused_for(breaker.admit) == 30

@@ -1,0 +1,123 @@
+"""The headers of a call are noted as they went over the wire, for whoever looks on and nobody else."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from chalicelib.foundation.http import header_capture as module
+from chalicelib.foundation.http.header_capture import Exchange, noting
+from chalicelib.foundation.http.outbound import NotReached, OutboundError
+from tests.foundation.http.test_outbound import (
+    ANSWER_BYTES,
+    BODY,
+    EITHER_WAY,
+    good,
+    half_an_answer,
+    hang_up,
+    once,
+    post,
+)
+from tests.foundation.servers import Connection, serving, unused_port
+
+CONTENT_LENGTH = str(len(BODY))
+
+
+def answers_with_headers(connection: Connection) -> None:
+    connection.request()
+    connection.answer(headers=b"Server: a bank\r\nSet-Cookie: one=1\r\nSet-Cookie: two=2\r\n")
+
+
+def floods(connection: Connection) -> None:
+    connection.request()
+    connection.send(f"HTTP/1.1 200 OK\r\nContent-Length: {ANSWER_BYTES + 1}\r\n\r\n".encode() + bytes(ANSWER_BYTES + 1))
+
+
+def looked_on(call: Callable[[], object]) -> Exchange:
+    """What was seen of a call, whether or not it brought an answer."""
+    exchange = Exchange()
+    with noting(exchange), contextlib.suppress(OutboundError):
+        call()
+    return exchange
+
+
+@EITHER_WAY
+def test_the_headers_of_a_call_are_noted_as_they_went_over_the_wire(fresh: bool) -> None:
+    with serving(answers_with_headers) as server:
+        exchange = looked_on(lambda: post(server.url, fresh=fresh))
+
+    ((_, request),) = server.requests
+    lines = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")[1:]
+    assert exchange.sent is not None
+    assert exchange.received is not None
+    assert [f"{name}: {value}" for name, value in exchange.sent.items()] == lines
+    assert exchange.sent["X-A"] == "b"
+    assert exchange.sent["Content-Length"] == CONTENT_LENGTH
+    assert {name: exchange.received[name] for name in exchange.received} == {
+        "Content-Length": "2",
+        "Server": "a bank",
+        "Set-Cookie": "one=1, two=2",
+    }
+
+
+def test_a_call_that_never_left_notes_nothing() -> None:
+    exchange = Exchange()
+
+    with noting(exchange), pytest.raises(NotReached):
+        post(f"http://127.0.0.1:{unused_port()}/bank")
+
+    assert (exchange.sent, exchange.received) == (None, None)
+
+
+def test_a_call_without_an_answer_notes_what_was_sent() -> None:
+    with serving(hang_up) as server:
+        exchange = looked_on(lambda: post(server.url))
+
+    assert exchange.sent is not None
+    assert exchange.sent["X-A"] == "b"
+    assert exchange.received is None
+
+
+@pytest.mark.parametrize("behaviour", [half_an_answer, floods])
+def test_an_answer_that_is_not_taken_whole_is_noted_with_its_headers(behaviour: Callable[[Connection], None]) -> None:
+    with serving(behaviour) as server:
+        exchange = looked_on(lambda: post(server.url))
+
+    assert exchange.received is not None
+    assert "Content-Length" in exchange.received
+
+
+def test_of_a_call_that_is_tried_again_the_second_try_is_noted() -> None:
+    with serving(once(half_an_answer)) as server:
+        exchange = looked_on(lambda: post(server.url, repeat=True))
+
+    assert exchange.received is not None
+    assert exchange.received["Content-Length"] == "20"
+    with serving(lambda connection: (half_an_answer if connection.number == 1 else hang_up)(connection)) as server:
+        assert looked_on(lambda: post(server.url, repeat=True)).received is None
+
+
+def test_what_others_call_or_is_called_afterwards_is_not_noted() -> None:
+    with serving(good) as server:
+
+        def others() -> None:
+            thread = threading.Thread(target=post, args=(server.url,))
+            thread.start()
+            thread.join()
+
+        exchange = looked_on(others)
+        post(server.url)
+
+    assert exchange == Exchange()
+
+
+def test_what_was_seen_is_not_told_by_its_form_as_text() -> None:
+    exchange = Exchange()
+    with noting(exchange):
+        module.sent({"X-Api-Key": "a secret"})
+        module.received({"Set-Cookie": "a secret"})
+
+    assert "a secret" not in repr(exchange)

@@ -1,0 +1,990 @@
+"""Calls to parties outside: the limits hold against whoever trickles, floods, lures or hangs up."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import socket
+import ssl
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.http import outbound as module
+from chalicelib.foundation.http.outbound import (
+    ANSWER_BYTES,
+    CONNECT_SECONDS,
+    TOTAL_SECONDS,
+    Dropped,
+    NotReached,
+    Outbound,
+    OutboundError,
+    Reply,
+    TimedOut,
+    TooLarge,
+)
+from tests import host_spellings
+from tests.foundation.servers import Connection, self_signed, server_context, serving, unused_port
+
+SHORT = 0.3
+AMPLE = 5.0
+SLACK = 0.5
+BODY = b'{"iban":"GB33BUKB20201555555555"}'
+EITHER_WAY = pytest.mark.parametrize("fresh", [False, True], ids=["kept", "fresh"])
+"""Over connections that are kept, and over those of a single request."""
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        assert time.monotonic() - started < seconds
+
+
+def post(
+    url: str, *, repeat: bool = False, total: float = AMPLE, public_only: bool = False, fresh: bool = False
+) -> Reply:
+    """One call by a caller of its own, which must not last longer than it may."""
+    outbound = Outbound(public_only=public_only, total_seconds=total)
+    with within(total + SLACK):
+        return outbound.post(url, BODY, {"X-A": "b"}, repeat=repeat, fresh=fresh)
+
+
+def good(connection: Connection) -> None:
+    """Answers every request on one connection."""
+    while connection.request():
+        connection.answer(b'{"status":"success"}')
+
+
+def once(behaviour: Callable[[Connection], None]) -> Callable[[Connection], None]:
+    """Misbehaves on the first connection and is good afterwards."""
+
+    def serve(connection: Connection) -> None:
+        (behaviour if connection.number == 1 else good)(connection)
+
+    return serve
+
+
+def hang_up(connection: Connection) -> None:
+    connection.request()
+
+
+def reset(connection: Connection) -> None:
+    connection.request()
+    connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def half_an_answer(connection: Connection) -> None:
+    connection.request()
+    connection.send(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"status":')
+
+
+def half_a_chunk(connection: Connection) -> None:
+    connection.request()
+    connection.send(b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n{"status":')
+
+
+def half_a_status_line(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.")
+
+
+def only_a_status_line(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\n")
+
+
+def half_a_header(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Le")
+
+
+def half_an_interim_answer(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 100 Continue\r\nX-Header: value\r\n")
+
+
+def no_last_chunk(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n")
+
+
+# -- good answers
+
+
+def test_the_limits_are_those_that_were_decided() -> None:
+    assert (CONNECT_SECONDS, TOTAL_SECONDS, ANSWER_BYTES) == (3, 20, 5_000_000)
+
+
+def test_the_body_arrives_byte_for_byte_and_the_answer_comes_back_whole() -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.answer(b'{"a": 1.10}', "201 Created", b"X-Reason: because\r\n")
+
+    with serving(serve) as server:
+        reply = post(server.url)
+
+    ((_, request),) = server.requests
+    head, _, body = request.partition(b"\r\n\r\n")
+    assert body == BODY
+    assert head.startswith(b"POST /bank HTTP/1.1\r\n")
+    assert {b"X-A: b", b"Accept-Encoding: identity", b"Accept: application/json"} <= set(head.split(b"\r\n"))
+    assert (reply.status, reply.body, reply.headers["x-reason"]) == (201, b'{"a": 1.10}', "because")
+    assert 0 < reply.seconds < AMPLE
+
+
+def test_nothing_of_the_environment_is_sent_along(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{unused_port()}")
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{unused_port()}")
+
+    with serving(good) as server:
+        assert post(server.url).status == 200
+    ((_, request),) = server.requests
+    assert b"authorization" not in request.lower()
+    assert b"cookie" not in request.lower()
+
+
+def test_chunked_answers_and_answers_up_to_the_end_of_the_connection_are_read() -> None:
+    def chunked(connection: Connection) -> None:
+        connection.request()
+        connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+
+    def unlimited(connection: Connection) -> None:
+        connection.request()
+        connection.send(b"HTTP/1.0 200 OK\r\n\r\n{}")
+
+    for serve in (chunked, unlimited):
+        with serving(serve) as server:
+            assert post(server.url).body == b"{}"
+
+
+def test_an_answer_of_the_largest_size_is_read() -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.answer(b"x" * ANSWER_BYTES)
+
+    with serving(serve) as server:
+        assert len(post(server.url, total=AMPLE).body) == ANSWER_BYTES
+
+
+@EITHER_WAY
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308])
+def test_a_redirect_is_an_answer_and_is_not_followed(status: int, fresh: bool) -> None:
+    with serving(good) as elsewhere:
+
+        def serve(connection: Connection) -> None:
+            connection.request()
+            connection.answer(b"", f"{status} Elsewhere", f"Location: {elsewhere.url}\r\n".encode())
+
+        with serving(serve) as server:
+            assert post(server.url, repeat=True, fresh=fresh).status == status
+        assert elsewhere.requests == []
+        assert len(server.requests) == 1
+
+
+@EITHER_WAY
+@pytest.mark.parametrize("interim", ["100 Continue", "102 Processing", "103 Early Hints"])
+def test_an_interim_answer_is_not_taken_for_the_answer(interim: str, fresh: bool) -> None:
+    """The answer that follows it would be taken for that to the next request, which may be about another PSU."""
+
+    def serve(connection: Connection) -> None:
+        while connection.request():
+            connection.send(f"HTTP/1.1 {interim}\r\nLink: </a>\r\n\r\n".encode())
+            connection.answer(b'"the answer"')
+
+    with serving(serve) as server:
+        reply = post(server.url, fresh=fresh)
+
+    assert (reply.status, reply.body, "link" in reply.headers) == (200, b'"the answer"', False)
+
+
+# -- how long a party asks to be left alone
+
+NOW = 1_772_442_000  # Monday, 2 March 2026, 09:00:00 GMT
+
+
+def told(value: str, name: str = "Retry-After") -> int | None:
+    return Reply(503, b"", {"Date": "x", name: value}, 0).retry_after(NOW)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("0", 0),
+        ("120", 120),
+        (" 120 ", 120),
+        ("99999999", 99_999_999),
+        ("Mon, 02 Mar 2026 09:02:00 GMT", 120),
+        ("Monday, 02-Mar-26 09:02:00 GMT", 120),
+        ("Mon Mar  2 09:02:00 2026", 120),
+        ("Mon, 02 Mar 2026 09:00:00 GMT", 0),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 0),
+    ],
+)
+def test_a_party_may_say_when_to_ask_again_in_seconds_or_as_a_date(value: str, seconds: int) -> None:
+    assert told(value) == seconds
+    assert told(value, "retry-after") == told(value, "RETRY-AFTER") == seconds
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "soon",
+        "-5",
+        "+5",
+        "1.5",
+        "1e3",
+        "5, 10",
+        "\u0665",
+        "\u00b2",
+        "9" * 5000,
+        "2026-03-02T09:02:00Z",
+        "Mon, 02 Mar 99999 09:02:00 GMT",
+        "Mon, 02 Mar 2026 25:02:00 GMT",
+        "Mon, 99999999999999999999 Mar 2026 09:02:00 GMT",
+        "Mon, 02 Mar 2026 09:02:00 +99999999999999999999",
+    ],
+)
+def test_what_is_neither_says_nothing(value: str) -> None:
+    assert told(value) is None
+
+
+def test_a_party_may_say_nothing_about_asking_again() -> None:
+    assert Reply(503, b"", {"Date": "Mon, 02 Mar 2026 09:02:00 GMT"}, 0).retry_after(NOW) is None
+
+
+def test_when_to_ask_again_is_read_from_a_real_answer() -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.answer(b"", "503 Service Unavailable", b"rEtRy-aFtEr: 120\r\n")
+
+    with serving(serve) as server:
+        assert post(server.url).retry_after(NOW) == 120
+
+
+# -- answers that do not end, or never come
+
+
+def silence(connection: Connection) -> None:
+    connection.request()
+    connection.stop.wait()
+
+
+def trickled_body(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+    connection.trickle(b"x" * 1000, 0.03)
+
+
+def trickled_chunks(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    connection.trickle(b"1\r\nx\r\n" * 200, 0.03)
+
+
+def trickled_headers(connection: Connection) -> None:
+    connection.request()
+    connection.trickle(b"HTTP/1.1 200 OK\r\n" + b"X-Header: value\r\n" * 50, 0.03)
+
+
+def endless_interim_answers(connection: Connection) -> None:
+    connection.request()
+    while not connection.stop.wait(0.01):
+        connection.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def flood_of_interim_answers(connection: Connection) -> None:
+    connection.request()
+    while True:
+        connection.send(b"HTTP/1.1 103 Early Hints\r\nX-Header: value\r\n\r\n" * 100)
+
+
+def endless_trailers(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+    while not connection.stop.wait(0.01):
+        connection.send(b"X-Trailer: value\r\n")
+
+
+ENDLESS = [
+    silence,
+    trickled_body,
+    trickled_chunks,
+    trickled_headers,
+    endless_interim_answers,
+    flood_of_interim_answers,
+    endless_trailers,
+]
+
+
+@pytest.mark.parametrize("repeat", [False, True])
+@pytest.mark.parametrize("behaviour", ENDLESS)
+def test_an_answer_that_does_not_come_in_time_is_given_up_and_not_asked_for_again(
+    behaviour: Callable[[Connection], None], repeat: bool
+) -> None:
+    with serving(behaviour) as server, pytest.raises(TimedOut, match="no answer came in time"):
+        post(server.url, repeat=repeat, total=SHORT)
+
+    assert len(server.requests) == 1
+
+
+def test_time_is_counted_over_both_tries() -> None:
+    def late(connection: Connection) -> None:
+        connection.request()
+        connection.stop.wait(SHORT * 0.7)
+
+    with serving(late) as server, pytest.raises(TimedOut):
+        post(server.url, repeat=True, total=SHORT)
+
+    assert len(server.requests) == 2
+
+
+def endless_headers(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\n")
+    for number in itertools.count():
+        connection.send(b"X-Header-%d: value\r\n" % number)
+
+
+def endless_line(connection: Connection) -> None:
+    connection.request()
+    while True:
+        connection.send(b"x" * 65536)
+
+
+def endless_header(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nX-Header: ")
+    while True:
+        connection.send(b"x" * 65536)
+
+
+def endless_header_of_an_interim_answer(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 100 Continue\r\nX-Header: ")
+    while True:
+        connection.send(b"x" * 65536)
+
+
+@EITHER_WAY
+@pytest.mark.parametrize(
+    "behaviour", [endless_headers, endless_line, endless_header, endless_header_of_an_interim_answer]
+)
+def test_a_flood_of_headers_is_cut_off(behaviour: Callable[[Connection], None], fresh: bool) -> None:
+    with serving(behaviour) as server, pytest.raises(Dropped):
+        post(server.url, fresh=fresh)
+
+
+def announced(connection: Connection) -> None:
+    connection.request()
+    length = ANSWER_BYTES + 1_000_000  # an answer that is read to its end leaves a connection that can be used again
+    connection.send(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n".encode() + b"x" * length)
+
+
+def endless_chunks(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while True:
+        connection.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+
+
+def endless_body(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.0 200 OK\r\n\r\n")
+    while True:
+        connection.send(b"x" * 65536)
+
+
+@EITHER_WAY
+@pytest.mark.parametrize("behaviour", [announced, endless_chunks, endless_body])
+def test_a_larger_answer_is_refused_and_its_connection_given_up(
+    behaviour: Callable[[Connection], None], fresh: bool
+) -> None:
+    outbound = Outbound(public_only=False, total_seconds=AMPLE)
+
+    with serving(once(behaviour)) as server:
+        with pytest.raises(TooLarge, match="larger than 5 MB"):
+            outbound.post(server.url, BODY, {}, repeat=True, fresh=fresh)
+        assert outbound.post(server.url, BODY, {}, repeat=False, fresh=fresh).status == 200
+        assert server.served == [1, 2]
+
+
+# -- broken connections
+
+
+def test_a_refused_connection_was_never_reached() -> None:
+    with pytest.raises(NotReached, match="no connection could be made"):
+        post(f"http://127.0.0.1:{unused_port()}/bank", repeat=True)
+
+
+def test_a_name_that_does_not_exist_was_never_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*arguments: Any, **options: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(NotReached, match="no connection could be made"):
+        post("http://bank.example.com/bank")
+
+
+def test_a_resolver_that_hangs_does_not_hold_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+
+    def hang(*arguments: Any, **options: Any) -> Any:
+        released.wait(5)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    try:
+        with pytest.raises(OutboundError):
+            post("http://bank.example.com/bank", total=SHORT)
+    finally:
+        released.set()
+
+
+def test_a_connection_that_is_never_accepted_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CONNECT_SECONDS", 0.2)
+    full = socket.socket()
+    full.bind(("127.0.0.1", 0))
+    full.listen(0)
+    waiting = [socket.socket() for _ in range(4)]
+    for sock in waiting:
+        sock.setblocking(False)
+        sock.connect_ex(full.getsockname())
+    try:
+        with pytest.raises(NotReached):
+            post(f"http://127.0.0.1:{full.getsockname()[1]}/bank")
+    finally:
+        for sock in (full, *waiting):
+            sock.close()
+
+
+def test_of_several_addresses_the_first_that_works_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve_to(monkeypatch, "127.0.0.2", "127.0.0.1")
+
+    with serving(good) as server:
+        assert post(f"http://bank.example.com:{server.port}/bank").status == 200
+
+
+NONSENSE = [b"-5", b"-0x5", b"zz", b"", b" ", b"\xff", b"5 5", b"1.0", b"9" * 30, b"1" * 70_000, b";a=b", b"\x00"]
+
+
+@pytest.mark.parametrize("size", NONSENSE)
+@pytest.mark.parametrize("position", ["first", "second"])
+def test_a_chunk_of_no_size_is_a_broken_connection(size: bytes, position: str) -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        before = b"" if position == "first" else b"2\r\n{}\r\n"
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.send(head + before + size + b"\r\n{}\r\n0\r\n\r\n")
+
+    with serving(serve) as server, pytest.raises(Dropped):
+        post(server.url)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Length: -5",
+        b"Content-Length: five",
+        b"Content-Length: 2, 3",
+        b"Content-Length: 2\r\nContent-Length: 3",
+        b"Transfer-Encoding: nonsense\r\nContent-Length: 5",
+        b"nonsense",
+        b": nothing",
+        b"\xff\xff: \xff",
+        b"A" * 70_000,
+        b"\r\n".join(b"X-%d: 1" % number for number in range(200)),
+    ],
+)
+def test_headers_that_make_no_sense_never_raise_anything_of_another_kind(head: bytes) -> None:
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.send(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n{}")
+
+    with serving(serve) as server, contextlib.suppress(OutboundError):
+        assert len(post(server.url, total=1).body) <= 2
+
+
+BREAKS = [
+    hang_up,
+    reset,
+    half_an_answer,
+    half_a_chunk,
+    no_last_chunk,
+    half_a_status_line,
+    only_a_status_line,
+    half_a_header,
+    half_an_interim_answer,
+]
+
+
+@pytest.mark.parametrize("behaviour", BREAKS)
+def test_a_connection_that_breaks_is_reported_and_not_tried_again_unasked(
+    behaviour: Callable[[Connection], None],
+) -> None:
+    with serving(behaviour) as server, pytest.raises(Dropped, match="the connection broke"):
+        post(server.url, repeat=False)
+
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("behaviour", BREAKS)
+def test_with_repeat_a_connection_that_breaks_once_does_not_matter(
+    behaviour: Callable[[Connection], None],
+) -> None:
+    with serving(once(behaviour)) as server:
+        assert post(server.url, repeat=True).status == 200
+
+    assert [request for _, request in server.requests] == [server.requests[0][1]] * 2
+
+
+def test_with_repeat_there_are_two_tries_and_no_third() -> None:
+    with serving(hang_up) as server, pytest.raises(Dropped):
+        post(server.url, repeat=True)
+
+    assert len(server.requests) == 2
+
+
+def test_after_a_dropped_call_a_refused_repeat_does_not_count_as_never_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    failures: Iterator[OutboundError] = iter([Dropped("first"), NotReached("second")])
+
+    def fail(*arguments: Any) -> Any:
+        raise next(failures)
+
+    monkeypatch.setattr(Outbound, "_exchange", fail)
+    with pytest.raises(Dropped, match="first"):
+        post("http://127.0.0.1:1/bank", repeat=True)
+
+
+@pytest.mark.parametrize("url", ["", "bank", "http://", "ftp://127.0.0.1/", f"http://{'a' * 64}.example.com/"])
+def test_an_address_that_cannot_be_used_was_never_reached(url: str) -> None:
+    with pytest.raises(NotReached):
+        post(url)
+
+
+def test_an_error_holds_nothing_of_the_request() -> None:
+    with serving(hang_up) as server, pytest.raises(Dropped) as caught:
+        Outbound(public_only=False, total_seconds=AMPLE).post(
+            f"{server.url}/hidden", b"hidden", {"X-Api-Key": "hidden"}, repeat=False
+        )
+    assert "hidden" not in str(caught.value)
+
+
+# -- kept-alive connections
+
+
+def test_a_connection_is_kept_and_used_again() -> None:
+    outbound = Outbound(public_only=False, total_seconds=AMPLE)
+
+    with serving(good) as server:
+        for _ in range(3):
+            assert outbound.post(server.url, BODY, {}, repeat=False).status == 200
+        assert server.served == [1, 1, 1]
+
+
+def test_a_kept_connection_that_was_closed_in_the_meantime_is_replaced() -> None:
+    def one_answer(connection: Connection) -> None:
+        connection.request()
+        connection.answer()
+
+    outbound = Outbound(public_only=False, total_seconds=AMPLE)
+    with serving(one_answer) as server:
+        for number in (1, 2, 3):
+            outbound.post(server.url, BODY, {}, repeat=False)
+            wait_until(lambda: _is_closed(outbound))
+            assert server.served[-1] == number
+
+
+def test_a_kept_connection_that_died_unseen_costs_one_repeat() -> None:
+    """As after a frozen instance: the connection looks alive until something is sent on it."""
+
+    def dies(connection: Connection) -> None:
+        if connection.request():
+            connection.answer()
+        connection.request()
+
+    outbound = Outbound(public_only=False, total_seconds=AMPLE)
+    with serving(once(dies)) as server:
+        outbound.post(server.url, BODY, {}, repeat=True)
+        assert outbound.post(server.url, BODY, {}, repeat=True).status == 200
+        assert server.served == [1, 1, 2]
+
+
+def test_calls_of_many_threads_do_not_share_deadlines() -> None:
+    def serve(connection: Connection) -> None:
+        while request := connection.request():
+            connection.stop.wait(0.2 if b"slow" in request else 0)
+            connection.answer(b'"slow"' if b"slow" in request else b'"fast"')
+
+    outbound = Outbound(public_only=False, total_seconds=2)
+    found: list[tuple[bytes, bytes]] = []
+
+    def call(body: bytes) -> None:
+        found.append((body, outbound.post(server.url, body, {}, repeat=False).body))
+
+    with serving(serve) as server:
+        threads = [threading.Thread(target=call, args=(body,)) for body in [b'"slow"', b'"fast"'] * 8]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(found) == 16
+    assert all(sent == answered for sent, answered in found)
+
+
+# -- connections of a single request
+
+
+def post_fresh(url: str, total: float = AMPLE, body: bytes = BODY) -> Reply:
+    with within(total + SLACK):
+        return Outbound(public_only=False, total_seconds=total).post(url, body, {}, repeat=False, fresh=True)
+
+
+def test_a_fresh_request_has_a_connection_of_its_own_that_nobody_uses_again() -> None:
+    outbound = Outbound(public_only=False, total_seconds=AMPLE)
+
+    with serving(good) as server:
+        for fresh in (False, True, True, False, True):
+            assert outbound.post(server.url, BODY, {}, repeat=False, fresh=fresh).status == 200
+        assert server.served == [1, 2, 3, 1, 4]
+    closing = [b"connection: close" in request.lower() for _, request in server.requests]
+    assert closing == [False, True, True, False, True]
+
+
+def test_a_fresh_connection_is_closed_after_its_answer() -> None:
+    closed: list[bytes] = []
+
+    def serve(connection: Connection) -> None:
+        connection.request()
+        connection.answer()
+        closed.append(connection.request())
+
+    with serving(serve) as server:
+        post_fresh(server.url)
+        wait_until(lambda: closed == [b""])
+
+
+def test_fresh_requests_of_many_threads_never_share_a_connection() -> None:
+    outbound = Outbound(public_only=False, total_seconds=AMPLE)
+
+    with serving(good) as server:
+        call = partial(outbound.post, server.url, BODY, {}, repeat=False, fresh=True)
+        threads = [threading.Thread(target=call) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(server.served) == list(range(1, 17))
+
+
+@pytest.mark.parametrize("behaviour", BREAKS)
+def test_a_fresh_connection_that_breaks_may_have_carried_the_request(behaviour: Callable[[Connection], None]) -> None:
+    with serving(behaviour) as server, pytest.raises(Dropped):
+        post_fresh(server.url)
+
+
+@pytest.mark.parametrize("behaviour", ENDLESS)
+def test_a_fresh_request_without_an_answer_in_time_may_have_arrived(behaviour: Callable[[Connection], None]) -> None:
+    with serving(behaviour) as server, pytest.raises(TimedOut):
+        post_fresh(server.url, SHORT)
+
+
+def test_a_party_that_does_not_read_is_given_up_in_time_and_may_have_seen_a_part() -> None:
+    def deaf(connection: Connection) -> None:
+        connection.stop.wait()
+
+    with serving(deaf) as server, pytest.raises(TimedOut):
+        post_fresh(server.url, SHORT, b" " * 50_000_000)
+
+
+def test_a_refused_fresh_connection_was_never_reached() -> None:
+    with pytest.raises(NotReached):
+        post_fresh(f"http://127.0.0.1:{unused_port()}/bank")
+
+
+@pytest.mark.usefixtures("trusted")
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_when_connecting_takes_all_the_time_nothing_is_sent(
+    monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext, scheme: str
+) -> None:
+    kind = module._Https if scheme == "https" else module._Http
+    connect = kind.connect
+
+    def connect_late(connection: Any) -> None:
+        connect(connection)
+        module._call.moment = time.monotonic()
+
+    monkeypatch.setattr(kind, "connect", connect_late)
+    context = tls if scheme == "https" else None
+    with serving(good, context) as server, pytest.raises(NotReached, match="no connection could be made"):
+        post_fresh(server.url)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("handled", [NotReached("another call"), TimeoutError("of another kind")])
+def test_what_the_caller_was_handling_does_not_change_what_an_error_means(handled: Exception) -> None:
+    def call_while_handling(url: str) -> None:
+        try:
+            raise handled
+        except type(handled):
+            post_fresh(url)
+
+    with serving(hang_up) as server, pytest.raises(Dropped):
+        call_while_handling(server.url)
+
+
+# -- public addresses only
+
+
+def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Have every name resolve to ``addresses``."""
+
+    def resolve(host: str, port: int, *arguments: Any, **options: Any) -> list[Any]:
+        found = [host] if _is_address(host) else addresses
+        families = {4: socket.AF_INET, 6: socket.AF_INET6}
+        return [(families[ip_address(one).version], socket.SOCK_STREAM, 6, "", (one, port)) for one in found]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses that a connection was tried to; none is made."""
+    addresses: list[str] = []
+
+    def connect(address: tuple[str, int], *arguments: Any, **options: Any) -> Any:
+        addresses.append(address[0])
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(module, "create_connection", connect)
+    return addresses
+
+
+@pytest.mark.parametrize("host", [*host_spellings.THIS_MACHINE, *host_spellings.PRIVATE])
+def test_a_host_that_cannot_be_registered_is_not_connected_to_either(
+    monkeypatch: pytest.MonkeyPatch, tried: list[str], host: str
+) -> None:
+    """Whatever a resolver makes of it: nothing is even asked for the address of a private name."""
+    asked: list[str] = []
+
+    def resolve(name: str, port: int, **options: Any) -> Any:
+        asked.append(name)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("203.0.114.7", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with pytest.raises(NotReached):
+        post(f"https://{host}/bank", public_only=True)
+    assert (asked, tried) == ([], [])
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "127.1", "0x7f.1", "0"])
+def test_this_machine_is_refused(host: str) -> None:
+    with serving(good) as server:
+        with pytest.raises(NotReached, match="the address is not public"):
+            post(f"http://{host}:{server.port}/bank", public_only=True)
+        assert server.connections == 0
+
+
+@EITHER_WAY
+@pytest.mark.parametrize("address", [*host_spellings.PRIVATE_IPV4, *host_spellings.PRIVATE_IPV6, "fe80::1%lo"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_public_name_of_a_private_address_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tried: list[str], address: str, scheme: str, fresh: bool
+) -> None:
+    resolve_to(monkeypatch, address)
+
+    with pytest.raises(NotReached, match="the address is not public"):
+        post(f"{scheme}://bank.example.com/bank", public_only=True, fresh=fresh)
+    assert tried == []
+
+
+@EITHER_WAY
+def test_the_private_ones_among_several_addresses_are_passed_over(
+    monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
+) -> None:
+    resolve_to(monkeypatch, "10.0.0.1", "203.0.114.7", "127.0.0.1", "::1", "2606:4700::1111", "64:ff9b::a00:1")
+
+    with pytest.raises(NotReached, match="no connection could be made"):
+        post("http://bank.example.com/bank", public_only=True, fresh=fresh)
+    assert tried == ["203.0.114.7", "2606:4700::1111"]
+
+
+@EITHER_WAY
+def test_a_name_that_was_public_before_is_looked_at_again_for_every_connection(
+    monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
+) -> None:
+    outbound = Outbound(public_only=True, total_seconds=AMPLE)
+    resolve_to(monkeypatch, "203.0.114.7")
+    with pytest.raises(NotReached, match="no connection could be made"):
+        outbound.post("http://bank.example.com/bank", BODY, {}, repeat=False, fresh=fresh)
+
+    for private in ("127.0.0.1", "::1"):
+        resolve_to(monkeypatch, private)
+        with pytest.raises(NotReached, match="the address is not public"):
+            outbound.post("http://bank.example.com/bank", BODY, {}, repeat=False, fresh=fresh)
+    assert tried == ["203.0.114.7"]
+
+
+@EITHER_WAY
+def test_a_name_that_turns_private_between_two_tries_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
+) -> None:
+    answers = iter(["203.0.114.7", "127.0.0.1"])
+    family = socket.AF_INET
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda host, port, **options: [(family, 1, 6, "", (next(answers), port))]
+    )
+
+    with pytest.raises(NotReached):
+        post("http://bank.example.com/bank", repeat=True, public_only=True, fresh=fresh)
+    assert (tried, list(answers)) == (["203.0.114.7"], [])
+
+
+def test_the_address_that_was_checked_is_the_one_connected_to(
+    monkeypatch: pytest.MonkeyPatch, tried: list[str]
+) -> None:
+    """A name that resolves differently the second time must not help."""
+    asked: list[str] = []
+    real = socket.getaddrinfo
+
+    def resolve(host: str, port: int, *arguments: Any, **options: Any) -> Any:
+        if _is_address(host):
+            return real(host, port, *arguments, **options)
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("203.0.114.7" if len(asked) == 1 else "127.0.0.1", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with pytest.raises(NotReached):
+        post("http://bank.example.com/bank", public_only=True)
+    assert (asked, tried) == (["bank.example.com"], ["203.0.114.7"])
+
+
+# -- TLS
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return self_signed(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def tls(certificate: Path) -> ssl.SSLContext:
+    return server_context(certificate)
+
+
+@pytest.fixture
+def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("certifi.where", lambda: str(certificate))
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sent(tls: ssl.SSLContext) -> None:
+    with serving(good, tls) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
+        post(server.url, repeat=True)
+
+    assert server.requests == []
+
+
+def test_a_server_without_tls_was_never_reached() -> None:
+    def plain(connection: Connection) -> None:
+        connection.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with serving(plain) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
+        post(server.url.replace("http://", "https://"))
+
+
+def hanging_handshake(connection: Connection) -> None:
+    connection.stop.wait()
+
+
+def trickled_handshake(connection: Connection) -> None:
+    connection.trickle(b"\x16\x03\x03\x3f\xff" + b"\x02\x00\x3f\xfb" + b"\x03" * 200, 0.03)
+
+
+@EITHER_WAY
+@pytest.mark.parametrize("behaviour", [hanging_handshake, trickled_handshake])
+def test_a_handshake_that_does_not_end_is_given_up(behaviour: Callable[[Connection], None], fresh: bool) -> None:
+    with serving(behaviour) as server, pytest.raises(NotReached):
+        post(server.url.replace("http://", "https://"), total=SHORT, fresh=fresh)
+
+
+@pytest.mark.usefixtures("trusted")
+def test_over_tls_the_same_limits_hold(tls: ssl.SSLContext) -> None:
+    with serving(good, tls) as server:
+        assert post(server.url).status == 200
+    with serving(trickled_body, tls) as server, pytest.raises(TimedOut):
+        post(server.url, total=SHORT)
+    with serving(half_an_answer, tls) as server, pytest.raises(Dropped):
+        post(server.url)
+
+
+@pytest.mark.usefixtures("trusted")
+def test_a_tls_failure_after_the_request_was_sent_is_not_called_never_reached(tls: ssl.SSLContext) -> None:
+    def garbage(connection: Connection) -> None:
+        connection.request()
+        raw = socket.socket(fileno=connection.sock.detach())
+        raw.sendall(b"\x17\x03\x03\x00\x20" + b"x" * 32)
+        raw.close()
+
+    with serving(garbage, tls) as server, pytest.raises(Dropped):
+        post(server.url)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.usefixtures("trusted")
+def test_over_tls_fresh_connections_share_what_is_trusted(tls: ssl.SSLContext) -> None:
+    module._trust.cache_clear()
+
+    with serving(good, tls) as server:
+        for _ in range(3):
+            post_fresh(server.url)
+        assert server.served == [1, 2, 3]
+    assert module._trust.cache_info().misses == 1
+
+
+@pytest.mark.usefixtures("trusted")
+def test_a_name_that_the_certificate_does_not_have_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext
+) -> None:
+    resolve_to(monkeypatch, "127.0.0.1")
+
+    with serving(good, tls) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
+        post_fresh(f"https://bank.example.org:{server.port}/bank")
+    assert server.requests == []
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_closed(outbound: Outbound) -> bool:
+    """Whether the peer's end of the one kept connection has arrived here."""
+    pools = outbound._pools.pools
+    (pool,) = [pools[key] for key in pools.keys()]  # noqa: SIM118 - not a dictionary
+    kept = [connection for connection in pool.pool.queue if connection is not None and connection.sock is not None]
+    return all(not connection.is_connected for connection in kept)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 2
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)

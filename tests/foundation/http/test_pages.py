@@ -1,0 +1,90 @@
+"""Pages: forms and cookies as browsers and attackers send them, and what headers forbid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.http.pages import Visit, cookie, safe_origin, security_headers, see_other
+from chalicelib.foundation.http.web import Incoming
+
+
+def visit(body: bytes = b"", method: str = "POST", **headers: str) -> Visit:
+    members: dict[str, Any] = {"query": (("a", "1"), ("a", "2")), "uri": {}, "context": {}}
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Visit(Incoming(method=method, route="/", headers=sent, body=body, **members))
+
+
+def test_a_form_has_its_fields_in_order() -> None:
+    sent = visit(b"a=1&b=&a=%C3%A4+x")
+
+    assert sent.fields == [("a", "1"), ("b", ""), ("a", "ä x")]
+    assert (sent.field("a"), sent.chosen("a"), sent.field("c")) == ("1", ["1", "ä x"], "")
+
+
+def test_a_page_that_is_asked_for_has_the_query_for_fields() -> None:
+    assert visit(b"a=9", "GET").chosen("a") == ["1", "2"]
+
+
+@pytest.mark.parametrize("body", [b"\xff\xfe", b"a=" + b"x" * 70_000, b"&".join([b"a=1"] * 500), b"a=%ff"])
+def test_a_form_that_cannot_be_read_is_empty(body: bytes) -> None:
+    assert visit(body).fields == []
+
+
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [
+        ("a=1; name=x; b=2", "x"),
+        ("name=", ""),
+        ("", ""),
+        ("other=1", ""),
+        ("\x00\x01=;;;name", ""),
+        ('prefs={"a": 1}; name=x.y-z', "x.y-z"),
+        ('broken="; name=x', "x"),
+        ("\u00e9=\u00e9; name=x; name=y", "x"),
+    ],
+)
+def test_a_cookie_is_found_or_is_nothing(header: str, value: str) -> None:
+    assert visit(cookie=header).cookie("name") == value
+
+
+@pytest.mark.parametrize(("site", "foreign"), [("same-origin", False), ("none", False), ("cross-site", True)])
+def test_browsers_tell_whose_page_sent_a_request(site: str, foreign: bool) -> None:
+    assert visit(sec_fetch_site=site).is_foreign is foreign
+    assert not visit().is_foreign
+
+
+def test_a_policy_allows_what_was_named_and_nothing_else() -> None:
+    headers = security_headers(
+        ["https://bank.example/a?b", "https://tpp.example:8443/x"], referrer="no-referrer", script_src="'self'"
+    )
+
+    assert headers["Content-Security-Policy"] == (
+        "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; "
+        "form-action 'self' https://bank.example https://tpp.example:8443; frame-ancestors 'none'; base-uri 'none'"
+    )
+    assert (headers["Referrer-Policy"], headers["X-Frame-Options"]) == ("no-referrer", "DENY")
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "https://a.example;script-src *", "https://user@a.example", "https://[", "", "//a"]
+)
+def test_an_address_cannot_change_the_policy(url: str) -> None:
+    assert safe_origin(url) == ""
+    assert "form-action 'self';" in security_headers([url])["Content-Security-Policy"]
+
+
+def test_a_cookie_is_kept_from_scripts_and_other_sites() -> None:
+    assert cookie("n", "v", 60, path="/p", secure=True) == "n=v; Path=/p; Max-Age=60; HttpOnly; SameSite=Lax; Secure"
+    assert cookie("n", "", 0, path="/", secure=False) == "n=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
+
+
+def test_a_redirect_tells_the_next_page_nothing() -> None:
+    answer = see_other("/next", "a=b")
+
+    assert answer.status_code == 303
+    assert answer.headers["Location"] == "/next"
+    assert answer.headers["Set-Cookie"] == "a=b"
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert answer.headers["Cache-Control"] == "no-store"

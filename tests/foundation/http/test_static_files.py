@@ -1,0 +1,55 @@
+"""Static files: one name per content, kept for good, and nothing else of the folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chalicelib.foundation.http.static_files import Statics
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "site.css").write_text("a {}", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("secret", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_file_is_served_under_the_name_of_its_content(folder: Path) -> None:
+    statics = Statics([folder])
+    name = statics.name("site.css")
+    answer = statics.answer(name)
+
+    assert answer is not None
+    assert answer.body == "a {}"
+    assert answer.headers["Content-Type"] == "text/css; charset=utf-8"
+    assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+def test_the_name_changes_with_the_content(folder: Path) -> None:
+    before = Statics([folder]).name("site.css")
+    (folder / "site.css").write_text("b {}", encoding="utf-8")
+
+    assert Statics([folder]).name("site.css") != before
+    assert Statics([folder]).answer(before) is None
+
+
+def test_the_first_folder_wins(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("other")
+    (other / "site.css").write_text("own {}", encoding="utf-8")
+    statics = Statics([other, folder])
+    answer = statics.answer(statics.name("site.css"))
+
+    assert answer is not None
+    assert answer.body == "own {}"
+
+
+@pytest.mark.parametrize("name", ["site.css", "notes.txt", "../test_statics.py", ""])
+def test_nothing_else_is_served(folder: Path, name: str) -> None:
+    assert Statics([folder]).answer(name) is None
+
+
+def test_a_file_that_does_not_exist_has_no_name(folder: Path) -> None:
+    with pytest.raises(KeyError):
+        Statics([folder]).name("nothing.css")

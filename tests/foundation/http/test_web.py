@@ -1,0 +1,265 @@
+"""HTTP at the edge: what a request says, read once and in one way, and answers of text."""
+
+from __future__ import annotations
+
+import base64
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from chalice.app import Chalice, Request, Response
+
+from chalicelib.foundation import log
+from chalicelib.foundation.http import web
+from chalicelib.foundation.http.web import BODY_BYTES, FORM, BadContent, Incoming, Routes
+
+ID = "99391c7e-ad88-49ec-a2ad-99ddcb1f7721"
+
+
+def request(
+    body: bytes | str | None = None,
+    headers: dict[str, str] | None = None,
+    query: dict[str, list[str]] | None = None,
+    **event: Any,
+) -> Request:
+    """A request as API Gateway hands it over."""
+    return Request(
+        {
+            "requestContext": {"httpMethod": "POST", "resourcePath": "/tpp/token", "identity": {"sourceIp": "::1"}},
+            "headers": headers or {},
+            "multiValueQueryStringParameters": query,
+            "pathParameters": {"secret": "abc"},
+            "stageVariables": None,
+            "body": body,
+            "isBase64Encoded": False,
+            **event,
+        }
+    )
+
+
+def incoming(*arguments: Any, **options: Any) -> Incoming:
+    return Incoming.of(request(*arguments, **options))
+
+
+def refused(read: Any) -> tuple[str, str]:
+    with pytest.raises(BadContent) as caught:
+        read()
+    return caught.value.kind, str(caught.value)
+
+
+def test_a_request_is_taken_apart() -> None:
+    found = incoming(b"{}", {"X-Api-Key": "key", "content-TYPE": "application/json"}, {"a": ["1"], "b": [""]})
+
+    assert (found.method, found.route, found.body) == ("POST", "/tpp/token", b"{}")
+    assert found.headers == {"x-api-key": "key", "content-type": "application/json"}
+    assert found.query == (("a", "1"), ("b", ""))
+    assert found.uri == {"secret": "abc"}
+    assert found.context["identity"]["sourceIp"] == "::1"
+
+
+def test_a_request_without_anything_is_read_as_well() -> None:
+    found = incoming(pathParameters=None)
+
+    assert (found.body, found.query, dict(found.uri), dict(found.headers)) == (b"", (), {}, {})
+    assert found.content_type == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("body", "encoded", "read"),
+    [
+        ("Zoë", False, "Zoë".encode()),
+        (b"\xff\x00", False, b"\xff\x00"),
+        (base64.b64encode(b"\xff\x00").decode(), True, b"\xff\x00"),
+        ("not base64!", True, b""),
+        ("", True, b""),
+    ],
+)
+def test_the_body_is_its_exact_bytes(body: bytes | str, encoded: bool, read: bytes) -> None:
+    assert incoming(body, isBase64Encoded=encoded).body == read
+
+
+def test_a_given_request_id_is_kept_and_a_bad_or_absent_one_is_replaced() -> None:
+    good = incoming(b"", {"X-REQUEST-ID": ID})
+    bad = incoming(b"", {"x-request-id": f"{ID}\n"})
+    absent = incoming(b"")
+
+    assert (good.request_id, good.has_good_request_id) == (ID, True)
+    for found in (bad, absent):
+        assert not found.has_good_request_id
+        assert len(found.request_id) == 36
+        assert found.request_id != ID
+
+
+def test_query_parameters_are_members_and_a_repeated_one_is_refused() -> None:
+    assert incoming(query={"page": ["1"], "limit": ["20"]}).parameters() == {"page": "1", "limit": "20"}
+    assert incoming().parameters() == {}
+    assert refused(incoming(query={"page": ["1", "2"]}).parameters) == ("repeated", "a parameter is given twice")
+    assert refused(incoming(query={"page": ["1", "1"]}).parameters)[0] == "repeated"
+
+
+@pytest.mark.parametrize(
+    "content_type", [None, "", "application/json", "Application/JSON", "application/json; charset=utf-8"]
+)
+def test_json_is_read_with_its_digits(content_type: str | None) -> None:
+    headers = {} if content_type is None else {"Content-Type": content_type}
+
+    assert incoming(b'{"amount":1.10}', headers).json() == {"amount": Decimal("1.10")}
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/xml", FORM, "json", "application/jsonx"])
+def test_another_content_type_is_not_read_as_json(content_type: str) -> None:
+    assert refused(incoming(b"{}", {"content-type": content_type}).json) == (
+        "type",
+        "Content-Type must be application/json",
+    )
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"NaN", b'{"a":1,"a":2}', b"[" * 60_000])
+def test_what_is_not_json_is_refused(body: bytes) -> None:
+    kind, reason = refused(incoming(body).json)
+
+    assert kind == "json"
+    assert reason.startswith("the body is not valid JSON: ")
+
+
+def test_a_form_is_read_and_members_without_a_value_count_as_absent() -> None:
+    body = b"grant_type=authorization_code&code=a%2Bb+c&redirect_uri=&state=%C3%A4"
+
+    assert incoming(body, {"content-type": FORM}).form() == {
+        "grant_type": "authorization_code",
+        "code": "a+b c",
+        "state": "ä",
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"a=1&a=2", "a parameter is given twice"),
+        (b"a=\xff", "the body is not a form in UTF-8"),
+        (b"a=%ff", "the body is not a form in UTF-8"),
+        (b"&".join(b"a%d=1" % number for number in range(101)), "the body is not a form in UTF-8"),
+    ],
+)
+def test_a_form_that_cannot_be_read_in_one_way_is_refused(body: bytes, reason: str) -> None:
+    assert refused(incoming(body, {"content-type": FORM}).form) == ("form", reason)
+
+
+def test_a_body_of_the_largest_size_is_read_and_a_larger_one_refused() -> None:
+    largest = b'"' + b"x" * (BODY_BYTES - 2) + b'"'
+
+    assert len(incoming(largest).json()) == BODY_BYTES - 2
+    for read in (incoming(largest + b" ").json, incoming(b"a=" + largest, {"content-type": FORM}).form):
+        assert refused(read) == ("size", f"the body is larger than {BODY_BYTES} bytes")
+
+
+def test_a_json_answer_keeps_digits_and_is_not_cached() -> None:
+    answer = web.json_answer({"amount": Decimal("1.10")}, 201, {"X-A": "b"})
+
+    assert answer.body == '{"amount":1.10}'
+    assert answer.status_code == 201
+    assert answer.headers == {
+        "Content-Type": "application/json",
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "X-A": "b",
+    }
+
+
+def test_a_redirect_makes_the_browser_go_on_with_get_and_tells_nobody_where_it_came_from() -> None:
+    answer = web.redirect("https://tpp.example.com/callback?code=a")
+
+    assert answer.status_code == 303
+    assert answer.headers["Location"] == "https://tpp.example.com/callback?code=a"
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def failed(found: Incoming, error: Exception) -> Response:
+    return web.json_answer({"error": type(error).__name__}, 500)
+
+
+def site(routes: Routes) -> Chalice:
+    chalice = Chalice("site", configure_logs=False)
+    chalice.register_blueprint(routes)
+    return chalice
+
+
+def sent(
+    chalice: Chalice, method: str, path: str, headers: dict[str, str] | None = None, body: str | None = None
+) -> dict[str, Any]:
+    event = request(body, headers, pathParameters={"secret": "abc"} if "{secret}" in path else None)._event_dict
+    event["requestContext"] |= {"httpMethod": method, "resourcePath": path}
+    answer: dict[str, Any] = chalice(event, None)
+    log.clear()
+    return answer
+
+
+def test_a_view_gets_the_request_and_its_answer_carries_the_request_id() -> None:
+    routes, bound = Routes(__name__, failed), []
+
+    @routes.get("/cancel/{secret}")
+    def view(found: Incoming) -> Response:
+        bound.append(log.logger().thread_safe_get_current_keys()["request_id"])
+        return web.json_answer({"uri": found.uri})
+
+    answer = sent(site(routes), "GET", "/cancel/{secret}", {"X-Request-Id": ID})
+
+    assert (answer["statusCode"], answer["body"]) == (200, '{"uri":{"secret":"abc"}}')
+    assert answer["headers"]["X-Request-Id"] == ID
+    assert bound == [ID]
+
+
+def test_what_a_view_raises_becomes_an_answer_with_the_request_id() -> None:
+    routes = Routes(__name__, failed)
+
+    @routes.post("/one")
+    def view(found: Incoming) -> Response:
+        raise LookupError("hidden")
+
+    answer = sent(site(routes), "POST", "/one", {"X-Request-Id": ID})
+
+    assert (answer["statusCode"], answer["body"]) == (500, '{"error":"LookupError"}')
+    assert answer["headers"]["X-Request-Id"] == ID
+
+
+def test_a_route_may_have_its_own_way_to_fail() -> None:
+    def view(found: Incoming) -> Response:
+        raise LookupError("hidden")
+
+    def failed_page(found: Incoming, error: Exception) -> Response:
+        return web.text_answer("sorry", "text/html", 500)
+
+    routes = Routes(__name__, failed)
+    routes.get("/page", failed_page)(view)
+    routes.get("/data")(view)
+    chalice = site(routes)
+
+    assert sent(chalice, "GET", "/page")["body"] == "sorry"
+    assert sent(chalice, "GET", "/data")["body"] == '{"error":"LookupError"}'
+
+
+def test_one_view_may_serve_many_methods_and_places() -> None:
+    routes = Routes(__name__, failed)
+    methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
+    for place in ("/a", "/a/{secret}", "/a/b-c"):
+        routes.serve(place, methods, lambda found: web.json_answer([found.method, found.route]))
+    chalice = site(routes)
+
+    for method in methods:
+        for place in ("/a", "/a/{secret}", "/a/b-c"):
+            assert sent(chalice, method, place)["body"] == f'["{method}","{place}"]'
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    "content_type", [None, "", "text/plain", FORM, "application/json", "a/b;c", "nonsense", "\xe4"]
+)
+def test_a_view_may_be_sent_any_content_type(method: str, content_type: str | None) -> None:
+    routes = Routes(__name__, failed)
+    routes.serve("/one", [method], lambda found: web.json_answer(found.content_type))
+    headers = {} if content_type is None else {"Content-Type": content_type}
+
+    answer = sent(site(routes), method, "/one", headers, "body")
+
+    assert answer["statusCode"] == 200
