@@ -9,9 +9,9 @@ from chalicelib.bootstrap import hub  # noqa: E402
 from chalicelib.cards.card_api import card_routes, simulator_routes  # noqa: E402
 from chalicelib.cards.jobs import card_jobs  # noqa: E402
 from chalicelib.delivery.jobs import job_routes  # noqa: E402
-from chalicelib.openbanking.bank_api import bank_routes  # noqa: E402
-from chalicelib.openbanking.oauth_api import oauth_routes  # noqa: E402
-from chalicelib.openbanking.tpp_api import tpp_routes  # noqa: E402
+from chalicelib.openbanking.api.bank_api import bank_routes  # noqa: E402
+from chalicelib.openbanking.api.oauth_api import oauth_routes  # noqa: E402
+from chalicelib.openbanking.api.tpp_api import tpp_routes  # noqa: E402
 from chalicelib.statistics.jobs import statistics_jobs  # noqa: E402
 from chalicelib.website.routes import sandbox_routes, website_routes  # noqa: E402
 

@@ -12,7 +12,7 @@ from chalicelib.cards import card_api
 from chalicelib.foundation import log
 from chalicelib.foundation.http.web import OTHERS
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
-from chalicelib.openbanking.answers import refused
+from chalicelib.openbanking.api.answers import refused
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 
 _HEADERS = {"X-Content-Type-Options": "nosniff"}

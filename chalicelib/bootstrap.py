@@ -22,31 +22,31 @@ from chalicelib.foundation.http.breaker import Breaker
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.authorization_flow import AuthorizationFlow
-from chalicelib.openbanking.authorizations import Authorizations
-from chalicelib.openbanking.bank_gate import BankGate
-from chalicelib.openbanking.bank_link import BankLink
-from chalicelib.openbanking.banks import Banks
-from chalicelib.openbanking.callback_limits import CallbackLimits
-from chalicelib.openbanking.callback_status import CallbackStatus
-from chalicelib.openbanking.callers import Callers
-from chalicelib.openbanking.clients import Clients
-from chalicelib.openbanking.consent_expiry import ConsentExpiry
-from chalicelib.openbanking.consents import Consents
-from chalicelib.openbanking.deferred import Deferred
-from chalicelib.openbanking.deferred_senders import OrderSender, QuestionSender
-from chalicelib.openbanking.events import Events, EventSender
-from chalicelib.openbanking.idempotency import IdempotencyKeys
-from chalicelib.openbanking.notices import Notices
-from chalicelib.openbanking.payment_execution import PaymentExecution
-from chalicelib.openbanking.payment_flow import PaymentFlow
-from chalicelib.openbanking.payment_status import PaymentStatus
-from chalicelib.openbanking.payments import Payments
-from chalicelib.openbanking.performance_flow import PerformanceFlow
-from chalicelib.openbanking.relay import Relay
-from chalicelib.openbanking.replays import Replays
-from chalicelib.openbanking.request_claims import RequestClaims
-from chalicelib.openbanking.token_flow import TokenFlow
+from chalicelib.openbanking.bank_client.bank_client import BankLink
+from chalicelib.openbanking.flows.authorization import AuthorizationFlow
+from chalicelib.openbanking.flows.bank_authentication import BankGate
+from chalicelib.openbanking.flows.bank_notifications import Notices
+from chalicelib.openbanking.flows.callback_status import CallbackStatus
+from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
+from chalicelib.openbanking.flows.deferred_calls import Deferred
+from chalicelib.openbanking.flows.deferred_execution import OrderSender, QuestionSender
+from chalicelib.openbanking.flows.payment_execution import PaymentExecution
+from chalicelib.openbanking.flows.payment_initiation import PaymentFlow
+from chalicelib.openbanking.flows.payment_status import PaymentStatus
+from chalicelib.openbanking.flows.performance_reports import PerformanceFlow
+from chalicelib.openbanking.flows.relay import Relay
+from chalicelib.openbanking.flows.tokens import TokenFlow
+from chalicelib.openbanking.flows.tpp_authentication import Callers
+from chalicelib.openbanking.flows.tpp_events import Events, EventSender
+from chalicelib.openbanking.records.authorizations import Authorizations
+from chalicelib.openbanking.records.banks import Banks
+from chalicelib.openbanking.records.callback_limits import CallbackLimits
+from chalicelib.openbanking.records.clients import Clients
+from chalicelib.openbanking.records.consents import Consents
+from chalicelib.openbanking.records.idempotency_keys import IdempotencyKeys
+from chalicelib.openbanking.records.payments import Payments
+from chalicelib.openbanking.records.replays import Replays
+from chalicelib.openbanking.records.request_ids import RequestClaims
 from chalicelib.statistics.measurements import Measurements
 from chalicelib.website.account_flow import Accounts
 from chalicelib.website.attempts import Attempts

@@ -31,13 +31,16 @@ from chalicelib.foundation.http import breaker
 from chalicelib.foundation.http.web import BODY_BYTES, OTHERS
 from chalicelib.foundation.jsontext import DEPTH
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking import bank_answers, bank_link, idempotency, payment_execution, payments, tpp_api
-from chalicelib.openbanking.bank_record import LONGEST_CONSENT_DAYS
+from chalicelib.openbanking.api import tpp_api
+from chalicelib.openbanking.bank_client import bank_answers, bank_client
+from chalicelib.openbanking.flows import payment_execution
 from chalicelib.openbanking.protocol.bank_calls import SaveConsent
-from chalicelib.openbanking.protocol.event_types import EXPIRING_SECONDS
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
+from chalicelib.openbanking.protocol.tpp_event_types import EXPIRING_SECONDS
 from chalicelib.openbanking.protocol.v1 import BULK_ITEMS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
+from chalicelib.openbanking.records import idempotency_keys, payments
+from chalicelib.openbanking.records.bank_record import LONGEST_CONSENT_DAYS
 from chalicelib.statistics import measurements, slips
 from chalicelib.statistics.daily_reports import OLDEST_DAYS
 from chalicelib.website.destinations import PLACES
@@ -132,8 +135,8 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Bank's answer to a payment", payment_execution.KEPT_BYTES),
         ("Answer that is handed on to a TPP", bank_answers.HANDED_ON_BYTES),
         ("Idempotency-Key", tpp_api._KEY_LENGTH),
-        ("Outcome of a key", idempotency.KEPT // 3600),
-        ("Payment that never ended", idempotency.RUNNING_SECONDS),
+        ("Outcome of a key", idempotency_keys.KEPT // 3600),
+        ("Payment that never ended", idempotency_keys.RUNNING_SECONDS),
         ("Changes of a payment's status", payments.HISTORY),
         ("Report on a payment that is not known yet", payments.EARLY_SECONDS // 60),
         ("Report of a day", OLDEST_DAYS),
@@ -142,7 +145,7 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Slip of measurements", slips.KEPT_DAYS),
         ("Failures of a bank in a row", breaker.FAILURES),
         ("A bank is left alone", breaker.OPEN_SECONDS),
-        ("Wait that a bank may ask for", bank_link._LONGEST_WAIT),
+        ("Wait that a bank may ask for", bank_client._LONGEST_WAIT),
         ("Outcome of an accepted call", PLANS["relay"].kept // 3600),
         ("Outcome of an accepted call", PLANS["payment"].kept // 3600),
         ("Deliveries in one lane of a receiver at the same time", slots.SLOTS),

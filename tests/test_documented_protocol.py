@@ -9,12 +9,11 @@ import pytest
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields.field_types import InvalidMessage, Message
-from chalicelib.openbanking import payment_execution
-from chalicelib.openbanking.payments import EARLY_SECONDS, HISTORY
-from chalicelib.openbanking.protocol import own_answers, payments, v2
+from chalicelib.openbanking.flows import payment_execution
+from chalicelib.openbanking.protocol import own_answers, payment_enumerations, v2
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2, Fault
-from chalicelib.openbanking.protocol.payments import (
+from chalicelib.openbanking.protocol.payment_enumerations import (
     CODES_OF_NUMBERS,
     SCHEME_MEANINGS,
     SCHEMES,
@@ -26,6 +25,7 @@ from chalicelib.openbanking.protocol.scopes import SCOPES, Version
 from chalicelib.openbanking.protocol.tpp_calls import PAYMENT_ID, AuthorizeRequest, PaymentStatusQuery, TokenRequest
 from chalicelib.openbanking.protocol.v1 import BULK_ITEMS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS, STATUS_PATH, WEBHOOKS, Webhook
+from chalicelib.openbanking.records.payments import EARLY_SECONDS, HISTORY
 from chalicelib.statistics.daily_reports import OLDEST_DAYS
 from tests.documents import BANK, TPP, blocks, declared, documented, named, rows, section, tables
 
@@ -306,7 +306,7 @@ def test_the_balance_types_are_complete() -> None:
 
 def test_what_a_failed_payment_is_told_begins_as_documented() -> None:
     beginnings = [row[0] for row in tables(section(TPP, "### When a payment fails"))[0][2:]]
-    told = (payments.NOT_SENT, payments.REFUSED, payments.OUTCOME_UNKNOWN)
+    told = (payment_enumerations.NOT_SENT, payment_enumerations.REFUSED, payment_enumerations.OUTCOME_UNKNOWN)
 
     assert [text.startswith(beginning) for text, beginning in zip(told, beginnings, strict=True)] == [True] * 3
 

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.delivery import headers, journal
 from chalicelib.foundation.crypto import keyring
 from chalicelib.foundation.http.pages import cookie
-from chalicelib.openbanking.clients import _REPEATED_SECONDS, TITLE_LENGTH
+from chalicelib.openbanking.records.clients import _REPEATED_SECONDS, TITLE_LENGTH
 from chalicelib.statistics import today
 from chalicelib.statistics.histogram import PERCENTILES, STEPS
 from chalicelib.website import (

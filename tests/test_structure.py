@@ -25,19 +25,6 @@ DELIVERY = f"{PACKAGE}.delivery"
 PROTOCOLS = (f"{PACKAGE}.openbanking.protocol", f"{PACKAGE}.cards.protocol")
 OPEN_BANKING = f"{PACKAGE}.openbanking"
 PAGES = f"{PACKAGE}.website.pages"
-RECORD_NAMES = (
-    "client_record",
-    "clients",
-    "bank_record",
-    "banks",
-    "callback_limits",
-    "authorizations",
-    "consents",
-    "idempotency",
-    "payments",
-    "replays",
-    "request_claims",
-)
 CARD_RECORDS = (
     "catalogue",
     "programmes",
@@ -106,7 +93,7 @@ STATISTICS_RECORDS = (
 )
 WEBSITE_RECORDS = ("passwords", "users", "sessions", "one_time", "known_browsers", "attempts", "journeys")
 RECORDS = [
-    *(f"{OPEN_BANKING}.{name}" for name in RECORD_NAMES),
+    *(name for name in MODULES if name.startswith(f"{OPEN_BANKING}.records.")),
     *(f"{PACKAGE}.cards.{name}" for name in CARD_RECORDS),
     *(f"{PACKAGE}.website.{name}" for name in WEBSITE_RECORDS),
     *(f"{STATISTICS}.{name}" for name in STATISTICS_RECORDS),
@@ -185,7 +172,7 @@ DOMAIN = [
 
 def test_the_rules_are_held_against_the_real_modules() -> None:
     assert {f"{FOUNDATION}.dynamodb.store", f"{PACKAGE}.openbanking.protocol.scopes", "app", *RECORDS} <= set(MODULES)
-    assert f"{PACKAGE}.bootstrap" in imports(f"{PACKAGE}.openbanking.tpp_api")
+    assert f"{PACKAGE}.bootstrap" in imports(f"{PACKAGE}.openbanking.api.tpp_api")
 
 
 def test_the_foundation_knows_nothing_above_it() -> None:
@@ -272,7 +259,7 @@ def test_a_demonstration_bank_knows_the_protocol_and_its_host_only() -> None:
             with case(module):
                 allowed = [FOUNDATION, PROTOCOLS[0], f"{PACKAGE}.bootstrap", f"{PACKAGE}.demo_bank"]
                 if module == f"{PACKAGE}.demo_bank.setup":
-                    allowed += [f"{OPEN_BANKING}.banks", f"{OPEN_BANKING}.bank_record"]
+                    allowed += [f"{OPEN_BANKING}.records.banks", f"{OPEN_BANKING}.records.bank_record"]
                 assert {name for name in own(module) if not within(name, *allowed)} == set()
 
 

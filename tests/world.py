@@ -28,8 +28,8 @@ from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.outbound import NotReached, Outbound, Reply
 from chalicelib.foundation.mail import Mail
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.bank_record import Bank, NewBank
-from chalicelib.openbanking.client_record import Client
+from chalicelib.openbanking.records.bank_record import Bank, NewBank
+from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics.measurements import Measurements
 from infra.programme import file, loading
 

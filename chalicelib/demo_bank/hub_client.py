@@ -14,7 +14,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.bank_calls import in_spelling
-from chalicelib.openbanking.protocol.payments import Status
+from chalicelib.openbanking.protocol.payment_enumerations import Status
 
 
 class HubRefused(Exception):

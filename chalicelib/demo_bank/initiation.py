@@ -15,7 +15,7 @@ from chalicelib.demo_bank.runtime import Bank
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import ConditionFailed
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.payments import Kind
+from chalicelib.openbanking.protocol.payment_enumerations import Kind
 
 TOO_LONG_SECONDS = 24
 """Longer than the service waits (20 s), shorter than a function of the deployed stage may take (29 s)."""

@@ -13,7 +13,7 @@ from chalicelib.demo_bank.references import reference_among
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.payments import Kind, SchemeInvalid, possible_schemes, scheme
+from chalicelib.openbanking.protocol.payment_enumerations import Kind, SchemeInvalid, possible_schemes, scheme
 
 INSTANT = frozenset({"FPS", "SCTI"})
 """Schemes that settle the moment the customer confirms."""

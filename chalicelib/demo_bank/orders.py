@@ -26,7 +26,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import Delete, Item, Operation, Put, absent
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.openbanking.protocol.payments import Kind, Status
+from chalicelib.openbanking.protocol.payment_enumerations import Kind, Status
 from chalicelib.openbanking.protocol.scopes import Version
 
 State = Literal["open", "confirmed", "settled", "rejected", "cancelled"]

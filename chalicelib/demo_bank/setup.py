@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from chalicelib.demo_bank.profiles import PROFILES, Profile
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.openbanking.bank_record import Bank, NewBank
-from chalicelib.openbanking.banks import UnknownBank
+from chalicelib.openbanking.records.bank_record import Bank, NewBank
+from chalicelib.openbanking.records.banks import UnknownBank
 
 if TYPE_CHECKING:
     from chalicelib.bootstrap import Hub

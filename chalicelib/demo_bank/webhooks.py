@@ -24,7 +24,7 @@ from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, json_answer
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
-from chalicelib.openbanking.protocol.payments import Kind
+from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, REVOKE_TOKEN, STATUS, Webhook
 

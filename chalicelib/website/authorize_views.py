@@ -9,12 +9,12 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.http import pages
-from chalicelib.openbanking.bank_record import Bank
-from chalicelib.openbanking.client_record import Client
-from chalicelib.openbanking.clients import UnknownClient
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.scopes import Scope, Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.listing import cut
 from chalicelib.website.own_clients import newest_first, suggested
 from chalicelib.website.pages import Visit, page

@@ -8,9 +8,9 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.openbanking.client_record import Client
-from chalicelib.openbanking.clients import UnknownClient
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.attempts import network
 from chalicelib.website.journeys import Journey, Moved
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page, question

@@ -11,8 +11,9 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.identifiers import digest
-from chalicelib.openbanking.client_record import Client, Identity
-from chalicelib.openbanking.clients import (
+from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
+from chalicelib.openbanking.records.client_record import Client, Identity
+from chalicelib.openbanking.records.clients import (
     MOST_CALLBACK_URLS,
     TITLE_LENGTH,
     ClientChanged,
@@ -20,7 +21,6 @@ from chalicelib.openbanking.clients import (
     InvalidClient,
     UnknownClient,
 )
-from chalicelib.openbanking.events import NoEventsUrl
 from chalicelib.website.attempts import TooManyAttempts
 from chalicelib.website.listing import cut
 from chalicelib.website.own_clients import newest_first

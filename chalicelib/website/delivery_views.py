@@ -11,8 +11,8 @@ from chalicelib.bootstrap import hub
 from chalicelib.delivery.deliveries import Delivery, State
 from chalicelib.delivery.journal import CLIENT_KINDS, LOOKED_THROUGH, PAGE, NotResendable, UnknownDelivery
 from chalicelib.delivery.schedule import PLANS
-from chalicelib.openbanking.client_record import Client
-from chalicelib.openbanking.clients import UnknownClient
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.attempts import TooManyAttempts
 from chalicelib.website.listing import nearest
 from chalicelib.website.own_clients import newest_first, suggested

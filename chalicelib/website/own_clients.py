@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chalicelib.openbanking.client_record import Client
-from chalicelib.openbanking.clients import Clients
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.clients import Clients
 
 SUGGESTED = 100
 """So many clients can be chosen from in a form: a page stays small."""

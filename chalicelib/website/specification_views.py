@@ -12,8 +12,8 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.identifiers import digest
-from chalicelib.openbanking.client_record import Client
 from chalicelib.openbanking.protocol.scopes import SCOPES
+from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website.descriptions import description
 from chalicelib.website.journeys import Journey
 from chalicelib.website.own_clients import newest_first, suggested

@@ -15,14 +15,14 @@ from typing import Any, Literal
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.authorization_flow import AuthorizationFlow
-from chalicelib.openbanking.bank_record import Bank
-from chalicelib.openbanking.callers import Credentials
-from chalicelib.openbanking.client_record import Client
-from chalicelib.openbanking.clients import Clients
+from chalicelib.openbanking.flows.authorization import AuthorizationFlow
+from chalicelib.openbanking.flows.tokens import TokenFlow
+from chalicelib.openbanking.flows.tpp_authentication import Credentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeRequest
-from chalicelib.openbanking.token_flow import TokenFlow
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.clients import Clients
 from chalicelib.statistics import current_call
 from chalicelib.website.drafts import Drafts, base64url
 from chalicelib.website.journeys import STATE_TIME, Journey, Journeys, Moved

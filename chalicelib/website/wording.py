@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.payments import STATUSES
+from chalicelib.openbanking.protocol.payment_enumerations import STATUSES
 from chalicelib.openbanking.protocol.scopes import Service
 
 BACK_WITHOUT_CODE: Mapping[str, str] = {

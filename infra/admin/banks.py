@@ -10,7 +10,7 @@ import typer
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
-from chalicelib.openbanking.bank_record import CONSENT_DAYS, LONGEST_CONSENT_DAYS, Bank, NewBank
+from chalicelib.openbanking.records.bank_record import CONSENT_DAYS, LONGEST_CONSENT_DAYS, Bank, NewBank
 from infra.admin import connection, times
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
 from infra.admin.probe import probe

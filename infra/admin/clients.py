@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.openbanking.client_record import Change, Client, Registered
-from chalicelib.openbanking.clients import Clients, Details, UnknownClient
-from chalicelib.openbanking.events import NoEventsUrl
+from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
+from chalicelib.openbanking.records.client_record import Change, Client, Registered
+from chalicelib.openbanking.records.clients import Clients, Details, UnknownClient
 from infra.admin import connection, times
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
 

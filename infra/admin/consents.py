@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from chalicelib.openbanking.consents import Consent, consent_key
-from chalicelib.openbanking.token_flow import describe
+from chalicelib.openbanking.flows.tokens import describe
+from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.admin import connection
 from infra.admin.output import AsJson, Refused, Report, listing, reporting
 

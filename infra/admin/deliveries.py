@@ -12,7 +12,7 @@ from chalicelib.delivery.deliveries import CLAIMED_SECONDS, Delivery, State
 from chalicelib.delivery.journal import LATEST, Concerned
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import is_uuid
-from chalicelib.openbanking.bank_record import valid_bic
+from chalicelib.openbanking.records.bank_record import valid_bic
 from infra.admin import connection, times
 from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
 

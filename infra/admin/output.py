@@ -20,9 +20,9 @@ from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import Conflict, StoreError
 from chalicelib.foundation.settings import InvalidSetting
-from chalicelib.openbanking.bank_record import InvalidBank
-from chalicelib.openbanking.banks import BankExists, UnknownBank
-from chalicelib.openbanking.clients import InvalidClient, UnknownClient
+from chalicelib.openbanking.records.bank_record import InvalidBank
+from chalicelib.openbanking.records.banks import BankExists, UnknownBank
+from chalicelib.openbanking.records.clients import InvalidClient, UnknownClient
 from chalicelib.statistics.ingest import DayRefused
 from chalicelib.website.account_flow import SecretNotValid
 from chalicelib.website.users import InvalidUser, NotIdentified, UnknownUser, UserExists

@@ -14,10 +14,10 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import CONNECT_SECONDS, Reply
 from chalicelib.foundation.identifiers import digest, new_uuid
-from chalicelib.openbanking.bank_record import Bank
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import RELAYED
+from chalicelib.openbanking.records.bank_record import Bank
 
 _SHOWN = 16
 _LONGEST = 200

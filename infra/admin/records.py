@@ -10,9 +10,9 @@ from chalicelib.delivery.deliveries import Delivery, record_key
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import pieces
-from chalicelib.openbanking.authorizations import authorization_key
-from chalicelib.openbanking.consents import consent_key
-from chalicelib.openbanking.payments import payment_key
+from chalicelib.openbanking.records.authorizations import authorization_key
+from chalicelib.openbanking.records.consents import consent_key
+from chalicelib.openbanking.records.payments import payment_key
 from infra.admin.log_search import Line
 
 _OF_ALL = ("client_id", "bic", "api_version", "status", "created_at")

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from chalicelib.bootstrap import Hub
-from chalicelib.openbanking.bank_record import valid_bic
-from chalicelib.openbanking.expected_banks import expected_banks
+from chalicelib.openbanking.flows.expected_reports import expected_banks
+from chalicelib.openbanking.records.bank_record import valid_bic
 from chalicelib.statistics import export as layout
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange, clock_time, days_of_quarter, parse_day, yesterday

@@ -66,7 +66,7 @@ def _user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
 
 def _client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, Any]:
     """The client of before if its callback still leads here, else a new one."""
-    from chalicelib.openbanking.clients import UnknownClient
+    from chalicelib.openbanking.records.clients import UnknownClient
 
     if before:
         try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.openbanking.protocol.event_types import EventType
-from chalicelib.openbanking.protocol.events import EVENTS, EventRow
+from chalicelib.openbanking.protocol.tpp_event_types import EventType
+from chalicelib.openbanking.protocol.tpp_events import EVENTS, EventRow
 from infra.openapi import models
 from infra.openapi.schemas import Json, Schemas
 from infra.openapi.webhooks import example, operation

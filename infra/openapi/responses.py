@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chalicelib.openbanking import answers
+from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.protocol import own_answers
 from chalicelib.openbanking.protocol.refusal_cases import Case
 from infra.openapi.models import Model, meaning

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from chalicelib.foundation.fields.field_rules import OR_A_NUMBER
 from chalicelib.foundation.fields.field_types import AN, A, OpenMessage
 from chalicelib.openbanking.protocol import schema_rules
-from chalicelib.openbanking.protocol.payments import CODES_OF_NUMBERS, STATUSES
+from chalicelib.openbanking.protocol.payment_enumerations import CODES_OF_NUMBERS, STATUSES
 from infra.openapi.models import Model, alias, example, meaning, module_of, names_of, nested, table
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
-from chalicelib.openbanking.protocol.payments import SCHEME_MEANINGS, SCHEMES, STATUSES
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS, SCHEMES, STATUSES
 from chalicelib.openbanking.protocol.scopes import SCOPES, Version
 from chalicelib.openbanking.protocol.v2 import BALANCE_TYPES
 

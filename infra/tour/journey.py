@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from chalicelib.openbanking.client_record import Client
+from chalicelib.openbanking.records.client_record import Client
 from infra.tour.browser import Browser, approve, confirm, look_up
 from infra.tour.calls import Calls
 from infra.tour.guide import Guide

@@ -15,8 +15,8 @@ import requests
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.client_record import Client
-from chalicelib.openbanking.clients import Clients
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.clients import Clients
 from infra import command
 from infra.local import stackfile
 from infra.tour.browser import Stuck

@@ -44,8 +44,8 @@ def _furnish() -> None:
     from chalicelib.bootstrap import Hub
     from chalicelib.foundation.crypto import signatures
     from chalicelib.foundation.settings import Settings
-    from chalicelib.openbanking.authorizations import Wish
-    from chalicelib.openbanking.bank_record import NewBank
+    from chalicelib.openbanking.records.authorizations import Wish
+    from chalicelib.openbanking.records.bank_record import NewBank
     from infra.local.resources import lay
 
     lay(emulated=True, dynamodb_apart=False)

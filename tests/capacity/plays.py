@@ -12,8 +12,8 @@ from typing import Any
 from app import app
 from infra.local.events import sqs_event
 from tests.openbanking.examples import BY_WEBHOOK
+from tests.openbanking.flows.test_payment_initiation import Payer, taken
 from tests.openbanking.stage import Stage
-from tests.openbanking.test_payments import Payer, taken
 from tests.world import World
 
 Run = Callable[[], Any]

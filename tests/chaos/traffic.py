@@ -10,7 +10,7 @@ from typing import Any
 
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.crypto import signatures
-from chalicelib.openbanking.bank_record import NewBank
+from chalicelib.openbanking.records.bank_record import NewBank
 from tests.chaos.receivers import EVENTS
 from tests.openbanking.examples import BY_WEBHOOK, SCOPES
 from tests.world import BankSide, World

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS, Delivery
-from chalicelib.openbanking.consents import consent_key
-from chalicelib.openbanking.protocol.payments import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
+from chalicelib.openbanking.protocol.payment_enumerations import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
+from chalicelib.openbanking.records.consents import consent_key
 from tests.chaos.life import kind_of
 from tests.chaos.receivers import Call, payment_id_of
 from tests.chaos.run import Accepted, Run

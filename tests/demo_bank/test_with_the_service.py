@@ -14,8 +14,8 @@ from chalicelib.demo_bank import clearing
 from chalicelib.demo_bank.profiles import BY_NAME
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.http.outbound import Outbound, Reply
-from chalicelib.openbanking.payments import payment_key
 from chalicelib.openbanking.protocol.scopes import SCOPES as ALL_SCOPES
+from chalicelib.openbanking.records.payments import payment_key
 from tests.demo_bank.stage import BANK_PEMS, query_of
 from tests.world import Answer, World
 

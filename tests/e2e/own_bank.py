@@ -15,7 +15,7 @@ import requests
 from chalicelib import bootstrap
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
-from chalicelib.openbanking.bank_record import NewBank
+from chalicelib.openbanking.records.bank_record import NewBank
 
 Scopes = Sequence[str]
 BASES = {1: "/bank", 2: "/bank/v2"}

@@ -15,7 +15,7 @@ import requests
 
 from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import RESPONSE_CODES
-from chalicelib.openbanking.authorizations import Authorization, authorization_key, identify
+from chalicelib.openbanking.records.authorizations import Authorization, authorization_key, identify
 from infra import template
 from infra.tour.patience import until
 from infra.tour.play import run
@@ -204,7 +204,7 @@ def _pems(banks: dict[str, Any], keys: dict[str, Any]) -> list[str]:
 
 
 def _consent(operator: bootstrap.Hub, consent_id: str) -> Any:
-    from chalicelib.openbanking.consents import Consent, consent_key
+    from chalicelib.openbanking.records.consents import Consent, consent_key
 
     item = operator.store.get(*consent_key(consent_id))
     assert item is not None

@@ -12,8 +12,8 @@ import pytest
 import requests
 
 from chalicelib import bootstrap
-from chalicelib.openbanking.consents import consent_key
-from chalicelib.openbanking.payments import payment_key
+from chalicelib.openbanking.records.consents import consent_key
+from chalicelib.openbanking.records.payments import payment_key
 from tests.e2e.own_bank import Initiated, PayingBank
 from tests.e2e.parties import Tpp, at_once
 

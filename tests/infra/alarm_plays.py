@@ -10,13 +10,13 @@ from app import app
 from chalicelib.cards.external.payment_orders import PaymentOrders
 from chalicelib.cards.external.waiting import ASKING_SECONDS
 from chalicelib.foundation.http.breaker import FAILURES
-from chalicelib.openbanking.idempotency import RUNNING_SECONDS
+from chalicelib.openbanking.records.idempotency_keys import RUNNING_SECONDS
 from infra.local.events import schedule_event, sqs_event
 from tests.cards.scenes import EUR, Scene
 from tests.figures import Figure, figures
 from tests.infra.test_permissions import euros, opened, paying, silent
-from tests.openbanking.test_circuit import Reader
-from tests.openbanking.test_payments import WEBHOOKS, Payer
+from tests.openbanking.bank_client.test_circuit import Reader
+from tests.openbanking.flows.test_payment_initiation import WEBHOOKS, Payer
 from tests.world import START, World
 
 HOUR, DAY = 3600, 24 * 3600

@@ -30,8 +30,8 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from chalicelib.foundation.identifiers import Credential, digest, new_id
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.banks import UnknownBank
-from chalicelib.openbanking.client_record import Client
+from chalicelib.openbanking.records.banks import UnknownBank
+from chalicelib.openbanking.records.client_record import Client
 from infra.admin import connection, probe
 from infra.admin.commands import program
 from tests.foundation.fakes import FakeKms, FakeSecrets

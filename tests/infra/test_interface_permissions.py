@@ -18,7 +18,7 @@ from infra.local.events import schedule_event
 from tests.demo_bank.test_with_the_service import PAYMENT_SCOPES, Psu, connected, payment, tokens
 from tests.infra.test_permissions import CARD_TABLES, Used, policy, used
 from tests.infra.test_policies import STAGES
-from tests.openbanking.test_deferred_payments import LaterPayer
+from tests.openbanking.flows.test_deferred_payments import LaterPayer
 from tests.website.journey import with_tokens
 from tests.website.person import Person, known
 from tests.website.test_delivery_views import send, send_test_event

@@ -13,7 +13,7 @@ from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import Bank, NotInstalled
-from chalicelib.openbanking.expected_banks import expected_banks
+from chalicelib.openbanking.flows.expected_reports import expected_banks
 from tests.cards.scenes import Scene
 from tests.infra.test_policies import CONFIG, FOLDER, resources, stage_of, statements
 from tests.world import World

@@ -17,14 +17,14 @@ from chalicelib.cards.proving.progress import PROGRESS
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
 from chalicelib.foundation.http.outbound import Reply
-from chalicelib.openbanking.events import EventSender
-from chalicelib.openbanking.expected_banks import expected_banks
+from chalicelib.openbanking.flows.expected_reports import expected_banks
+from chalicelib.openbanking.flows.tpp_events import EventSender
 from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene
 from tests.infra.test_policies import FOLDER, STAGES, TAKING, granted
+from tests.openbanking.flows.test_deferred_calls import DOWN, LATER, Question
+from tests.openbanking.flows.test_deferred_payments import LaterPayer
+from tests.openbanking.flows.test_payment_initiation import Payer, taken
 from tests.openbanking.meter import deliver
-from tests.openbanking.test_deferred import DOWN, LATER, Question
-from tests.openbanking.test_deferred_payments import LaterPayer
-from tests.openbanking.test_payments import Payer, taken
 from tests.world import World
 
 _WRITES = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}

@@ -14,8 +14,8 @@ from chalicelib.cards.network import authorizations
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
-from chalicelib.openbanking import consent_expiry
-from chalicelib.openbanking.consents import NOTIFY
+from chalicelib.openbanking.flows import consent_expiry
+from chalicelib.openbanking.records.consents import NOTIFY
 from infra import template
 from infra.template import Template, TemplateError
 

@@ -6,8 +6,9 @@ import uuid
 from typing import Any
 
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
-from chalicelib.openbanking.protocol.payments import ACCEPTANCE_UNKNOWN
+from chalicelib.openbanking.protocol.payment_enumerations import ACCEPTANCE_UNKNOWN
 from tests.openbanking.faults import Fault, items
+from tests.openbanking.flows.test_payment_initiation import REFUSAL, WEBHOOKS, Payer, taken
 from tests.openbanking.scenes import (
     LATER,
     LaterPayer,
@@ -23,7 +24,6 @@ from tests.openbanking.scenes import (
     status_of_consent,
     told,
 )
-from tests.openbanking.test_payments import REFUSAL, WEBHOOKS, Payer, taken
 from tests.world import Answer, World
 
 scene = Scenes()

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from chalicelib.foundation import jsontext
-from chalicelib.openbanking.payments import payment_key
+from chalicelib.openbanking.records.payments import payment_key
 from tests.openbanking.examples import BY_WEBHOOK, SCOPES, Json, Row
 from tests.world import Answer, BankSide, Sent, World
 

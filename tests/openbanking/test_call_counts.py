@@ -11,8 +11,8 @@ import pytest
 
 from chalicelib.foundation.http.outbound import NotReached, OutboundError, TimedOut
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
+from tests.openbanking.flows.test_payment_initiation import Payer
 from tests.openbanking.stage import Stage
-from tests.openbanking.test_payments import Payer
 from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

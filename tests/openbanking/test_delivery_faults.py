@@ -18,14 +18,15 @@ from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
-from chalicelib.openbanking.protocol.event_types import EXPIRING_SECONDS
-from chalicelib.openbanking.protocol.payments import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
+from chalicelib.openbanking.protocol.payment_enumerations import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
+from chalicelib.openbanking.protocol.tpp_event_types import EXPIRING_SECONDS
 from chalicelib.statistics import current_call
 from chalicelib.statistics.day_records import DayRecords
 from chalicelib.statistics.ingest import Incomplete
 from chalicelib.statistics.measurements import Measurements
 from tests.openbanking.call_sites import call_sites, sites_of_requests
 from tests.openbanking.faults import Fault, items
+from tests.openbanking.flows.test_payment_initiation import REFUSAL, WEBHOOKS, Payer, taken
 from tests.openbanking.meter import counts, slips
 from tests.openbanking.scenes import (
     LATER,
@@ -41,7 +42,6 @@ from tests.openbanking.scenes import (
     status_of_consent,
     told,
 )
-from tests.openbanking.test_payments import REFUSAL, WEBHOOKS, Payer, taken
 from tests.statistics.made_up import counted
 from tests.statistics.nights import ingest
 from tests.world import Sent, World

@@ -12,11 +12,11 @@ from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, Time
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, REVOKE_TOKEN, STATUS
 from chalicelib.statistics import current_call
 from tests import figures
+from tests.openbanking.bank_client.test_circuit import Reader, opened
 from tests.openbanking.examples import ROWS
 from tests.openbanking.meter import BIC, LATER, counts, deliver, error, measured, of, slips
 from tests.openbanking.stage import Stage
 from tests.openbanking.test_call_counts import counted
-from tests.openbanking.test_circuit import Reader, opened
 from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

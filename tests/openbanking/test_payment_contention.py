@@ -13,16 +13,16 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.outbound import NotReached
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.openbanking.bank_link import BankAnswer
-from chalicelib.openbanking.callers import Credentials
-from chalicelib.openbanking.consents import consent_key
-from chalicelib.openbanking.orders import Order
-from chalicelib.openbanking.payments import payment_key
+from chalicelib.openbanking.bank_client.bank_client import BankAnswer
+from chalicelib.openbanking.flows.payment_orders import Order
+from chalicelib.openbanking.flows.tpp_authentication import Credentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
-from chalicelib.openbanking.request_claims import RequestId
+from chalicelib.openbanking.records.consents import consent_key
+from chalicelib.openbanking.records.payments import payment_key
+from chalicelib.openbanking.records.request_ids import RequestId
 from tests.cards.contest import MANY, PROCESSES, at_once
-from tests.openbanking.test_payments import SCOPES, order, taken
+from tests.openbanking.flows.test_payment_initiation import SCOPES, order, taken
 from tests.world import Sent, World
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]

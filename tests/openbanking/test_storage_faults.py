@@ -11,6 +11,7 @@ import pytest
 
 from tests.openbanking.call_sites import sites_of_requests
 from tests.openbanking.faults import Fault, items
+from tests.openbanking.flows.test_payment_initiation import Payer
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import (
     Run,
@@ -23,7 +24,6 @@ from tests.openbanking.scenes import (
     told,
 )
 from tests.openbanking.spelling import TOKEN, URL
-from tests.openbanking.test_payments import Payer
 from tests.website import fault_scenes  # noqa: F401 - its scenes are played, too
 from tests.world import IBAN, Answer, World
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from chalicelib.foundation.dynamodb.store import Item
-from chalicelib.openbanking.expected_banks import expected_banks
+from chalicelib.openbanking.flows.expected_reports import expected_banks
 from chalicelib.statistics.day_records import TABLE, DayRecord, quarter_subject
 from chalicelib.statistics.days import quarter_of
 from tests.statistics.made_up import ALPHA

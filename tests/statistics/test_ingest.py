@@ -9,7 +9,7 @@ import pytest
 from chalice.app import ScheduledEventConfig
 
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
-from chalicelib.openbanking.expected_banks import expected_banks
+from chalicelib.openbanking.flows.expected_reports import expected_banks
 from chalicelib.statistics import ingest as ingesting
 from chalicelib.statistics.daily_reports import DailyReport
 from chalicelib.statistics.day_records import TABLE

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.openbanking.client_record import Client
+from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics.days import hours_of
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
-from chalicelib.openbanking.bank_record import NewBank
+from chalicelib.openbanking.records.bank_record import NewBank
 from tests.website.journey import approve, open_request, run, shown_request
 from tests.website.person import Person
 from tests.world import World

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from chalicelib.openbanking.client_record import Client
+from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import own_clients
 from chalicelib.website.own_clients import newest_first, suggested
 from tests.world import World

@@ -15,7 +15,7 @@ from chalicelib import website
 from chalicelib.bootstrap import Hub
 from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.foundation.identifiers import digest
-from chalicelib.openbanking.client_record import Client
+from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import own_clients, specification_views
 from chalicelib.website.descriptions import description
 from chalicelib.website.journeys import Journey

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chalicelib.openbanking.callers import Credentials
+from chalicelib.openbanking.flows.tpp_authentication import Credentials
 from tests.website.journey import approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person
 from tests.world import World

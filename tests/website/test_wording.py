@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.payments import STATUSES
+from chalicelib.openbanking.protocol.payment_enumerations import STATUSES
 from chalicelib.website import wording
 
 

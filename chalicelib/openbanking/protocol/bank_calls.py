@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from chalicelib.foundation.fields.field_types import AN, Day, Digits, Iban, Id, Message, fault
 from chalicelib.openbanking.protocol.british_accounts import read_account, written_number
 from chalicelib.openbanking.protocol.errors import Fault
-from chalicelib.openbanking.protocol.payments import PAYMENT_ID, STATUSES, may_report
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, STATUSES, may_report
 from chalicelib.openbanking.protocol.scopes import Version
 
 Identifiers = Annotated[list[Id[128]], Field(max_length=1000)]

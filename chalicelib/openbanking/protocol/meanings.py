@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic.alias_generators import to_snake
 
-from chalicelib.openbanking.protocol.payments import SCHEME_MEANINGS, STATUSES
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS, STATUSES
 from chalicelib.openbanking.protocol.v2 import BALANCE_TYPES
 
 OWN_ADDRESS = "http://127.0.0.1:8000"

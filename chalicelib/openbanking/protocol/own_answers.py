@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.foundation.fields.field_types import AN, Message, OpenMessage, WebAddress
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
-from chalicelib.openbanking.protocol.payments import PAYMENT_ID, STATUSES
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, STATUSES
 from chalicelib.openbanking.protocol.scopes import SCOPES, Service
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID, ConsentType
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chalicelib.openbanking.protocol.errors import Challenge, Detail, Fault, Refusal
-from chalicelib.openbanking.protocol.payments import (
+from chalicelib.openbanking.protocol.payment_enumerations import (
     ACCEPTANCE_UNKNOWN,
     AUTHORIZE_AGAIN,
     NOT_KEPT,

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from chalicelib.foundation.fields.field_types import AN, Bic, Message, Whole, fault
 from chalicelib.openbanking.protocol.errors import Fault
-from chalicelib.openbanking.protocol.payments import PAYMENT_ID
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 
 ConsentType = Literal["reusable", "one_time"]
 

@@ -32,7 +32,7 @@ from chalicelib.foundation.fields.field_types import (
 )
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
-from chalicelib.openbanking.protocol.payments import SCHEME, schemes_schema
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, schemes_schema
 
 BULK_ITEMS = 1000
 

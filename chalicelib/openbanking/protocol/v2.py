@@ -28,7 +28,7 @@ from chalicelib.foundation.fields.field_types import (
 )
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
-from chalicelib.openbanking.protocol.payments import SCHEME, STATUSES, schemes_schema
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, STATUSES, schemes_schema
 from chalicelib.openbanking.protocol.v1 import BULK_ITEMS, Unusable, sums
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
-from chalicelib.openbanking.protocol.payments import Kind
+from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.scopes import SCOPES, Service, Version
 
 CountedUnder = Service | Literal["authorization"]

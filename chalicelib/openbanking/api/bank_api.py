@@ -1,0 +1,134 @@
+"""The bank-facing API of both versions: parses calls below ``/bank`` and ``/bank/v2`` and answers them.
+
+The routes are derived from the protocol's rows; the two versions differ in spelling, in path and in their errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation.crypto.signatures import public_pem
+from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.http.web import Incoming, Routes, View, json_answer, redirect, text_answer
+from chalicelib.openbanking.api import answers
+from chalicelib.openbanking.flows.authorization import UnknownCancellation
+from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS, BankCall, in_spelling
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.replays import Claim
+
+BASES: dict[Version, str] = {1: "/bank", 2: "/bank/v2"}
+
+
+def _failed(incoming: Incoming, error: Exception) -> Response:
+    return answers.failure(hub().clock, incoming, error)
+
+
+def _failed_page(incoming: Incoming, error: Exception) -> Response:
+    from chalicelib.website.pages import error_page  # only pages need it
+
+    answers.as_refusal(error)
+    return error_page(
+        "Something went wrong here",
+        "You are on your way back from the bank, and the service failed to take you there.",
+        "Nothing was approved. Load this page again in a moment.",
+        status=500,
+    )
+
+
+def _unknown(incoming: Incoming) -> Response:
+    raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
+
+
+bank_routes = Routes(__name__, _failed, _unknown)
+
+Step = Callable[[Bank, Any, Claim], dict[str, Any]]
+
+
+def _step(name: str) -> Step:
+    steps: dict[str, Callable[[], Step]] = {
+        "initiate": lambda: hub().authorization_flow.initiate,
+        "save_consent": lambda: hub().authorization_flow.save_consent,
+        "revoke_token": lambda: hub().token_flow.revoke_by_bank,
+        "report_status": lambda: hub().payment_status.report,
+        "report_day": lambda: hub().performance_flow.report,
+    }
+    return steps[name]()
+
+
+def _answered(call: BankCall, version: Version) -> View:
+    def answered(incoming: Incoming) -> Response:
+        identity = incoming.context.get("identity") or {}
+        bank = hub().bank_gate.admit(version, incoming.headers, identity, incoming.body)
+        try:
+            request = call.models[version].read(_present(incoming.json()))
+        except InvalidMessage as error:
+            raise refuse_fields(error, FIELD_FAULTS) from None
+        claim = Claim.of(bank.bic, call.path, incoming.request_id, incoming.body)
+        answer = _step(call.name)(bank, request, claim)
+        return json_answer(in_spelling(version, answer))
+
+    return answered
+
+
+_MISSING_WHEN_NULL = {"request_url", "requestUrl", "scopes"}
+"""Members whose absence has a code of its own."""
+
+
+def _present(members: Any) -> Any:
+    """A body in which what is null and has a code for its absence is absent."""
+    if not isinstance(members, dict):
+        return members
+    return {name: value for name, value in members.items() if value is not None or name not in _MISSING_WHEN_NULL}
+
+
+for _version, _base in BASES.items():
+    for _call in BANK_CALLS:
+        if _version in _call.models:
+            bank_routes.serve(f"{_base}{_call.path}", ["POST"], _answered(_call, _version))
+
+
+@bank_routes.get("/bank/public_key")
+def public_key(incoming: Incoming) -> Response:
+    """The service's public keys as PEM, newest first."""
+    keys = "".join(public_pem(key) for key in hub().keyring.public_keys())
+    return text_answer(keys, "application/x-pem-file", headers={"Cache-Control": "public, max-age=60"})
+
+
+@bank_routes.get("/bank/cancel/{secret}", _failed_page)
+def cancel(incoming: Incoming) -> Response:
+    return _cancel(incoming, 1)
+
+
+@bank_routes.get("/bank/v2/cancel/{secret}", _failed_page)
+def cancel_v2(incoming: Incoming) -> Response:
+    return _cancel(incoming, 2)
+
+
+def _cancel(incoming: Incoming, version: Version) -> Response:
+    """The PSU's browser comes back without a consent: it has no headers, and a mistake gets a page."""
+    from chalicelib.website.pages import error_page  # only pages need it
+
+    query = dict(incoming.query)
+    try:
+        return redirect(
+            hub().authorization_flow.cancel(
+                version, incoming.uri["secret"], query.get("error"), query.get("error_description")
+            )
+        )
+    except UnknownCancellation:
+        return error_page(
+            "This address does not lead anywhere",
+            "It may be mistyped, or the authorization or the application that it belonged to is gone.",
+            "Go back to the application that you came from and start again.",
+            status=404,
+        )
+
+
+for _base in BASES.values():
+    bank_routes.serve_below(_base, [], _unknown)

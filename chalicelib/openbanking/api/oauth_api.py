@@ -1,0 +1,132 @@
+"""The OAuth front door for off-the-shelf clients: RFC 6749 in its own spelling, RFC 8414 metadata, RFC 7517 keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation.crypto.signatures import jwk
+from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.http.web import BadContent, Incoming, Routes, head_of_redirect, json_answer, redirect
+from chalicelib.openbanking.api import answers
+from chalicelib.openbanking.flows.tpp_authentication import Credentials
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, version_2_status
+from chalicelib.openbanking.protocol.scopes import SCOPES
+from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizeRequest
+from chalicelib.openbanking.records.authorizations import with_query
+from chalicelib.statistics import current_call
+
+
+def _failed(incoming: Incoming, error: Exception) -> Response:
+    return answers.failure(hub().clock, incoming, error)
+
+
+def _failed_page(incoming: Incoming, error: Exception) -> Response:
+    from chalicelib.website.pages import error_page  # only pages need it
+
+    refusal = answers.as_refusal(error)
+    status = version_2_status(refusal)
+    return error_page(
+        "The authorization cannot begin",
+        refusal.message[:1].upper() + refusal.message[1:] + ".",
+        "Go back to the application that you came from; its makers need to know what this page says.",
+        status=status if status >= 500 else 400,
+    )
+
+
+oauth_routes = Routes(__name__, _failed)
+
+
+@oauth_routes.get("/oauth/authorize", _failed_page)
+def authorize(incoming: Incoming) -> Response:
+    """Send the browser to the bank; when that cannot be, back to the client, or (client unknown) to a page."""
+    from chalicelib.website.pages import error_page  # only pages need it
+
+    pairs = dict(incoming.query)
+    if not pairs.get("client_id"):
+        raise Refusal(Fault.NOT_AUTHENTICATED, "the address names no client_id")
+    client = hub().callers.named(Credentials(pairs["client_id"]))
+    callback_url = pairs.get("redirect_uri") or client.callback_url
+    if callback_url not in client.callback_urls:
+        return error_page(
+            "The authorization cannot begin",
+            "The redirect_uri is not a Callback URL that this client is registered with.",
+            "Nobody was sent anywhere, since the address could belong to somebody else.",
+            status=400,
+        )
+    try:
+        request = _request(incoming)
+        if incoming.is_head:
+            return head_of_redirect()
+        authorization = hub().authorization_flow.authorize(client, request, repeatable=True)
+    except Exception as error:
+        refusal = answers.as_refusal(error)
+        current_call.failed("hub" if version_2_status(refusal) >= 500 else "caller")  # the redirect does not tell
+        return _back(callback_url, pairs.get("state"), refusal)
+    return redirect(authorization.request_url)
+
+
+def _request(incoming: Incoming) -> AuthorizeRequest:
+    """The query of RFC 6749 §4.1.1 as this service's request; unknown parameters are ignored (§3.1)."""
+    try:
+        query = {name: value for name, value in incoming.parameters(repeatable=REPEATABLE).items() if value}
+    except BadContent as error:
+        raise answers.as_refusal(error) from None
+    for name, fault in NOT_SUPPORTED.items():
+        if name in query:
+            raise Refusal(Fault.CONTENT, f"{name} is not supported", oauth_error=fault)
+    if query.get("response_type") != "code":
+        fault = "invalid_request" if "response_type" not in query else "unsupported_response_type"
+        raise Refusal(Fault.CONTENT, "response_type must be code", oauth_error=fault)
+    members: dict[str, Any] = {name: query[name] for name in AuthorizeRequest.model_fields if name in query}
+    members["scopes"] = query.get("scope", "").split()
+    try:
+        return AuthorizeRequest.read(members)
+    except InvalidMessage as error:
+        raise refuse_fields(error) from None
+
+
+def _back(callback_url: str, state: str | None, refusal: Refusal) -> Response:
+    parameters = {
+        "error": answers.oauth_error(refusal),
+        "error_description": refusal.message,
+        "iss": hub().settings.public_url,
+    }
+    return redirect(with_query(callback_url, parameters | ({"state": state} if state else {})))
+
+
+@oauth_routes.get("/.well-known/oauth-authorization-server")
+def metadata(incoming: Incoming) -> Response:
+    """RFC 8414."""
+    settings = hub().settings
+    base = settings.public_url
+    methods = ["client_secret_basic", "client_secret_post"] + (["none"] if settings.is_sandbox else [])
+    return json_answer(
+        {
+            "issuer": base,
+            "authorization_endpoint": f"{base}/oauth/authorize",
+            "token_endpoint": f"{base}/tpp/token",
+            "revocation_endpoint": f"{base}/tpp/token/revoke",
+            "jwks_uri": f"{base}/.well-known/jwks.json",
+            "scopes_supported": [name for version in SCOPES.values() for name in version],
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "token_endpoint_auth_methods_supported": methods,
+            "revocation_endpoint_auth_methods_supported": methods,
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": True,
+            "request_parameter_supported": False,
+            "request_uri_parameter_supported": False,
+        },
+        headers={"Cache-Control": "public, max-age=300"},
+    )
+
+
+@oauth_routes.get("/.well-known/jwks.json")
+def keys(incoming: Incoming) -> Response:
+    """The public keys that the service signs webhooks with (RFC 7517)."""
+    published = [jwk(key) for key in hub().keyring.public_keys()]
+    return json_answer({"keys": published}, headers={"Cache-Control": "public, max-age=60"})

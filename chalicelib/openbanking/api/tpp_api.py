@@ -1,0 +1,314 @@
+"""The TPP-facing API: parses calls below ``/tpp`` and answers them (specification, TPP-facing interface)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote_plus
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.http.web import FORM, BadContent, Incoming, Routes, View, json_answer
+from chalicelib.openbanking.api import answers
+from chalicelib.openbanking.bank_client.bank_client import BankAnswer
+from chalicelib.openbanking.flows.authorization import lifetime
+from chalicelib.openbanking.flows.tokens import describe
+from chalicelib.openbanking.flows.tpp_authentication import Credentials, wrong_client
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, refuse_parameters
+from chalicelib.openbanking.protocol.tpp_calls import (
+    FIELD_FAULTS,
+    REPEATABLE,
+    AuthorizeRequest,
+    BanksQuery,
+    RevokeRequest,
+    ScopeQuery,
+    TokenRequest,
+)
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
+from chalicelib.openbanking.records.idempotency_keys import Accepted, Claim
+from chalicelib.openbanking.records.request_ids import RequestId
+
+_KEY_LENGTH = 255
+
+
+def _failed(incoming: Incoming, error: Exception) -> Response:
+    return answers.failure(hub().clock, incoming, error)
+
+
+def _unknown(incoming: Incoming) -> Response:
+    raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
+
+
+tpp_routes = Routes(__name__, _failed, _unknown)
+
+
+@tpp_routes.post("/tpp/authorize")
+def authorize(incoming: Incoming) -> Response:
+    client = hub().callers.client(_credentials(incoming))
+    try:
+        request = AuthorizeRequest.read(incoming.json())
+    except InvalidMessage as error:
+        raise refuse_fields(error, FIELD_FAULTS) from None
+    authorization = hub().authorization_flow.authorize(client, request)
+    return json_answer(
+        {
+            "redirect_url": authorization.request_url,
+            "state": authorization.state,
+            "expires_in": lifetime(authorization, hub().clock.time()),
+        }
+    )
+
+
+@tpp_routes.post("/tpp/token")
+def token(incoming: Incoming) -> Response:
+    request, credentials = _token_endpoint(incoming, TokenRequest)
+    flow = hub().token_flow
+    if request.refresh_token is not None:
+        return json_answer(flow.refresh(credentials, request.refresh_token))
+    code = request.authorization_code or request.code or ""
+    return json_answer(flow.redeem(credentials, code, request.redirect_uri, request.code_verifier))
+
+
+@tpp_routes.post("/tpp/token/revoke")
+def revoke(incoming: Incoming) -> Response:
+    request, credentials = _token_endpoint(incoming, RevokeRequest)
+    hub().token_flow.revoke_by_tpp(credentials, request.token)
+    return json_answer({})
+
+
+@tpp_routes.get("/tpp/scope")
+def scope(incoming: Incoming) -> Response:
+    hub().callers.client(_credentials(incoming))
+    query = _query(incoming, ScopeQuery)
+    bank = hub().banks.find(query.bic)
+    if bank is None:
+        raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable")
+    scopes = [{"scope": row.name, "service": row.service, "meaning": row.meaning} for row in bank.scopes]
+    return json_answer({"bic": bank.bic, "scopes": scopes})
+
+
+@tpp_routes.get("/tpp/banks")
+def banks(incoming: Incoming) -> Response:
+    hub().callers.client(_credentials(incoming))
+    query = _query(incoming, BanksQuery)
+    rows = hub().banks.directory()
+    first = (query.page - 1) * query.limit
+    page = {"page": query.page, "limit": query.limit, "total": len(rows)}
+    return json_answer({"banks": rows[first : first + query.limit], **page})
+
+
+@tpp_routes.get("/tpp/consent")
+def consent(incoming: Incoming) -> Response:
+    caller = hub().callers.bearer(_credentials(incoming))
+    _no_parameters(incoming)
+    return json_answer(describe(caller.consent))
+
+
+def _relayed(call: RelayedCall) -> View:
+    def relayed(incoming: Incoming) -> Response:
+        started = hub().clock.monotonic()
+        relay = hub().relay
+        admitted = relay.admit(call, _credentials(incoming))
+        in_query = call.method == "GET"
+        if not in_query:
+            _no_parameters(incoming)
+        travelling = _travelling(incoming)
+        members = incoming.parameters() if in_query else incoming.json()
+        question = relay.question(admitted, members, in_query=in_query)
+        if _prefers_async(incoming):
+            return _answered(hub().deferred.accept(call.path, question, **travelling), started)
+        return _answered(relay.ask(question, **travelling), started)
+
+    return relayed
+
+
+def _payment(call: PaymentCall) -> View:
+    def initiated(incoming: Incoming) -> Response:
+        started = hub().clock.monotonic()
+        flow, credentials = hub().payment_flow, _credentials(incoming)
+        claim = _claim(call, credentials, incoming)
+        request_id = RequestId.of(incoming.request_id, incoming.body, is_callers=incoming.has_good_request_id)
+        if call.kind == "direct":
+            order = flow.admit_direct(call, credentials, request_id, claim, lambda: _direct_bic(incoming.json()))
+        else:
+            order = flow.admit(call, credentials, request_id, claim)
+        if isinstance(order, BankAnswer | Accepted):
+            return _answered(order, started)
+        _no_parameters(incoming)
+        _check_idempotency_key(incoming)
+        members = incoming.json(call.body_bytes)
+        if call.kind == "direct":
+            members = {name: value for name, value in members.items() if name != "bic"}
+        carry_out = flow.accept if _prefers_async(incoming) else flow.initiate
+        return _answered(carry_out(order, members, **_travelling(incoming)), started)
+
+    return initiated
+
+
+@tpp_routes.get(STATUS_PATH)
+def payment_status(incoming: Incoming) -> Response:
+    started = hub().clock.monotonic()
+    flow = hub().payment_status
+    asked = flow.admit(_credentials(incoming), dict(incoming.query))
+    travelling = _travelling(incoming)
+    payment = flow.permitted(asked, incoming.parameters())
+    if _prefers_async(incoming) and payment.api_version == 2:
+        return _answered(hub().deferred.accept_status(payment, asked.consent, **travelling), started)
+    return _answered(flow.answer(payment, asked.consent, **travelling), started)
+
+
+@tpp_routes.get("/tpp/requests/{request_id}")
+def accepted_request(incoming: Incoming) -> Response:
+    outcome = hub().deferred.look_up(_credentials(incoming), incoming.uri["request_id"])
+    _no_parameters(incoming)
+    return json_answer(outcome)
+
+
+def _answered(answer: BankAnswer | Accepted, started: float) -> Response:
+    if isinstance(answer, Accepted):
+        path = f"{hub().settings.public_path}/tpp/requests/{answer.request_id}"
+        headers = {"Location": path, "Preference-Applied": "respond-async"}
+        return json_answer({"request_id": answer.request_id, "state": "queued"}, 202, headers)
+    own = hub().clock.monotonic() - started - answer.seconds
+    timing = f"bank;dur={answer.seconds * 1000:.1f}, hub;dur={max(own, 0) * 1000:.1f}"
+    return json_answer(answer.body, headers={"Server-Timing": timing})
+
+
+for _call in RELAYED:
+    tpp_routes.serve(_call.path, [_call.method], _relayed(_call))
+for _order in PAYMENTS:
+    tpp_routes.serve(_order.path, ["POST"], _payment(_order))
+tpp_routes.serve_below("/tpp", [], _unknown)
+
+
+def _credentials(incoming: Incoming, members: Mapping[str, Any] | None = None) -> Credentials:
+    """Who calls, by header and HTTP Basic and, at the token endpoints, by the body's ``members``. Raises: Refusal."""
+    members = members or {}
+    kind, _, value = incoming.headers.get("authorization", "").partition(" ")
+    basic_id, basic_secret = _basic(value.strip()) if kind.lower() == "basic" else (None, None)
+    return Credentials(
+        client_id=_agreed("name", incoming.headers.get("x-api-key"), basic_id, members.get("client_id")),
+        secret=_agreed("secret", basic_secret, members.get("client_secret")),
+        bearer=value.strip() if kind.lower() == "bearer" else None,
+        good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,
+    )
+
+
+def _agreed(what: str, *given: object) -> str | None:
+    """What all ways agree on that a request has for saying it. Raises: Refusal."""
+    values = {value for value in given if isinstance(value, str) and value}
+    if len(values) > 1:
+        raise wrong_client(f"the request gives its client's {what} twice, and the two disagree")
+    return values.pop() if values else None
+
+
+def _basic(value: str) -> tuple[str, str]:
+    """Client ID and secret of HTTP Basic (RFC 6749 §2.3.1). Raises: Refusal."""
+    try:
+        user, _, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
+    except (binascii.Error, ValueError):
+        raise wrong_client("header Authorization is not HTTP Basic of Client ID and client secret") from None
+    return unquote_plus(user), unquote_plus(password)
+
+
+def _query(incoming: Incoming, model: Any) -> Any:
+    try:
+        return model.read(incoming.parameters())
+    except InvalidMessage as error:
+        raise refuse_parameters(error) from None
+
+
+def _no_parameters(incoming: Incoming) -> None:
+    if incoming.query:
+        raise Refusal(Fault.PARAMETER, "this call takes no parameters")
+
+
+def _claim(call: PaymentCall, credentials: Credentials, incoming: Incoming) -> Claim | None:
+    """What an Idempotency-Key stands for; a bad one is refused later, when it is the headers' turn."""
+    key = incoming.headers.get("idempotency-key")
+    if not key or not _is_key(key):
+        return None
+    consent_id = credentials.token.ids[0] if credentials.token and call.kind != "direct" else None
+    return Claim.of(credentials.client_id or "", call.path, key, incoming.body, consent_id)
+
+
+def _check_idempotency_key(incoming: Incoming) -> None:
+    key = incoming.headers.get("idempotency-key")
+    if key is not None and not _is_key(key):
+        raise Refusal(Fault.HEADERS, f"header Idempotency-Key must have 1 to {_KEY_LENGTH} printable characters")
+
+
+def _is_key(key: str) -> bool:
+    return 1 <= len(key) <= _KEY_LENGTH and key.isprintable()
+
+
+def _direct_bic(members: Any) -> str:
+    """The bank of a direct payment's body. Raises: Refusal."""
+    named = {name: value for name, value in members.items() if name == "bic"} if isinstance(members, dict) else members
+    try:
+        return ScopeQuery.read(named).bic
+    except InvalidMessage as error:
+        raise refuse_fields(error) from None
+
+
+def _prefers_async(incoming: Incoming) -> bool:
+    """Whether the caller would rather not wait for the bank (RFC 7240); other preferences are ignored."""
+    given = incoming.headers.get("prefer", "").split(",")
+    return any(preference.partition(";")[0].strip().lower() == "respond-async" for preference in given)
+
+
+def _travelling(incoming: Incoming) -> dict[str, Any]:
+    """What goes along to the bank: the request's id and the PSU's address. Raises: Refusal."""
+    return {"request_id": incoming.request_id, "psu_address": _psu_address(incoming)}
+
+
+def _psu_address(incoming: Incoming) -> str | None:
+    given = incoming.headers.get("psu-ip-address")
+    if given is None:
+        return None
+    refusal = Refusal(Fault.HEADERS, "header PSU-IP-Address must be an IP address")
+    try:
+        address = ipaddress.ip_address(given.strip())
+    except ValueError:
+        raise refusal from None
+    if getattr(address, "scope_id", None) is not None:  # the name of a network interface: free text
+        raise refusal
+    return str(address)
+
+
+def _token_endpoint(incoming: Incoming, model: Any) -> tuple[Any, Credentials]:
+    """The body of a request at the token or the revocation endpoint, and whom it says that it comes from.
+
+    The client is judged before the body's members, which may name it; a body that cannot be read keeps that back.
+
+    Raises:
+        Refusal, BadContent.
+    """
+    try:
+        members = _members(incoming, model)
+    except BadContent:
+        if (by_headers := _credentials(incoming)).client_id is not None:
+            hub().callers.named(by_headers)
+        raise
+    credentials = _credentials(incoming, members if isinstance(members, dict) else None)
+    try:
+        return model.read(members), credentials
+    except InvalidMessage as error:
+        hub().callers.client(credentials)
+        refusal = refuse_fields(error)
+        if any(problem.field == "grant_type" for problem in error.problems):
+            refusal.oauth_error = "unsupported_grant_type"
+        raise refusal from None
+
+
+def _members(incoming: Incoming, model: Any) -> Any:
+    """The body's members; of a form, unknown ones are ignored (RFC 6749 §3.2). Raises: BadContent."""
+    if incoming.content_type == FORM:
+        form = incoming.form(repeatable=REPEATABLE)
+        return {name: value for name, value in form.items() if name in model.model_fields}
+    return incoming.json()

@@ -1,0 +1,1 @@
+"""How banks are called, what they answer, and what they do wrong."""

@@ -1,0 +1,130 @@
+"""What a bank answers, understood and held against its model (specification, Errors).
+
+Whatever a bank does wrong becomes one kind of refusal that carries the bank's own code and message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.fields.field_types import InvalidMessage, Problem
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, BankFailed
+from chalicelib.openbanking.protocol.known_members import normalise
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.v1 import Unusable
+from chalicelib.openbanking.protocol.webhooks import Webhook
+
+HANDED_ON_BYTES = 5_900_000
+_LOGGED = 50
+"""As many members in two spellings are logged of one answer."""
+_TWICE = "is there in both spellings: the one in snake_case counts"
+_NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
+"""Escaped twice, a byte becomes seven at most."""
+_UNDECIDED = (408, 409, 425)
+"""Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
+_TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
+_OWN_FAILURES = {"4000", "4002", "INTERNAL_SERVER_ERROR", "ASPSP_UNKNOWN_ERROR"}
+"""Codes by which a bank says that it failed itself, whatever the status."""
+
+
+def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    """The TPP's answer: the bank's, held against its model and brought into its one shape. Raises: BankFailed."""
+    answer = _normalised(webhook, webhook.shape(understand(version, reply)), camel=version == 2)
+    _check(webhook, request, answer)
+    try:
+        concluded = webhook.conclude(request, answer)
+    except Unusable as error:
+        raise BankFailed(str(error), answer=answer) from None
+    _check_size(reply, concluded)
+    return concluded
+
+
+def understand(version: Version, reply: Reply) -> dict[str, Any]:
+    """The members of a good answer: version 1 without its ``status``. Raises: BankFailed."""
+    try:
+        answer = jsontext.loads(reply.body)
+    except jsontext.InvalidJson:
+        raise _nonsense(reply, "no valid JSON") from None
+    if not isinstance(answer, dict):
+        raise _nonsense(reply, "no JSON object")
+    good = 200 <= reply.status < 300
+    if version == 1:
+        return _version_1(answer, reply.status, good)
+    if not good:
+        raise _bank_error(answer, reply.status, "code", "title")
+    return answer
+
+
+def _nonsense(reply: Reply, what: str) -> BankFailed:
+    return BankFailed(f"the bank answered with status {reply.status} and {what}", authorize_again=reply.status == 401)
+
+
+def _version_1(answer: dict[str, Any], status: int, good: bool) -> dict[str, Any]:
+    if not good or answer.get("status") == "error":
+        raise _bank_error(answer, status, "error_code", "message")
+    if answer.get("status") != "success":
+        raise BankFailed("the bank's answer has not the status success")
+    return {name: value for name, value in answer.items() if name != "status"}
+
+
+def _bank_error(answer: dict[str, Any], status: int, code_member: str, text_member: str) -> BankFailed:
+    """A bank's own error; with a code, or the word error, it is a plain no unless its status leaves that open."""
+    code, text = answer.get(code_member), answer.get(text_member)
+    said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional(answer)])
+    is_error = code is not None or answer.get("status") == "error"
+    is_no = is_error and status < SERVER_ERROR and status not in _UNDECIDED
+    return BankFailed(
+        f"{code}: {said}" if code else said,
+        "refused" if is_no else "unknown",
+        authorize_again=str(code) in _TOKEN_REFUSED if code else status == 401,
+        quoted=True,
+        broken=str(code) in _OWN_FAILURES,
+    )
+
+
+def _additional(answer: dict[str, Any]) -> Iterator[str]:
+    """What a version 2 bank adds to its error."""
+    more = answer.get("additionalErrors")
+    for each in more if isinstance(more, list) else ():
+        if isinstance(each, dict):
+            yield ": ".join(str(each[name]) for name in ("code", "details") if each.get(name))
+
+
+def _normalised(webhook: Webhook, answer: dict[str, Any], *, camel: bool) -> dict[str, Any]:
+    """An answer whose known members are in snake_case and its identifiers text; repeated members are logged."""
+    repeated: list[str] = []
+    found = normalise(webhook.answer, answer, camel=camel, repeated=repeated)
+    if repeated:
+        log.warning(
+            "odd bank answer", webhook=webhook.path, problems=[f"{each} {_TWICE}" for each in repeated[:_LOGGED]]
+        )
+    return found
+
+
+def _check(webhook: Webhook, request: Mapping[str, Any], answer: dict[str, Any]) -> None:
+    """Refuse an answer whose mandatory members are missing or mistyped; what else is odd is logged and passes."""
+    try:
+        webhook.model_of_answer(request).read(answer)
+    except InvalidMessage as error:
+        fatal = [problem for problem in error.problems if _is_fatal(problem)]
+        if fatal and "code" in answer and "title" in answer:  # an error of version 2 that came with a good status
+            raise _bank_error(answer, 200, "code", "title") from None
+        if fatal:
+            said = "; ".join(map(str, fatal))
+            raise BankFailed(f"the bank's answer is not of its form: {said}", answer=answer) from None
+        log.warning("odd bank answer", webhook=webhook.path, problems=[str(problem) for problem in error.problems])
+
+
+def _check_size(reply: Reply, answer: dict[str, Any]) -> None:
+    """Refuse an answer that could not be handed on: a function's own answer has it as text in JSON, in ASCII."""
+    if len(reply.body) > _NEVER_TOO_LARGE and len(json.dumps(jsontext.dumps(answer))) > HANDED_ON_BYTES:
+        raise BankFailed(f"the bank's answer takes more than the {HANDED_ON_BYTES} bytes that can be handed on")
+
+
+def _is_fatal(problem: Problem) -> bool:
+    """Whether a mandatory member is missing or mistyped, or the answer as a whole cannot be read."""
+    return not problem.field or (problem.mandatory and problem.kind in ("missing", "type"))

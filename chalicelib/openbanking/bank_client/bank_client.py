@@ -1,0 +1,203 @@
+"""The link to a bank: one webhook sent, signed, and answered (specification, Events).
+
+A bank that keeps failing to answer is not asked for a while. What a bank answers is understood in ``bank_answers``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.signatures import sign
+from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
+from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply, TooLarge
+from chalicelib.foundation.metrics import Metrics
+from chalicelib.openbanking.bank_client.bank_answers import conclude
+from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.webhooks import Webhook
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.banks import Banks
+from chalicelib.statistics import current_call
+
+_TEXT = 510
+_LONGEST_WAIT = 86_400
+"""Seconds; a bank that wants to be left alone for longer is asked again after a day."""
+
+
+@dataclass(frozen=True, slots=True)
+class BankAnswer:
+    """A bank's good answer, as the bank wrote it, how long the bank took, in seconds, and its HTTP status."""
+
+    body: dict[str, Any]
+    seconds: float
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request to the bank with this BIC, ready to be sent; ``path`` is that of the webhook."""
+
+    bic: str
+    path: str
+    url: str
+    body: bytes
+    headers: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BankLink:
+    """Sends webhooks to banks."""
+
+    banks: Banks
+    keyring: Keyring
+    outbound: Outbound
+    breaker: Breaker
+    clock: Clock
+    metrics: Metrics
+
+    def call(
+        self,
+        bank: Bank,
+        version: Version,
+        webhook: Webhook,
+        request: Mapping[str, Any],
+        *,
+        request_id: str,
+        token: str | None,
+        psu_address: str | None = None,
+    ) -> BankAnswer:
+        """Send ``webhook``, hold the answer against its model and bring it into its one shape.
+
+        ``version`` is the consent's: a bank that has moved on answers old consents in their own version.
+
+        Raises:
+            BankFailed: in whatever way.
+        """
+        token = token if webhook.sends_token else None
+        outgoing = self.prepare(
+            bank, webhook.path, request, request_id=request_id, token=token, psu_address=psu_address
+        )
+        return self.exchange(outgoing, version, webhook, request)
+
+    def exchange(
+        self, outgoing: Outgoing, version: Version, webhook: Webhook, request: Mapping[str, Any], *, once: bool = False
+    ) -> BankAnswer:
+        """Send what was prepared; ``call`` without its first step. Raises: BankFailed."""
+        reply = self._measured(outgoing, webhook, once=once)
+        try:
+            return BankAnswer(conclude(version, webhook, request, reply), reply.seconds, reply.status)
+        except BankFailed as error:
+            failure = self.without_secrets(error, outgoing)
+        failure.bank_seconds = reply.seconds
+        failure.status = reply.status
+        failure.retry_after = self._wait(reply)
+        current_call.failed(failure.blamed)
+        raise failure
+
+    def _measured(self, outgoing: Outgoing, webhook: Webhook, *, once: bool) -> Reply:
+        """Send, and note what became of it; an answer that is too large is one. Raises: BankFailed."""
+        at, started = self.clock.time(), self.clock.monotonic()
+
+        def note(outcome: current_call.Outcome) -> None:
+            current_call.exchanged(outgoing.bic, webhook.service, at, outcome, self.clock.monotonic() - started)
+
+        try:
+            reply = self.send(outgoing, once=once)
+        except BankFailed as failure:
+            was_answered = isinstance(failure.__cause__, TooLarge)
+            note("not_asked" if failure.not_asked else "answered" if was_answered else "unanswered")
+            if not failure.not_asked:
+                current_call.failed("bank")
+            raise
+        note("answered")
+        return reply
+
+    def _wait(self, reply: Reply) -> int | None:
+        """The seconds for which a bank that has too much to do, or a fault, wants to be left alone, if it says so."""
+        if reply.status != TOO_MANY_REQUESTS and reply.status < SERVER_ERROR:
+            return None
+        seconds = reply.retry_after(self.clock.time())
+        return None if seconds is None else min(seconds, _LONGEST_WAIT)
+
+    def without_secrets(self, failure: BankFailed, outgoing: Outgoing) -> BankFailed:
+        """A failure whose details do not repeat what the bank was sent to recognise us or the PSU by.
+
+        They are cut only then: half a secret would not be recognised.
+        """
+        text, token = failure.detail, outgoing.headers.get("X-Auth-Token")
+        for key in (token, outgoing.headers["X-Api-Key"]):
+            for secret in (key, key.split(".")[-1]) if key else ():
+                text = text.replace(secret, "***")
+        return failure.reworded(text[:_TEXT], authorize_again=failure.authorize_again and token is not None)
+
+    def prepare(
+        self,
+        bank: Bank,
+        path: str,
+        request: Mapping[str, Any],
+        *,
+        request_id: str,
+        token: str | None,
+        psu_address: str | None = None,
+    ) -> Outgoing:
+        """One signed request: everything that can fail before it is sent."""
+        body = jsontext.dumps(request).encode()
+        headers = {
+            "Content-Type": "application/json",
+            "X-Api-Key": self.banks.outbound_key(bank),
+            "X-Request-Id": request_id,
+            "X-Signature": sign(self.keyring.signing_key(), body),
+        }
+        headers |= {"X-Auth-Token": token} if token else {}
+        headers |= {"PSU-IP-Address": psu_address} if psu_address else {}
+        return Outgoing(bank.bic, path, f"{bank.domain}{path}", body, headers)
+
+    def require_closed(self, bank: Bank, webhook: Webhook) -> None:
+        """For what must not be used up in vain: whether ``send`` would ask the bank now. Raises: BankFailed."""
+        try:
+            self.breaker.require_closed(bank.bic)
+        except CircuitOpen as error:
+            current_call.exchanged(bank.bic, webhook.service, self.clock.time(), "not_asked", 0)
+            raise BankFailed.of_open_circuit(error) from None
+
+    def send(self, outgoing: Outgoing, *, once: bool = False) -> Reply:
+        """Post a prepared request; a refused or dropped connection is tried once more.
+
+        Not so with ``once``, for payments: they travel on a connection of their own and are never repeated.
+
+        Raises:
+            BankFailed: there was no whole answer, or the bank was not asked because there have been none lately.
+        """
+        try:
+            self.breaker.admit(outgoing.bic)
+        except CircuitOpen as error:
+            raise BankFailed.of_open_circuit(error) from None
+        started = self.clock.monotonic()
+        try:
+            reply = self.outbound.post(outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once)
+        except OutboundError as error:
+            self._failed(outgoing.bic)
+            failure = BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown")
+            failure.bank_seconds = self.clock.monotonic() - started
+            _log_asked(outgoing, failure.bank_seconds, failure=type(error).__name__)
+            raise failure from error
+        if reply.status < SERVER_ERROR:
+            self.breaker.succeeded(outgoing.bic)
+        else:
+            self._failed(outgoing.bic)
+        _log_asked(outgoing, self.clock.monotonic() - started, status=reply.status)
+        return reply
+
+    def _failed(self, bic: str) -> None:
+        if self.breaker.failed(bic):
+            self.metrics.write({"CircuitOpened": 1}, Bank=bic)
+
+
+def _log_asked(outgoing: Outgoing, seconds: float, **outcome: Any) -> None:
+    milliseconds = round(seconds * 1000, 1)
+    log.info("bank asked", bic=outgoing.bic, webhook=outgoing.path, **outcome, milliseconds=milliseconds)

@@ -1,0 +1,106 @@
+"""What becomes of whatever a bank does wrong: one kind of refusal, which carries the bank's own code and message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from chalicelib.foundation.http.breaker import CircuitOpen
+from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
+from chalicelib.openbanking.protocol.payment_enumerations import AUTHORIZE_AGAIN, is_payment_id
+
+SERVER_ERROR = 500
+TOO_MANY_REQUESTS = 429
+_MESSAGE = "the request to the bank failed"
+
+Reach = Literal["never", "refused", "unknown"]
+"""How far a request came: it never left, the bank said no, or nobody knows what the bank made of it."""
+
+
+class BankFailed(Refusal):
+    """A bank that could not be reached, refused, or answered with nonsense.
+
+    Attributes:
+        reach: how far the request came.
+        authorize_again: whether the bank does not accept the PSU's token any more.
+        quoted: whether the detail is the bank's own text, which may speak of the PSU.
+        broken: whether the bank says that it failed itself, by the code of its error.
+        status: the HTTP status of the bank's answer; ``None`` when there was none.
+        retry_after: seconds for which the bank wants to be left alone, or is because it keeps failing to answer.
+        not_asked: whether the latter is the reason: nothing was sent.
+        answer: the members of an answer that means success and cannot be used; ``None`` when there was none.
+    """
+
+    def __init__(
+        self,
+        detail: str,
+        reach: Reach = "unknown",
+        *,
+        authorize_again: bool = False,
+        quoted: bool = False,
+        broken: bool = False,
+        status: int | None = None,
+        retry_after: int | None = None,
+        not_asked: bool = False,
+        answer: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.not_asked = not_asked
+        self.answer = answer
+        self.broken = broken
+        self.reach: Reach = reach
+        self.authorize_again = authorize_again
+        self.quoted = quoted
+        self.status = status
+        message = f"{_MESSAGE}: {AUTHORIZE_AGAIN}" if authorize_again else _MESSAGE
+        details = [Detail(Fault.BANK_FAILED, _printable(detail))]
+        super().__init__(Fault.BANK_FAILED, message, details, retry_after=retry_after)
+
+    @classmethod
+    def of_open_circuit(cls, error: CircuitOpen) -> BankFailed:
+        """Of a bank that was not asked, because it keeps failing to answer."""
+        text = f"the bank does not answer at the moment and is not asked again for {error.retry_after} s"
+        return cls(text, "never", retry_after=error.retry_after, not_asked=True)
+
+    def reworded(self, detail: str, *, authorize_again: bool) -> BankFailed:
+        """The same failure in other words."""
+        return BankFailed(
+            detail,
+            self.reach,
+            authorize_again=authorize_again,
+            quoted=self.quoted,
+            broken=self.broken,
+            status=self.status,
+            retry_after=self.retry_after,
+            not_asked=self.not_asked,
+            answer=self.answer,
+        )
+
+    @property
+    def payment_id(self) -> str | None:
+        """The payment that an unusable answer names: the bank has probably taken it."""
+        named = self.answer.get("payment_id") if self.answer else None
+        return named if is_payment_id(named) else None
+
+    @property
+    def reason(self) -> str:
+        """What went wrong, without the bank's own words: for records and logs."""
+        return f"the bank answered with an error and status {self.status}" if self.quoted else self.detail
+
+    @property
+    def blamed(self) -> Literal["bank", "caller"]:
+        """Whose fault it is: the bank's, unless it said a plain no that is not for its own sake."""
+        return "caller" if self.reach == "refused" and not (self.asked_too_much or self.broken) else "bank"
+
+    @property
+    def asked_too_much(self) -> bool:
+        """Whether the bank said no only because it has too much to do."""
+        return self.status == TOO_MANY_REQUESTS
+
+    @property
+    def detail(self) -> str:
+        """The bank's own words, or what went wrong on the way."""
+        return self.details[0].details
+
+
+def _printable(text: str | None) -> str:
+    return "".join(character if character.isprintable() else " " for character in text or "")

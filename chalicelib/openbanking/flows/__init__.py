@@ -1,0 +1,1 @@
+"""What happens between TPPs, PSUs and banks: authorization, tokens, reads, payments."""

@@ -1,0 +1,77 @@
+"""Which of a PSU's accounts a call is about, and whether the PSU approved them (decisions: account identifiers)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from chalicelib.foundation import log
+from chalicelib.openbanking.protocol.british_accounts import account_of, approved_account
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.webhooks import Webhook
+from chalicelib.openbanking.records.consents import Consent
+
+_HOLDERS = ("account", "debtor_account")
+_KINDS = {"iban": "ibans", "sender_iban": "ibans", "account_id": "account_ids"}
+
+
+def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
+    """Refuse a call about an account of the PSU's that was not approved, before the bank is called.
+
+    Where the consent names no identifier of a kind, the bank decides.
+
+    Raises:
+        Refusal: naming the member.
+    """
+    holders = {"": request} | {f"{name}.": request[name] for name in _HOLDERS if name in request}
+    for place, holder in holders.items():
+        for member in _refused(consent, holder):
+            raise Refusal(Fault.FORBIDDEN, f"the PSU did not approve the account that {place}{member} names")
+
+
+def withhold_others(consent: Consent, webhook: Webhook, answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer without the listed accounts that the PSU did not approve.
+
+    An account is withheld when it shows identifiers of kinds that the consent names, and none of them is among those
+    named; every other account is passed on: the bank decides.
+    """
+    if webhook.account_id is None:
+        return answer
+    listed = answer["accounts"]
+    kept = [account for account in listed if _is_covered(consent, account, webhook.account_id)]
+    if len(kept) < len(listed):
+        log.warning("accounts withheld", bic=consent.bic, webhook=webhook.path, accounts=len(listed) - len(kept))
+    return answer | {"accounts": kept}
+
+
+def _refused(consent: Consent, holder: Mapping[str, Any]) -> Iterator[str]:
+    for member, kind in _KINDS.items():
+        approved = consent.accounts.get(kind)
+        if approved and member in holder and holder[member] not in approved:
+            yield member
+    numbers = consent.accounts.get("account_numbers")
+    if numbers and "account_number" in holder and not _is_among(numbers, holder):
+        yield "account_number"
+
+
+def _is_covered(consent: Consent, account: Mapping[str, Any], id_member: str) -> bool:
+    compared = list(_compared(consent, account, id_member))
+    return any(compared) or not compared
+
+
+def _compared(consent: Consent, account: Mapping[str, Any], id_member: str) -> Iterator[bool]:
+    """For each kind that the consent names and the account shows: whether the identifier is among those named."""
+    ibans, ids, numbers = (consent.accounts.get(kind) for kind in ("ibans", "account_ids", "account_numbers"))
+    iban, account_id = account.get("iban"), account.get(id_member)
+    if ibans and isinstance(iban, str) and iban:
+        yield iban.replace(" ", "").upper() in ibans
+    if ids and account_id not in (None, ""):
+        yield str(account_id) in ids
+    if numbers and account.get("account_number") not in (None, ""):
+        yield _is_among(numbers, account)
+
+
+def _is_among(approved: Sequence[str], holder: Mapping[str, Any]) -> bool:
+    """Whether the British account that a request or an answer names is one of those of the consent."""
+    named = account_of(holder["account_number"], holder.get("sort_code"))
+    return any(not approved_account(text).is_other_than(named) for text in approved)

@@ -1,0 +1,298 @@
+"""The authorization flow: from a TPP's request to a consent, or back without one (specification, Flows).
+
+``authorize`` gives the TPP an address at the bank; the bank shows that address to ``initiate`` and learns who asks for
+what; after the PSU's decision it calls ``save_consent``, or lets the PSU open the cancel address.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock, timestamp
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
+from chalicelib.foundation.identifiers import Credential, new_secret
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.flows.tpp_events import Events
+from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveConsent
+from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
+from chalicelib.openbanking.protocol.scopes import SCOPES, Version
+from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
+from chalicelib.openbanking.records.authorizations import (
+    LIFETIME,
+    Authorization,
+    Authorizations,
+    StateUsed,
+    Wish,
+    authorization_key,
+    identify_url,
+    with_query,
+)
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.banks import Banks
+from chalicelib.openbanking.records.client_record import Client, client_key
+from chalicelib.openbanking.records.consents import Accounts, Consent, Consents
+from chalicelib.openbanking.records.replays import Claim, Replays
+from chalicelib.statistics import current_call
+
+_ERROR_CHARACTERS = frozenset(string.ascii_letters + string.digits + string.punctuation + " ") - {'"', "\\"}
+
+
+class UnknownCancellation(LookupError):
+    """A cancel address that this service did not give out."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationFlow:
+    """The steps of the flow, in the order in which they are taken."""
+
+    settings: Settings
+    store: Store
+    clock: Clock
+    banks: Banks
+    authorizations: Authorizations
+    consents: Consents
+    replays: Replays
+    events: Events
+    outbox: Outbox
+
+    def authorize(self, client: Client, request: AuthorizeRequest, *, repeatable: bool = False) -> Authorization:
+        """Store a TPP's request; its ``request_url`` is where the PSU has to go.
+
+        With ``repeatable`` the request is the browser's: an identical one that is still open is answered again (reload,
+        back button), and a state that is made here is the bank's alone, since the TPP is told of none.
+
+        Raises:
+            Refusal: unknown bank or scope, a redirect URI that is not the client's, a state that was used.
+        """
+        bank = self.banks.find(request.bic)
+        if bank is None:
+            raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable", oauth_error="invalid_request")
+        current_call.concerns(bank.bic, "authorization")
+        self._check(client, bank, request)
+        wish = Wish(
+            client_id=client.client_id,
+            bic=bank.bic,
+            api_version=bank.api_version,
+            scopes=tuple(request.scopes),
+            redirect_uri=request.redirect_uri or client.callback_url,
+            consent_type=request.consent_type,
+            state=request.state or new_secret(),
+            code_challenge=request.code_challenge,
+            returns_state=request.state is not None or not repeatable,
+        )
+        try:
+            opened = self.authorizations.open(wish, bank.authorization_url)
+        except StateUsed as used:
+            before, wanted = used.authorization, with_query(bank.authorization_url, wish.parameters())
+            if repeatable and before.bic == bank.bic and before.was_asked_by(wanted):
+                if before.is_open(self.clock.time()):
+                    return before
+                raise _wrong("this request has ended or expired: begin a new one", "invalid_request") from None
+            raise _wrong("state was used before: every request needs a new one", "invalid_request") from None
+        log.info("authorization opened", authorization_id=opened.authorization_id, bic=bank.bic)
+        return opened
+
+    def initiate(self, bank: Bank, request: InitAuthorization, claim: Claim) -> dict[str, Any]:
+        """Tell the bank who asks for what. Answers ``tpp_name``, ``tpp_registration_number``, ``scopes``,
+        ``cancel_url``. Raises: Refusal.
+        """
+        stored, authorization, client = self._find(bank, request.request_url, claim)
+        if stored is not None:
+            return stored
+        if not authorization.is_open(self.clock.time()):
+            raise _url_not_valid()
+        answer = {
+            "tpp_name": client.title,
+            "tpp_registration_number": client.registration_number,
+            "scopes": list(authorization.scopes),
+            "cancel_url": self._cancel_url(authorization),
+        }
+        return self.replays.keep(claim, answer)
+
+    def save_consent(self, bank: Bank, request: SaveConsent, claim: Claim) -> dict[str, Any]:
+        """Save what the PSU approved. Answers ``callback_url``, ``access_token``, ``valid_until``. Raises: Refusal."""
+        scopes = _approved_scopes(bank.api_version, request.scopes)
+        stored, authorization, client = self._find(bank, request.request_url, claim)
+        if stored is not None:
+            return stored
+        if authorization.status == "approved":
+            raise _duplicate()
+        if not authorization.is_open(self.clock.time()):
+            raise _url_not_valid()
+        if scopes != set(authorization.scopes):
+            raise Refusal(Fault.WRONG_SCOPES, "exactly the requested scopes must be approved, no more and no fewer")
+        accounts = _approved_accounts(bank.api_version, request)
+        return self._save(bank, client, authorization, accounts, claim)
+
+    def cancel(self, version: Version, secret: str, error: str | None, description: str | None) -> str:
+        """The PSU comes back without a consent: end the request and answer where the browser goes.
+
+        A request that was cancelled before is answered alike; one that was approved keeps its consent.
+
+        Raises:
+            UnknownCancellation: the address is not one of ours, or there is no active client to go back to, or none
+                that still has the Callback URL of the request.
+        """
+        credential = Credential.parse(secret, parts=1)
+        item = self.store.get(*authorization_key(credential.ids[0])) if credential else None
+        if credential is None or item is None or not credential.matches(item["cancel_digest"]):
+            raise UnknownCancellation
+        authorization = Authorization.from_item(item)
+        log.bind(authorization_id=authorization.authorization_id)
+        found = self.store.get(*client_key(authorization.client_id))
+        client = Client.from_item(found) if found else None
+        if authorization.api_version != version or client is None or not client.active:
+            raise UnknownCancellation
+        if authorization.redirect_uri not in client.callback_urls:
+            raise UnknownCancellation
+        if authorization.status == "open":
+            chosen = _error_text(error, 64) or "access_denied"
+            text = _error_text(description, 256) or "The authorization was cancelled at the bank"
+            authorization = self._cancelled(authorization, client, chosen, text)
+        if authorization.status == "approved":
+            return self._back(authorization, "access_denied", "The authorization had already been approved")
+        return self._back(authorization, authorization.error or "", authorization.error_description or "")
+
+    # -- inside
+
+    def _check(self, client: Client, bank: Bank, request: AuthorizeRequest) -> None:
+        if request.redirect_uri is not None and request.redirect_uri not in client.callback_urls:
+            raise _wrong("redirect_uri must equal one of the client's Callback URLs", "invalid_request")
+        if not request.scopes:
+            raise _scopes("scopes must not be empty")
+        if len(set(request.scopes)) != len(request.scopes):
+            raise _scopes("scopes has a scope twice")
+        if set(request.scopes) - set(bank.scope_names):
+            raise _scopes("scopes has a scope that this bank does not provide: see GET /tpp/scope")
+        services = {SCOPES[bank.api_version][name].service for name in request.scopes}
+        if request.consent_type == "one_time" and services != {"PISP"}:
+            raise _wrong("consent_type one_time goes with payment scopes only", "invalid_scope")
+        if not self.settings.is_sandbox and request.code_challenge is None:
+            raise _wrong("code_challenge is required (PKCE)", "invalid_request")
+
+    def _find(self, bank: Bank, url: str, claim: Claim) -> tuple[dict[str, Any] | None, Authorization, Client]:
+        """The request that ``url`` was made for, its client, and the answer that a repeat gets."""
+        ids = identify_url(url)
+        if ids is None:
+            raise _url_not_valid()
+        keys = [authorization_key(ids[0]), client_key(ids[1]), claim.key]
+        item, client_item, kept = self.store.batch_get(keys)
+        stored = self.replays.stored(claim, kept)
+        authorization = Authorization.from_item(item) if item else None
+        if authorization is None or authorization.bic != bank.bic or not authorization.was_asked_by(url):
+            raise _url_not_valid()
+        log.bind(authorization_id=authorization.authorization_id)
+        client = Client.from_item(client_item) if client_item else None
+        if client is None or not client.active:
+            raise Refusal(Fault.TPP_GONE, "the TPP that asked is not active any more")
+        if stored is None and authorization.redirect_uri not in client.callback_urls:
+            raise Refusal(Fault.URL_NOT_VALID, "the request leads back to an address that the TPP has given up")
+        return stored, authorization, client
+
+    def _save(
+        self, bank: Bank, client: Client, authorization: Authorization, accounts: Accounts, claim: Claim
+    ) -> dict[str, Any]:
+        new = self.consents.new(authorization, accounts, bank.consent_days)
+        parameters = {"authorization_code": new.code, "code": new.code}
+        answer = {
+            "callback_url": self._callback(authorization, parameters),
+            "access_token": new.bank_token,
+            "valid_until": timestamp(new.consent.valid_until),
+        }
+        approval = self.authorizations.approval(authorization, new.consent.consent_id)
+        event = self._authorised(client, authorization, new.consent)
+        try:
+            self.store.transact([approval, self.replays.keeping(claim, answer), *new.operations, *event.operations])
+        except ConditionFailed as failure:
+            stored = self.replays.stored(claim, failure.items[1])
+            if stored is not None:
+                return stored
+            raise _duplicate() if (failure.items[0] or {}).get("status") == "approved" else _url_not_valid() from None
+        log.info("consent saved", consent_id=new.consent.consent_id, bic=bank.bic)
+        self.outbox.dispatch(event)
+        return answer
+
+    def _authorised(self, client: Client, authorization: Authorization, consent: Consent) -> Recorded:
+        data = {
+            **authorization.returned,
+            "scopes": list(consent.scopes),
+            "consent_type": consent.consent_type,
+            "valid_until": timestamp(consent.valid_until),
+        }
+        return self.events.about(client, "consent.authorised", consent.bic, consent.consent_id, data)
+
+    def _cancelled(self, authorization: Authorization, client: Client, error: str, description: str) -> Authorization:
+        """End an open request and tell the TPP; what has ended in the meantime keeps its end."""
+        ended, cancellation = self.authorizations.cancellation(authorization, error, description)
+        data = {**ended.returned, "error": error, "error_description": description}
+        event = self.events.about(client, "consent.cancelled", ended.bic, None, data)
+        try:
+            self.store.transact([cancellation, *event.operations])
+        except ConditionFailed as failure:
+            assert failure.item is not None, "the request was there a moment ago"
+            return Authorization.from_item(failure.item)
+        self.outbox.dispatch(event)
+        return ended
+
+    def _cancel_url(self, authorization: Authorization) -> str:
+        segment = "" if authorization.api_version == 1 else "/v2"
+        credential = self.authorizations.cancel_credential(authorization)
+        return f"{self.settings.bank_api_url}/bank{segment}/cancel/{credential}"
+
+    def _back(self, authorization: Authorization, error: str, description: str) -> str:
+        return self._callback(authorization, {"error": error, "error_description": description})
+
+    def _callback(self, authorization: Authorization, parameters: Mapping[str, str]) -> str:
+        """The client's Callback URL with the outcome, the TPP's state and the issuer (RFC 9207)."""
+        outcome = {**parameters, **authorization.returned, "iss": self.settings.public_url}
+        return with_query(authorization.redirect_uri, outcome)
+
+
+def lifetime(authorization: Authorization, now: int) -> int:
+    """How many seconds the PSU has left to decide."""
+    return max(0, min(LIFETIME, authorization.valid_until - now))
+
+
+def _approved_scopes(version: Version, scopes: Sequence[str]) -> set[str]:
+    known = SCOPES[version]
+    if not scopes or len(set(scopes)) != len(scopes) or any(scope not in known for scope in scopes):
+        raise Refusal(Fault.SCOPES_NOT_CORRECT, "scopes must be a list of different scopes of this version")
+    return set(scopes)
+
+
+def _approved_accounts(version: Version, request: SaveConsent) -> Accounts:
+    accounts = {
+        "ibans": request.ibans or [],
+        "account_ids": request.account_ids or [],
+        "account_numbers": request.account_numbers or [],
+    }
+    needed = any(SCOPES[version][scope].needs_accounts for scope in request.scopes)
+    if needed and not any(accounts.values()):
+        raise Refusal(Fault.ACCOUNTS_MISSING, "account scopes need ibans, account_ids or account_numbers")
+    return accounts
+
+
+def _error_text(text: str | None, length: int) -> str:
+    """What RFC 6749 §4.1.2.1 allows in ``error`` and ``error_description``."""
+    return "".join(character for character in text or "" if character in _ERROR_CHARACTERS)[:length].strip()
+
+
+def _wrong(message: str, oauth_error: str) -> Refusal:
+    return Refusal(Fault.CONTENT, message, oauth_error=oauth_error)
+
+
+def _scopes(message: str) -> Refusal:
+    return Refusal(Fault.CONTENT, message, [Detail(Fault.SCOPES_NOT_CORRECT, message)], oauth_error="invalid_scope")
+
+
+def _url_not_valid() -> Refusal:
+    return Refusal(Fault.URL_NOT_VALID, "the request URL is unknown, altered, expired, used, or for another bank")
+
+
+def _duplicate() -> Refusal:
+    return Refusal(Fault.DUPLICATE_STATE, "a consent was saved for this request before")

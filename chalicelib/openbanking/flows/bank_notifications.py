@@ -1,0 +1,66 @@
+"""Notices to banks: what a bank is told when nobody waits for the answer (decisions: Bank-facing API and webhooks)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.openbanking.bank_client.bank_client import BankLink
+from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN
+from chalicelib.openbanking.records.banks import Banks
+from chalicelib.openbanking.records.consents import Consent, Consents, consent_key
+
+_GONE = (404, 410)
+
+
+def revocation(outbox: Outbox, consent: Consent) -> Recorded:
+    """The delivery that tells a consent's bank of its end, for the transaction that ends it."""
+    return outbox.record(
+        "revoke_token",
+        REVOKE_TOKEN.path,
+        receiver=f"bank#{consent.bic}",
+        bic=consent.bic,
+        client_id=consent.client_id,
+        consent_id=consent.consent_id,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Notices:
+    """Tells banks that consents have ended."""
+
+    store: Store
+    banks: Banks
+    consents: Consents
+    link: BankLink
+
+    def revoke_token(self, parcel: Parcel) -> Arrived:
+        """Tell a bank that a consent has ended; only status success counts, and a bank that does not know it ends it.
+
+        Raises:
+            Undeliverable: without the bank's own words.
+        """
+        delivery = parcel.delivery
+        item = self.store.get(*consent_key(delivery.consent_id or ""))
+        bank = self.banks.find(delivery.concerned_bank, active=False)
+        if item is None or bank is None:
+            raise Undeliverable("the consent or its bank is gone", final=True)
+        if not bank.active:
+            raise Undeliverable("the bank is switched off")
+        token = self.consents.bank_token(Consent.from_item(item))
+        request = {"access_token": token}
+        outgoing = self.link.prepare(bank, REVOKE_TOKEN.path, request, request_id=delivery.request_id, token=token)
+        try:
+            answer = self.link.exchange(outgoing, 1, REVOKE_TOKEN, request)  # it has one form in both versions
+        except BankFailed as failure:
+            raise Undeliverable(
+                failure.reason,
+                final=failure.status in _GONE,
+                status=failure.status,
+                retry_after=failure.retry_after,
+                not_made=failure.not_asked,
+            ) from None
+        return Arrived(answer.status)

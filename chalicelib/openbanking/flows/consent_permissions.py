@@ -1,0 +1,36 @@
+"""What a consent lets its TPP call: the webhook of its version, within its scopes, at a bank that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.webhooks import Webhook
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.banks import Banks
+from chalicelib.openbanking.records.consents import Consent
+
+
+def permitted(webhooks: Mapping[Version, Webhook], consent: Consent) -> Webhook:
+    """The webhook that the consent's version has for a call, if its scopes allow it. Raises: Refusal."""
+    webhook = in_version(webhooks, consent.api_version)
+    if webhook.scope not in consent.scopes:
+        text = f"the consent has not the scope {webhook.scope}"
+        raise Refusal(Fault.FORBIDDEN, text, challenge="insufficient_scope")
+    return webhook
+
+
+def in_version(webhooks: Mapping[Version, Webhook], version: Version) -> Webhook:
+    """The webhook that a version has for a call. Raises: Refusal."""
+    if version not in webhooks:
+        raise Refusal(Fault.NO_SUCH_ACTION, f"a bank of version {version} does not have this call")
+    return webhooks[version]
+
+
+def reachable(banks: Banks, consent: Consent) -> Bank:
+    """The bank of a consent. Raises: Refusal."""
+    bank = banks.find(consent.bic)
+    if bank is None:
+        raise Refusal(Fault.UNKNOWN_RESOURCE, "the bank of this consent is not reachable any more")
+    return bank

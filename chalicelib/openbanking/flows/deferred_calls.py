@@ -1,0 +1,113 @@
+"""Calls that are answered later: ``Prefer: respond-async`` (RFC 7240; decisions of this project: Delivery).
+
+What can be refused is refused at once. What is accepted is a delivery to the bank; its outcome, sealed, can be fetched
+for a day by the bearer of the same consent or, for what is asked without a bearer, by the same client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.delivery.bodies import Bodies
+from chalicelib.delivery.deliveries import Delivery, record_key
+from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.schedule import PLANS
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.openbanking.flows.relay import Question
+from chalicelib.openbanking.flows.tpp_authentication import Callers, Credentials, no_bearer
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, version_2_body, version_2_status
+from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
+from chalicelib.openbanking.protocol.webhooks import STATUS_PATH
+from chalicelib.openbanking.records.consents import Consent
+from chalicelib.openbanking.records.idempotency_keys import Accepted
+from chalicelib.openbanking.records.payments import Payment
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """Accepts questions for later, and hands out what came of them and of payments (see ``payment_flow.accept``)."""
+
+    store: Store
+    clock: Clock
+    callers: Callers
+    bodies: Bodies
+    outbox: Outbox
+
+    def accept(self, path: str, question: Question, *, request_id: str, psu_address: str | None) -> Accepted:
+        """Have a bank asked later what the TPP's call at ``path`` asks."""
+        consent = question.consent
+        body = {"request": question.request, "psu_address": psu_address}
+        return self._accept(path, consent.client_id, consent.bic, consent, body, request_id)
+
+    def accept_status(
+        self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
+    ) -> Accepted:
+        """Have a bank asked later where a payment stands."""
+        body = {"payment_id": payment.payment_id, "psu_address": psu_address}
+        return self._accept(STATUS_PATH, payment.client_id, payment.bic, consent, body, request_id)
+
+    def look_up(self, credentials: Credentials, request_id: str) -> dict[str, Any]:
+        """What came of an accepted request.
+
+        Answers ``state`` (``queued``, ``running``, ``done`` or ``failed``) and, once it is over, the HTTP ``status``
+        and the ``body`` that the call would have been answered with.
+
+        Raises:
+            Refusal: there is no such request of this caller's, or it is more than a day old.
+        """
+        keys = [record_key(request_id)] if 0 < len(request_id) <= REQUEST_ID else []
+        if credentials.bearer is None:
+            client, found = self.callers.client_and(credentials, keys)
+            consent = None
+        else:
+            caller = self.callers.bearer(credentials, keys, or_spent=True)
+            client, consent, found = caller.client, caller.consent, caller.found
+        item = found[0] if found else None
+        delivery = Delivery.from_item(item) if item and item["expires_at"] > self.clock.time() else None
+        if delivery is None or not PLANS[delivery.kind].has_caller or delivery.client_id != client.client_id:
+            raise _unknown()
+        if delivery.consent_id is not None and consent is None:
+            raise no_bearer("what was asked with a bearer token is fetched with one of the same consent")
+        if delivery.consent_id is not None and consent is not None and delivery.consent_id != consent.consent_id:
+            raise _unknown()
+        return self._outcome(delivery)
+
+    # -- inside
+
+    def _accept(
+        self, path: str, client_id: str, bic: str, consent: Consent | None, body: Mapping[str, Any], request_id: str
+    ) -> Accepted:
+        recorded = self.outbox.record(
+            "relay",
+            path,
+            receiver=f"bank#{bic}",
+            bic=bic,
+            client_id=client_id,
+            consent_id=consent.consent_id if consent else None,
+            body=jsontext.dumps(body),
+            request_id=request_id,
+        )
+        self.store.transact(recorded.operations)
+        self.outbox.dispatch(recorded)
+        return Accepted(recorded.delivery_ids[0])
+
+    def _outcome(self, delivery: Delivery) -> dict[str, Any]:
+        if delivery.state == "due":
+            running = delivery.is_running(self.clock.time())
+            return {"state": "running" if running else "queued", "status": None, "body": None}
+        state = "done" if delivery.state == "delivered" else "failed"
+        answer = delivery.answer
+        if answer is None:  # a defect kept its outcome from being told; it was reported to people
+            lost = Refusal(Fault.INTERNAL, "the outcome of this request could not be kept")
+            body = version_2_body(lost, delivery.request_id, delivery.failed_at or 0)
+            return {"state": state, "status": version_2_status(lost), "body": body}
+        text = self.bodies.opened(delivery.delivery_id, answer["name"], answer["parts"])
+        return {"state": state, "status": answer["status"], "body": jsontext.loads(text)}
+
+
+def _unknown() -> Refusal:
+    return Refusal(Fault.UNKNOWN_RESOURCE, "no request of this caller's has this id, or it is more than a day old")

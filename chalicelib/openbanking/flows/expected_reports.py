@@ -1,0 +1,25 @@
+"""Which banks are measured, and which of them have a report to make of each day."""
+
+from __future__ import annotations
+
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.banks import Banks
+from chalicelib.statistics.days import day_of
+from chalicelib.statistics.ingest import ExpectedBank
+
+
+def expected_banks(banks: Banks) -> list[ExpectedBank]:
+    """All that are registered; those of version 2 have reports to make (specification, daily_performance)."""
+    return [_expected(bank) for bank in banks.registered()]
+
+
+def _expected(bank: Bank) -> ExpectedBank:
+    """Where it was not written down when a bank was registered, it was when the older of its API keys was made."""
+    registered = bank.registered_at or min(int(entry["created_at"]) for entry in bank.api_keys)
+    return ExpectedBank(
+        bank.bic,
+        bank.name,
+        is_active=bank.active,
+        reports=bank.api_version == 2,
+        since=day_of(registered),
+    )

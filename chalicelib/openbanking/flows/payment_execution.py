@@ -1,0 +1,202 @@
+"""A payment at its bank: sent once, on a connection of its own, and what the bank made of it written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
+from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankLink, Outgoing
+from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.flows.payment_orders import Order
+from chalicelib.openbanking.flows.tpp_authentication import Caller
+from chalicelib.openbanking.flows.tpp_events import Events
+from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
+from chalicelib.openbanking.protocol.payment_enumerations import (
+    AUTHORIZE_AGAIN,
+    NOT_SENT,
+    OUTCOME_UNKNOWN,
+    REFUSED,
+    first_status,
+    is_confirmation_url,
+    is_payment_id,
+)
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.consents import Consents
+from chalicelib.openbanking.records.payments import Payment, Payments, is_early
+from chalicelib.openbanking.records.request_ids import RequestClaim, RequestClaims
+from chalicelib.statistics import current_call
+
+KEPT_BYTES = 300_000
+"""The longest answer of a bank to a payment that is taken: it has to fit into a record."""
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentExecution:
+    """Has banks take payments."""
+
+    store: Store
+    consents: Consents
+    payments: Payments
+    request_claims: RequestClaims
+    events: Events
+    outbox: Outbox
+    link: BankLink
+    local: bool
+    """Whether a PSU may confirm at an address without encryption."""
+
+    def outgoing(self, order: Order, request: dict[str, Any], request_id: str, psu_address: str | None) -> Outgoing:
+        """The request to the bank, made before anything is used up: what fails here costs nothing."""
+        token = self.consents.bank_token(order.consent) if order.consent and order.webhook.sends_token else None
+        path = order.webhook.path
+        return self.link.prepare(order.bank, path, request, request_id=request_id, token=token, psu_address=psu_address)
+
+    def require_reachable(self, order: Order) -> None:
+        """Refuse an order to a bank that would not be asked now. Raises: Refusal."""
+        try:
+            self.link.require_closed(order.bank, order.webhook)
+        except BankFailed as failure:
+            raise explained(failure) from failure
+
+    def send(self, order: Order, request: dict[str, Any], outgoing: Outgoing) -> BankAnswer:
+        """Have the bank take the payment; it is asked once. Raises: BankFailed."""
+        answer = self.link.exchange(outgoing, order.version, order.webhook, request, once=True)
+        if not is_payment_id(answer.body["payment_id"]):
+            raise _unusable(answer, "the bank's answer has no usable payment_id")
+        if not is_confirmation_url(answer.body["confirmation_url"], local=self.local):
+            raise _unusable(answer, "the confirmation_url of the bank's answer is no https address")
+        if len(jsontext.dumps(answer.body)) > KEPT_BYTES:
+            raise _unusable(answer, f"the bank's answer to a payment is larger than {KEPT_BYTES} bytes")
+        return answer
+
+    def record_named(self, order: Order, failure: BankFailed, request_id: str, kept: Sequence[Operation]) -> None:
+        """Write down the payment that an unusable answer names, if it names one, together with ``kept``.
+
+        Raises:
+            StoreError.
+        """
+        named = {**(failure.answer or {}), "payment_id": failure.payment_id}
+        if failure.payment_id is None or not self._recorded(order, named, request_id, kept):
+            self._transact(kept)
+
+    def record(self, order: Order, answer: BankAnswer, request_id: str, kept: Sequence[Operation]) -> None:
+        """Write down that the bank has answered with a payment, together with ``kept``.
+
+        Raises:
+            BankFailed: the bank has answered another order with this payment_id; nothing was written.
+            StoreError.
+        """
+        if not self._recorded(order, answer.body, request_id, kept):
+            raise _failure(answer, "the bank's answer has the payment_id of another order")
+
+    def _recorded(self, order: Order, answer: Mapping[str, Any], request_id: str, kept: Sequence[Operation]) -> bool:
+        """Write a payment and ``kept``; nothing, and false, when its payment_id is another order's."""
+        payment = self.payments.new(
+            order.bank.bic,
+            answer["payment_id"],
+            api_version=order.version,
+            kind=order.call.kind,
+            client_id=order.client.client_id,
+            consent_id=order.consent.consent_id if order.consent else None,
+            request_id=request_id,
+            order_digest=order.request_claim.order_digest if order.request_claim else None,
+            status=first_status(order.version, answer.get("status")),
+        )
+        told = self._write(order.client, payment, kept)
+        if told is None:
+            log.warning("payment_id given out again", bic=payment.bic, payment_id=payment.payment_id)
+            return False
+        log.info("payment recorded", bic=payment.bic, payment_id=payment.payment_id)
+        self.outbox.dispatch(told)
+        return True
+
+    def give_back(
+        self, caller: Caller | None, request_claim: RequestClaim | None, attempt: str, kept: Sequence[Operation]
+    ) -> None:
+        """Undo what an ``attempt`` used up, together with ``kept``: the bank was never reached.
+
+        That is a one-time consent and the X-Request-Id; without one that has ended in the meantime.
+
+        Raises:
+            StoreError.
+        """
+        undone: list[Operation] = [self.request_claims.update_to_release(request_claim)] if request_claim else []
+        if caller is not None and caller.consent.consent_type == "one_time":
+            undone += self.consents.giving_back(caller.consent, caller.token, attempt)
+        try:
+            self._transact([*undone, *kept])
+        except ConditionFailed as failure:
+            if min(failure.failed) >= len(undone):
+                raise
+            left = [write for position, write in enumerate(undone) if position not in failure.failed]
+            self._transact([*left, *kept])
+
+    def _transact(self, operations: Sequence[Operation]) -> None:
+        if operations:
+            self.store.transact(operations)
+
+    def _write(self, client: Client, payment: Payment, kept: Sequence[Operation]) -> Recorded | None:
+        """Write a new payment, with the reports on it that came before it; answers what the TPP is told of those.
+
+        A payment_id stands for one order: ``None`` when the bank has answered another with it. The answer to the same
+        order once more changes nothing.
+
+        Raises:
+            StoreError.
+        """
+        found: Item | None = None
+        for attempt in range(_TRIES):
+            if found is not None and not is_early(found):
+                if not Payment.from_item(found).is_of_one_order_with(payment):
+                    return None
+                self._transact(kept)
+                return Recorded()
+            creation = self.payments.creation(payment, found)
+            written = Payment.from_item(creation.item)
+            told = status_changed(self.events, client, written) if written.status != payment.status else Recorded()
+            try:
+                self.store.transact([creation, *kept, *told.operations])
+            except ConditionFailed as failure:
+                if 0 not in failure.failed:
+                    raise
+                found = failure.item
+                self.store.wait(attempt)
+            else:
+                return told
+        raise Conflict("the payment kept changing")
+
+
+def status_changed(events: Events, client: Client | None, payment: Payment) -> Recorded:
+    """The event that tells a payment's client of its new status."""
+    member = "payment_status" if payment.api_version == 1 else "transaction_status"
+    data = {"payment_id": payment.payment_id, member: payment.status}
+    return events.about(client, "payment.status_changed", payment.bic, payment.consent_id, data)
+
+
+def _unusable(answer: BankAnswer, text: str) -> BankFailed:
+    """A failure for an answer that the bank gave and nobody can use."""
+    failure = _failure(answer, text)
+    failure.answer = answer.body
+    return failure
+
+
+def _failure(answer: BankAnswer, text: str) -> BankFailed:
+    current_call.failed("bank")
+    failure = BankFailed(text, status=answer.status)
+    failure.bank_seconds = answer.seconds
+    return failure
+
+
+def explained(failure: BankFailed) -> Refusal:
+    """A bank's failure in words that say what became of the payment."""
+    said = {"never": NOT_SENT, "refused": REFUSED, "unknown": OUTCOME_UNKNOWN}[failure.reach]
+    if failure.authorize_again:
+        said = f"{said}; {AUTHORIZE_AGAIN}"
+    named = f"; it names the payment {failure.payment_id}" if failure.payment_id is not None else ""
+    details = [Detail(Fault.BANK_FAILED, f"{failure.detail}{named}")]
+    retry_after = failure.retry_after if failure.reach == "never" else None  # else nobody should just repeat it
+    return Refusal(Fault.BANK_FAILED, said, details, bank_seconds=failure.bank_seconds, retry_after=retry_after)

@@ -1,0 +1,306 @@
+"""Payments: from a TPP's order to the bank's answer (specification, Payment flow, Direct payment flow).
+
+What is decided before the bank is called, that an X-Request-Id, an idempotency key or a one-time consent is used now,
+is one conditional transaction; what the bank answered is another. Between the two the bank is called once, on a
+connection of its own. An id that was made here is new: where nothing else has to be written first, it is claimed with
+the outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.delivery.deliveries import record_key
+from chalicelib.delivery.outbox import Outbox
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.dynamodb.store import (
+    ConditionFailed,
+    Conflict,
+    Item,
+    Operation,
+    Put,
+    Store,
+    StoreError,
+    StoreUnavailable,
+)
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.openbanking.bank_client.bank_client import BankAnswer
+from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.flows.consent_permissions import in_version, permitted, reachable
+from chalicelib.openbanking.flows.payment_execution import PaymentExecution, explained
+from chalicelib.openbanking.flows.payment_orders import Order, checked
+from chalicelib.openbanking.flows.tpp_authentication import Caller, Callers, Credentials, invalid_bearer, spent_bearer
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.payment_enumerations import ACCEPTANCE_UNKNOWN, NOT_KEPT
+from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCall, Webhook
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.banks import Banks
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.consents import Consents, consent_key
+from chalicelib.openbanking.records.idempotency_keys import Accepted, Claim, IdempotencyKeys
+from chalicelib.openbanking.records.request_ids import RequestClaim, RequestId, used_request_id
+from chalicelib.statistics import current_call
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentFlow:
+    """Initiates payments."""
+
+    store: Store
+    callers: Callers
+    banks: Banks
+    consents: Consents
+    keys: IdempotencyKeys
+    outbox: Outbox
+    execution: PaymentExecution
+
+    def admit(
+        self, call: PaymentCall, credentials: Credentials, request_id: RequestId, claim: Claim | None
+    ) -> Order | BankAnswer | Accepted:
+        """Check client, request id, bearer, version and scope, in this order; answers a repeat at once.
+
+        A spent bearer passes if the request is a repeat of the one that it was spent on.
+
+        Raises:
+            Refusal: also the one that the same request got before.
+        """
+        caller = self.callers.bearer(credentials, [claim.key] if claim else [], or_spent=True)
+        current_call.concerns(caller.consent.bic, PAYMENT_SERVICE)
+        kept = caller.found[0] if claim else None
+        spent = caller.consent.status == "spent"
+        if spent and (claim is None or kept is None or not claim.is_of_one_consent_with(kept)):
+            raise spent_bearer()
+        webhook = permitted(call.webhooks, caller.consent)
+        known = self._known(claim, kept) if claim else None
+        if known is not None:
+            return _repeated(known)
+        if spent:
+            raise spent_bearer()
+        bank = reachable(self.banks, caller.consent)
+        return _order(call, caller.client, caller, bank, webhook, claim, request_id)
+
+    def admit_direct(
+        self,
+        call: PaymentCall,
+        credentials: Credentials,
+        request_id: RequestId,
+        claim: Claim | None,
+        bic: Callable[[], str],
+    ) -> Order | BankAnswer | Accepted:
+        """The same for a payment without a bearer, at the bank that ``bic`` names. Raises: Refusal."""
+        client, found = self.callers.client_and(credentials, [claim.key] if claim else [])
+        known = self._known(claim, found[0]) if claim else None
+        if known is not None:
+            return _repeated(known)
+        bank = self.banks.find(bic())
+        if bank is None:
+            raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable")
+        current_call.concerns(bank.bic, PAYMENT_SERVICE)
+        webhook = in_version(call.webhooks, bank.api_version)
+        return _order(call, client, None, bank, webhook, claim, request_id)
+
+    def initiate(
+        self, order: Order, members: object, *, request_id: str, psu_address: str | None
+    ) -> BankAnswer | Accepted:
+        """Have the bank take the payment; a repeat of a request with a key gets what the first one got.
+
+        Raises:
+            Refusal: nothing was sent; or, as a bank's failure, saying whether the bank may have the payment.
+        """
+        request = checked(order, members)
+        outgoing = self.execution.outgoing(order, request, request_id, psu_address)
+        self.execution.require_reachable(order)
+        known = self._begin(order, [self.keys.claiming(order.claim)] if order.claim else [])
+        if known is not None:
+            return _repeated(known)
+        try:
+            answer = self.execution.send(order, request, outgoing)
+            self._end(order, answer, request_id)
+        except BankFailed as failure:
+            refusal = explained(failure)
+            refusal.first = self.keys.first(request_id)
+            self._end_in_vain(order, failure, refusal, request_id)
+            raise refusal from failure
+        return answer
+
+    def accept(
+        self, order: Order, members: object, *, request_id: str, psu_address: str | None
+    ) -> BankAnswer | Accepted:
+        """Have the bank take the payment later: what ``initiate`` would use up is used up with the delivery's record.
+
+        Raises:
+            Refusal: nothing is going to be sent.
+        """
+        request = checked(order, members)
+        caller, bic = order.caller, order.bank.bic
+        body = {
+            "request": request,
+            "version": order.version,
+            "attempt": order.attempt,
+            "request_claim": order.id_claim.as_members(),
+            "psu_address": psu_address,
+        }
+        recorded = self.outbox.record(
+            "payment",
+            order.call.path,
+            receiver=f"bank#{bic}",
+            bic=bic,
+            client_id=order.client.client_id,
+            consent_id=caller.consent.consent_id if caller else None,
+            body=jsontext.dumps(body | ({"bearer": caller.token["part"]} if caller else {})),
+            request_id=request_id,
+        )
+        accepted = Accepted(recorded.delivery_ids[0])
+        keeping = [self.keys.accepting(order.claim, accepted)] if order.claim else []
+        try:
+            known = self._begin(order, keeping, recorded.operations)
+        except StoreError as error:
+            if order.claim is not None or order.one_time is not None:
+                raise  # a repeat is recognised
+            raise Refusal(Fault.INTERNAL, ACCEPTANCE_UNKNOWN) from error
+        if known is not None:
+            return _repeated(known)
+        self.outbox.dispatch(recorded)
+        return accepted
+
+    # -- inside
+
+    def _known(self, claim: Claim, kept: Item | None) -> dict[str, Any] | Accepted | None:
+        """What a request with this key got before; then it was measured before, too. Raises: Refusal."""
+        try:
+            known = self.keys.known(claim, kept)
+        except Refusal as refusal:
+            if refusal.first is not None:
+                current_call.repeats()
+            raise
+        if known is not None:
+            current_call.repeats()
+        return known
+
+    def _begin(
+        self, order: Order, keeping: Sequence[Put], recorded: Sequence[Put] = ()
+    ) -> dict[str, Any] | Accepted | None:
+        """Use key, one-time consent and X-Request-Id up; answers what is known when another request was first.
+
+        ``keeping`` is the write of the key, if there is one, ``recorded`` what is written with it.
+
+        Raises:
+            Refusal: the other request is still running, the consent has been used or has ended, or the X-Request-Id
+                stands for another order.
+        """
+        if not (recorded or order.begins_with_a_write):
+            return None
+        operations: list[Operation] = [*keeping]
+        if order.one_time is not None:
+            operations += self.consents.spending(order.one_time.consent, order.one_time.token, order.attempt)
+        operations += recorded
+        operations.append(self.execution.request_claims.update_to_claim(order.id_claim, order.attempt))
+        try:
+            self.store.transact(operations)
+        except ConditionFailed as failure:
+            if order.claim is not None and 0 in failure.failed:
+                known = self._known(order.claim, failure.items[0])
+                if known is None:
+                    raise Conflict("the claim that was in the way is gone") from None
+                return known
+            found = [item or {} for item in failure.items]
+            if not any(order.attempt in (item.get("spent_by"), item.get("attempt")) for item in found):
+                raise _refusal(failure, of_claim=len(operations) - 1) from None
+        except (StoreUnavailable, Conflict):
+            if not self._has_begun(order, recorded):
+                raise
+        return None
+
+    def _has_begun(self, order: Order, recorded: Sequence[Put]) -> bool:
+        """Whether this very attempt has written what it begins with, although the storage did not say so."""
+        if order.claim is not None:
+            key, mark, attempt = order.claim.key, "attempt", order.claim.attempt
+        elif order.one_time is not None:
+            key, mark, attempt = consent_key(order.one_time.consent.consent_id), "spent_by", order.attempt
+        elif recorded:
+            delivery_id = recorded[0].item["delivery_id"]
+            key, mark, attempt = record_key(delivery_id), "delivery_id", delivery_id
+        else:
+            key, mark, attempt = order.id_claim.key, "attempt", order.attempt
+        item = self.store.get(*key)
+        return item is not None and item.get(mark) == attempt
+
+    def _end(self, order: Order, answer: BankAnswer, request_id: str) -> None:
+        """Write down that the bank has answered with a payment.
+
+        Raises:
+            BankFailed: it is another order's.
+            Refusal: that is not possible.
+        """
+        kept = self._kept(order, lambda claim: self.keys.keeping(claim, answer.body))
+        try:
+            self.execution.record(order, answer, request_id, kept)
+        except StoreError:
+            log.exception("payment not recorded", request_id=request_id)
+            self.keys.unknown()
+            raise Refusal(Fault.INTERNAL, NOT_KEPT) from None
+
+    def _kept(self, order: Order, keeping: Callable[[Claim], Put]) -> list[Operation]:
+        """The write that keeps an outcome for repeats; without it, when it cannot be sealed, the rest still counts.
+
+        An X-Request-Id that was not claimed before the bank was called is, now that its order was sent.
+        """
+        if not order.begins_with_a_write:
+            return [self.execution.request_claims.update_to_note(order.id_claim, order.attempt)]
+        try:
+            return [keeping(order.claim)] if order.claim else []
+        except Exception:
+            log.exception("outcome not sealed")
+            return []
+
+    def _end_in_vain(self, order: Order, failure: BankFailed, refusal: Refusal, request_id: str) -> None:
+        """Keep the refusal for repeats, and give back what was used up when the bank was provably never reached.
+
+        A payment that an unusable answer names is written down.
+        """
+        if failure.reach == "never" and not order.begins_with_a_write:
+            return
+        kept = self._kept(order, lambda claim: self.keys.keeping_refusal(claim, refusal))
+        try:
+            if failure.reach == "never":
+                self.execution.give_back(order.caller, order.request_claim, order.attempt, kept)
+            else:
+                self.execution.record_named(order, failure, request_id, kept)
+        except StoreError:
+            log.exception("failed payment not recorded", request_id=request_id)
+
+
+def _order(
+    call: PaymentCall,
+    client: Client,
+    caller: Caller | None,
+    bank: Bank,
+    webhook: Webhook,
+    claim: Claim | None,
+    request_id: RequestId,
+) -> Order:
+    """The order of an admitted caller, who may make it in the version of the consent or, without one, of the bank."""
+    consent = caller.consent if caller else None
+    request_claim = RequestClaim.of(
+        bank.bic,
+        request_id,
+        client_id=client.client_id,
+        path=call.path,
+        consent_id=consent.consent_id if consent else None,
+    )
+    version = consent.api_version if consent else bank.api_version
+    return Order(call, client, caller, bank, version, webhook, claim, request_claim, new_id())
+
+
+def _refusal(failure: ConditionFailed, of_claim: int) -> Refusal:
+    """Why an order cannot begin; ``of_claim`` is the position of the claim of its X-Request-Id."""
+    if failure.failed == [of_claim]:
+        return used_request_id()
+    return spent_bearer() if any("spent_by" in (item or {}) for item in failure.items) else invalid_bearer()
+
+
+def _repeated(known: dict[str, Any] | Accepted) -> BankAnswer | Accepted:
+    """What a repeat is answered with: the same as the first request."""
+    return known if isinstance(known, Accepted) else BankAnswer(known, 0)

@@ -1,0 +1,101 @@
+"""Orders: payments that a caller may initiate, and what their banks are sent (specification, Payment flow)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.openbanking.flows.approved_accounts import check_accounts
+from chalicelib.openbanking.flows.tpp_authentication import Caller
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEMES, SchemeInvalid, possible_schemes, scheme
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.webhooks import PaymentCall, Webhook
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.consents import Consent
+from chalicelib.openbanking.records.idempotency_keys import Claim
+from chalicelib.openbanking.records.request_ids import RequestClaim
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A payment that a caller may initiate; ``caller`` is ``None`` for a direct payment, ``claim`` without a key.
+
+    ``request_claim`` is what it claims its X-Request-Id by, ``None`` where the order was accepted by a version of the
+    service that claimed none. ``attempt`` is what the order uses that and a one-time consent up by.
+    """
+
+    call: PaymentCall
+    client: Client
+    caller: Caller | None
+    bank: Bank
+    version: Version
+    webhook: Webhook
+    claim: Claim | None
+    request_claim: RequestClaim | None
+    attempt: str
+
+    @property
+    def consent(self) -> Consent | None:
+        return self.caller.consent if self.caller else None
+
+    @property
+    def one_time(self) -> Caller | None:
+        """The caller whose consent this order uses up, if it is of that kind."""
+        return self.caller if self.caller and self.caller.consent.consent_type == "one_time" else None
+
+    @property
+    def id_claim(self) -> RequestClaim:
+        """What it claims its X-Request-Id by, where an order is made."""
+        assert self.request_claim is not None, "only orders accepted by an earlier version have none"
+        return self.request_claim
+
+    @property
+    def begins_with_a_write(self) -> bool:
+        """Whether something has to be used up before the bank is called: an X-Request-Id of the caller's counts."""
+        return self.id_claim.is_callers or self.claim is not None or self.one_time is not None
+
+
+def checked(order: Order, members: object) -> dict[str, Any]:
+    """What the bank is sent: the TPP's order with its payment schemes filled in. Raises: Refusal."""
+    by_swift = isinstance(members, dict) and members.get("payment_scheme") == "SWIFT"
+    if by_swift and "SWIFT" not in possible_schemes(order.version, order.call.kind, SCHEMES[order.version]):
+        raise Refusal(Fault.SCHEME, "payment_scheme SWIFT is for single payments of version 2 only")
+    try:
+        message = order.webhook.request.read(members)
+    except InvalidMessage as error:
+        raise refuse_fields(error) from None
+    request = message.model_dump(exclude_none=True)
+    if _origin(request["callback_url"]) not in map(_origin, order.client.callback_urls):
+        text = "callback_url must have the scheme, host and port of one of the client's Callback URLs"
+        raise Refusal(Fault.FIELD, text)
+    try:
+        _fill_in_schemes(order, request)
+    except SchemeInvalid as error:
+        raise Refusal(Fault.SCHEME, str(error)) from None
+    if order.consent is not None:
+        check_accounts(order.consent, request)
+    return request
+
+
+def _fill_in_schemes(order: Order, request: dict[str, Any]) -> None:
+    """Every payment gets a scheme that the bank offers: its own, or its currency's default. Raises: SchemeInvalid."""
+    possible = possible_schemes(order.version, order.call.kind, order.bank.schemes)
+    if order.call.kind == "bulk" and order.version == 1:
+        for item in request["payments"]:
+            item["payment_scheme"] = scheme(item.get("payment_scheme"), item["currency"], possible)
+        return
+    if order.version == 1:
+        currency = request["currency"]
+    else:
+        currency = request["instructed_totals" if order.call.kind == "bulk" else "instructed_amount"]["currency"]
+    request["payment_scheme"] = scheme(request.get("payment_scheme"), currency, possible)
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    """Scheme, host and port of an address."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -1,0 +1,47 @@
+"""Banks of version 2 report once a day how long consents and payments took (specification, daily_performance)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
+from chalicelib.openbanking.protocol.bank_calls import DailyPerformance
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.replays import Claim, Replays
+from chalicelib.statistics.daily_reports import DailyReport, DailyReports, DayOutOfRange
+
+
+@dataclass(frozen=True, slots=True)
+class PerformanceFlow:
+    """Takes the reports."""
+
+    store: Store
+    replays: Replays
+    reports: DailyReports
+
+    def report(self, bank: Bank, request: DailyPerformance, claim: Claim) -> dict[str, Any]:
+        """Keep a day's report; a later one for the same day replaces it. Answers ``status``. Raises: Refusal."""
+        stored = self.replays.stored(claim, self.store.get(*claim.key))
+        if stored is not None:
+            return stored
+        answer = {"status": "success"}
+        report = DailyReport(
+            bank.bic,
+            date.fromisoformat(request.date),
+            _milliseconds(request.consent_duration),
+            _milliseconds(request.payment_duration),
+        )
+        try:
+            self.store.transact([self.reports.keeping(report), self.replays.keeping(claim, answer)])
+        except DayOutOfRange as error:
+            raise Refusal(Fault.DATE, str(error)) from None
+        except ConditionFailed as failure:
+            return self.replays.stored(claim, failure.items[1]) or answer
+        return answer
+
+
+def _milliseconds(duration: object) -> int | None:
+    return None if duration is None else int(str(duration))

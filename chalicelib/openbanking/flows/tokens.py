@@ -1,0 +1,259 @@
+"""Tokens: a code for a first pair, a refresh token for the next, and the end of a consent (decisions, points 5 and 6).
+
+A code redeemed twice, or a refresh token used after its successor, has been stolen or leaked: the consent ends, with
+everything that came of it, and the bank is told.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock, timestamp
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
+from chalicelib.foundation.identifiers import Credential
+from chalicelib.openbanking.flows.bank_notifications import revocation
+from chalicelib.openbanking.flows.tpp_authentication import Callers, Credentials
+from chalicelib.openbanking.flows.tpp_events import Events
+from chalicelib.openbanking.protocol.bank_calls import RevokeToken
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.consents import (
+    Consent,
+    Consents,
+    Grant,
+    Pair,
+    Party,
+    consent_key,
+    grant_key,
+    token_key,
+)
+from chalicelib.openbanking.records.replays import Claim, Replays
+from chalicelib.statistics import current_call
+
+_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFlow:
+    """The steps that make and end tokens."""
+
+    store: Store
+    clock: Clock
+    callers: Callers
+    consents: Consents
+    replays: Replays
+    events: Events
+    outbox: Outbox
+
+    def redeem(
+        self, credentials: Credentials, code: str, redirect_uri: str | None, verifier: str | None
+    ) -> dict[str, Any]:
+        """Exchange an authorization code for tokens, once.
+
+        Raises:
+            Refusal: with an ``oauth_error``; nothing but a second use changes anything.
+        """
+        credential = Credential.parse(code, parts=1)
+        keys = [consent_key(credential.ids[0]), grant_key(credential.ids[0])] if credential else []
+        client, found = self.callers.client_and(credentials, keys)
+        consent, grant = _known(found)
+        if credential is None or consent is None or grant is None or not credential.matches(grant.code_digest):
+            raise _invalid_grant("the authorization code is not valid")
+        if consent.client_id != client.client_id:
+            raise _invalid_grant("the authorization code is not valid")
+        current_call.concerns(consent.bic, "authorization")
+        _check_redemption(grant, redirect_uri, verifier)
+        if grant.code_redeemed_at is not None:
+            raise self._misused(consent, "the authorization code was used before: its tokens are revoked")
+        if self.clock.time() >= grant.code_valid_until or not consent.is_valid(self.clock.time()):
+            raise _invalid_grant("the authorization code has expired")
+        pair, operations = self.consents.first_pair(consent)
+        try:
+            self._write(operations)
+        except ConditionFailed:
+            raise self._misused(consent, "the authorization code was used before: its tokens are revoked") from None
+        return self._answer(consent, pair)
+
+    def refresh(self, credentials: Credentials, token: str) -> dict[str, Any]:
+        """Exchange a refresh token for the next pair; a repeat within 60 s fetches the same pair. Raises: Refusal."""
+        credential = Credential.parse(token, parts=2)
+        keys: list[tuple[str, Item]] = []
+        if credential is not None:
+            consent_id = credential.ids[0]
+            keys = [consent_key(consent_id), grant_key(consent_id), token_key("refresh", credential)]
+        client, found = self.callers.client_and(credentials, keys)
+        consent, grant = _known(found)
+        if (
+            credential is None
+            or consent is None
+            or grant is None
+            or not credential.matches((found[2] or {}).get("digest"))
+        ):
+            raise _invalid_grant("the refresh token is not valid")
+        if consent.client_id != client.client_id:
+            raise _invalid_grant("the refresh token is not valid")
+        current_call.concerns(consent.bic, "authorization")
+        if not consent.is_valid(self.clock.time()):
+            raise _invalid_grant("the refresh token is not valid")
+        refresh_id = credential.ids[1]
+        if grant.refresh_id != refresh_id:
+            return self._answer(consent, self._repeat(consent, grant, refresh_id))
+        pair, operations = self.consents.next_pair(consent, refresh_id)
+        try:
+            self._write(operations)
+        except ConditionFailed as failure:
+            changed = failure.items[1]
+            if changed is None or 0 in failure.failed:  # the consent has ended
+                raise _invalid_grant("the refresh token is not valid") from None
+            return self._answer(consent, self._repeat(consent, Grant.from_item(changed), refresh_id))
+        return self._answer(consent, pair)
+
+    def revoke_by_tpp(self, credentials: Credentials, token: str) -> None:
+        """End the consent of any token of the caller's; other tokens change nothing (RFC 7009 §2.2)."""
+        credential = Credential.parse(token, parts=2) or Credential.parse(token, parts=3)
+        keys = []
+        if credential is not None:
+            keys = [consent_key(credential.ids[0]), token_key("access", credential), token_key("refresh", credential)]
+        client, found = self.callers.client_and(credentials, keys)
+        if credential is None or not found[0]:
+            return
+        consent = Consent.from_item(found[0])
+        known = any(credential.matches(item["digest"]) for item in found[1:] if item)
+        if known and consent.client_id == client.client_id:
+            current_call.concerns(consent.bic, "authorization")
+            self.end(consent, "tpp", client)
+
+    def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: Claim) -> dict[str, Any]:
+        """End the consent of a token that the bank was given. Answers ``status``. Raises: Refusal."""
+        credential = Credential.parse(request.access_token, parts=1)
+        if credential is None:
+            raise Refusal(Fault.MALFORMED_TOKEN, "the access token has not the form of a token of this service")
+        item, kept = self.store.batch_get([consent_key(credential.ids[0]), claim.key])
+        stored = self.replays.stored(claim, kept)
+        if stored is not None:
+            return stored
+        consent = Consent.from_item(item) if item else None
+        if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
+            raise Refusal(Fault.UNKNOWN_TOKEN, "the access token is not known")
+        answer = {"status": "success"}
+        if consent.status == "revoked":
+            return self.replays.keep(claim, answer)
+        event = self._revoked(consent, "bank", None)
+        try:
+            self.store.transact(
+                [self.consents.ending(consent, "bank"), self.replays.keeping(claim, answer), *event.operations]
+            )
+        except ConditionFailed as failure:
+            if 1 in failure.failed:
+                return self.replays.stored(claim, failure.items[1]) or answer
+            return self.replays.keep(claim, answer)
+        self._ended(consent, "bank", event)
+        return answer
+
+    def end(self, consent: Consent, by: Party, client: Client | None = None) -> None:
+        """End a consent, effective on the very next call, and have bank and TPP told; one that has ended stays so.
+
+        ``client`` is the consent's, if it was read already.
+        """
+        told = revocation(self.outbox, consent) + self._revoked(consent, by, client)
+        try:
+            self.store.transact([self.consents.ending(consent, by), *told.operations])
+        except ConditionFailed:
+            return
+        self._ended(consent, by, told)
+
+    # -- inside
+
+    def _write(self, operations: list[Operation]) -> None:
+        """Apply the writes of a new pair; when the answer was lost, find out whether they were applied.
+
+        A TPP told to try again would use its code a second time, and that is an attack.
+        """
+        try:
+            self.store.transact(operations)
+        except StoreUnavailable:
+            token = next(operation for operation in operations if isinstance(operation, Put))
+            if self.store.get(token.table, {name: token.item[name] for name in ("consent_id", "part")}) is None:
+                raise
+
+    def _revoked(self, consent: Consent, by: Party, client: Client | None) -> Recorded:
+        """The event that tells a consent's client of its end."""
+        client = client or self.events.client(consent.client_id)
+        return self.events.about(client, "consent.revoked", consent.bic, consent.consent_id, {"revoked_by": by})
+
+    def _ended(self, consent: Consent, by: Party, told: Recorded) -> None:
+        log.info("consent ended", consent_id=consent.consent_id, by=by)
+        self.outbox.dispatch(told)
+
+    def _repeat(self, consent: Consent, grant: Grant, refresh_id: str) -> Pair:
+        pair = self.consents.repeated_pair(grant, refresh_id)
+        if pair is None:
+            raise self._misused(consent, "the refresh token was used before: the consent is revoked")
+        return pair
+
+    def _misused(self, consent: Consent, message: str) -> Refusal:
+        self.end(consent, "service")
+        return _invalid_grant(message)
+
+    def _answer(self, consent: Consent, pair: Pair) -> dict[str, Any]:
+        log.bind(consent_id=consent.consent_id)
+        return {
+            "access_token": pair.access_token,
+            "token_type": "Bearer",
+            "expires_in": max(0, pair.access_valid_until - self.clock.time()),
+            "refresh_token": pair.refresh_token,
+            "scope": " ".join(consent.scopes),
+            "consent_id": consent.consent_id,
+            "valid_until": timestamp(consent.valid_until),
+        }
+
+
+def describe(consent: Consent) -> dict[str, Any]:
+    """A consent as its TPP sees it (``GET /tpp/consent``)."""
+    return {
+        "consent_id": consent.consent_id,
+        "status": consent.status,
+        "consent_type": consent.consent_type,
+        "scopes": list(consent.scopes),
+        "bic": consent.bic,
+        "ibans": consent.accounts.get("ibans", []),
+        "account_ids": consent.accounts.get("account_ids", []),
+        "account_numbers": consent.accounts.get("account_numbers", []),
+        "valid_until": timestamp(consent.valid_until),
+    }
+
+
+def _known(found: list[Item | None]) -> tuple[Consent | None, Grant | None]:
+    """The consent and the grant at the head of what was read."""
+    consent, grant = [*found, None, None][:2]
+    return Consent.from_item(consent) if consent else None, Grant.from_item(grant) if grant else None
+
+
+def _check_redemption(grant: Grant, redirect_uri: str | None, verifier: str | None) -> None:
+    """What does not burn a code: another redirect URI, a wrong verifier."""
+    if redirect_uri is not None and redirect_uri != grant.redirect_uri:
+        raise _invalid_grant("redirect_uri is not the one that the code was sent to")
+    if (grant.code_challenge is None) != (verifier is None):
+        needed = "required: the request had a code_challenge" if verifier is None else "not allowed: no code_challenge"
+        raise _invalid_grant(f"code_verifier is {needed}")
+    if verifier is not None and not _verifies(verifier, grant.code_challenge or ""):
+        raise _invalid_grant("code_verifier does not match the code_challenge")
+
+
+def _verifies(verifier: str, challenge: str) -> bool:
+    if not _VERIFIER.fullmatch(verifier):
+        return False
+    hashed = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
+    return hmac.compare_digest(hashed, challenge.encode())
+
+
+def _invalid_grant(message: str) -> Refusal:
+    return Refusal(Fault.CONTENT, message, oauth_error="invalid_grant")

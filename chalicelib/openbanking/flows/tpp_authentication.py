@@ -1,0 +1,169 @@
+"""Who calls: a TPP by its Client ID and, for a PSU's data, by the bearer of a consent (decisions: TPP-facing API)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Item, Store
+from chalicelib.foundation.identifiers import Credential
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.records.client_record import CLIENT_ID_LENGTH, Client, client_key
+from chalicelib.openbanking.records.consents import Consent, consent_key, token_key
+
+Key = tuple[str, Item]
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a TPP shows. ``good_request_id`` is false when it sent an ``X-Request-Id`` that is not a UUID."""
+
+    client_id: str | None
+    secret: str | None = field(default=None, repr=False)
+    bearer: str | None = field(default=None, repr=False)
+    good_request_id: bool = True
+
+    @property
+    def token(self) -> Credential | None:
+        """The bearer taken apart: consent, token and bank; whether it is worth anything is another question."""
+        return Credential.parse(self.bearer or "", parts=3)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A client with the consent of its bearer, the bearer's record, and what else was asked for in the same read."""
+
+    client: Client
+    consent: Consent
+    token: Item
+    found: list[Item | None]
+
+
+class Callers:
+    """Finds the client, and the consent behind a bearer, in one strongly consistent read."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def client(self, credentials: Credentials) -> Client:
+        """The active client that calls, which has shown its secret if it has one. Raises: Refusal."""
+        return self.client_and(credentials, [])[0]
+
+    def client_and(self, credentials: Credentials, keys: Sequence[Key]) -> tuple[Client, list[Item | None]]:
+        """The same, and the items under ``keys``. Raises: Refusal."""
+        client, found = self._read(credentials, keys)
+        self._check_secret(client, credentials)
+        _check_request_id(credentials)
+        return client, found
+
+    def named(self, credentials: Credentials) -> Client:
+        """The active client that a request names: a secret need not come, but must be right if it does.
+
+        It says who is meant, not who calls.
+
+        Raises:
+            Refusal.
+        """
+        client, _ = self._read(credentials, [])
+        if credentials.secret is not None:
+            self._check_secret(client, credentials)
+        return client
+
+    def bearer(self, credentials: Credentials, keys: Sequence[Key] = (), *, or_spent: bool = False) -> Caller:
+        """The active client that calls, the valid consent of its bearer, and the items under ``keys``.
+
+        The bearer proves who calls: a secret is not asked for. ``or_spent`` lets the bearer of a spent one-time consent
+        pass.
+
+        Raises:
+            Refusal: no client, no bearer, or one that is not valid.
+        """
+        token = credentials.token
+        own = [consent_key(token.ids[0]), token_key("access", token)] if token else []
+        client, found = self._read(credentials, [*own, *keys])
+        if credentials.secret is not None:
+            self._check_secret(client, credentials)
+        _check_request_id(credentials)
+        if credentials.bearer is None:
+            raise no_bearer("a bearer token is required: Authorization: Bearer <access token>")
+        consent = self._consent(client, token, found[0], found[1]) if token else None
+        if token is None or consent is None:
+            raise invalid_bearer()
+        if consent.status == "spent" and not or_spent:
+            raise spent_bearer()
+        log.bind(consent_id=consent.consent_id)
+        return Caller(client, consent, found[1] or {}, found[2:])
+
+    def _read(self, credentials: Credentials, keys: Sequence[Key]) -> tuple[Client, list[Item | None]]:
+        found = self._store.batch_get([client_key(named_client(credentials.client_id)), *keys])
+        return active_client(found[0]), found[1:]
+
+    def _check_secret(self, client: Client, credentials: Credentials) -> None:
+        """Raises: Refusal, also for a secret of a client that has none."""
+        if not client.accepts_secret(credentials.secret, self._clock.time()):
+            raise wrong_client("the client secret is missing or wrong")
+
+    def _consent(self, client: Client, token: Credential, item: Item | None, access: Item | None) -> Consent | None:
+        """The consent in force, or spent, that a bearer of this client stands for."""
+        now = self._clock.time()
+        if item is None or access is None or not token.matches(access["digest"]) or access["expires_at"] <= now:
+            return None
+        consent = Consent.from_item(item)
+        if (consent.client_id, consent.bic) != (client.client_id, token.ids[2]):
+            return None
+        return consent if consent.is_valid(now) or consent.is_spent(now) else None
+
+
+def named_client(client_id: str | None) -> str:
+    """The Client ID of a request that has to name one. Raises: Refusal."""
+    if not client_id:
+        raise Refusal(
+            Fault.NOT_AUTHENTICATED,
+            "header X-Api-Key with the Client ID is required",
+            oauth_error="invalid_client",
+            challenge="basic",
+        )
+    if len(client_id) > CLIENT_ID_LENGTH:
+        raise unknown_client()
+    return client_id
+
+
+def active_client(item: Item | None) -> Client:
+    """Raises: Refusal."""
+    client = Client.from_item(item) if item else None
+    if client is None or not client.active:
+        raise unknown_client()
+    return client
+
+
+def wrong_client(message: str) -> Refusal:
+    """A refusal of whom a request says that it comes from."""
+    return Refusal(Fault.WRONG_CREDENTIALS, message, oauth_error="invalid_client", challenge="basic")
+
+
+def unknown_client() -> Refusal:
+    return wrong_client("no active client has this Client ID")
+
+
+def _check_request_id(credentials: Credentials) -> None:
+    if not credentials.good_request_id:
+        raise Refusal(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
+
+
+def spent_bearer() -> Refusal:
+    return _bad_bearer("the one-time consent of this bearer is used up: the PSU must authorize again")
+
+
+def invalid_bearer() -> Refusal:
+    return _bad_bearer("the bearer token is not valid: refresh it, or ask the PSU to authorize again")
+
+
+def no_bearer(message: str) -> Refusal:
+    return Refusal(Fault.NOT_AUTHENTICATED, message, challenge="bearer")
+
+
+def _bad_bearer(message: str) -> Refusal:
+    return Refusal(Fault.NOT_AUTHENTICATED, message, challenge="invalid_token")

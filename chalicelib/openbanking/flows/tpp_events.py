@@ -1,0 +1,99 @@
+"""Events: what TPPs are told without asking, recorded with what they are about, and sent signed.
+
+A client without an Events URL is told nothing. An event's body is made once, when it happens; its signature at every
+attempt anew, for it bears on the time of sending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.delivery import events
+from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.http.outbound import Outbound
+from chalicelib.openbanking.protocol.tpp_event_types import EventType
+from chalicelib.openbanking.records.client_record import Client, client_key
+from chalicelib.openbanking.records.clients import Clients, UnknownClient
+
+
+class NoEventsUrl(Exception):
+    """The client has no Events URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Records events."""
+
+    store: Store
+    clock: Clock
+    outbox: Outbox
+
+    def about(
+        self, client: Client | None, event: EventType, bic: str | None, consent_id: str | None, data: Mapping[str, Any]
+    ) -> Recorded:
+        """The delivery of an event, for the transaction of what it tells; none for a client that wants no events.
+
+        ``data`` is completed with ``bic`` and ``consent_id``.
+        """
+        if client is None or client.events_url is None:
+            return Recorded()
+        return self.outbox.record(
+            "event",
+            event,
+            receiver=f"client#{client.client_id}",
+            bic=bic,
+            client_id=client.client_id,
+            consent_id=consent_id,
+            body=events.body(event, self.clock.time(), {"consent_id": consent_id, "bic": bic, **data}),
+        )
+
+    def client(self, client_id: str) -> Client | None:
+        """The client that is to be told, where a flow does not know it anyway."""
+        item = self.store.get(*client_key(client_id))
+        return Client.from_item(item) if item else None
+
+    def test(self, client: Client) -> str:
+        """Send a client a test event; answers the delivery's id. Raises: NoEventsUrl."""
+        recorded = self.about(client, "test", None, None, {"message": "This is a test."})
+        if not recorded.delivery_ids:
+            raise NoEventsUrl(f"the client {client.client_id} has no Events URL")
+        self.store.transact(recorded.operations)
+        self.outbox.dispatch(recorded)
+        return recorded.delivery_ids[0]
+
+
+@dataclass(frozen=True, slots=True)
+class EventSender:
+    """Sends events to clients."""
+
+    clock: Clock
+    clients: Clients
+    outbound: Outbound
+
+    def send(self, parcel: Parcel) -> Arrived:
+        """Post an event to its client's Events URL.
+
+        Raises:
+            Undeliverable.
+        """
+        client = self._client(parcel.delivery.concerned_client)
+        secrets = self.clients.events_secrets(client)
+        if not secrets:
+            raise Undeliverable("the client has no events secret")
+        return events.post(self.outbound, client.events_url or "", secrets, parcel, self.clock.time())
+
+    def _client(self, client_id: str) -> Client:
+        try:
+            client = self.clients.get(client_id)
+        except UnknownClient:
+            raise Undeliverable("the client is gone", final=True) from None
+        if client.events_url is None:
+            raise Undeliverable("the client has no Events URL any more", final=True)
+        if not client.active:
+            raise Undeliverable("the client is switched off")
+        return client

@@ -1,0 +1,184 @@
+"""What a bank (ASPSP) is: its record, what an operator may say of one, and the rules that both obey."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.fields.field_types import Bic, InvalidMessage, Message
+from chalicelib.foundation.http.addresses import InvalidAddress, check_address
+from chalicelib.foundation.identifiers import Credential
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEMES
+from chalicelib.openbanking.protocol.scopes import SCOPES, Scope, Version
+
+KEYS_KEPT = 2
+CONSENT_DAYS = 180
+LONGEST_CONSENT_DAYS = 365
+DIRECTORY = "all"
+_OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at")
+"""The members that an operator cannot change."""
+
+
+class InvalidBank(ValueError):
+    """A bank's member that cannot be accepted; the message says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewBank:
+    """What an operator says of a bank. ``public_keys`` are PEM; ``scopes`` and ``schemes`` default to all."""
+
+    bic: str
+    name: str
+    country: str
+    api_version: int
+    domain: str
+    authorization_url: str
+    public_keys: Sequence[str] = ()
+    schemes: Sequence[str] = ()
+    scopes: Sequence[str] = ()
+    consent_days: int = CONSENT_DAYS
+    certificate_subject: str | None = None
+    signature_required: bool | None = None
+    active: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """A registered bank; ``api_keys`` and ``public_keys`` run from oldest to newest.
+
+    ``revision`` counts the changes, so that two operators cannot undo each other's unseen. ``registered_at``, in Unix
+    seconds, is not known of a bank that was registered before this was written down.
+    """
+
+    bic: str
+    name: str
+    country: str
+    api_version: Version
+    domain: str
+    authorization_url: str
+    public_keys: tuple[str, ...]
+    schemes: tuple[str, ...]
+    scope_names: tuple[str, ...]
+    consent_days: int
+    certificate_subject: str | None
+    signature_required: bool
+    active: bool
+    revision: int
+    api_keys: tuple[Item, ...] = field(repr=False)
+    registered_at: int | None = None
+
+    @property
+    def scopes(self) -> list[Scope]:
+        """The scopes that the bank can provide, in the specification's order."""
+        return [scope for name, scope in SCOPES[self.api_version].items() if name in self.scope_names]
+
+    def verification_keys(self) -> list[RSAPublicKey]:
+        """The keys that the bank may sign with, newest first."""
+        return [signatures.load_public_key(pem) for pem in reversed(self.public_keys)]
+
+    def accepts_key(self, credential: Credential) -> bool:
+        return any(credential.matches(entry["digest"]) for entry in self.api_keys)
+
+    def api_key(self, now: int) -> Item:
+        """The API key that the service shows the bank: the newest whose time has come."""
+        return next((entry for entry in reversed(self.api_keys) if entry["active_from"] <= now), self.api_keys[0])
+
+    @classmethod
+    def from_item(cls, item: Item) -> Bank:
+        members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
+        members = {name: tuple(value) if isinstance(value, list) else value for name, value in members.items()}
+        return cls(**members)
+
+    def to_item(self) -> Item:
+        item = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        item = {name: list(value) if isinstance(value, tuple) else value for name, value in item.items()}
+        return {name: value for name, value in item.items() if value is not None} | {"directory": DIRECTORY}
+
+    def as_new(self) -> dict[str, Any]:
+        """The members that an operator may change, named as in ``NewBank``."""
+        members = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        members["scopes"] = members.pop("scope_names")
+        return {name: value for name, value in members.items() if name not in _OF_THE_SERVICE}
+
+
+def validated(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> Bank:
+    """The record that an operator's words make, without API keys.
+
+    Args:
+        new: what the operator says.
+        local: whether this is the local stage, where banks may be at private addresses.
+        kept: addresses that the bank has already; the rules for them may have been others.
+
+    Raises:
+        InvalidBank: saying what is wrong.
+    """
+    bic = valid_bic(new.bic)
+    if new.api_version not in (1, 2):
+        raise InvalidBank("api_version must be 1 or 2")
+    version: Version = 1 if new.api_version == 1 else 2
+    if len(new.country) != 2 or not new.country.isalpha() or not new.country.isascii():
+        raise InvalidBank("country must be a code of two letters (ISO 3166-1)")
+    if not 1 <= len(new.name.strip()) <= 128 or not new.name.isprintable():
+        raise InvalidBank("name must be 1 to 128 printable characters")
+    if not 1 <= new.consent_days <= LONGEST_CONSENT_DAYS:
+        raise InvalidBank(f"consent_days must be from 1 to {LONGEST_CONSENT_DAYS}")
+    keys = tuple(_public_key(pem) for pem in new.public_keys)
+    required = version == 2 if new.signature_required is None else new.signature_required or version == 2
+    if len(keys) > KEYS_KEPT:
+        raise InvalidBank(f"at most {KEYS_KEPT} public keys can be active: remove one first")
+    if required and not keys:
+        raise InvalidBank("a bank that has to sign needs a public key")
+    return Bank(
+        bic=bic,
+        name=new.name.strip(),
+        country=new.country.upper(),
+        api_version=version,
+        domain=_address("domain", new.domain, local, kept).rstrip("/"),
+        authorization_url=_address("authorization_url", new.authorization_url, local, kept),
+        public_keys=keys,
+        schemes=_subset("schemes", new.schemes, SCHEMES[version]),
+        scope_names=_subset("scopes", new.scopes, tuple(SCOPES[version])),
+        consent_days=new.consent_days,
+        certificate_subject=new.certificate_subject or None,
+        signature_required=required,
+        active=new.active,
+        revision=1,
+        api_keys=(),
+    )
+
+
+def _address(member: str, url: str, local: bool, kept: Collection[str]) -> str:
+    try:
+        return url if url in kept else check_address(url, local=local)
+    except InvalidAddress as error:
+        raise InvalidBank(f"{member} {error}") from None
+
+
+class _BicField(Message):
+    bic: Bic
+
+
+def valid_bic(text: str) -> str:
+    """A BIC in capitals. Raises: InvalidBank."""
+    try:
+        return _BicField.read({"bic": text}).bic
+    except InvalidMessage as error:
+        raise InvalidBank(str(error)) from None
+
+
+def _public_key(pem: str) -> str:
+    try:
+        return signatures.public_pem(signatures.load_public_key(pem))
+    except signatures.InvalidKey as error:
+        raise InvalidBank(str(error)) from None
+
+
+def _subset(member: str, chosen: Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
+    if unknown := set(chosen) - set(known):
+        raise InvalidBank(f"{member}: {', '.join(sorted(unknown))} does not exist in the bank's version")
+    return tuple(name for name in known if not chosen or name in chosen)

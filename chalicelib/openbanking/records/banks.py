@@ -1,0 +1,236 @@
+"""The banks' table: what requests ask of it, cached for at most a minute, and what the operator does with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from boto3.dynamodb.conditions import Attr
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, absent
+from chalicelib.foundation.identifiers import new_credential
+from chalicelib.foundation.parallel import pieces
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.records.bank_record import DIRECTORY, KEYS_KEPT, Bank, InvalidBank, NewBank, validated
+
+TABLE = "banks"
+CACHED_SECONDS = 60
+
+
+class UnknownBank(LookupError):
+    """There is no bank of that BIC."""
+
+
+class BankExists(Exception):
+    """A bank of that BIC is registered already."""
+
+
+@dataclass(slots=True)
+class _Cached:
+    """A bank as it was read, with what was made of it: opened API keys by their digests, loaded public keys."""
+
+    bank: Bank
+    read_at: int
+    opened: dict[str, str] = field(default_factory=dict)
+    keys: list[RSAPublicKey] | None = None
+
+
+class Banks:
+    """The banks. What an operator changes holds everywhere after a minute at the latest."""
+
+    def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings) -> None:
+        self._store = store
+        self._vault = vault
+        self._clock = clock
+        self._settings = settings
+        self._cache: dict[str, _Cached] = {}
+        self._directory: tuple[int, list[Item]] = (0, [])
+
+    # -- what requests need
+
+    def find(self, bic: str, *, active: bool = True) -> Bank | None:
+        """A bank by its BIC, switched on unless ``active`` is false; 8 characters also mean the head office, XXX."""
+        cached = self._cached(bic)
+        return cached.bank if cached and (cached.bank.active or not active) else None
+
+    def outbound_key(self, bank: Bank) -> str:
+        """The API key that the service shows the bank."""
+        cached = self._cached(bank.bic) or _Cached(bank, self._clock.time())
+        entry = cached.bank.api_key(self._clock.time())
+        if entry["digest"] not in cached.opened:
+            cached.opened[entry["digest"]] = self._vault.unseal(entry["sealed"], _context(bank.bic))
+        return cached.opened[entry["digest"]]
+
+    def verification_keys(self, bank: Bank) -> list[RSAPublicKey]:
+        """The keys that the bank may sign with."""
+        cached = self._cached(bank.bic) or _Cached(bank, self._clock.time())
+        if cached.keys is None:
+            cached.keys = cached.bank.verification_keys()
+        return cached.keys
+
+    def directory(self) -> list[Item]:
+        """``bic``, ``name``, ``country`` and ``api_version`` of every active bank, by BIC."""
+        read_at, rows = self._directory
+        if not read_at or self._clock.time() - read_at >= CACHED_SECONDS:
+            rows = [row for row in self._rows() if row["active"]]
+            self._directory = (self._clock.time(), rows)
+        return [{name: row[name] for name in ("bic", "name", "country", "api_version")} for row in rows]
+
+    def registered(self) -> list[Bank]:
+        """All banks, switched on or not, by BIC; one that was added in this moment may not be among them yet."""
+        keys = [bank_key(row["bic"]) for row in self._rows()]
+        found = [item for piece in pieces(keys, 100) for item in self._store.batch_get(piece)]
+        return [Bank.from_item(item) for item in found if item]
+
+    # -- what the operator does
+
+    def add(self, new: NewBank) -> tuple[Bank, str]:
+        """Register a bank; answers it and its API key, which is not shown again.
+
+        Raises:
+            InvalidBank, BankExists.
+        """
+        bank = validated(new, local=self._settings.is_local)
+        entry, key = self._new_api_key(bank.bic, 0)
+        try:
+            self._store.put(
+                TABLE, replace(bank, api_keys=(entry,), registered_at=self._clock.time()).to_item(), absent("bic")
+            )
+        except ConditionFailed:
+            raise BankExists(f"{bank.bic} is registered already") from None
+        return self._read_again(bank.bic), key
+
+    def get(self, bic: str) -> Bank:
+        """Raises: UnknownBank."""
+        item = self._store.get(*bank_key(bic.upper()))
+        if item is None:
+            raise _unknown(bic)
+        return Bank.from_item(item)
+
+    def all(self) -> list[Bank]:
+        return sorted((Bank.from_item(item) for item in self._store.scan(TABLE)), key=lambda bank: bank.bic)
+
+    def change(self, bic: str, **changes: Any) -> Bank:
+        """Change members of a bank, named as in ``NewBank``. Raises: InvalidBank, UnknownBank."""
+        return self._change(self.get(bic), changes)
+
+    def rotate_api_key(self, bic: str, overlap: int = 0) -> str:
+        """Make a new API key: accepted from the bank at once, shown to it after ``overlap`` seconds.
+
+        The one before it stays accepted until the next rotation.
+        """
+        bank = self.get(bic)
+        entry, key = self._new_api_key(bank.bic, overlap)
+        kept = [bank.api_key(self._clock.time()), entry][-KEYS_KEPT:]
+        self._update(bank, {"api_keys": kept})
+        return key
+
+    def add_public_key(self, bic: str, pem: str) -> Bank:
+        """Accept signatures of one more key; at most two are active. Raises: InvalidBank."""
+        bank = self.get(bic)
+        return self._change(bank, {"public_keys": [*bank.public_keys, pem]})
+
+    def remove_public_key(self, bic: str, kid: str) -> Bank:
+        """Accept signatures of a key no more. Raises: InvalidBank."""
+        bank = self.get(bic)
+        left = [pem for pem in bank.public_keys if signatures.key_id(signatures.load_public_key(pem)) != kid]
+        if len(left) == len(bank.public_keys):
+            raise InvalidBank(f"{bank.bic} has no key {kid}")
+        return self._change(bank, {"public_keys": left})
+
+    def remove(self, bic: str) -> None:
+        """Forget a bank. Its consents stay, and no call of theirs reaches it any more. Raises: UnknownBank."""
+        try:
+            self._store.delete(TABLE, {"bic": bic.upper()}, Attr("bic").exists())
+        except ConditionFailed:
+            raise _unknown(bic) from None
+        self._forget()
+
+    # -- inside
+
+    def _cached(self, bic: str) -> _Cached | None:
+        cached = self._cache.get(bic)
+        if cached is None or self._clock.time() - cached.read_at >= CACHED_SECONDS:
+            self._cache.pop(bic, None)
+            keys = [bank_key(spelling) for spelling in spellings(bic)]
+            item = next((item for item in self._store.batch_get(keys) if item), None) if keys else None
+            if item is None:  # strangers' guesses must not fill the memory
+                return None
+            cached = _Cached(Bank.from_item(item), self._clock.time())
+            self._cache[bic] = self._cache[cached.bank.bic] = cached
+        return cached
+
+    def _rows(self) -> list[Item]:
+        rows: list[Item] = []
+        after: Item | None = None
+        while True:
+            page = self._store.query(TABLE, ("directory", DIRECTORY), index="directory", after=after)
+            rows += page.items
+            after = page.next
+            if after is None:
+                return rows
+
+    def _read_again(self, bic: str) -> Bank:
+        self._forget()
+        return self.get(bic)
+
+    def _forget(self) -> None:
+        self._cache.clear()
+        self._directory = (0, [])
+
+    def _change(self, bank: Bank, changes: Mapping[str, Any]) -> Bank:
+        if unknown := set(changes) - {member.name for member in fields(NewBank)} | set(changes) & {"bic"}:
+            raise InvalidBank(f"{', '.join(sorted(unknown))} cannot be changed")
+        new = NewBank(**{"bic": bank.bic, **bank.as_new(), **changes})
+        kept = (bank.domain, bank.authorization_url)
+        item = validated(new, local=self._settings.is_local, kept=kept).to_item()
+        members = {name: value for name, value in item.items() if name not in ("bic", "api_keys", "revision")}
+        return self._update(bank, members, [] if "certificate_subject" in members else ["certificate_subject"])
+
+    def _update(self, bank: Bank, members: Mapping[str, Any], removed: list[str] | None = None) -> Bank:
+        """Write a change of ``bank`` as it was read. Raises: UnknownBank, InvalidBank."""
+        try:
+            self._store.update(
+                TABLE,
+                {"bic": bank.bic},
+                set={**members, "revision": bank.revision + 1},
+                remove=removed or [],
+                condition=Attr("revision").eq(bank.revision),
+            )
+        except ConditionFailed as failure:
+            if failure.item is None:
+                raise _unknown(bank.bic) from None
+            raise InvalidBank("somebody else changed the bank at the same time: try again") from None
+        return self._read_again(bank.bic)
+
+    def _new_api_key(self, bic: str, overlap: int) -> tuple[Item, str]:
+        key, key_digest = new_credential(bic)
+        now = self._clock.time()
+        sealed = self._vault.seal(key, _context(bic))
+        return {"digest": key_digest, "sealed": sealed, "created_at": now, "active_from": now + overlap}, key
+
+
+def bank_key(bic: str) -> tuple[str, Item]:
+    return TABLE, {"bic": bic}
+
+
+def spellings(bic: str) -> tuple[str, ...]:
+    """The BICs that a bank may be registered under, none for what is no BIC: 8 characters also mean the head office."""
+    if len(bic) not in (8, 11):
+        return ()
+    if len(bic) == 8:
+        return bic, f"{bic}XXX"
+    return (bic, bic[:8]) if bic.endswith("XXX") else (bic,)
+
+
+def _unknown(bic: str) -> UnknownBank:
+    return UnknownBank(f"no bank has the BIC {bic}")
+
+
+def _context(bic: str) -> str:
+    return f"{TABLE}/{bic}/api_key"

@@ -1,0 +1,377 @@
+"""Clients: TPPs as this service knows them (specification, Web interface records; decisions: Clients, users, banks).
+
+A change is written with its entry in the client's history, on the revision that was read: of two at once the second is
+made again of what the first one left, or refused where somebody has decided by what they saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypedDict, Unpack
+
+from boto3.dynamodb.conditions import Attr, ConditionBase
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto import event_secrets, event_signing
+from chalicelib.foundation.crypto.event_secrets import EventSecret
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Operation, Put, Store, absent
+from chalicelib.foundation.http.addresses import InvalidAddress, check_address
+from chalicelib.foundation.identifiers import digest, matches, new_secret
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.records.client_record import (
+    CLIENT_ID_LENGTH,
+    OPERATOR,
+    TABLE,
+    Action,
+    Change,
+    Client,
+    ClientSecret,
+    Identity,
+    Registered,
+    change_key,
+    client_key,
+)
+
+TITLE_LENGTH = 128
+MOST_CALLBACK_URLS = 10
+HISTORY_LENGTH = 50
+"""So many changes of a client are shown, the latest."""
+_REPEATED_SECONDS = 600
+"""So long a request to register a client may be repeated; afterwards its secrets are not shown again."""
+
+
+class InvalidClient(ValueError):
+    """A client's member that cannot be accepted: ``member`` names it, the message says why."""
+
+    def __init__(self, member: str, message: str) -> None:
+        self.member = member
+        super().__init__(message)
+
+
+class UnknownClient(LookupError):
+    """There is no client of that id, or it is not this owner's."""
+
+
+class ClientExists(Exception):
+    """A client of that id is registered already."""
+
+
+class ClientChanged(Exception):
+    """Somebody else changed the client after it was looked at."""
+
+
+class Details(TypedDict, total=False):
+    """What can be changed of a client; ``events_url`` is ``None`` where events are to be sent no more."""
+
+    title: str
+    callback_urls: Sequence[str]
+    events_url: str | None
+
+
+class Clients:
+    """The clients' table."""
+
+    def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings) -> None:
+        self._store = store
+        self._vault = vault
+        self._clock = clock
+        self._settings = settings
+
+    @property
+    def default_callback(self) -> str:
+        """The callback of clients that use the web interface as their own."""
+        return f"{self._settings.public_url}/authorize/callback"
+
+    def web_callback(self, client: Client) -> str:
+        """Where PSUs come back to from a request of the web interface: to its own page if that is the client's, too."""
+        return self.default_callback if self.default_callback in client.callback_urls else client.callback_url
+
+    def create(
+        self,
+        *,
+        owner: str,
+        title: str,
+        callback_urls: Sequence[str] = (),
+        secret: bool = False,
+        registration_number: str | None = None,
+        events_url: str | None = None,
+        active: bool = True,
+        identity: Identity | None = None,
+    ) -> Registered:
+        """Register a TPP, with a secret when it is to have one, and with an events secret when it has an Events URL.
+
+        With the ``identity`` of before, the client of before is answered for ten minutes, with its secrets.
+
+        Raises:
+            InvalidClient: naming the member.
+            ClientExists: the client of this ``identity`` is older.
+        """
+        itself = identity or Identity.drawn()
+        client_id, now = itself.client_id, self._clock.time()
+        plain = itself.secret if secret or not self._settings.is_sandbox else None
+        client = Client(
+            client_id=client_id,
+            owner=owner,
+            title=_title(title),
+            callback_urls=self._callback_urls(callback_urls),
+            registration_number=_text(
+                "registration_number", registration_number or f"SANDBOX-{client_id[:8]}", TITLE_LENGTH
+            ),
+            active=active,
+            events_url=self._address("events_url", events_url) if events_url else None,
+            secrets=(ClientSecret(digest(plain), now),) if plain else (),
+            created_at=now,
+        )
+        if client.events_url:
+            client = replace(client, event_secrets=(self._sealed(client_id, itself.events_secret),))
+        try:
+            self._store.put(TABLE, client.as_item(), absent("client_id"))
+        except ConditionFailed as failure:
+            assert failure.item is not None, "something stands there"
+            return self._made_before(Client.from_item(failure.item), owner, itself)
+        return Registered(client, plain, itself.events_secret if client.events_url else None)
+
+    def get(self, client_id: str, owner: str | None = None) -> Client:
+        """A client, of ``owner`` if one is named. Raises: UnknownClient."""
+        item = self._store.get(*client_key(client_id)) if 0 < len(client_id) <= CLIENT_ID_LENGTH else None
+        if item is None or owner not in (None, item["owner"]):
+            raise UnknownClient(client_id)
+        return Client.from_item(item)
+
+    def all(self, owner: str | None = None) -> list[Client]:
+        """All clients of one user, or (for the operator) of everybody."""
+        if owner is None:
+            return [Client.from_item(item) for item in self._store.scan(TABLE) if "owner" in item]
+        return [Client.from_item(item) for item in self._store.each(TABLE, ("owner", owner), index="owner")]
+
+    def history(self, client: Client) -> list[Change]:
+        """The latest changes of a client, the newest first."""
+        revisions = range(client.revision, 0, -1)[:HISTORY_LENGTH]
+        keys = [change_key(client.client_id, revision) for revision in revisions]
+        found = self._store.batch_get(keys) if keys else []
+        return [Change.from_item(item) for item in found if item]
+
+    def activate(self, client_id: str, owner: str | None = None) -> Client:
+        """Raises: UnknownClient."""
+        return self._set(client_id, owner, "activated", active=True)
+
+    def deactivate(self, client_id: str, owner: str | None = None) -> Client:
+        """Every call of the client is refused from now on. Raises: UnknownClient."""
+        return self._set(client_id, owner, "deactivated", active=False)
+
+    def set_registration_number(self, client_id: str, number: str) -> Client:
+        """Say what banks show as the TPP's number. Raises: UnknownClient, InvalidClient."""
+        checked = _text("registration_number", number, TITLE_LENGTH)
+        return self._set(client_id, None, "updated", registration_number=checked)
+
+    def update(
+        self, client_id: str, *, owner: str | None = None, revision: int | None = None, **details: Unpack[Details]
+    ) -> Registered:
+        """Change what is named of a client, with an events secret if it gets its first Events URL.
+
+        The events secrets stay without an address, so that events which start again are verified as before.
+
+        Args:
+            client_id: whose.
+            owner: the user who changes an own client; the operator when left out.
+            revision: the one that was looked at; any when left out.
+
+        Raises:
+            UnknownClient, InvalidClient.
+            ClientChanged: the client's revision is another one.
+        """
+        checked = dict(self._checked(details))
+
+        def changed(client: Client) -> Registered:
+            updated = replace(client, **checked)
+            if owner is not None:
+                self._check_owner_may(client, updated)
+            if updated.events_url is None or updated.event_secrets:
+                return Registered(updated)
+            plain = event_signing.new_secret()
+            return Registered(replace(updated, event_secrets=(self._sealed(client_id, plain),)), events_secret=plain)
+
+        return self._change(client_id, owner, "updated", changed, revision)
+
+    def rotate_secret(
+        self, client_id: str, overlap: int, *, owner: str | None = None, secret: str | None = None
+    ) -> Registered:
+        """Make a new client secret; the one before it is good for ``overlap`` seconds more.
+
+        At most two are good: one that was still ending because of an earlier rotation ends now. A client without a
+        secret gets its first, and needs it at once. With the ``secret`` of before, a repeat is answered as such for ten
+        minutes.
+
+        Raises:
+            UnknownClient.
+            InvalidClient: ``secret`` was made longer ago.
+        """
+        plain = secret or new_secret()
+
+        def changed(client: Client) -> Registered:
+            now = self._clock.time()
+            newest = client.secrets[-1:]
+            if newest and matches(plain, newest[0].digest):
+                self._check_recent(newest[0].made_at)
+                return Registered(client, plain, repeated=True)
+            kept = [replace(each, valid_until=now + overlap) for each in newest if overlap]
+            return Registered(replace(client, secrets=(*kept, ClientSecret(digest(plain), now))), plain)
+
+        return self._change(client_id, owner, "client secret rotated", changed)
+
+    def rotate_events_secret(
+        self, client_id: str, overlap: int, *, owner: str | None = None, secret: str | None = None
+    ) -> Registered:
+        """Make a new events secret; for ``overlap`` seconds events are signed with the one before it, too.
+
+        Without an overlap the old secret ends at once: that is for one in wrong hands. At most two are in use: one that
+        was still ending because of an earlier rotation ends now. A repeat with the ``secret`` of before is answered as
+        such for ten minutes.
+
+        Raises:
+            UnknownClient.
+            InvalidClient: it has no Events URL, or ``secret`` was made longer ago.
+        """
+        plain = secret or event_signing.new_secret()
+
+        def changed(client: Client) -> Registered:
+            if client.events_url is None:
+                raise InvalidClient("events_url", "the client has no Events URL")
+            if secret and self.events_secrets(client)[:1] == [secret]:
+                self._check_recent(self._rotated_at(client))
+                return Registered(client, events_secret=plain, repeated=True)
+            entry = self._sealed(client_id, plain)
+            secrets = event_secrets.renewed(client.event_secrets, entry, self._clock.time(), overlap)
+            return Registered(replace(client, event_secrets=secrets), events_secret=plain)
+
+        return self._change(client_id, owner, "events secret rotated", changed)
+
+    def events_secrets(self, client: Client) -> list[str]:
+        """The secrets that an event of this moment is signed with, in clear, newest first.
+
+        Raises: Unsealable.
+        """
+        secrets, context = client.event_secrets, _context(client.client_id)
+        return event_secrets.in_use(self._vault, secrets, context, self._clock.time())
+
+    def _made_before(self, client: Client, owner: str, itself: Identity) -> Registered:
+        """What an earlier request made of it, with those of the secrets that are in use. Raises: ClientExists."""
+        if client.owner != owner or self._clock.time() - client.created_at >= _REPEATED_SECONDS:
+            raise ClientExists(client.client_id)
+        secret = itself.secret if client.accepts_secret(itself.secret, self._clock.time()) else None
+        is_signing = self.events_secrets(client)[:1] == [itself.events_secret]
+        return Registered(client, secret, itself.events_secret if is_signing else None, repeated=True)
+
+    def _rotated_at(self, client: Client) -> int:
+        """When the newest events secret was made by a rotation, as far as is known."""
+        return next((each.at for each in self.history(client) if each.action == "events secret rotated"), 0)
+
+    def _check_recent(self, made_at: int) -> None:
+        """Whether a secret may be shown to who repeats the request that made it. Raises: InvalidClient."""
+        if self._clock.time() - made_at >= _REPEATED_SECONDS:
+            raise InvalidClient("secret", "this secret was made already, and is not shown again")
+
+    def _sealed(self, client_id: str, plain: str) -> EventSecret:
+        return event_secrets.sealed(self._vault, plain, _context(client_id))
+
+    def _set(self, client_id: str, owner: str | None, action: Action, **members: Any) -> Client:
+        """Raises: UnknownClient."""
+        return self._change(client_id, owner, action, lambda client: Registered(replace(client, **members))).client
+
+    def _change(
+        self,
+        client_id: str,
+        owner: str | None,
+        action: Action,
+        changed: Callable[[Client], Registered],
+        revision: int | None = None,
+    ) -> Registered:
+        """Write a client as ``changed`` makes it of the one that was read, and the change; nothing if that is the same.
+
+        Nobody's change is lost: what somebody else changes meanwhile is read and changed in turn, and after a lost
+        answer the transaction is repeated. Where the repeat is refused, what it made stands there already.
+
+        Raises:
+            UnknownClient.
+            ClientChanged: the client is not of the ``revision`` that was asked for.
+            Conflict: others were in the way at every attempt.
+        """
+        for attempt in range(ATTEMPTS):
+            before = self.get(client_id, owner)
+            if revision not in (None, before.revision):
+                raise ClientChanged(client_id)
+            made = changed(before)
+            if made.client == before:
+                return made
+            made = replace(made, client=replace(made.client, revision=before.revision + 1))
+            try:
+                self._store.transact(self._writing(before, made.client, owner or OPERATOR, action))
+                return made
+            except ConditionFailed as failure:
+                if failure.item and Client.from_item(failure.item) == made.client:
+                    return made
+                self._store.wait(attempt)
+        raise Conflict("others changed the client at every attempt")
+
+    def _writing(self, before: Client, after: Client, by: str, action: Action) -> list[Operation]:
+        """The writes of a change, unless somebody else has changed the client since ``before`` was read."""
+        at_revision: ConditionBase = Attr("revision").eq(before.revision)
+        if not before.revision:  # a client of before there were revisions has none
+            at_revision |= Attr("revision").not_exists()
+        change = Change.between(before, after, self._clock.time(), by, action)
+        return [
+            Put(TABLE, after.as_item(), Attr("client_id").exists() & at_revision),
+            Put(TABLE, change.as_item(after.client_id), absent("client_id")),
+        ]
+
+    def _checked(self, details: Details) -> Iterator[tuple[str, Any]]:
+        """Members as they are kept. Raises: InvalidClient."""
+        if "title" in details:
+            yield "title", _title(details["title"])
+        if "callback_urls" in details:
+            yield "callback_urls", self._callback_urls(details["callback_urls"])
+        if "events_url" in details:
+            url = details["events_url"]
+            yield "events_url", None if url is None else self._address("events_url", url)
+
+    def _check_owner_may(self, client: Client, updated: Client) -> None:
+        """The operator has approved what PSUs see, and where they are sent. Raises: InvalidClient."""
+        if self._settings.is_sandbox or not client.active:
+            return
+        for member, name in (("title", "title"), ("callback_urls", "Callback URLs")):
+            if getattr(client, member) != getattr(updated, member):
+                raise InvalidClient(
+                    member,
+                    f"the {name} of an active client can be changed by the operator only: ask the operator, or "
+                    "deactivate the client, change it, and have the operator activate it again",
+                )
+
+    def _callback_urls(self, urls: Sequence[str]) -> tuple[str, ...]:
+        """Checked; the default one for none. Raises: InvalidClient."""
+        checked = tuple(self._address("callback_url", url, "callback_urls") for url in urls or [self.default_callback])
+        if len(checked) > MOST_CALLBACK_URLS or len(set(checked)) < len(checked):
+            raise InvalidClient("callback_urls", f"callback_urls must be at most {MOST_CALLBACK_URLS}, all different")
+        return checked
+
+    def _address(self, name: str, url: str, member: str = "") -> str:
+        try:
+            return check_address(url, local=self._settings.is_local)
+        except InvalidAddress as error:
+            raise InvalidClient(member or name, f"{name} {error}") from None
+
+
+def _context(client_id: str) -> str:
+    return f"{TABLE}/{client_id}/events_secret"
+
+
+def _title(value: str) -> str:
+    return _text("title", value, TITLE_LENGTH)
+
+
+def _text(member: str, value: str, length: int) -> str:
+    text = value.strip()
+    if not 1 <= len(text) <= length or not text.isprintable():
+        raise InvalidClient(member, f"{member} must be 1 to {length} printable characters")
+    return text

@@ -1,0 +1,292 @@
+"""Consents and their tokens: what a PSU allowed, and the credentials that prove it (decisions: Authorization flow).
+
+One item collection per consent. The item ``consent`` says who may do what until when; a relayed call reads it, so it
+holds nothing else. ``grant`` is the state of its credentials: the code, and which refresh token is current. Each access
+and refresh token is an item of its own, only ever recognised by its digest. A token counts while its consent is
+*authorised*, so one write to the consent ends them all; a *spent* one-time consent still lets its bearer read the
+status of the payment that it was spent on.
+
+A consent whose TPP has still to be told of its end stands in an index of the times to do so: ``notify`` is the event
+that comes next, ``notify_at`` when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from boto3.dynamodb.conditions import Attr, ConditionBase
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
+from chalicelib.foundation.identifiers import Credential, new_credential, new_id
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.tpp_calls import ConsentType
+from chalicelib.openbanking.protocol.tpp_event_types import EXPIRING_SECONDS, EventType
+from chalicelib.openbanking.records.authorizations import Authorization
+
+TABLE = "consents"
+ACCESS_LIFETIME = 3600
+NOTIFY = ShardedIndex(TABLE, "notify", "notify_shard", "notify_at")
+REPEAT_WINDOW = 60
+"""For so many seconds a rotated refresh token fetches the same pair again: the answer may have been lost."""
+
+Status = Literal["authorised", "revoked", "spent"]
+Party = Literal["tpp", "bank", "operator", "service"]
+Accounts = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """A PSU's consent. Times are Unix seconds; ``accounts`` has ``ibans``, ``account_ids``, ``account_numbers``."""
+
+    consent_id: str
+    client_id: str
+    bic: str
+    api_version: Version
+    scopes: tuple[str, ...]
+    consent_type: ConsentType
+    status: Status
+    accounts: dict[str, list[str]]
+    valid_until: int
+    bank_token_digest: str
+    bank_token_sealed: bytes
+
+    @classmethod
+    def from_item(cls, item: Item) -> Consent:
+        members: dict[str, Any] = {name: item[name] for name in cls.__dataclass_fields__}
+        return cls(**members | {"scopes": tuple(item["scopes"])})
+
+    def is_valid(self, now: int) -> bool:
+        return self.status == "authorised" and now < self.valid_until
+
+    def is_spent(self, now: int) -> bool:
+        return self.status == "spent" and now < self.valid_until
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The state of a consent's credentials: its code, its current refresh token, and how the last pair came about."""
+
+    consent_id: str
+    redirect_uri: str
+    code_challenge: str | None
+    code_digest: str
+    code_valid_until: int
+    code_redeemed_at: int | None
+    refresh_id: str | None
+    previous_refresh_id: str | None
+    rotated_at: int | None
+    pair_sealed: bytes | None
+
+    @classmethod
+    def from_item(cls, item: Item) -> Grant:
+        members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
+        return cls(**members)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An access token, its end, and the refresh token that goes with it."""
+
+    access_token: str
+    access_valid_until: int
+    refresh_token: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewConsent:
+    """A consent about to be written, with the two credentials that leave the service once."""
+
+    consent: Consent
+    grant: Grant
+    operations: list[Put]
+    code: str
+    bank_token: str
+
+
+def consent_key(consent_id: str) -> tuple[str, Item]:
+    return TABLE, {"consent_id": consent_id, "part": "consent"}
+
+
+def grant_key(consent_id: str) -> tuple[str, Item]:
+    return TABLE, {"consent_id": consent_id, "part": "grant"}
+
+
+def token_key(kind: Literal["access", "refresh"], credential: Credential) -> tuple[str, Item]:
+    """Where a token stands. A refresh token names consent and token; a bearer names the bank as well."""
+    return TABLE, {"consent_id": credential.ids[0], "part": f"{kind}#{credential.ids[1]}"}
+
+
+class Consents:
+    """Makes the writes that create, rotate and end consents; flows put them into transactions."""
+
+    def __init__(self, vault: Vault, clock: Clock, code_lifetime: int) -> None:
+        self._vault = vault
+        self._clock = clock
+        self._code_lifetime = code_lifetime
+
+    def new(self, authorization: Authorization, accounts: Accounts, days: int) -> NewConsent:
+        """The consent that ``authorization`` leads to, with its code and the bank's token."""
+        consent_id, now = new_id(), self._clock.time()
+        code, code_digest = new_credential(consent_id)
+        bank_token, bank_token_digest = new_credential(consent_id)
+        item = {
+            "consent_id": consent_id,
+            "part": "consent",
+            "client_id": authorization.client_id,
+            "bic": authorization.bic,
+            "api_version": authorization.api_version,
+            "scopes": list(authorization.scopes),
+            "consent_type": authorization.consent_type,
+            "status": "authorised",
+            "accounts": {kind: list(identifiers) for kind, identifiers in accounts.items() if identifiers},
+            "valid_until": now + days * 24 * 3600,
+            "created_at": now,
+            "bank_token_digest": bank_token_digest,
+            "bank_token_sealed": self._vault.seal(bank_token, _context(consent_id, "bank_token")),
+            **_first_notice(consent_id, now, now + days * 24 * 3600),
+        }
+        grant = {
+            "consent_id": consent_id,
+            "part": "grant",
+            "redirect_uri": authorization.redirect_uri,
+            "code_challenge": authorization.code_challenge,
+            "code_digest": code_digest,
+            "code_valid_until": now + self._code_lifetime,
+            "expires_at": item["valid_until"],
+        }
+        operations = [Put(TABLE, each, absent("consent_id")) for each in (item, grant)]
+        return NewConsent(Consent.from_item(item), Grant.from_item(grant), operations, code, bank_token)
+
+    def bank_token(self, consent: Consent) -> str:
+        """What the bank knows the PSU by: ``X-Auth-Token``."""
+        return self._vault.unseal(consent.bank_token_sealed, _context(consent.consent_id, "bank_token"))
+
+    def first_pair(self, consent: Consent) -> tuple[Pair, list[Operation]]:
+        """Tokens for a code that has not been redeemed; the transaction fails for all but one.
+
+        Its first operation is the condition on the consent, its second the change of the grant.
+        """
+        return self._pair(consent, {"code_redeemed_at": self._clock.time()}, Attr("code_redeemed_at").not_exists())
+
+    def next_pair(self, consent: Consent, refresh_id: str) -> tuple[Pair, list[Operation]]:
+        """Tokens for the current refresh token; the transaction, of the same form, fails for all but one."""
+        rotation = {"previous_refresh_id": refresh_id, "rotated_at": self._clock.time()}
+        return self._pair(consent, rotation, Attr("refresh_id").eq(refresh_id))
+
+    def repeated_pair(self, grant: Grant, refresh_id: str) -> Pair | None:
+        """The pair that a rotated refresh token led to, if it may still be fetched again."""
+        if grant.previous_refresh_id != refresh_id or grant.rotated_at is None or grant.pair_sealed is None:
+            return None
+        if self._clock.time() - grant.rotated_at > REPEAT_WINDOW:
+            return None
+        return Pair(**jsontext.loads(self._vault.unseal(grant.pair_sealed, _context(grant.consent_id, "pair"))))
+
+    def ending(self, consent: Consent, by: Party) -> Update:
+        """The write that revokes a consent and with it every token of it."""
+        return Update(
+            *consent_key(consent.consent_id),
+            set={"status": "revoked", "ended_at": self._clock.time(), "ended_by": by},
+            remove=(NOTIFY.partition,),
+            condition=Attr("status").is_in(["authorised", "spent"]),
+        )
+
+    def spending(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
+        """The writes by which one ``attempt`` at a payment uses a one-time consent up; they fail for all but one.
+
+        The bearer that it came with lives on until the consent's end, to read its own payment's status.
+        """
+        return [
+            Update(
+                *consent_key(consent.consent_id),
+                set={"status": "spent", "spent_by": attempt, "spent_at": self._clock.time()},
+                remove=(NOTIFY.partition,),
+                condition=Attr("status").eq("authorised"),
+            ),
+            _lifetime(access, consent.valid_until),
+        ]
+
+    def giving_back(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
+        """The writes that undo ``spending``: the bank was provably never reached."""
+        return [
+            Update(
+                *consent_key(consent.consent_id),
+                set={"status": "authorised", **NOTIFY.entry(consent.consent_id)},
+                remove=("spent_by", "spent_at"),
+                condition=Attr("status").eq("spent") & Attr("spent_by").eq(attempt),
+            ),
+            _lifetime(access, access["lasts_until"]),
+        ]
+
+    def noticing(self, item: Item) -> Update:
+        """The write that goes with the event that a consent's ``item`` has next; it fails for all but one.
+
+        After ``consent.expiring`` comes ``consent.expired``, and after that nothing.
+        """
+        last = item["notify"] == "consent.expired"
+        following: Item = {} if last else {"notify": "consent.expired", NOTIFY.time: item["valid_until"]}
+        return Update(
+            *consent_key(item["consent_id"]),
+            set=following,
+            remove=("notify", NOTIFY.time, NOTIFY.partition) if last else (),
+            condition=Attr("status").eq("authorised") & Attr("notify").eq(item["notify"]),
+        )
+
+    def _pair(
+        self, consent: Consent, changes: Mapping[str, Any], condition: ConditionBase
+    ) -> tuple[Pair, list[Operation]]:
+        access_id, refresh_id, now = new_id(), new_id(), self._clock.time()
+        access, access_digest = new_credential(consent.consent_id, access_id, consent.bic)
+        refresh, refresh_digest = new_credential(consent.consent_id, refresh_id)
+        pair = Pair(access, min(now + ACCESS_LIFETIME, consent.valid_until), refresh)
+        members = {name: getattr(pair, name) for name in Pair.__dataclass_fields__}
+        sealed = self._vault.seal(jsontext.dumps(members), _context(consent.consent_id, "pair"))
+        return pair, [
+            Check(*consent_key(consent.consent_id), Attr("status").eq("authorised")),
+            Update(
+                *grant_key(consent.consent_id),
+                set={**changes, "refresh_id": refresh_id, "pair_sealed": sealed},
+                condition=condition,
+            ),
+            _token(consent, f"access#{access_id}", access_digest, pair.access_valid_until),
+            _token(consent, f"refresh#{refresh_id}", refresh_digest, consent.valid_until),
+        ]
+
+
+def _first_notice(consent_id: str, now: int, valid_until: int) -> Item:
+    """The event that a new consent has first: one too short for an announcement just expires."""
+    announced_at = valid_until - EXPIRING_SECONDS
+    event, at = ("consent.expiring", announced_at) if announced_at >= now else ("consent.expired", valid_until)
+    return {"notify": event, NOTIFY.time: at, **NOTIFY.entry(consent_id)}
+
+
+def notice_due(item: Item, now: int) -> EventType | None:
+    """The event that a consent's TPP is to be sent now, if any."""
+    due = item["status"] == "authorised" and item.get(NOTIFY.time, now + 1) <= now
+    event: EventType | None = item["notify"] if due else None
+    return event
+
+
+def _token(consent: Consent, part: str, token_digest: str, valid_until: int) -> Put:
+    item = {
+        "consent_id": consent.consent_id,
+        "part": part,
+        "digest": token_digest,
+        "lasts_until": valid_until,
+        "expires_at": valid_until,
+    }
+    return Put(TABLE, item, absent("consent_id"))
+
+
+def _lifetime(token: Item, expires_at: int) -> Update:
+    key = {name: token[name] for name in ("consent_id", "part")}
+    return Update(TABLE, key, set={"expires_at": expires_at}, condition=Attr("consent_id").exists())
+
+
+def _context(consent_id: str, member: str) -> str:
+    return f"{TABLE}/{consent_id}/{member}"

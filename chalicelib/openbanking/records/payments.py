@@ -1,0 +1,175 @@
+"""Payments: what was initiated at which bank, and every status it has had (decisions: payments/status).
+
+One item per payment, under its bank and payment_id. A bank may report on a payment before the service has written down
+that the bank answered with it: such a report is kept under the same key for 15 minutes and applied when the payment is
+written. Every write bears on the ``revision`` that it was decided on, so that two reports cannot undo each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from boto3.dynamodb.conditions import Attr, ConditionBase
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
+from chalicelib.foundation.identifiers import digest
+from chalicelib.openbanking.protocol.payment_enumerations import Kind, Status, may_follow, status_from
+from chalicelib.openbanking.protocol.scopes import Version
+
+TABLE = "payments"
+EARLY_SECONDS = 15 * 60
+HISTORY = 200
+"""So many changes of status are kept: the first, and the latest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A status, and when it was reported, in Unix seconds."""
+
+    status: Status
+    at: int
+
+    def as_item(self) -> Item:
+        return {"status": self.status, "at": self.at}
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """A payment that a bank has answered with. ``consent_id`` is ``None`` for a direct payment.
+
+    ``request_id`` is what the bank knows the order by, ``order_digest`` what was ordered (see ``request_claims``);
+    payments that were written before it was kept have none.
+    """
+
+    bic: str
+    payment_id: str
+    api_version: Version
+    kind: Kind
+    client_id: str
+    consent_id: str | None
+    request_id: str
+    order_digest: str | None
+    status: Status
+    history: tuple[Reported, ...]
+    created_at: int
+    revision: int
+
+    @classmethod
+    def from_item(cls, item: Item) -> Payment:
+        members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
+        return cls(**members | {"history": tuple(Reported(**entry) for entry in item["history"])})
+
+    def is_of_one_order_with(self, other: Payment) -> bool:
+        """Whether a bank that answers with both has been asked for one payment."""
+        known = {self.order_digest, other.order_digest} - {None}
+        return len(known) <= 1 and self._ordered() == other._ordered()
+
+    def _ordered(self) -> tuple[str, str, str | None]:
+        return self.request_id.lower(), self.client_id, self.consent_id
+
+    def after(self, report: Reported) -> Payment:
+        """The payment after a report: the same when its status may not follow, or says nothing new."""
+        if not may_follow(self.status, report.status):
+            return self
+        first, *later = (*self.history, report)
+        return replace(self, status=report.status, history=(first, *later[-(HISTORY - 1) :]))
+
+
+def payment_key(bic: str, payment_id: str) -> tuple[str, Item]:
+    """Where a payment stands, for a read of several records together."""
+    return TABLE, {"payment": f"{bic}#{digest(payment_id)}"}
+
+
+def is_early(item: Item) -> bool:
+    """Whether an item keeps reports on a payment that has not been written yet."""
+    return "early" in item
+
+
+class Payments:
+    """Makes the writes of payments; flows put them into transactions."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def new(
+        self,
+        bic: str,
+        payment_id: str,
+        *,
+        api_version: Version,
+        kind: Kind,
+        client_id: str,
+        consent_id: str | None,
+        request_id: str,
+        order_digest: str | None,
+        status: Status,
+    ) -> Payment:
+        """A payment that a bank has just answered with, in the bank's first status."""
+        now = self._clock.time()
+        return Payment(
+            bic=bic,
+            payment_id=payment_id,
+            api_version=api_version,
+            kind=kind,
+            client_id=client_id,
+            consent_id=consent_id,
+            request_id=request_id,
+            order_digest=order_digest,
+            status=status,
+            history=(Reported(status, now),),
+            created_at=now,
+            revision=1,
+        )
+
+    def creation(self, payment: Payment, found: Item | None = None) -> Put:
+        """The write of a new payment in place of ``found``, with the reports that came early, if that is what it is."""
+        if found is None:
+            return Put(TABLE, _item(payment), absent("payment"))
+        reports = self.early_reports(found) if is_early(found) else ()
+        if reports:
+            received = Reported(payment.status, min(payment.created_at, reports[0].at))
+            payment = replace(payment, history=(received,))
+        for report in reports:  # the bank may speak another version than its old consents
+            status = status_from(payment.api_version, report.status)
+            payment = payment.after(replace(report, status=status)) if status is not None else payment
+        return Put(TABLE, _item(replace(payment, revision=found["revision"] + 1)), _unchanged(found["revision"]))
+
+    def early_reports(self, item: Item) -> Sequence[Reported]:
+        """The reports that an item keeps and that still count."""
+        reports = [Reported(**entry) for entry in item["early"]]
+        return [report for report in reports if report.at > self._clock.time() - EARLY_SECONDS]
+
+    def change(self, before: Payment, after: Payment) -> Update:
+        """The write that takes a payment from one state to the next."""
+        return Update(
+            *payment_key(before.bic, before.payment_id),
+            set={"status": after.status, "history": [entry.as_item() for entry in after.history]},
+            add={"revision": 1},
+            condition=_unchanged(before.revision),
+        )
+
+    def early(self, bic: str, payment_id: str, report: Reported, found: Item | None) -> Put:
+        """The write that keeps a report on a payment that is not known yet, beside those that stand there."""
+        kept = [*(self.early_reports(found) if found else ()), report][-HISTORY:]
+        table, key = payment_key(bic, payment_id)
+        item = {
+            **key,
+            "early": [entry.as_item() for entry in kept],
+            "revision": found["revision"] + 1 if found else 1,
+            "expires_at": self._clock.time() + EARLY_SECONDS,
+        }
+        return Put(table, item, _unchanged(found["revision"]) if found else absent("payment"))
+
+
+def _item(payment: Payment) -> Item:
+    members = {name: getattr(payment, name) for name in Payment.__dataclass_fields__}
+    members["history"] = [entry.as_item() for entry in payment.history]
+    kept = {name: value for name, value in members.items() if value is not None}
+    return payment_key(payment.bic, payment.payment_id)[1] | kept
+
+
+def _unchanged(revision: int) -> ConditionBase:
+    return Attr("revision").eq(revision)

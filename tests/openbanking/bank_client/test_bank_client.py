@@ -1,0 +1,212 @@
+"""The link to a bank: what its errors tell the TPP, and what they must not repeat."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.outbound import NotReached, Reply
+from chalicelib.openbanking.bank_client.bank_client import Outgoing
+from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN
+from tests.conftest import Lines
+from tests.world import IBAN, Answer, World
+
+PATH = {1: "/accounts", 2: "/v2_accounts"}
+
+
+Ask = Callable[[Any], Answer]
+
+
+@pytest.fixture(params=[1, 2])
+def version(request: pytest.FixtureRequest) -> int:
+    version: int = request.param
+    return version
+
+
+@pytest.fixture
+def failing(world: World, version: int) -> Ask:
+    """Asks for ``GET /tpp/accounts`` while the bank gives a wrong answer."""
+    bearer = world.tokens(version)["access_token"]
+
+    def ask(answer: Any) -> Answer:
+        world.banks[version].answers[PATH[version]] = lambda sent: answer
+        found = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+        assert (found.status, found.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+        return found
+
+    return ask
+
+
+def error(version: int, code: Any, text: str = "no") -> dict[str, Any]:
+    return {"status": "error", "error_code": code, "message": text} if version == 1 else {"code": code, "title": text}
+
+
+def refusal(version: int, status: int, code: Any) -> Reply:
+    return Reply(status, jsontext.dumps(error(version, code)).encode(), {}, 0)
+
+
+# -- authorize again
+
+
+@pytest.mark.parametrize("code", [4201, 4202, "4201", "4202", "AUTHENTICATION_REQUIRED"])
+def test_a_bank_that_refuses_the_token_means_that_the_psu_must_authorize_again(
+    version: int, failing: Ask, code: Any
+) -> None:
+    for status in (200, 400, 401, 403):
+        assert "authorize again" in failing(refusal(version, status, code)).body["title"]
+
+
+def test_a_bare_401_means_that_the_psu_must_authorize_again(failing: Ask) -> None:
+    for body in (b"", b"{}", b"<html>", b"[]", b'{"status":"error"}'):
+        assert "authorize again" in failing(Reply(401, body, {}, 0)).body["title"]
+
+
+@pytest.mark.parametrize(
+    "code", ["RESOURCE_UNKNOWN", "WRONG_CREDENTIALS", 4200, "4200", "REQUEST_ID_NOT_UUID", 4204, "SERVICE_BLOCKED", 42]
+)
+def test_other_refusals_are_no_reason_to_authorize_again(version: int, failing: Ask, code: Any) -> None:
+    for status in (200, 400, 401, 404):
+        answer = failing(refusal(version, status, code))
+
+        assert "authorize again" not in answer.text
+        assert answer.body["additionalErrors"][0]["details"] == f"{code}: no"
+
+
+def test_another_bare_status_is_no_reason_to_authorize_again(failing: Ask) -> None:
+    for status in (400, 403, 404, 500, 503):
+        assert "authorize again" not in failing(Reply(status, b"{}", {}, 0)).text
+
+
+# -- secrets
+
+
+@pytest.mark.parametrize("what", ["the token", "the token's secret", "the API key", "the API key's secret"])
+def test_a_bank_that_repeats_what_it_was_sent_does_not_get_it_to_the_tpp_or_into_logs(
+    world: World, version: int, what: str, lines: Lines
+) -> None:
+    side, bearer = world.banks[version], world.tokens(version)["access_token"]
+    for padding in (0, 220, 440, 455, 470, 495):
+        echoed = []
+
+        def echo(sent: Any, padding: int = padding, echoed: list[str] = echoed) -> Any:
+            whole = sent.headers["X-Auth-Token" if "token" in what else "X-Api-Key"]
+            echoed.append(whole.rpartition(".")[2])
+            text = echoed[0] if "secret" in what else whole
+            return error(version, text, f"{'x' * padding}{text} is unknown")
+
+        side.answers[PATH[version]] = echo
+        answer = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+
+        assert answer.status == 502
+        assert "x" * padding in answer.text
+        assert len(echoed[0]) == 43
+        for place in (answer.text, lines.text):
+            assert echoed[0][:20] not in place
+            assert echoed[0][-20:] not in place
+
+
+def test_a_form_that_is_wrong_is_told_without_what_the_bank_wrote(world: World, version: int, lines: Lines) -> None:
+    side, seen = world.banks[version], []
+
+    def echo(sent: Any) -> Any:
+        seen.append(sent.headers["X-Auth-Token"])
+        return {"status": "success", "accounts": {seen[0]: seen[0]}, seen[0]: 1}
+
+    side.answers[PATH[version]] = echo
+    answer = world.tpp("GET", "/tpp/accounts", bearer=world.tokens(version)["access_token"])
+
+    assert answer.status == 502
+    for place in (answer.text, lines.text):
+        assert seen[0].rpartition(".")[2] not in place
+
+
+def test_a_bank_that_writes_a_novel_is_cut_short(version: int, failing: Ask) -> None:
+    answer = failing(error(version, "c" * 5000, "t" * 100_000))
+
+    assert len(answer.text) < 1500
+
+
+# -- a bank that wants to be left alone
+
+
+def test_the_tpp_is_told_when_the_bank_wants_to_be_asked_again(failing: Ask) -> None:
+    asked_for = {
+        "7": "7",
+        "0": "0",
+        "Mon, 02 Mar 2026 09:02:00 GMT": "120",
+        "Mon, 02 Mar 2026 08:00:00 GMT": "0",
+        "86401": "86400",
+        "Wed, 02 Mar 2033 09:00:00 GMT": "86400",
+        "-1": None,
+        "soon": None,
+    }
+    for said, told in asked_for.items():
+        assert failing(Reply(429, b"", {"retry-after": said}, 0)).headers.get("retry-after") == told
+    for status in (500, 502, 503, 599):
+        assert failing(Reply(status, b"", {"Retry-After": "7"}, 0)).headers["retry-after"] == "7"
+
+
+def test_with_an_answer_of_another_kind_it_means_nothing(failing: Ask) -> None:
+    for status in (200, 202, 302, 400, 404):
+        assert "retry-after" not in failing(Reply(status, b"", {"Retry-After": "7"}, 0)).headers
+
+
+def test_a_failure_knows_the_status_of_the_banks_answer(world: World) -> None:
+    side = world.banks[1]
+
+    def status_after(answer: Any) -> int | None:
+        side.answers[REVOKE_TOKEN.path] = lambda sent: answer
+        with pytest.raises(BankFailed) as caught:
+            world.hub.bank_link.call(side.bank, 1, REVOKE_TOKEN, {}, request_id="1", token=None)
+        return caught.value.status
+
+    for status, body in ((200, b""), (201, b"{}"), (400, b'{"error_code":1}'), (404, b"[]"), (503, b"{}")):
+        assert status_after(Reply(status, body, {}, 0)) == status
+    assert status_after(NotReached("no connection could be made")) is None
+
+
+def test_a_failure_without_its_secrets_is_the_same_otherwise(world: World) -> None:
+    failure = BankFailed("secret", "refused", authorize_again=True, status=503, retry_after=7)
+    outgoing = Outgoing("ALPHGB21", "/a", "http://a", b"", {"X-Api-Key": "secret", "X-Auth-Token": "token"})
+
+    clean = world.hub.bank_link.without_secrets(failure, outgoing)
+
+    assert (clean.detail, clean.reach, clean.authorize_again) == ("***", "refused", True)
+    assert (clean.status, clean.retry_after) == (503, 7)
+
+
+# -- what is logged
+
+
+def asked(lines: Lines) -> list[dict[str, Any]]:
+    names = ("bic", "webhook", "status", "failure")
+    found = [line for line in lines.all() if line["message"] == "bank asked"]
+    assert all(line["milliseconds"] >= 0 for line in found)
+    return [{name: line[name] for name in names if name in line} for line in found]
+
+
+def test_every_question_to_a_bank_is_a_line(world: World, version: int, failing: Ask, lines: Lines) -> None:
+    failing(refusal(version, 404, "RESOURCE_UNKNOWN"))
+    failing(Reply(500, b"", {}, 0))
+    failing(NotReached("no connection could be made"))
+
+    common = {"bic": world.banks[version].bank.bic, "webhook": PATH[version]}
+    assert asked(lines) == [common | {"status": 404}, common | {"status": 500}, common | {"failure": "NotReached"}]
+    assert world.banks[version].bank.domain not in lines.text
+
+
+@pytest.mark.parametrize(("letter", "fits"), [("a", True), ("ж", False), ('"', False)])
+def test_an_answer_that_a_function_could_not_hand_on_is_a_banks_failure(world: World, letter: str, fits: bool) -> None:
+    bearer = world.tokens(1)["access_token"]
+    name = letter * (4_500_000 if fits else 1_500_000)
+    accounts = [{"id": "1", "name": name, "iban": IBAN, "currency": "GBP"}]
+    world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": accounts}
+
+    answer = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+    assert answer.status == (200 if fits else 502)
+    assert len(json.dumps(answer.text)) < 6_000_000

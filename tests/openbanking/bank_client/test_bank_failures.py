@@ -1,0 +1,46 @@
+"""What a bank did wrong: whose fault it is, and what stays of it in other words."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.foundation.http.breaker import CircuitOpen
+from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+
+
+@pytest.mark.parametrize(
+    ("failure", "blamed"),
+    [
+        (BankFailed("no such account", "refused", status=404), "caller"),
+        (BankFailed("try later", "refused", status=429), "bank"),
+        (BankFailed("internal error", "refused", status=200, broken=True), "bank"),
+        (BankFailed("nonsense", status=200), "bank"),
+        (BankFailed("no connection could be made", "never"), "bank"),
+    ],
+    ids=lambda each: getattr(each, "detail", each),
+)
+def test_the_caller_is_to_blame_for_a_plain_no_and_the_bank_for_all_else(failure: BankFailed, blamed: str) -> None:
+    assert failure.blamed == blamed
+
+
+def test_a_failure_in_other_words_is_the_same_otherwise() -> None:
+    failure = BankFailed(
+        "a secret", "refused", authorize_again=True, quoted=True, broken=True, status=503, retry_after=7, not_asked=True
+    )
+
+    clean = failure.reworded("***", authorize_again=False)
+
+    assert (clean.detail, clean.authorize_again) == ("***", False)
+    same = ("reach", "quoted", "broken", "status", "retry_after", "not_asked", "fault", "blamed")
+    assert {name: getattr(clean, name) for name in same} == {name: getattr(failure, name) for name in same}
+
+
+def test_a_bank_that_is_left_alone_was_never_asked_and_the_caller_is_told_for_how_long() -> None:
+    failure = BankFailed.of_open_circuit(CircuitOpen(30))
+
+    assert (failure.reach, failure.not_asked, failure.retry_after) == ("never", True, 30)
+    assert "30 s" in failure.detail
+
+
+def test_what_cannot_be_printed_does_not_reach_the_caller() -> None:
+    assert BankFailed("no\r\nsuch\x00account").detail == "no  such account"

@@ -1,0 +1,191 @@
+"""Answers to payments that nobody can use: the TPP is told that the outcome is unknown, and the payment is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation_url
+from tests.openbanking.faults import items
+from tests.openbanking.flows.test_payment_initiation import Payer, taken
+from tests.openbanking.scenes import LaterPayer, carry_on
+from tests.world import Answer, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
+NO_URLS = [
+    "javascript:alert(1)",
+    "JavaScript://bank.example/%0aalert(1)",
+    "data:text/html,x",
+    "ftp://bank.example/confirm",
+    "bank.example/confirm",
+    "//bank.example/confirm",
+    "https://",
+    "https:///confirm",
+    "https:bank.example",
+    "https://[bank",
+    "",
+    "-",
+]
+
+
+def unknown(answer: Answer) -> None:
+    """The outcome is unknown, and the payment's name is told."""
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR"), answer
+    assert "unknown whether the bank has taken the payment" in answer.body["title"]
+    assert "it names the payment P-1" in answer.body["additionalErrors"][0]["details"]
+
+
+def is_known(payer: Payer, first: Any) -> None:
+    """The payment is recorded in its first status, and the bank may report on it."""
+    (payment,) = items(payer.world, "payments")
+    assert [entry["status"] for entry in payment["history"]] == [first]
+    assert payer.report(4).status == 200
+
+
+@VERSIONS
+@KINDS
+@pytest.mark.parametrize("url", NO_URLS)
+def test_a_confirmation_url_that_is_no_web_address_is_not_handed_on(
+    world: World, version: int, kind: str, url: str
+) -> None:
+    payer = Payer(world, version, kind)
+    payer.bank_does(taken(version) | {"confirmation_url": url})
+
+    unknown(payer.pay())
+
+    is_known(payer, 1 if version == 1 else "RCVD")
+
+
+@pytest.mark.parametrize("local", [True, False])
+@pytest.mark.parametrize(
+    "url", ["https://bank.example/confirm?id=1&x=ü", "HTTPS://bank.example:8443", "https://[::1]/"]
+)
+def test_https_is_a_confirmation_url_in_every_stage(local: bool, url: str) -> None:
+    assert is_confirmation_url(url, local=local)
+
+
+@pytest.mark.parametrize(("stage", "status"), [("local", 200), ("dev", 502), ("prod", 502)])
+def test_http_is_a_confirmation_url_in_the_local_stage_only(shared_world: World, stage: str, status: int) -> None:
+    of = shared_world.hub.settings
+    address = "http://127.0.0.1:8000" if stage == "local" else "https://hub.example"
+    names = {"RESOURCE_PREFIX": of.prefix, "KEYS_SECRET": of.keys_secret, "KMS_KEY_ID": of.kms_key_id}
+    world = shared_world.again(Settings.from_environment({"STAGE": stage, "PUBLIC_URL": address, **names}))
+    with world.installed():
+        payer = Payer(world, 1, "direct")
+        for scheme, expected in (("http", status), ("https", 200)):
+            payer.bank_does(taken(1, scheme) | {"confirmation_url": f"{scheme}://bank.example/confirm"})
+            assert payer.pay(callback_url=f"{address}/payments/done").status == expected
+
+
+@KINDS
+@pytest.mark.parametrize("status", ["XXXX", "rcvd", "AC", "1", ""])
+def test_a_first_status_that_version_2_does_not_have_is_not_handed_on(world: World, kind: str, status: str) -> None:
+    payer = Payer(world, 2, kind)
+    payer.bank_does(taken(2) | {"status": status})
+
+    unknown(payer.pay())
+
+    is_known(payer, "RCVD")
+
+
+@pytest.mark.parametrize(
+    ("version", "changes"),
+    [
+        (1, {"confirmation_url": None}),
+        (1, {"confirmation_url": 7}),
+        (2, {"confirmation_url": None}),
+        (2, {"status": None}),
+        (2, {"status": []}),
+        (2, {"payment_id": None, "paymentId": "P-1", "status": "XXXX"}),
+    ],
+    ids=repr,
+)
+def test_a_payment_that_an_answer_of_another_form_names_is_known(
+    world: World, version: int, changes: dict[str, Any]
+) -> None:
+    payer = Payer(world, version)
+    answer = {name: value for name, value in (taken(version) | changes).items() if value is not None}
+    payer.bank_does(answer)
+
+    unknown(payer.pay())
+
+    is_known(payer, 1 if version == 1 else "RCVD")
+
+
+def test_the_status_of_an_answer_without_a_usable_address_is_kept(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.bank_does(taken(2) | {"status": "ACTC", "confirmation_url": "javascript:1"})
+
+    unknown(payer.pay())
+
+    is_known(payer, "ACTC")
+
+
+@VERSIONS
+@pytest.mark.parametrize("payment_id", ["", "p" * 1025, "a\nb", None, 1.5, True, {}], ids=repr)
+def test_a_payment_that_has_no_usable_name_is_not_recorded(world: World, version: int, payment_id: Any) -> None:
+    payer = Payer(world, version)
+    payer.bank_does(taken(version) | {"payment_id": payment_id, "confirmation_url": "javascript:1"})
+
+    answer = payer.pay()
+
+    assert answer.status == 502
+    assert "unknown whether" in answer.body["title"]
+    assert items(world, "payments") == []
+
+
+@VERSIONS
+def test_a_one_time_consent_stays_spent_and_a_repeat_is_told_the_same(world: World, version: int) -> None:
+    payer = Payer(world, version, consent_type="one_time")
+    payer.bank_does(taken(version) | {"confirmation_url": "javascript:1"})
+
+    first = payer.pay("key")
+
+    unknown(first)
+    assert payer.pay("key").text == first.text
+    assert payer.pay("other").status == 401
+    assert payer.calls == 1
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    assert payer.status().status == 200
+
+
+@VERSIONS
+@KINDS
+def test_the_same_holds_for_a_payment_that_is_made_later(world: World, version: int, kind: str) -> None:
+    payer = LaterPayer(world, version, kind)
+    payer.bank_does(taken(version) | {"confirmation_url": "javascript:1"})
+
+    accepted = payer.pay_later()
+    carry_on(world)
+
+    outcome = payer.outcome(accepted)
+    assert (outcome["state"], outcome["status"]) == ("failed", 502)
+    assert "it names the payment P-1" in outcome["body"]["additionalErrors"][0]["details"]
+    assert payer.calls == 1
+    is_known(payer, 1 if version == 1 else "RCVD")
+
+
+def test_a_report_that_came_before_the_unusable_answer_is_applied(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.report("ACSC")
+    payer.bank_does(taken(2) | {"status": "XXXX"})
+
+    unknown(payer.pay())
+
+    (payment,) = items(world, "payments")
+    assert payment["status"] == "ACSC"
+
+
+@VERSIONS
+def test_an_error_that_names_a_payment_is_a_refusal(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    error = {"status": "error", "error_code": 1} if version == 1 else {"code": "LIMIT", "title": "too much"}
+    payer.bank_does(error | {"payment_id": "P-1"})
+
+    answer = payer.pay()
+
+    assert (answer.status, "refused" in answer.body["title"]) == (502, True)
+    assert items(world, "payments") == []

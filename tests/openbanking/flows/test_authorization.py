@@ -1,0 +1,452 @@
+"""Authorization requests: what a TPP may ask for, and what happens to a state."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+
+import pytest
+
+from chalicelib.openbanking.records.authorizations import authorization_key, identify
+from tests.openbanking.spelling import URL
+from tests.world import World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+BIC = {1: "ALPHGB21", 2: "BETADEF1"}
+
+
+@VERSIONS
+def test_the_redirect_url_is_the_banks_address_with_the_oauth2_request(world: World, version: int) -> None:
+    asked = world.authorize(version, state="xyz")
+
+    parts = urlsplit(asked["redirect_url"])
+    assert f"{parts.scheme}://{parts.netloc}{parts.path}" == world.banks[version].bank.authorization_url
+    assert dict(parse_qsl(parts.query)) == {
+        "response_type": "code",
+        "client_id": world.client.client_id,
+        "redirect_uri": "http://127.0.0.1:8000/authorize/callback",
+        "scope": " ".join(world.scopes(version)),
+        "state": "xyz",
+        "consent_type": "reusable",
+    }
+    assert asked["state"] == "xyz"
+    assert asked["expires_in"] == 1800
+
+
+def test_a_challenge_travels_with_the_request(world: World) -> None:
+    url = world.authorize(1, code_challenge="c" * 43, code_challenge_method="S256")["redirect_url"]
+
+    assert "code_challenge=" + "c" * 43 + "&code_challenge_method=S256" in url
+
+
+def test_a_state_is_made_when_none_is_given(world: World) -> None:
+    first, second = world.authorize(1), world.authorize(1)
+
+    assert len(first["state"]) == 43
+    assert first["state"] != second["state"]
+    assert first["state"] in first["redirect_url"]
+
+
+def test_a_state_cannot_be_used_twice_by_one_client(world: World) -> None:
+    world.authorize(1, state="once")
+
+    answer = world.tpp("POST", "/tpp/authorize", {"bic": BIC[2], "scopes": ["accounts"], "state": "once"})
+
+    assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
+    assert "state" in answer.body["title"]
+
+
+def test_two_clients_may_use_the_same_state(world: World) -> None:
+    other = world.hub.clients.create(owner="other@example.com", title="Other").client
+    world.authorize(1, state="same")
+
+    answer = world.tpp(
+        "POST",
+        "/tpp/authorize",
+        {"bic": BIC[1], "scopes": ["account.list"], "state": "same"},
+        client_id=other.client_id,
+    )
+
+    assert answer.status == 200
+
+
+def test_a_bic_is_found_in_both_its_spellings(world: World) -> None:
+    for bic in ("ALPHGB21", "ALPHGB21XXX", "alphgb21"):
+        assert world.tpp("POST", "/tpp/authorize", {"bic": bic, "scopes": ["account.list"]}).status == 200
+
+
+def test_a_one_time_consent_goes_with_payment_scopes_only(world: World) -> None:
+    request = {"bic": BIC[1], "consent_type": "one_time"}
+
+    assert world.tpp("POST", "/tpp/authorize", request | {"scopes": ["payment.init"]}).status == 200
+    assert world.tpp("POST", "/tpp/authorize", request | {"scopes": ["payment.init", "account.list"]}).status == 400
+
+
+REFUSED: dict[str, tuple[dict[str, Any], int, str, str | None]] = {
+    "no bic": ({"bic": None}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
+    "bad bic": ({"bic": "SHORT"}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
+    "bic of another type": ({"bic": 5}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
+    "unknown bic": ({"bic": "NONEGB21"}, 404, "RESOURCE_UNKNOWN", None),
+    "no scopes": ({"scopes": None}, 400, "FORMAT_ERROR", "AUTHORIZATION_SCOPE_DOES_NOT_EXIST"),
+    "empty scopes": ({"scopes": []}, 400, "FORMAT_ERROR", "AUTHORIZATION_SCOPE_NOT_CORRECT"),
+    "scopes as text": ({"scopes": "account.list"}, 400, "FORMAT_ERROR", "AUTHORIZATION_SCOPE_NOT_CORRECT"),
+    "scope of the other version": ({"scopes": ["accounts"]}, 400, "FORMAT_ERROR", "AUTHORIZATION_SCOPE_NOT_CORRECT"),
+    "a scope twice": (
+        {"scopes": ["account.list", "account.list"]},
+        400,
+        "FORMAT_ERROR",
+        "AUTHORIZATION_SCOPE_NOT_CORRECT",
+    ),
+    "foreign redirect": ({"redirect_uri": "https://evil.example/"}, 400, "FORMAT_ERROR", None),
+    "overlong state": ({"state": "s" * 513}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
+    "empty state": ({"state": ""}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
+    "control characters": ({"state": "a\r\nb"}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
+    "a lone surrogate": ({"state": "\ud800"}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
+    "plain challenge": (
+        {"code_challenge": "c" * 43, "code_challenge_method": "plain"},
+        400,
+        "FORMAT_ERROR",
+        "INVALID_MODEL_TYPE",
+    ),
+    "method without challenge": ({"code_challenge_method": "S256"}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
+    "challenge without form": (
+        {"code_challenge": "c", "code_challenge_method": "S256"},
+        400,
+        "FORMAT_ERROR",
+        "INVALID_MODEL_TYPE",
+    ),
+    "unknown consent type": ({"consent_type": "forever"}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
+    "unknown member": ({"colour": "red"}, 400, "FORMAT_ERROR", "EXTRA_FIELDS_PROVIDED"),
+}
+
+
+@pytest.mark.parametrize(("change", "status", "code", "additional"), REFUSED.values(), ids=REFUSED)
+def test_a_request_that_does_not_fit_is_refused_by_name(
+    world: World, change: dict[str, Any], status: int, code: str, additional: str | None
+) -> None:
+    request = {"bic": BIC[1], "scopes": ["account.list"]} | change
+
+    answer = world.tpp("POST", "/tpp/authorize", {name: value for name, value in request.items() if value is not None})
+
+    assert (answer.status, answer.body["code"]) == (status, code)
+    assert len(answer.body["requestId"]) == 36
+    if additional:
+        assert answer.body["additionalErrors"][0]["code"] == additional
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({"x-api-key": ""}, 401, "AUTHENTICATION_REQUIRED"),
+        ({"x-api-key": "unknown"}, 401, "WRONG_CREDENTIALS"),
+        ({"x-api-key": "x" * 3000}, 401, "WRONG_CREDENTIALS"),
+        ({"x-request-id": "not a uuid"}, 401, "REQUEST_ID_NOT_UUID"),
+        ({"content-type": "text/plain"}, 400, "HEADERS_ERROR"),
+    ],
+)
+def test_headers_are_judged_before_the_body(world: World, headers: dict[str, str], status: int, code: str) -> None:
+    answer = world.tpp("POST", "/tpp/authorize", {"nonsense": 1}, headers=headers)
+
+    assert (answer.status, answer.body["code"]) == (status, code)
+
+
+def test_the_callers_request_id_comes_back_and_an_unusable_one_is_replaced(world: World) -> None:
+    given = "0F8FAD5B-D9CB-469F-A165-70867728950E"
+
+    good = world.tpp("GET", "/tpp/banks", headers={"x-request-id": given})
+    bad = world.tpp("GET", "/tpp/banks", headers={"x-request-id": "7"})
+
+    assert good.headers["x-request-id"] == given
+    assert len(bad.headers["x-request-id"]) == 36
+    assert bad.body["requestId"] == bad.headers["x-request-id"]
+
+
+def test_a_long_list_of_nonsense_is_refused_in_few_words(world: World) -> None:
+    for scopes in (["\u00e9"] * 7_000, [5] * 20_000, ["s" * 65] * 900, [str(number) for number in range(7_000)]):
+        for size in (len(scopes), 64):
+            answer = world.tpp("POST", "/tpp/authorize", {"bic": BIC[1], "scopes": scopes[:size]})
+
+            assert answer.status == 400
+            assert len(answer.text) < 20_000
+    answer = world.tpp("POST", "/tpp/authorize", {f"m{number}": number for number in range(4_500)})
+    assert (answer.status, len(answer.text) < 20_000) == (400, True)
+
+
+# -- directories
+
+
+def test_banks_come_in_pages(world: World) -> None:
+    first = world.tpp("GET", "/tpp/banks?limit=1").body
+    second = world.tpp("GET", "/tpp/banks?limit=1&page=2").body
+    beyond = world.tpp("GET", "/tpp/banks?page=1000").body
+
+    assert first["banks"] == [{"bic": "ALPHGB21", "name": "Bank of version 1", "country": "GB", "api_version": 1}]
+    assert second["banks"][0]["bic"] == "BETADEF1"
+    assert (first["page"], first["limit"], first["total"]) == (1, 1, 2)
+    assert beyond["banks"] == []
+
+
+BAD_PAGES = ["page=0", "page=x", "page=1.5", "page=1.0", "page=1_0", "page=+1", "page=%2B1", "page=-1", "page=1%0A"]
+BAD_PAGES += ["page=%D9%A1", "page=1000001", f"page={'1' * 5000}", "limit=101", "limit=0", "limit=1&limit=2", "size=3"]
+
+
+@pytest.mark.parametrize("query", BAD_PAGES)
+def test_a_bad_page_is_not_consistent(world: World, query: str) -> None:
+    answer = world.tpp("GET", f"/tpp/banks?{query}")
+
+    assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
+
+
+@VERSIONS
+def test_the_scopes_of_a_bank_are_told_with_their_meaning(world: World, version: int) -> None:
+    body = world.tpp("GET", f"/tpp/scope?bic={BIC[version]}").body
+
+    assert body["bic"] == BIC[version]
+    assert len(body["scopes"]) == (7 if version == 1 else 6)
+    assert body["scopes"][0]["service"] == "AISP"
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "code"),
+    [
+        ("bic=NONEGB21", 404, "RESOURCE_UNKNOWN"),
+        ("bic=1", 400, "PARAMETER_NOT_CONSISTENT"),
+        ("", 400, "PARAMETER_NOT_CONSISTENT"),
+    ],
+)
+def test_the_scopes_of_no_bank_are_refused(world: World, query: str, status: int, code: str) -> None:
+    answer = world.tpp("GET", f"/tpp/scope?{query}")
+
+    assert (answer.status, answer.body["code"]) == (status, code)
+
+
+# -- the front door of RFC 6749
+
+
+def front_door(world: World, **changes: str | None) -> Any:
+    query = {
+        "response_type": "code",
+        "client_id": world.client.client_id,
+        "redirect_uri": world.client.callback_url,
+        "scope": "account.list account.details",
+        "state": "s",
+        "bic": BIC[1],
+    } | changes
+    present = {name: value for name, value in query.items() if value is not None}
+    return world.call("GET", f"/oauth/authorize?{urlencode(present)}")
+
+
+def test_the_front_door_leads_to_the_bank(world: World) -> None:
+    answer = front_door(world)
+
+    assert answer.status == 303
+    assert answer.headers["location"].startswith(world.banks[1].bank.authorization_url)
+
+
+def test_a_reload_of_the_front_door_leads_to_the_same_place(world: World) -> None:
+    assert front_door(world).headers["location"] == front_door(world).headers["location"]
+
+
+def test_the_same_state_with_other_parameters_leads_back_with_an_error(world: World) -> None:
+    front_door(world)
+
+    answer = front_door(world, scope="account.list")
+
+    query = parse_qs(urlsplit(answer.headers["location"]).query)
+    assert answer.headers["location"].startswith(world.client.callback_url)
+    assert query["error"] == ["invalid_request"]
+    assert query["state"] == ["s"]
+    assert query["iss"] == ["http://127.0.0.1:8000"]
+
+
+def test_a_reload_after_the_request_was_used_leads_back_with_an_error(world: World) -> None:
+    url = front_door(world).headers["location"]
+    world.bank(1, "/consent", world.consent_body(1, url))
+
+    assert "error=invalid_request" in front_door(world).headers["location"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"response_type": None}, "invalid_request"),
+        ({"bic": None}, "invalid_request"),
+        ({"bic": "NONEGB21"}, "invalid_request"),
+        ({"scope": None}, "invalid_scope"),
+        ({"scope": "everything"}, "invalid_scope"),
+        ({"code_challenge": "x", "code_challenge_method": "S256"}, "invalid_request"),
+        ({"request": "e30."}, "request_not_supported"),
+        ({"request_uri": "urn:example:request"}, "request_uri_not_supported"),
+        ({"request_uri": "urn:example:request", "response_type": None, "scope": None}, "request_uri_not_supported"),
+        ({"registration": "{}"}, "registration_not_supported"),
+    ],
+)
+def test_a_request_that_does_not_fit_leads_back_with_an_error(
+    world: World, changes: dict[str, str | None], error: str
+) -> None:
+    answer = front_door(world, **changes)
+
+    query = parse_qs(urlsplit(answer.headers["location"]).query)
+    assert answer.status == 303
+    assert query["error"] == [error]
+    assert query["error_description"][0]
+
+
+@pytest.mark.parametrize(
+    "changes", [{"client_id": "unknown"}, {"client_id": None}, {"redirect_uri": "https://evil.example/"}]
+)
+def test_nobody_is_sent_to_an_address_that_is_not_registered(world: World, changes: dict[str, str | None]) -> None:
+    answer = front_door(world, **changes)
+
+    assert answer.status == 400
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "location" not in answer.headers
+
+
+def test_an_empty_redirect_uri_counts_as_left_out(world: World) -> None:
+    answer = front_door(world, redirect_uri="")
+
+    assert answer.status == 303
+    assert answer.headers["location"].startswith(world.banks[1].bank.authorization_url)
+
+
+@pytest.mark.parametrize("state", [None, ""])
+def test_a_front_door_without_a_state_makes_one_for_the_bank(world: World, state: str | None) -> None:
+    (made,) = parse_qs(urlsplit(front_door(world, state=state).headers["location"]).query)["state"]
+
+    assert len(made) == 43
+
+
+@pytest.mark.parametrize("sent", [None, "", "mine"])
+@pytest.mark.parametrize("approved", [True, False])
+@VERSIONS
+def test_a_state_comes_back_from_the_front_door_only_if_it_was_sent(
+    world: World, version: int, approved: bool, sent: str | None
+) -> None:
+    world.wants_events()
+    scopes = " ".join(world.scopes(version))
+    url = front_door(world, state=sent, bic=BIC[version], scope=scopes).headers["location"]
+
+    if approved:
+        saved = world.bank(version, "/consent", world.consent_body(version, url)).body
+        back = saved.get("callback_url") or saved["callbackUrl"]
+    else:
+        asked = world.bank(version, "/init_authorization", {URL[version]: url}).body
+        cancel = urlsplit(asked.get("cancel_url") or asked["cancelUrl"]).path
+        back = world.call("GET", cancel).headers["location"]
+
+    (told,) = world.recorded("event")
+    world.hub.worker.attempt(told.delivery_id)
+    expected = [sent] if sent else None
+    assert parse_qs(urlsplit(back).query).get("state") == expected
+    assert ("code" in parse_qs(urlsplit(back).query)) == approved
+    assert [world.receiver.events[-1]["data"].get("state")] == (expected or [None])
+
+
+def test_a_state_that_is_made_for_the_api_comes_back(world: World) -> None:
+    asked = world.authorize(2)
+
+    saved = world.bank(2, "/consent", world.consent_body(2, asked["redirect_url"])).body
+
+    assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
+
+
+def test_a_request_that_was_stored_before_states_were_withheld_returns_its_own(world: World) -> None:
+    asked = world.authorize(2)
+    key = authorization_key(identify(world.client.client_id, asked["state"]))
+    world.hub.store.update(*key, remove=["returns_state"])
+
+    saved = world.bank(2, "/consent", world.consent_body(2, asked["redirect_url"])).body
+
+    assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
+
+
+def test_a_storage_failure_leads_back_as_a_server_error(world: World) -> None:
+    with world.storage_gone("put"):
+        answer = front_door(world)
+
+    assert answer.status == 303
+    assert answer.headers["location"].startswith(f"{world.client.callback_url}?")
+    query = parse_qs(urlsplit(answer.headers["location"]).query)
+    assert (query["error"], query["state"], query["iss"]) == (["server_error"], ["s"], ["http://127.0.0.1:8000"])
+    assert front_door(world).headers["location"].startswith(world.banks[1].bank.authorization_url)
+
+
+def test_a_storage_failure_before_the_client_is_known_is_a_page(world: World) -> None:
+    with world.storage_gone("batch_get"):
+        answer = front_door(world)
+
+    assert answer.status == 500
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "location" not in answer.headers
+
+
+@pytest.mark.parametrize("ended", ["expired", "cancelled", "approved"])
+def test_an_identical_request_that_has_ended_says_so(world: World, ended: str) -> None:
+    url = front_door(world).headers["location"]
+    if ended == "expired":
+        world.clock.advance(30 * 60)
+    elif ended == "approved":
+        world.bank(1, "/consent", world.consent_body(1, url))
+    else:
+        path = urlsplit(world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
+        world.call("GET", path)
+
+    again, other = front_door(world), front_door(world, scope="account.list")
+
+    said, used = (parse_qs(urlsplit(answer.headers["location"]).query) for answer in (again, other))
+    assert (said["error"], used["error"]) == (["invalid_request"], ["invalid_request"])
+    assert "has ended or expired" in said["error_description"][0]
+    assert "used before" in used["error_description"][0]
+
+
+@pytest.mark.parametrize(
+    ("client_id", "said"),
+    [
+        ("unknown", "no active client has this Client ID"),
+        ("x" * 65, "no active client has this Client ID"),
+        (None, "The address names no client_id"),
+        ("", "The address names no client_id"),
+    ],
+)
+def test_a_front_door_without_a_client_is_a_page_that_says_why(world: World, client_id: str | None, said: str) -> None:
+    answer = front_door(world, client_id=client_id)
+
+    assert answer.status == 400
+    assert answer.headers["content-type"].startswith("text/html")
+    assert said.lower() in answer.text.lower()
+    assert "location" not in answer.headers
+
+
+def test_a_front_door_of_an_inactive_client_is_a_page(world: World) -> None:
+    world.hub.clients.deactivate(world.client.client_id)
+
+    answer = front_door(world)
+
+    assert (answer.status, "location" in answer.headers) == (400, False)
+
+
+def test_resource_may_be_repeated_at_the_front_door_and_nothing_else(world: World) -> None:
+    query = {"response_type": "code", "client_id": world.client.client_id, "scope": "account.list", "bic": BIC[1]}
+    start = f"/oauth/authorize?{urlencode(query)}"
+
+    good = world.call("GET", f"{start}&resource=https%3A%2F%2Fone.example&resource=https%3A%2F%2Ftwo.example")
+    twice = world.call("GET", f"{start}&nonce=1&nonce=2")
+
+    assert good.headers["location"].startswith(world.banks[1].bank.authorization_url)
+    assert "error=invalid_request" in twice.headers["location"]
+
+
+def test_unknown_parameters_are_ignored_as_rfc_6749_has_it(world: World) -> None:
+    assert front_door(world, nonce="n", prompt="login").headers["location"].startswith("http://127.0.0.1:1/bank-1")
+
+
+def test_the_metadata_document_names_the_endpoints(world: World) -> None:
+    body = world.call("GET", "/.well-known/oauth-authorization-server").body
+
+    assert body["issuer"] == "http://127.0.0.1:8000"
+    assert body["authorization_endpoint"] == "http://127.0.0.1:8000/oauth/authorize"
+    assert body["token_endpoint"] == "http://127.0.0.1:8000/tpp/token"
+    assert body["revocation_endpoint"] == "http://127.0.0.1:8000/tpp/token/revoke"
+    assert body["code_challenge_methods_supported"] == ["S256"]

@@ -1,0 +1,353 @@
+"""The end of consents: TPPs are told a week before and when it has come, once each, however often this runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery import outbox
+from chalicelib.foundation import parallel
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.dynamodb import sharded_index
+from chalicelib.foundation.dynamodb.items import pack
+from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
+from chalicelib.foundation.http.outbound import NotReached
+from chalicelib.openbanking.flows import consent_expiry
+from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
+from chalicelib.openbanking.records.consents import NOTIFY, Consent, consent_key
+from tests.conftest import Lines
+from tests.openbanking.flows.test_payment_initiation import Payer
+from tests.openbanking.spelling import TOKEN
+from tests.openbanking.test_call_counts import counted
+from tests.world import Consented, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+DAY = 24 * 3600
+LASTS = 180 * DAY
+ANNOUNCED = LASTS - 7 * DAY
+
+
+@pytest.fixture(autouse=True)
+def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The emulator is not made for threads."""
+    monkeypatch.setattr(parallel, "WIDTH", 1)
+
+
+@pytest.fixture
+def listening(world: World) -> World:
+    """A world whose client has an Events URL."""
+    world.wants_events()
+    return world
+
+
+def consent_id(consented: Consented) -> str:
+    """The saved consent's: its code names it first."""
+    return consented.query["code"].split(".")[0]
+
+
+def stored(world: World, consented: Consented) -> Item:
+    item = world.hub.store.get(*consent_key(consent_id(consented)))
+    assert item is not None
+    return item
+
+
+def told(world: World) -> list[str]:
+    """The types of the events about the ends of consents that have been recorded, in the order in which they were."""
+    return [each.topic for each in world.recorded("event") if each.topic.startswith("consent.expir")]
+
+
+def at(world: World, seconds: float) -> int:
+    """One run so long after the world began; answers how many consents it moved on."""
+    world.clock.advance(seconds - (world.clock.monotonic() - _BEGAN))
+    return world.hub.consent_expiry.tell()
+
+
+_BEGAN = 1772442000
+"""When worlds begin: 2026-03-02T09:00:00Z."""
+
+
+@contextmanager
+def consents_of(world: World, version: int, days: int) -> Iterator[None]:
+    """Has a bank's consents last so long."""
+    bank = world.banks[version].bank
+    world.hub.banks.change(bank.bic, consent_days=days)
+    world.hub.banks._forget()
+    try:
+        yield
+    finally:
+        world.hub.banks.change(bank.bic, consent_days=bank.consent_days)
+
+
+# -- when
+
+
+@VERSIONS
+def test_a_consent_is_announced_seven_days_before_its_end_and_told_at_its_end(listening: World, version: int) -> None:
+    consented = listening.approve(version)
+
+    seen = [(at(listening, when), told(listening)[:]) for when in (ANNOUNCED - 1, ANNOUNCED, LASTS - 1, LASTS)]
+
+    assert seen == [
+        (0, []),
+        (1, ["consent.expiring"]),
+        (0, ["consent.expiring"]),
+        (1, ["consent.expiring", "consent.expired"]),
+    ]
+    for each in listening.recorded("event"):
+        listening.hub.worker.attempt(each.delivery_id)
+    data = {
+        "consent_id": consent_id(consented),
+        "bic": listening.banks[version].bank.bic,
+        "valid_until": consented.valid_until,
+    }
+    bodies = [body for body in listening.receiver.events if body["type"] != "consent.authorised"]
+    assert bodies == [
+        {"type": "consent.expiring", "timestamp": timestamp(_BEGAN + ANNOUNCED), "data": data},
+        {"type": "consent.expired", "timestamp": timestamp(_BEGAN + LASTS), "data": data},
+    ]
+
+
+def test_a_run_that_finds_nothing_writes_nothing(listening: World) -> None:
+    listening.approve(1)
+
+    with counted(listening) as calls:
+        assert at(listening, ANNOUNCED - 1) == 0
+
+    assert set(calls) == {"Query"}
+
+
+def test_each_is_told_once_however_often_it_is_looked_for(listening: World) -> None:
+    listening.approve(1)
+
+    moved = [at(listening, when) for when in (ANNOUNCED, ANNOUNCED, ANNOUNCED + 300, LASTS, LASTS, LASTS + 300)]
+
+    assert moved == [1, 0, 0, 1, 0, 0]
+    assert told(listening) == ["consent.expiring", "consent.expired"]
+
+
+def test_two_processes_that_look_at_the_same_time_tell_it_once(listening: World) -> None:
+    listening.approve(1)
+    other, moved = listening.another_process(), []
+
+    with listening.meanwhile("transact", lambda: moved.append(other.consent_expiry.tell())):
+        moved.append(at(listening, ANNOUNCED))
+
+    assert moved == [1, 0]
+    assert told(listening) == ["consent.expiring"]
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        (ANNOUNCED + DAY, ["consent.expiring"]),
+        (LASTS + DAY, ["consent.expiring", "consent.expired"]),
+        (LASTS + 30 * DAY, ["consent.expiring", "consent.expired"]),
+    ],
+    ids=["a day skipped", "a week skipped", "more than a month skipped"],
+)
+def test_a_run_that_comes_late_tells_what_has_been_missed_in_order(
+    listening: World, when: int, expected: list[str]
+) -> None:
+    consented = listening.approve(1)
+
+    assert at(listening, when) == 1
+
+    listening.hub.sweeper.sweep()
+    for delivery_id in [each.delivery_id for each in listening.recorded("event")]:
+        listening.hub.worker.attempt(delivery_id)
+    assert sorted(told(listening)) == sorted(expected)
+    ends = {body["data"]["valid_until"] for body in listening.receiver.events}
+    assert ends == {consented.valid_until}
+    assert at(listening, LASTS + 60 * DAY) == (0 if len(expected) == 2 else 1)
+
+
+def test_what_has_been_missed_is_written_in_order(listening: World) -> None:
+    listening.approve(1)
+    written, store = [], listening.hub.store
+    real = store.transact
+
+    def transact(operations: Any) -> None:
+        real(operations)
+        written.append(operations[1].item["topic"])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(vars(store), "transact", transact)
+        at(listening, LASTS + 30 * DAY)
+
+    assert written == ["consent.expiring", "consent.expired"]
+
+
+@pytest.mark.parametrize(("days", "expected"), [(1, []), (6, []), (7, ["consent.expiring"]), (8, ["consent.expiring"])])
+def test_a_consent_too_short_to_be_announced_just_ends(listening: World, days: int, expected: list[str]) -> None:
+    with consents_of(listening, 1, days):
+        consented = listening.approve(1)
+    assert consented.valid_until == timestamp(_BEGAN + days * DAY)
+
+    at(listening, days * DAY - 1)
+    assert told(listening) == expected
+    at(listening, days * DAY)
+    assert told(listening) == [*expected, "consent.expired"]
+
+
+# -- whose
+
+
+def by_tpp(world: World, consented: Consented, refresh_token: str) -> None:
+    assert world.tpp("POST", "/tpp/token/revoke", {"token": refresh_token}).status == 200
+
+
+def by_bank(world: World, consented: Consented, refresh_token: str) -> None:
+    assert world.bank(1, "/token/revoke", {TOKEN[1]: consented.bank_token}).status == 200
+
+
+def by_operator(world: World, consented: Consented, refresh_token: str) -> None:
+    world.hub.token_flow.end(Consent.from_item(stored(world, consented)), "operator")
+
+
+@pytest.mark.parametrize(("end", "when"), [(by_tpp, 0), (by_bank, ANNOUNCED), (by_operator, 0)])
+def test_a_revoked_consent_is_not_told_to_expire(
+    listening: World, end: Callable[[World, Consented, str], None], when: int
+) -> None:
+    consented = listening.approve(1)
+    tokens = listening.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    at(listening, when)
+    before = told(listening)
+    end(listening, consented, tokens["refresh_token"])
+
+    assert at(listening, LASTS) == 0
+    assert told(listening) == before
+    assert NOTIFY.partition not in stored(listening, consented)
+
+
+def test_a_consent_that_is_revoked_while_it_is_looked_for_is_not_told_to_expire(listening: World) -> None:
+    consented = listening.approve(1)
+
+    with listening.meanwhile("transact", lambda: by_bank(listening, consented, "")):
+        assert at(listening, ANNOUNCED) == 0
+
+    assert told(listening) == []
+
+
+def test_a_spent_consent_is_not_told_to_expire(listening: World) -> None:
+    payer = Payer(listening, 1, consent_type="one_time")
+    assert payer.pay().status == 200
+
+    assert [at(listening, ANNOUNCED), at(listening, LASTS)] == [0, 0]
+    assert told(listening) == []
+
+
+def test_a_consent_that_was_given_back_is_told_to_expire(listening: World) -> None:
+    payer = Payer(listening, 1, consent_type="one_time")
+    payer.bank_does(NotReached("no connection"))
+    assert payer.pay().status == 502
+
+    assert [at(listening, ANNOUNCED), at(listening, LASTS)] == [1, 1]
+    assert told(listening) == ["consent.expiring", "consent.expired"]
+
+
+# -- to whom
+
+
+def test_a_client_without_an_events_url_is_told_nothing_and_its_consents_move_on(world: World) -> None:
+    consented = world.approve(1)
+    assert at(world, ANNOUNCED) == 1
+    world.wants_events()  # from now on
+
+    assert at(world, ANNOUNCED + 300) == 0
+    assert at(world, LASTS) == 1
+    assert told(world) == ["consent.expired"]
+    assert not {"notify", NOTIFY.partition, NOTIFY.time} & set(stored(world, consented))
+
+
+def test_a_consent_of_a_client_that_is_gone_moves_on(world: World) -> None:
+    world.approve(1)
+    world.hub.store.delete("clients", {"client_id": world.client.client_id})
+
+    assert [at(world, LASTS), at(world, LASTS + 300)] == [1, 0]
+    assert world.recorded() == []
+
+
+def test_what_is_told_is_queued(listening: World) -> None:
+    listening.approve(1)
+
+    at(listening, LASTS)
+
+    assert sorted(listening.queued()) == sorted(each.delivery_id for each in listening.recorded("event"))
+
+
+# -- many at once
+
+
+def multiplied(world: World, count: int) -> list[str]:
+    """So many consents like one that a PSU has given; their ids."""
+    original = stored(world, world.approve(1))
+    names = [f"{number:064x}" for number in range(count)]
+    puts = [{"PutRequest": {"Item": pack(original | {"consent_id": name} | NOTIFY.entry(name))}} for name in names]
+    for start in range(0, count, 25):
+        request = {f"{world.hub.settings.prefix}-consents": puts[start : start + 25]}
+        world.hub.store._client.batch_write_item(RequestItems=request)
+    world.hub.store.delete("consents", consent_key(original["consent_id"])[1])
+    return names
+
+
+def test_one_write_that_fails_does_not_keep_the_others_from_being_told(listening: World, lines: Lines) -> None:
+    names = multiplied(listening, 5)
+    real = listening.hub.store.transact
+
+    def transact(operations: Any) -> None:
+        if operations[0].key["consent_id"] == names[2]:
+            raise StoreUnavailable("DynamoDB cannot be reached")
+        real(operations)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(vars(listening.hub.store), "transact", transact)
+        assert at(listening, ANNOUNCED) == 4
+
+    (line,) = [line for line in lines.all() if line["message"] == "expiry not told"]
+    assert line["consent_id"] == names[2]
+    assert at(listening, ANNOUNCED + 300) == 1
+    events = [each.consent_id for each in listening.recorded("event") if each.topic == "consent.expiring"]
+    assert sorted(map(str, events)) == names
+
+
+def test_two_hundred_consents_are_told_in_one_run_with_few_waves_of_calls(
+    listening: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wave is calls made at the same time, or one made by itself: so many round trips the run waits for."""
+    names, waves, written = multiplied(listening, 200), [], []
+
+    def together(calls: Any) -> list[Any]:
+        waves.append(len(calls))
+        return [call() for call in calls]
+
+    for module in (outbox, sharded_index, consent_expiry):
+        monkeypatch.setattr(module, "together", together)
+    monkeypatch.setitem(vars(listening.hub.store), "transact", written.append)
+    with counted(listening) as calls:
+        assert at(listening, ANNOUNCED) == 200
+
+    assert calls == ["Query"] * 8 + ["BatchGetItem"] * 8
+    assert waves == [8, *[50, 5] * 4], "the index, then fifty consents written, and their events queued"
+    assert sorted(operations[0].key["consent_id"] for operations in written) == names
+    assert {tuple(operation.table for operation in operations) for operations in written} == {
+        ("consents", "deliveries", "deliveries")
+    }
+
+
+def test_a_run_that_has_taken_long_leaves_the_rest_to_the_next(
+    listening: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    multiplied(listening, 5)
+    monkeypatch.setattr(consent_expiry, "_AT_ONCE", 2)
+    real = ConsentExpiry._tell
+
+    def slow(self: ConsentExpiry, consent_ids: list[str]) -> int:
+        listening.clock.advance(21)
+        return real(self, consent_ids)
+
+    monkeypatch.setattr(ConsentExpiry, "_tell", slow)
+
+    assert [at(listening, ANNOUNCED), listening.hub.consent_expiry.tell()] == [4, 1]

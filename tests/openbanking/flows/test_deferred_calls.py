@@ -1,0 +1,497 @@
+"""Calls that are answered later: accepted or refused at once, asked in time, and kept for those who asked."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery.schedule import PLANS
+from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
+from chalicelib.foundation.jsontext import Number
+from tests.conftest import Lines
+from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Row, spelled
+from tests.openbanking.flows.test_payment_initiation import Payer
+from tests.openbanking.stage import Stage, error_of
+from tests.world import IBAN, Answer, Sent, World
+
+ALL_ROWS = pytest.mark.parametrize("row", ROWS, ids=str)
+LATER = {"prefer": "respond-async"}
+ACCOUNTS = {1: BY_WEBHOOK["/accounts"], 2: BY_WEBHOOK["/v2_accounts"]}
+DOWN = NotReached("no connection could be made")
+DAY = 24 * 3600
+RELAY = PLANS["relay"]
+
+
+def accepted(answer: Answer) -> str:
+    """The id of a request that was accepted in the decided form."""
+    assert answer.status == 202, answer
+    request_id: str = answer.body["request_id"]
+    assert answer.body == {"request_id": request_id, "state": "queued"}
+    assert answer.headers["location"] == f"/tpp/requests/{request_id}"
+    assert answer.headers["preference-applied"] == "respond-async"
+    return request_id
+
+
+def looked_up(world: World, request_id: str, bearer: str | None = None, **others: Any) -> Answer:
+    return world.tpp("GET", f"/tpp/requests/{request_id}", bearer=bearer, **others)
+
+
+class Died(BaseException):
+    """The end of a worker."""
+
+
+def dies(sent: Sent) -> Any:
+    """A worker's end after the bank has got its request."""
+    raise Died
+
+
+class Question:
+    """A question about accounts that was accepted from a TPP; ``answer`` is what the bank will give."""
+
+    def __init__(self, world: World, version: int = 1, **headers: str) -> None:
+        self.world = world
+        self.row = ACCOUNTS[version]
+        self.side = world.banks[version]
+        tokens = world.tokens(version)
+        self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
+        self.consent_id = tokens["consent_id"]
+        self.bank_gives(self.row.answer)
+        self.request_id = accepted(self.ask(**headers))
+
+    def bank_gives(self, answer: Any) -> None:
+        self.side.answers[self.row.webhook] = lambda sent: answer
+
+    def ask(self, **headers: str) -> Answer:
+        return self.world.tpp("GET", self.row.call, bearer=self.bearer, headers=LATER | headers)
+
+    def at_once(self, **headers: str) -> Answer:
+        """The same question, waited for."""
+        return self.world.tpp("GET", self.row.call, bearer=self.bearer, headers=headers)
+
+    def attempt(self) -> None:
+        self.world.hub.worker.attempt(self.request_id)
+
+    def refreshed(self) -> str:
+        """A new bearer of the same consent."""
+        answer = self.world.tpp("POST", "/tpp/token", {"refresh_token": self.refresh_token})
+        assert answer.status == 200, answer
+        bearer: str = answer.body["access_token"]
+        return bearer
+
+    def outcome(self) -> dict[str, Any]:
+        """What can be fetched, whatever the time: bearers last an hour."""
+        answer = looked_up(self.world, self.request_id, self.refreshed())
+        assert answer.status == 200, answer
+        body: dict[str, Any] = answer.body
+        return body
+
+    @property
+    def state(self) -> str:
+        return self.world.delivery(self.request_id).state
+
+
+@pytest.fixture
+def question(world: World) -> Question:
+    return Question(world)
+
+
+# -- every call
+
+
+@ALL_ROWS
+def test_a_call_is_accepted_runs_and_is_done_with_what_it_would_have_been_answered(world: World, row: Row) -> None:
+    stage, request_id = Stage(world), str(uuid.uuid4())
+    waited = stage.ask(row, headers={"x-request-id": str(uuid.uuid4())})
+    assert waited.status == 200
+    (sent_at_once,) = stage.received(row)
+
+    accepting = stage.ask(row, headers=LATER | {"x-request-id": request_id, "psu-ip-address": "192.0.2.7"})
+    accepted_id, bearer = accepted(accepting), stage.bearer(row.version) if row.token else None
+    assert accepting.headers["x-request-id"] == request_id
+    assert stage.received(row) == []
+
+    def fetched() -> Answer:
+        return looked_up(world, accepted_id, bearer)
+
+    seen = [fetched().body]
+
+    def answer(sent: Sent) -> Any:
+        seen.append(fetched().body)
+        return row.answer
+
+    stage.bank(row).answers[row.webhook] = answer
+    world.hub.worker.attempt(accepted_id)
+
+    assert seen == [{"state": state, "status": None, "body": None} for state in ("queued", "running")]
+    assert spelled(fetched().text) == {"state": "done", "status": ("200",), "body": spelled(waited.text)}
+    (sent,) = stage.received(row)
+    assert sent.body == sent_at_once.body
+    assert (sent.headers["X-Request-Id"], sent.headers["PSU-IP-Address"]) == (request_id, "192.0.2.7")
+    assert ("X-Auth-Token" in sent.headers) == row.token
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_accounts_that_the_psu_did_not_approve_are_withheld_later_too(world: World, version: int) -> None:
+    row, bearer = ACCOUNTS[version], Stage(world).bearer_for(version, ibans=[IBAN])
+    mine = row.answer["accounts"][0]
+    answer = row.answer | {"accounts": [mine, mine | {"iban": OTHER_IBAN}]}
+    world.banks[version].answers[row.webhook] = lambda sent: answer
+
+    request_id = accepted(world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER))
+    world.hub.worker.attempt(request_id)
+
+    found = looked_up(world, request_id, bearer).body["body"]["accounts"]
+    assert [account["iban"] for account in found] == [IBAN]
+
+
+REFUSED = ["/accounts", "/funds_confirmations", "/v2_accounts", "/v2_account_transactions", "/v2_payment_bulk_status"]
+
+
+@pytest.mark.parametrize("row", [BY_WEBHOOK[webhook] for webhook in REFUSED], ids=str)
+def test_a_refusal_of_the_bank_is_the_outcome_as_it_would_have_been_the_answer(world: World, row: Row) -> None:
+    stage, headers = Stage(world), {"x-request-id": str(uuid.uuid4())}
+    said = b'{"status":"error","error_code":77,"message":"no"}' if row.version == 1 else b'{"code":"NO","title":"no"}'
+    refusal = Reply(400, said, {}, 0.01)
+    waited = stage.ask(row, answer=refusal, headers=headers)
+
+    accepted_id = accepted(stage.ask(row, answer=refusal, headers=headers | LATER))
+    world.hub.worker.attempt(accepted_id)
+    world.hub.worker.attempt(accepted_id)
+
+    assert error_of(waited)[:2] == (502, "ASPSP_UNKNOWN_ERROR")
+    fetched = looked_up(world, accepted_id, stage.bearer(row.version)).body
+    assert fetched == {"state": "failed", "status": 502, "body": waited.body}
+    assert len(stage.received(row)) == 1
+
+
+@pytest.mark.parametrize("kind", ["single", "direct"])
+def test_a_payments_status_that_a_version_1_bank_has_reported_is_answered_at_once(world: World, kind: str) -> None:
+    payer = Payer(world, 1, kind)
+    payer.pay()
+    bic = f"&bic={payer.side.bank.bic}" if kind == "direct" else ""
+
+    answer = world.tpp("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=payer.bearer, headers=LATER)
+
+    assert (answer.status, answer.body["payment_status"]) == (200, 1)
+    assert "preference-applied" not in answer.headers
+    assert world.recorded() == []
+
+
+@pytest.mark.parametrize("kind", ["single", "direct"])
+def test_the_status_of_a_payment_is_told_to_its_spent_bearer_and_to_the_client_of_a_direct_one(
+    world: World, kind: str
+) -> None:
+    payer = Payer(world, 2, kind, "one_time")
+    payer.pay()
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    bic = f"&bic={payer.side.bank.bic}" if kind == "direct" else ""
+
+    path = f"/tpp/payment_status?payment_id=P-1{bic}"
+    accepted_id = accepted(world.tpp("GET", path, bearer=payer.bearer, headers=LATER))
+    world.hub.worker.attempt(accepted_id)
+
+    fetched = looked_up(world, accepted_id, payer.bearer).body
+    assert fetched["body"] == {"payment_id": "P-1", "transaction_status": "ACSC"}
+
+
+# -- the preference
+
+
+def test_the_preference_is_found_among_others_and_in_any_spelling(question: Question) -> None:
+    for preference in (
+        "Respond-Async",
+        "wait=5, Respond-Async",
+        "respond-async;x=1",
+        " return=minimal ,respond-async",
+        "respond-async,",
+    ):
+        accepted(question.ask(prefer=preference))
+
+
+def test_other_preferences_are_ignored(question: Question) -> None:
+    for preference in ("", "wait=10", "return=minimal", "respond-asynchronously", "x=respond-async", "async"):
+        answer = question.at_once(prefer=preference)
+        assert (answer.status, "preference-applied" in answer.headers) == (200, False), preference
+
+    assert len(question.world.recorded()) == 1
+
+
+def test_what_no_bank_is_asked_for_is_answered_at_once(question: Question) -> None:
+    for path in ("/tpp/consent", "/tpp/banks", "/tpp/scope?bic=ALPHGB21"):
+        answer = question.world.tpp("GET", path, bearer=question.bearer, headers=LATER)
+        assert (answer.status, "preference-applied" in answer.headers) == (200, False), path
+
+
+# -- what is refused at once
+
+
+WRONG_CALLS: dict[str, tuple[int, str, dict[str, Any]]] = {
+    "no client": (401, "AUTHENTICATION_REQUIRED", {"client_id": ""}),
+    "an unknown client": (401, "WRONG_CREDENTIALS", {"client_id": "nobody"}),
+    "a request id that is none": (401, "REQUEST_ID_NOT_UUID", {"headers": {"x-request-id": "x"}}),
+    "no bearer": (401, "AUTHENTICATION_REQUIRED", {"bearer": None}),
+    "an unknown bearer": (401, "AUTHENTICATION_REQUIRED", {"bearer": f"{'0' * 22}.{'0' * 22}.ALPHGB21.{'A' * 43}"}),
+    "a call of the other version": (401, "API_ACTION_DOES_NOT_EXIST", {"path": "/tpp/account_transactions"}),
+    "a scope that was not approved": (403, "SERVICE_BLOCKED", {"path": "/tpp/account_payments?iban=" + IBAN}),
+    "a missing parameter": (400, "PARAMETER_NOT_CONSISTENT", {"path": "/tpp/account"}),
+    "an unknown parameter": (400, "PARAMETER_NOT_CONSISTENT", {"path": "/tpp/accounts?x=1"}),
+    "an account that was not approved": (403, "SERVICE_BLOCKED", {"path": "/tpp/account?iban=DE89370400440532013000"}),
+    "no address": (400, "HEADERS_ERROR", {"headers": {"psu-ip-address": "here"}}),
+    "an unknown payment": (404, "RESOURCE_UNKNOWN", {"path": "/tpp/payment_status?payment_id=P-9"}),
+}
+
+
+@pytest.mark.parametrize(("status", "code", "wrong"), WRONG_CALLS.values(), ids=WRONG_CALLS)
+def test_what_is_wrong_with_a_call_is_said_at_once_and_nothing_is_recorded(
+    world: World, status: int, code: str, wrong: dict[str, Any]
+) -> None:
+    members = {"path": "/tpp/accounts", "bearer": world.tokens(1)["access_token"], **wrong}
+    headers = LATER | members.pop("headers", {})
+
+    answer = world.tpp("GET", members.pop("path"), headers=headers, **members)
+
+    assert error_of(answer)[:2] == (status, code)
+    assert (world.recorded(), world.banks[1].received) == ([], [])
+
+
+# -- who may fetch it
+
+
+def test_any_bearer_of_the_same_consent_may_fetch_it(question: Question) -> None:
+    question.attempt()
+
+    for bearer in (question.bearer, question.refreshed()):
+        assert looked_up(question.world, question.request_id, bearer).body["state"] == "done"
+
+
+def test_a_bearer_of_another_consent_does_not_find_it(question: Question) -> None:
+    other = question.world.tokens(1)["access_token"]
+
+    assert error_of(looked_up(question.world, question.request_id, other))[:2] == (404, "RESOURCE_UNKNOWN")
+
+
+def test_another_client_does_not_find_it(question: Question) -> None:
+    world = question.world
+    world.client = world.hub.clients.create(owner="x@example.com", title="Other").client
+    other = world.tokens(1)["access_token"]
+
+    for bearer in (other, None):
+        assert error_of(looked_up(world, question.request_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
+    stolen = looked_up(world, question.request_id, question.bearer)
+    assert error_of(stolen)[:2] == (401, "AUTHENTICATION_REQUIRED")
+
+
+def test_what_was_asked_with_a_bearer_is_not_fetched_without_one(question: Question) -> None:
+    answer = looked_up(question.world, question.request_id)
+
+    assert error_of(answer)[:2] == (401, "AUTHENTICATION_REQUIRED")
+    assert "www-authenticate" in answer.headers
+
+
+def test_a_revoked_consent_fetches_nothing_any_more(question: Question) -> None:
+    question.attempt()
+    question.world.tpp("POST", "/tpp/token/revoke", {"token": question.bearer})
+
+    assert looked_up(question.world, question.request_id, question.bearer).status == 401
+
+
+def test_a_direct_payments_outcome_is_its_clients(world: World) -> None:
+    payer = Payer(world, 2, "direct")
+    accepted_id = accepted(Stage(world).ask(BY_WEBHOOK["/v2_payment_direct_single"], headers=LATER))
+    payer.bank_does(BY_WEBHOOK["/v2_payment_direct_single"].answer)
+    world.hub.worker.attempt(accepted_id)
+    bearer = world.tokens(1)["access_token"]
+
+    assert [looked_up(world, accepted_id, each).body["state"] for each in (None, bearer)] == ["done", "done"]
+    assert looked_up(world, accepted_id, client_id="").status == 401
+    world.client = world.hub.clients.create(owner="x@example.com", title="Other").client
+    assert error_of(looked_up(world, accepted_id))[:2] == (404, "RESOURCE_UNKNOWN")
+
+
+def test_an_id_that_was_never_given_out_is_unknown(question: Question) -> None:
+    for request_id in ("nonsense", "x" * 65, "receiver%23bank%23ALPHGB21", "%00"):
+        answer = looked_up(question.world, request_id, question.bearer)
+        assert error_of(answer)[:2] == (404, "RESOURCE_UNKNOWN"), request_id
+
+
+def test_a_delivery_that_is_no_request_is_unknown(question: Question) -> None:
+    world = question.world
+    world.wants_events()
+    event = world.hub.events.test(world.client)
+    world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(1)["access_token"]})
+
+    (notice,) = world.recorded("revoke_token")
+    for delivery_id in (event, notice.delivery_id):
+        for bearer in (question.bearer, None):
+            assert error_of(looked_up(world, delivery_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
+
+
+def test_a_look_takes_no_parameters(question: Question) -> None:
+    answer = question.world.tpp("GET", f"/tpp/requests/{question.request_id}?x=1", bearer=question.bearer)
+
+    assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
+
+
+def test_an_outcome_is_kept_for_a_day(question: Question) -> None:
+    question.attempt()
+    question.world.clock.advance(DAY - 1)
+    bearer = question.refreshed()
+    assert looked_up(question.world, question.request_id, bearer).body["state"] == "done"
+
+    question.world.clock.advance(1)
+
+    assert error_of(looked_up(question.world, question.request_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
+
+
+# -- a bank that does not answer
+
+
+def asked(question: Question) -> list[int]:
+    """How old the question was, in seconds, each time the bank got it until it was over."""
+    ages, began = [], question.world.clock.time()
+    while (delivery := question.world.delivery(question.request_id)).state == "due":
+        question.world.clock.advance(max((delivery.due_at or 0) - question.world.clock.time(), 0))
+        before = len(question.side.received)
+        question.attempt()
+        ages += [question.world.clock.time() - began] * (len(question.side.received) - before)
+    return ages
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_bank_that_is_down_is_asked_again_and_answers_in_the_end(world: World, version: int) -> None:
+    question = Question(world, version)
+    for failure in (DOWN, TimedOut("no answer came in time"), Reply(503, b"", {}, 0)):
+        question.bank_gives(failure)
+        question.attempt()
+        delivery = world.delivery(question.request_id)
+        assert question.outcome() == {"state": "queued", "status": None, "body": None}
+        world.clock.advance((delivery.due_at or 0) - world.clock.time())
+    question.bank_gives(question.row.answer)
+    question.attempt()
+
+    assert (question.outcome()["state"], len(question.side.received)) == ("done", 4)
+    assert len({sent.headers["X-Request-Id"] for sent in question.side.received}) == 1
+
+
+def test_a_bank_that_stays_down_is_not_asked_after_five_minutes(question: Question) -> None:
+    question.bank_gives(DOWN)
+    waited = question.at_once().body
+
+    ages = asked(question)
+
+    assert len(ages) >= 4
+    assert ages[-1] <= RELAY.lasts == 300
+    outcome = question.outcome()
+    assert (outcome["state"], outcome["status"]) == ("failed", 502)
+    assert outcome["body"]["code"] == waited["code"]
+    question.world.clock.advance(3600)
+    question.attempt()
+    assert len(question.side.received) == 1 + len(ages)
+
+
+def test_a_question_that_nobody_got_to_in_time_fails_without_being_asked(question: Question) -> None:
+    question.world.clock.advance(RELAY.lasts + 1)
+    question.attempt()
+
+    outcome = question.outcome()
+    assert (outcome["state"], outcome["status"], outcome["body"]["code"]) == ("failed", 502, "ASPSP_UNKNOWN_ERROR")
+    assert question.side.received == []
+
+
+def test_a_bank_that_is_left_alone_is_asked_later_and_that_does_not_count(question: Question) -> None:
+    bic = question.side.bank.bic
+    for _ in range(5):
+        question.world.hub.bank_link.breaker.failed(bic)
+
+    question.attempt()
+
+    delivery = question.world.delivery(question.request_id)
+    assert (delivery.state, delivery.attempts, question.side.received) == ("due", 0, [])
+    assert asked(question)[-1] <= 60
+    assert question.outcome()["state"] == "done"
+
+
+def test_a_worker_that_dies_while_it_asks_leaves_the_question_to_another(question: Question) -> None:
+    question.side.answers[question.row.webhook] = dies
+    with pytest.raises(Died):
+        question.attempt()
+    assert question.outcome()["state"] == "running"
+    question.bank_gives(question.row.answer)
+
+    question.world.clock.advance(59)
+    question.attempt()
+    assert len(question.side.received) == 1
+    question.world.clock.advance(1)
+    assert question.outcome()["state"] == "queued"
+    question.attempt()
+    assert question.outcome()["state"] == "done"
+
+
+# -- what has changed in the meantime
+
+
+def test_a_consent_that_was_revoked_in_the_meantime_is_not_used(question: Question) -> None:
+    question.world.tpp("POST", "/tpp/token/revoke", {"token": question.bearer})
+
+    question.attempt()
+
+    assert (question.state, question.side.received) == ("failed", [])
+
+
+def test_a_client_that_was_switched_off_in_the_meantime_asks_nothing(question: Question) -> None:
+    clients, client_id = question.world.hub.clients, question.world.client.client_id
+    clients.deactivate(client_id)
+    question.attempt()
+    clients.activate(client_id)
+
+    outcome = question.outcome()
+    assert (outcome["state"], outcome["status"], outcome["body"]["code"]) == ("failed", 401, "WRONG_CREDENTIALS")
+    assert question.side.received == []
+
+
+def test_a_bank_that_was_switched_off_in_the_meantime_is_not_asked(question: Question) -> None:
+    banks, bic = question.world.hub.banks, question.side.bank.bic
+    banks.change(bic, active=False)
+    banks._forget()
+    try:
+        question.attempt()
+        waited = question.at_once()
+    finally:
+        banks.change(bic, active=True)
+
+    outcome = question.outcome()
+    assert (outcome["state"], outcome["status"], outcome["body"]["title"]) == ("failed", 404, waited.body["title"])
+    assert (waited.status, question.side.received) == (404, [])
+
+
+# -- what is kept
+
+
+def test_what_was_asked_and_answered_is_sealed(world: World, lines: Lines) -> None:
+    stage, row = Stage(world), BY_WEBHOOK["/funds_confirmations"]
+    accepted_id = accepted(stage.ask(row, headers=LATER | {"psu-ip-address": "192.0.2.7"}))
+    question = Question(world)
+    question.bank_gives({"status": "success", "accounts": [ACCOUNTS[1].answer["accounts"][0] | {"name": "nobody's"}]})
+    for delivery_id in (accepted_id, question.request_id):
+        world.hub.worker.attempt(delivery_id)
+
+    assert question.outcome()["body"]["accounts"][0]["name"] == "nobody's"
+    stored = repr(list(world.hub.store.scan("deliveries")))
+    for hidden in (IBAN, "12.50", "192.0.2.7", "nobody's", "funds_available"):
+        assert hidden not in stored
+        assert hidden not in lines.text
+
+
+def test_an_answer_as_long_as_a_banks_may_be_is_kept_whole(question: Question) -> None:
+    account = ACCOUNTS[1].answer["accounts"][0] | {"note": "x" * 4_900_000, "balance": Number("0.10")}
+    question.bank_gives({"status": "success", "accounts": [account]})
+
+    question.attempt()
+
+    (kept,) = question.outcome()["body"]["accounts"]
+    assert (len(kept["note"]), str(kept["balance"])) == (4_900_000, "0.10")
+    delivery = question.world.delivery(question.request_id)
+    assert delivery.answer is not None
+    assert delivery.answer["parts"] > 10

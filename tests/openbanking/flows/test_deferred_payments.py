@@ -1,0 +1,560 @@
+"""Payments that are answered later: each reaches its bank at most once, and what is said about it is true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery.deliveries import CLAIMED_SECONDS
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
+from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from chalicelib.foundation.identifiers import Credential
+from chalicelib.openbanking.flows.payment_execution import PaymentExecution
+from chalicelib.openbanking.protocol.payment_enumerations import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
+from chalicelib.openbanking.records.consents import consent_key
+from tests.openbanking.faults import Fault
+from tests.openbanking.flows.test_deferred_calls import DOWN, LATER, Died, accepted, dies, looked_up
+from tests.openbanking.flows.test_payment_initiation import REFUSAL, WEBHOOKS, Payer, order, taken
+from tests.openbanking.stage import error_of
+from tests.world import Answer, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
+SOME = pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "bulk"), (1, "direct")])
+ONE_TIME = "one_time"
+
+
+class LaterPayer(Payer):
+    """A TPP that does not wait for the bank's answer."""
+
+    def __init__(self, world: World, version: int, kind: str = "single", consent_type: str = "reusable") -> None:
+        super().__init__(world, version, kind, consent_type)
+        self.headers = dict(LATER)
+
+    def order(self, key: str | None = None, **members: Any) -> str:
+        """The id of a payment that was accepted."""
+        return accepted(self.pay(key, **members))
+
+    def pay_at_once(self, key: str | None = None, **members: Any) -> Answer:
+        """The same payment, waited for."""
+        self.headers = {}
+        try:
+            return self.pay(key, **members)
+        finally:
+            self.headers = dict(LATER)
+
+    def attempt(self, request_id: str) -> None:
+        """The next attempt, when its time has come."""
+        due_at = self.world.delivery(request_id).due_at
+        self.world.clock.advance(max((due_at or 0) - self.world.clock.time(), 0))
+        self.world.hub.worker.attempt(request_id)
+
+    def outcome(self, request_id: str) -> dict[str, Any]:
+        answer = looked_up(self.world, request_id, self.bearer)
+        assert answer.status == 200, answer
+        body: dict[str, Any] = answer.body
+        return body
+
+    def failure(self, request_id: str) -> tuple[int, str]:
+        """The status and the title that a payment failed with; it is never sent again."""
+        outcome, calls = self.outcome(request_id), self.calls
+        assert outcome["state"] == "failed"
+        self.world.clock.advance(CLAIMED_SECONDS)
+        self.world.hub.worker.attempt(request_id)
+        self.world.hub.sweeper.sweep()
+        assert self.calls == calls
+        return outcome["status"], outcome["body"]["title"]
+
+    def consent_status(self) -> str:
+        token = Credential.parse(self.bearer or "", parts=3)
+        item = self.world.hub.store.get(*consent_key(token.ids[0])) if token else None
+        assert item is not None
+        return str(item["status"])
+
+
+def payments(world: World) -> list[dict[str, Any]]:
+    return sorted(world.hub.store.scan("payments"), key=lambda item: str(item["payment_id"]))
+
+
+# -- as if it had been waited for
+
+
+@pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "single"), (1, "bulk"), (2, "direct")])
+def test_what_is_kept_of_a_payment_is_what_is_kept_of_one_that_was_waited_for(
+    world: World, version: int, kind: str
+) -> None:
+    payer = LaterPayer(world, version, kind)
+    assert payer.pay_at_once().status == 200
+    payer.bank_does(taken(version, "P-2"))
+
+    payer.attempt(payer.order())
+
+    at_once, later = payments(world)
+    differing = {"payment", "payment_id", "request_id"}
+    assert {name: at_once[name] for name in at_once.keys() - differing} == {
+        name: later[name] for name in later.keys() - differing
+    }
+    assert later["request_id"] == payer.side.received[1].headers["X-Request-Id"]
+    assert payer.report(4, "P-2").status == 200
+
+
+def test_the_statuses_of_a_payment_are_told_to_its_client(world: World) -> None:
+    world.wants_events()
+    payer = LaterPayer(world, 1, "direct")
+    payer.attempt(payer.order())
+    payer.report(4)
+
+    (event,) = world.recorded("event")
+    assert (event.topic, event.client_id) == ("payment.status_changed", world.client.client_id)
+
+
+@VERSIONS
+def test_reports_that_came_before_the_attempt_are_applied_and_told(world: World, version: int) -> None:
+    world.wants_events()
+    payer = LaterPayer(world, version, "direct")
+    request_id = payer.order()
+    assert payer.report(4).status == 400
+
+    payer.attempt(request_id)
+
+    assert payer.outcome(request_id)["state"] == "done"
+    (payment,) = payments(world)
+    assert [entry["status"] for entry in payment["history"]] == ([1, 4] if version == 1 else ["RCVD", "ACSC"])
+    assert [each.topic for each in world.recorded("event")] == ["payment.status_changed"]
+
+
+def test_a_bulk_order_of_a_thousand_payments_travels_in_parts(world: World) -> None:
+    payer = LaterPayer(world, 2, "bulk")
+    item = order(world, 2, "bulk")["payments"][0]
+    item |= {"instructed_amount": {"amount": "0.10", "currency": "EUR"}, "creditor_name": "ö" * 70}
+    item |= {"remittance_information_unstructured": "x" * 140}
+    total = {"currency": "EUR", "amount": "100.00"}
+
+    request_id = payer.order(payments=[item] * 1000, instructed_totals=total)
+    assert world.delivery(request_id).body_parts > 1
+    payer.attempt(request_id)
+
+    assert payer.outcome(request_id)["state"] == "done"
+    assert payer.side.received[0].body.count(b'"amount":"0.10"') == 1000
+
+
+def test_the_bearer_of_a_spent_consent_fetches_the_outcome(world: World) -> None:
+    payer = LaterPayer(world, 1, consent_type=ONE_TIME)
+    request_id = payer.order()
+    assert (payer.consent_status(), payer.pay().status) == ("spent", 401)
+
+    payer.attempt(request_id)
+
+    assert payer.outcome(request_id)["state"] == "done"
+    assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert payer.calls == 1
+
+
+@KINDS
+def test_a_reusable_consent_orders_more_than_once(world: World, kind: str) -> None:
+    payer = LaterPayer(world, 1, kind)
+
+    ids = [payer.order(), payer.order()]
+    for request_id in ids:
+        payer.attempt(request_id)
+
+    assert (len(set(ids)), payer.calls) == (2, 2)
+
+
+WRONG_ORDERS: dict[str, tuple[int, str, str, dict[str, Any]]] = {
+    "a negative amount": (400, "FORMAT_ERROR", "single", {"amount": "-1"}),
+    "an unknown member": (400, "FORMAT_ERROR", "single", {"extra": 1}),
+    "a callback elsewhere": (400, "FORMAT_ERROR", "single", {"callback_url": "https://evil.example/"}),
+    "a scheme that the bank does not have": (400, "PAYMENT_SCHEME_INVALID", "single", {"payment_scheme": "SWIFT"}),
+    "an account that was not approved": (403, "SERVICE_BLOCKED", "single", {"sender_iban": "DE89370400440532013000"}),
+    "totals that are not the sum": (400, "FORMAT_ERROR", "bulk", {"totals": [{"currency": "EUR", "amount": "1"}]}),
+    "an unknown bank": (404, "RESOURCE_UNKNOWN", "direct", {"bic": "NOSUCHXX"}),
+}
+
+
+@pytest.mark.parametrize(("status", "code", "kind", "wrong"), WRONG_ORDERS.values(), ids=WRONG_ORDERS)
+def test_what_is_wrong_with_an_order_is_said_at_once_and_nothing_is_used_up(
+    world: World, status: int, code: str, kind: str, wrong: dict[str, Any]
+) -> None:
+    payer = LaterPayer(world, 1, kind, ONE_TIME)
+
+    assert error_of(payer.pay("key-1", **wrong))[:2] == (status, code)
+
+    assert (world.recorded(), payer.calls) == ([], 0)
+    assert payer.order("key-1")
+
+
+def test_an_idempotency_key_that_is_too_long_is_refused_at_once(world: World) -> None:
+    assert error_of(LaterPayer(world, 1).pay("k" * 256))[:2] == (400, "HEADERS_ERROR")
+    assert world.recorded() == []
+
+
+# -- at most once
+
+
+@SOME
+def test_a_worker_that_dies_after_the_bank_got_the_order_leaves_its_outcome_unknown(
+    world: World, version: int, kind: str
+) -> None:
+    payer = LaterPayer(world, version, kind, ONE_TIME)
+    request_id = payer.order()
+    payer.side.answers[WEBHOOKS[version, kind]] = dies
+    with pytest.raises(Died):
+        payer.attempt(request_id)
+    assert payer.outcome(request_id)["state"] == "running"
+    payer.bank_does(taken(version))
+
+    payer.attempt(request_id)
+
+    assert payer.failure(request_id) == (502, OUTCOME_UNKNOWN)
+    assert payer.calls == 1
+    assert kind == "direct" or payer.consent_status() == "spent"
+
+
+def test_a_worker_that_dies_before_it_sends_is_not_told_from_one_that_dies_after_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = LaterPayer(world, 1, consent_type=ONE_TIME)
+    request_id = payer.order()
+    with monkeypatch.context() as patch:
+        patch.setattr(PaymentExecution, "outgoing", dies_instead)
+        with pytest.raises(Died):
+            payer.attempt(request_id)
+
+    payer.attempt(request_id)
+
+    assert payer.failure(request_id) == (502, OUTCOME_UNKNOWN)
+    assert (payer.calls, payer.consent_status()) == (0, "spent")
+
+
+def dies_instead(*arguments: object) -> Any:
+    raise Died
+
+
+@pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
+def test_an_outcome_that_could_not_be_written_is_unknown_and_nothing_is_sent_again(world: World, applied: bool) -> None:
+    payer = LaterPayer(world, 2, consent_type=ONE_TIME)
+    request_id = payer.order()
+    fault = Fault(world, "after" if applied else "before", 2, lasting=True, operation="TransactWriteItems")
+    with fault, pytest.raises(StoreUnavailable):
+        payer.attempt(request_id)
+
+    payer.attempt(request_id)
+
+    assert payer.calls == 1
+    if applied:
+        assert payer.outcome(request_id)["state"] == "done"
+    else:
+        assert payer.failure(request_id) == (502, OUTCOME_UNKNOWN)
+
+
+def test_a_defect_after_the_bank_got_the_order_does_not_have_it_sent_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = LaterPayer(world, 1, consent_type=ONE_TIME)
+    request_id = payer.order()
+    real = PaymentExecution.send
+
+    def broken(*arguments: Any) -> Any:
+        real(*arguments)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(PaymentExecution, "send", broken)
+    for _ in range(3):
+        payer.attempt(request_id)
+
+    assert payer.calls == 1
+    assert payer.failure(request_id) == (502, OUTCOME_UNKNOWN)
+
+
+@SOME
+def test_a_bank_that_was_never_reached_gets_the_order_at_a_second_attempt(
+    world: World, version: int, kind: str
+) -> None:
+    payer = LaterPayer(world, version, kind, ONE_TIME)
+    request_id = payer.order()
+    payer.bank_does(DOWN)
+    payer.attempt(request_id)
+    assert payer.outcome(request_id) == {"state": "queued", "status": None, "body": None}
+    assert 4 <= (world.delivery(request_id).due_at or 0) - world.clock.time() <= 6
+    payer.bank_does(taken(version))
+
+    payer.attempt(request_id)
+
+    assert (payer.outcome(request_id)["state"], payer.calls) == ("done", 2)
+    assert len({sent.headers["X-Request-Id"] for sent in payer.side.received}) == 1
+    assert kind == "direct" or payer.consent_status() == "spent"
+
+
+@SOME
+def test_after_a_second_attempt_in_vain_it_was_not_sent_and_the_consent_is_given_back(
+    world: World, version: int, kind: str
+) -> None:
+    payer = LaterPayer(world, version, kind, ONE_TIME)
+    payer.bank_does(DOWN)
+    request_id = payer.order()
+    for _ in range(2):
+        payer.attempt(request_id)
+
+    assert (payer.failure(request_id), payer.calls) == ((502, NOT_SENT), 2)
+    payer.bank_does(taken(version))
+    assert payer.pay_at_once().status == 200
+
+
+FINAL: dict[str, tuple[int, Any, str]] = {
+    "refuses in version 1": (1, REFUSAL[1], REFUSED),
+    "refuses in version 2": (2, REFUSAL[2], REFUSED),
+    "is late": (1, TimedOut("no answer came in time"), OUTCOME_UNKNOWN),
+    "is cut off": (2, Dropped("broke"), OUTCOME_UNKNOWN),
+    "answers too much": (1, TooLarge("too large"), OUTCOME_UNKNOWN),
+    "answers nonsense": (2, Reply(200, b"<html>", {}, 0), OUTCOME_UNKNOWN),
+    "fails": (1, Reply(503, b"", {"Retry-After": "1"}, 0), OUTCOME_UNKNOWN),
+    "names no payment": (2, taken(2, ""), OUTCOME_UNKNOWN),
+}
+
+
+@pytest.mark.parametrize(("version", "answer", "words"), FINAL.values(), ids=FINAL)
+def test_a_bank_that_may_have_seen_the_order_never_gets_it_again(
+    world: World, version: int, answer: Any, words: str
+) -> None:
+    payer = LaterPayer(world, version, consent_type=ONE_TIME)
+    request_id = payer.order()
+    payer.bank_does(answer)
+
+    payer.attempt(request_id)
+
+    assert payer.failure(request_id) == (502, words)
+    assert (payer.calls, payer.consent_status()) == (1, "spent")
+
+
+def test_never_reached_and_then_late_is_unknown(world: World) -> None:
+    payer = LaterPayer(world, 1, consent_type=ONE_TIME)
+    request_id = payer.order()
+    payer.bank_does(DOWN)
+    payer.attempt(request_id)
+    payer.bank_does(TimedOut("no answer came in time"))
+
+    payer.attempt(request_id)
+
+    assert payer.failure(request_id) == (502, OUTCOME_UNKNOWN)
+    assert (payer.calls, payer.consent_status()) == (2, "spent")
+
+
+def open_circuit(payer: Payer) -> None:
+    for _ in range(5):
+        payer.world.hub.bank_link.breaker.failed(payer.side.bank.bic)
+
+
+def test_an_order_waits_while_its_bank_is_left_alone_and_that_does_not_count(world: World) -> None:
+    payer = LaterPayer(world, 2, consent_type=ONE_TIME)
+    open_circuit(payer)
+    request_id = payer.order()
+    payer.attempt(request_id)
+    assert (world.delivery(request_id).attempts, payer.outcome(request_id)["state"]) == (0, "queued")
+
+    while world.delivery(request_id).state == "due":
+        payer.attempt(request_id)
+
+    assert (payer.outcome(request_id)["state"], payer.calls) == ("done", 1)
+    assert world.delivery(request_id).attempts == 1
+
+
+def test_an_order_whose_bank_is_left_alone_for_too_long_was_not_sent(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = LaterPayer(world, 1, consent_type=ONE_TIME)
+    request_id, began = payer.order(), world.clock.time()
+
+    def stays_open(breaker: Breaker, key: str) -> None:
+        raise CircuitOpen(30)
+
+    monkeypatch.setattr(Breaker, "admit", stays_open)
+    while world.delivery(request_id).state == "due":
+        payer.attempt(request_id)
+
+    assert 200 < world.clock.time() - began <= 360
+    assert payer.failure(request_id) == (502, NOT_SENT)
+    assert (payer.calls, payer.consent_status()) == (0, "authorised")
+
+
+@SOME
+def test_an_order_that_nobody_got_to_in_time_was_not_sent(world: World, version: int, kind: str) -> None:
+    payer = LaterPayer(world, version, kind, ONE_TIME)
+    request_id = payer.order()
+    world.clock.advance(301)
+
+    payer.attempt(request_id)
+
+    assert payer.failure(request_id) == (502, NOT_SENT)
+    assert payer.calls == 0
+    assert payer.pay_at_once().status == 200
+
+
+# -- what has changed in the meantime
+
+
+@SOME
+def test_an_order_to_a_bank_that_was_switched_off_was_not_sent(world: World, version: int, kind: str) -> None:
+    payer = LaterPayer(world, version, kind, ONE_TIME)
+    request_id, bic = payer.order(), payer.side.bank.bic
+    world.hub.banks.change(bic, active=False)
+    world.hub.banks._forget()
+    try:
+        payer.attempt(request_id)
+    finally:
+        world.hub.banks.change(bic, active=True)
+        world.hub.banks._forget()
+
+    assert payer.failure(request_id) == (502, NOT_SENT)
+    assert payer.calls == 0
+    assert payer.pay_at_once().status == 200
+
+
+@pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
+def test_an_order_whose_consent_was_revoked_is_not_sent(world: World, consent_type: str) -> None:
+    payer = LaterPayer(world, 1, consent_type=consent_type)
+    request_id = payer.order()
+    assert world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer}).status == 200
+
+    payer.attempt(request_id)
+
+    delivery = world.delivery(request_id)
+    assert (delivery.state, payer.calls, payer.consent_status()) == ("failed", 0, "revoked")
+    assert delivery.answer is not None
+    assert delivery.answer["status"] == 401
+
+
+def test_an_order_whose_client_was_switched_off_is_not_sent(world: World) -> None:
+    payer = LaterPayer(world, 1, "direct")
+    request_id = payer.order()
+    world.hub.clients.deactivate(world.client.client_id)
+    payer.attempt(request_id)
+    world.hub.clients.activate(world.client.client_id)
+
+    status, _ = payer.failure(request_id)
+    assert (status, payer.calls) == (401, 0)
+
+
+def test_a_consent_that_is_revoked_while_the_bank_is_not_reached_stays_revoked(world: World) -> None:
+    payer = LaterPayer(world, 1, consent_type=ONE_TIME)
+    request_id = payer.order()
+    payer.bank_does(DOWN)
+    payer.attempt(request_id)
+
+    def revoked_on_the_way(sent: object) -> Any:
+        world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        return NotReached("no connection")
+
+    payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
+    payer.attempt(request_id)
+
+    assert (world.delivery(request_id).state, payer.consent_status()) == ("failed", "revoked")
+
+
+def test_a_bearer_that_was_refreshed_in_the_meantime_does_not_hold_the_order_up(world: World) -> None:
+    payer = LaterPayer(world, 1)
+    request_id = payer.order()
+    tokens = world.tpp("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).body
+
+    payer.attempt(request_id)
+
+    payer.bearer = tokens["access_token"]
+    assert payer.outcome(request_id)["state"] == "done"
+
+
+# -- idempotency keys
+
+
+@SOME
+def test_a_repeat_is_accepted_as_the_first_was_whether_it_would_wait_or_not(
+    world: World, version: int, kind: str
+) -> None:
+    payer = LaterPayer(world, version, kind, ONE_TIME)
+    request_id = payer.order("key-1")
+
+    assert [payer.order("key-1"), accepted(payer.pay_at_once("key-1"))] == [request_id] * 2
+    payer.attempt(request_id)
+    assert [payer.order("key-1"), accepted(payer.pay_at_once("key-1"))] == [request_id] * 2
+    assert (len(world.recorded()), payer.calls) == (1, 1)
+
+
+def test_a_repeat_after_a_failure_is_told_the_same(world: World) -> None:
+    payer = LaterPayer(world, 1)
+    payer.bank_does(REFUSAL[1])
+    request_id = payer.order("key-1")
+    payer.attempt(request_id)
+
+    assert payer.order("key-1") == request_id
+    assert payer.calls == 1
+
+
+def test_a_key_with_another_body_is_refused(world: World) -> None:
+    payer = LaterPayer(world, 1)
+    payer.order("key-1")
+
+    assert error_of(payer.pay("key-1", extra=1))[:2] == (400, "HEADERS_ERROR")
+    assert len(world.recorded()) == 1
+
+
+@pytest.mark.parametrize(("version", "consent_type"), [(1, "reusable"), (2, ONE_TIME)])
+def test_a_payment_that_was_waited_for_is_not_ordered_again_by_a_repeat_that_does_not_wait(
+    world: World, version: int, consent_type: str
+) -> None:
+    payer = LaterPayer(world, version, consent_type=consent_type)
+    first = payer.pay_at_once("key-1")
+
+    second = payer.pay("key-1")
+
+    assert (second.status, second.text) == (200, first.text)
+    assert "preference-applied" not in second.headers
+    assert (world.recorded(), payer.calls) == ([], 1)
+
+
+@pytest.mark.parametrize(("key", "consent_type"), [("key-1", "reusable"), ("key-1", ONE_TIME), (None, ONE_TIME)])
+def test_of_two_parallel_orders_one_is_recorded(world: World, key: str | None, consent_type: str) -> None:
+    payer = LaterPayer(world, 1, consent_type=consent_type)
+    inner: list[Answer] = []
+
+    with world.meanwhile("transact", lambda: inner.append(payer.pay(key))):
+        outer = payer.pay(key)
+
+    (delivery,) = world.recorded()
+    assert accepted(inner[0]) == delivery.delivery_id
+    if key:
+        assert accepted(outer) == delivery.delivery_id
+    else:
+        assert outer.status == 401
+
+
+def test_of_two_parallel_orders_of_which_one_waits_one_reaches_the_bank(world: World) -> None:
+    payer = LaterPayer(world, 1)
+    inner: list[str] = []
+
+    def ordered() -> None:
+        payer.headers = dict(LATER)
+        inner.append(payer.order("key-1"))
+
+    with world.meanwhile("transact", ordered):
+        assert accepted(payer.pay_at_once("key-1")) == inner[0]
+
+    payer.attempt(inner[0])
+    assert payer.calls == 1
+
+
+@pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
+@pytest.mark.parametrize(("key", "consent_type"), [("key-1", ONE_TIME), (None, "reusable")])
+def test_an_order_is_accepted_when_it_was_written_and_only_then(
+    world: World, key: str | None, consent_type: str, applied: bool
+) -> None:
+    payer = LaterPayer(world, 1, consent_type=consent_type)
+
+    with world.answer_lost("transact", applied=applied):
+        first = payer.pay(key)
+
+    assert first.status == (202 if applied else 500)
+    assert len(world.recorded()) == (1 if applied else 0)
+    request_id = accepted(first) if applied else payer.order(key)
+    payer.attempt(request_id)
+    assert (payer.outcome(request_id)["state"], payer.calls) == ("done", 1)

@@ -1,0 +1,160 @@
+"""The headers of attempts at banks and clients: kept with the attempt, and no secret among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery.deliveries import Delivery
+from chalicelib.delivery.headers import MASK
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
+from tests.openbanking.bank_client.test_circuit import opened
+from tests.openbanking.flows.test_deferred_calls import Question
+from tests.openbanking.flows.test_deferred_payments import LaterPayer
+from tests.openbanking.flows.test_payment_initiation import WEBHOOKS, taken
+from tests.world import Sent, World
+
+COOKIE = "session=what-nobody-is-shown"
+PSU_ADDRESS = "192.0.2.77"
+UNTOLD = ("X-Api-Key", "X-Auth-Token", "X-Signature", "PSU-IP-Address", "webhook-signature")
+Told = Callable[[Sent], Any]
+
+
+def telling(status: int, body: Any) -> Told:
+    """A party that answers with all that it was sent, in headers of every kind."""
+
+    def answer(sent: Sent) -> Reply:
+        said = " ".join(sent.headers.values())
+        others = {"Server": said, "Content-Type": said, "Location": said, "Set-Cookie": COOKIE, "Retry-After": "1"}
+        return Reply(status, jsontext.dumps(body).encode(), {**sent.headers, **others}, 0.01)
+
+    return answer
+
+
+def asked(world: World, version: int, told: Told) -> list[Sent]:
+    """A question to a bank, attempted once."""
+    question = Question(world, version, **{"psu-ip-address": PSU_ADDRESS})
+    question.side.answers[question.row.webhook] = told
+    question.attempt()
+    return question.side.received
+
+
+def paid(world: World, version: int, told: Told) -> list[Sent]:
+    """A payment at a bank, attempted once."""
+    payer = LaterPayer(world, version)
+    payer.headers["psu-ip-address"] = PSU_ADDRESS
+    payer.side.answers[WEBHOOKS[version, "single"]] = told
+    payer.attempt(payer.order())
+    return payer.side.received
+
+
+def revoked(world: World, version: int, told: Told) -> list[Sent]:
+    """A revocation that a bank is told of, once."""
+    world.banks[version].answers["/revoke_token"] = told
+    world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(version)["access_token"]})
+    (notice,) = world.recorded("revoke_token")
+    world.hub.worker.attempt(notice.delivery_id)
+    return world.banks[version].received
+
+
+def notified(world: World, version: int, told: Told) -> list[Sent]:
+    """An event that a client is told of, once; its secret is being replaced."""
+    world.wants_events()
+    world.hub.clients.rotate_events_secret(world.client.client_id, 3600)
+    world.receiver.answer = lambda sent: told(world.receiver.received.append(sent) or sent)  # type: ignore[method-assign]
+    world.hub.worker.attempt(world.hub.events.test(world.client))
+    return world.receiver.received
+
+
+GOOD = {
+    "relay": {1: {"status": "success", "accounts": []}, 2: {"accounts": []}},
+    "payment": {1: taken(1), 2: taken(2)},
+    "revoke_token": {1: {"status": "success"}, 2: {"status": "success"}},
+    "event": {1: {}, 2: {}},
+}
+ATTEMPTED: Mapping[str, Callable[[World, int, Told], list[Sent]]] = {
+    "relay": asked,
+    "payment": paid,
+    "revoke_token": revoked,
+    "event": notified,
+}
+KINDS = pytest.mark.parametrize("kind", ATTEMPTED)
+
+
+def attempted(world: World, kind: str, version: int, told: Told) -> tuple[list[Sent], Delivery]:
+    """What its receiver got by one attempt at a delivery, and the record of it."""
+    sent = ATTEMPTED[kind](world, version, told)
+    return sent, world.recorded(kind)[0]
+
+
+@pytest.mark.parametrize(("version", "status"), [(1, 200), (2, 503)])
+@KINDS
+def test_no_secret_that_was_sent_or_said_back_stands_in_any_record(
+    world: World, kind: str, version: int, status: int
+) -> None:
+    ((sent,), delivery) = attempted(world, kind, version, telling(status, GOOD[kind][version]))
+
+    untold = [sent.headers[name] for name in UNTOLD if name in sent.headers]
+    parts = [part.rpartition(".")[2] for value in untold for part in value.replace(",", " ").split()]
+    stored = repr(list(world.hub.store.scan("deliveries")))
+    assert (delivery.last["status"], len(untold) > 0) == (status, True)
+    assert [secret for secret in (*untold, *parts, COOKIE) if len(secret) > 4 and secret in stored] == []
+    assert delivery.last["sent"] == {
+        name.lower(): MASK if name in UNTOLD else value for name, value in sent.headers.items()
+    }
+    assert delivery.last["received"] == delivery.last["sent"] | {
+        **dict.fromkeys(("server", "content-type", "location", "set-cookie"), MASK),
+        "retry-after": "1",
+    }
+
+
+@KINDS
+def test_an_attempt_that_brought_no_answer_is_kept_with_what_was_sent(world: World, kind: str) -> None:
+    def fails(sent: Sent) -> Any:
+        raise TimedOut("late")
+
+    ((sent,), delivery) = attempted(world, kind, 1, fails)
+
+    assert [*delivery.last["sent"]] == [name.lower() for name in sent.headers]
+    assert "received" not in delivery.last
+
+
+@KINDS
+def test_an_attempt_that_never_left_has_no_headers(world: World, kind: str) -> None:
+    def fails(sent: Sent) -> Any:
+        raise NotReached("no connection could be made")
+
+    _, delivery = attempted(world, kind, 1, fails)
+
+    assert delivery.last["error"] == "no connection could be made"
+    assert delivery.last.keys() == {"at", "milliseconds", "error"}
+
+
+@pytest.mark.parametrize("kind", ["relay", "payment", "revoke_token"])
+def test_a_bank_that_is_left_alone_adds_nothing_to_the_record(world: World, kind: str) -> None:
+    unused = telling(200, GOOD[kind][1])
+    opened(world, 1)
+
+    sent, delivery = attempted(world, kind, 1, unused)
+
+    assert (sent, delivery.history) == ([], ())
+
+
+@KINDS
+def test_an_answer_that_cannot_be_used_is_kept_with_its_headers(world: World, kind: str) -> None:
+    status = 500 if kind == "event" else 200
+    _, delivery = attempted(world, kind, 2, lambda sent: Reply(status, b"<html>", {"Server": "proxy/1.0"}, 0.01))
+
+    assert (delivery.last["status"], delivery.last["received"]) == (status, {"server": "proxy/1.0"})
+
+
+def test_a_defect_after_the_answer_does_not_lose_its_headers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chalicelib.openbanking.bank_client.bank_answers.understand", lambda version, reply: 1 / 0)
+
+    _, delivery = attempted(world, "relay", 1, lambda sent: Reply(200, b"{}", {"Server": "bank"}, 0.01))
+
+    assert delivery.last["error"] == "a defect of this service: ZeroDivisionError"
+    assert delivery.last["received"] == {"server": "bank"}

@@ -1,0 +1,94 @@
+"""Payments and accounts that banks know by numbers: a number and its digits as text are one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.jsontext import Number
+from chalicelib.openbanking.records.payments import payment_key
+from tests.openbanking.flows.test_payment_initiation import Payer, taken
+from tests.openbanking.scenes import LaterPayer, carry_on
+from tests.openbanking.stage import Stage
+from tests.world import World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
+
+
+# -- payments
+
+
+@VERSIONS
+@KINDS
+@pytest.mark.parametrize("reported", [4711, "4711"])
+def test_a_payment_id_is_one_payment_as_a_number_and_as_text(
+    world: World, version: int, kind: str, reported: Any
+) -> None:
+    world.wants_events()
+    payer = Payer(world, version, kind)
+    payer.bank_does(taken(version) | {"payment_id": 4711})
+
+    assert payer.pay().body["payment_id"] == "4711"
+    assert payer.report(4, reported).status == 200
+    for webhook in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
+        payer.side.answers[webhook] = lambda sent: {"transaction_status": "ACSC"}
+    answer = payer.status("4711")
+    assert (answer.status, answer.body["payment_id"]) == (200, "4711")
+    if version == 2:
+        assert payer.side.received[-1].body == b'{"payment_id":"4711"}'
+    else:
+        assert answer.body["payment_status"] == 4
+
+
+@VERSIONS
+def test_a_report_by_number_that_overtakes_the_answer_is_applied(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    payer.bank_does(taken(version, "4711"))
+    assert payer.report(4, 4711).status == 400
+
+    payer.pay()
+
+    item = world.hub.store.get(*payment_key(world.banks[version].bank.bic, "4711"))
+    assert item is not None
+    assert item["status"] == (4 if version == 1 else "ACSC")
+
+
+@VERSIONS
+def test_a_payment_that_is_made_later_may_have_a_number(world: World, version: int) -> None:
+    payer = LaterPayer(world, version)
+    payer.bank_does(taken(version) | {"payment_id": 4711})
+
+    accepted = payer.pay_later()
+    carry_on(world)
+
+    assert payer.outcome(accepted)["body"]["payment_id"] == "4711"
+    assert payer.report(4, 4711).status == 200
+
+
+@VERSIONS
+@pytest.mark.parametrize("payment_id", [Number("4711.0"), Number("4711e0"), True, None, [4711], ""], ids=repr)
+def test_what_is_no_whole_number_is_no_payment_id(world: World, version: int, payment_id: Any) -> None:
+    payer = Payer(world, version)
+    payer.bank_does(taken(version) | {"payment_id": payment_id})
+
+    answer = payer.pay()
+
+    assert answer.status == 502
+    assert "unknown" in answer.body["title"]
+
+
+# -- consents
+
+
+@VERSIONS
+def test_account_ids_of_a_consent_may_be_numbers(world: World, version: int) -> None:
+    bearer = Stage(world).bearer_for(version, account_ids=[77, "78"])  # type: ignore[list-item]
+    account = {"id": 77, "name": "Main", "iban": "GB33BUKB20201555555555", "resource_id": 77, "currency": "GBP"}
+    for webhook in ("/account", "/v2_account"):
+        world.banks[version].answers[webhook] = lambda sent: {"status": "success", "account": account}
+
+    assert world.tpp("GET", "/tpp/consent", bearer=bearer).body["account_ids"] == ["77", "78"]
+    asked = [world.tpp("GET", f"/tpp/account?account_id={name}", bearer=bearer).status for name in (77, 78, 79)]
+    assert asked == [200, 200, 403]

@@ -1,0 +1,679 @@
+"""Payments from the order to the bank's answer: keys, one-time consents, and what is known when something failed."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.http.outbound import Dropped, NotReached, OutboundError, Reply, TimedOut, TooLarge
+from tests.world import IBAN, Answer, Sent, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
+PATHS = {
+    "single": "/tpp/payment_initiation",
+    "bulk": "/tpp/bulk_payment_initiation",
+    "direct": "/tpp/direct_payment_initiation",
+}
+WEBHOOKS = {
+    (1, "single"): "/payment_initiation",
+    (1, "bulk"): "/bulk_payment_initiation",
+    (1, "direct"): "/direct_payment_initiation",
+    (2, "single"): "/v2_payment_single",
+    (2, "bulk"): "/v2_payment_bulk",
+    (2, "direct"): "/v2_payment_direct_single",
+}
+SCOPES = {1: ["payment.init"], 2: ["payments.single", "payments.bulk"]}
+CALLBACK = "http://127.0.0.1:8000/payments/callback"
+RECEIVER = "DE89370400440532013000"
+
+
+def order(world: World, version: int, kind: str, **members: Any) -> dict[str, Any]:
+    """A payment that every check lets pass."""
+    amount = {"amount": "12.30", "currency": "EUR"}
+    if version == 1:
+        receiver = {"receiver_name": "Ada Receiver", "receiver_iban": RECEIVER, **amount}
+        bodies = {
+            "single": {"sender_iban": IBAN, "callback_url": CALLBACK, **receiver},
+            "direct": {"callback_url": CALLBACK, **receiver},
+            "bulk": {"sender_iban": IBAN, "callback_url": CALLBACK, "totals": [amount], "payments": [receiver]},
+        }
+    else:
+        item = {"creditor_account": {"iban": RECEIVER}, "creditor_name": "Ada", "instructed_amount": amount}
+        bodies = {
+            "single": {"debtor_account": {"iban": IBAN}, "callback_url": CALLBACK, **item},
+            "direct": {"callback_url": CALLBACK, **item},
+            "bulk": {"callback_url": CALLBACK, "instructed_totals": amount, "payments": [item]},
+        }
+    bic = {"bic": world.banks[version].bank.bic} if kind == "direct" else {}
+    return bodies[kind] | bic | members
+
+
+def taken(version: int, payment_id: str = "P-1") -> dict[str, Any]:
+    """A bank's answer to an order."""
+    body = {"confirmation_url": "https://bank.example/confirm", "payment_id": payment_id}
+    return {"status": "success" if version == 1 else "RCVD", **body}
+
+
+class Payer:
+    """A TPP with a consent for payments at a bank that takes them."""
+
+    def __init__(self, world: World, version: int, kind: str = "single", consent_type: str = "reusable") -> None:
+        self.world = world
+        self.version = version
+        self.kind = kind
+        self.bearer = None
+        self.request_id: str | None = None
+        self.headers: dict[str, str] = {}
+        if kind != "direct":
+            tokens = world.tokens(version, scopes=SCOPES[version], consent_type=consent_type)
+            self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
+        self.side = world.banks[version]
+        self.bank_takes_all()
+
+    def bank_takes_all(self) -> None:
+        """From now on the bank takes every order, as P-1, P-2 and so on; a repeated X-Request-Id is one order."""
+        self.side.answers[WEBHOOKS[self.version, self.kind]] = lambda sent: taken(self.version, self._named(sent))
+
+    def _named(self, sent: Sent) -> str:
+        orders = [each.headers["X-Request-Id"] for each in self.side.received if each.path in WEBHOOKS.values()]
+        return f"P-{[*dict.fromkeys(orders)].index(sent.headers['X-Request-Id']) + 1}"
+
+    def bank_does(self, answer: Any) -> None:
+        self.side.answers[WEBHOOKS[self.version, self.kind]] = lambda sent: answer
+
+    def pay(self, key: str | None = None, **members: Any) -> Answer:
+        headers = self.headers | ({"idempotency-key": key} if key is not None else {})
+        headers |= {"x-request-id": self.request_id} if self.request_id else {}
+        body = order(self.world, self.version, self.kind, **members)
+        return self.world.tpp("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
+
+    def status(self, payment_id: str = "P-1") -> Answer:
+        bic = f"&bic={self.side.bank.bic}" if self.kind == "direct" else ""
+        return self.world.tpp("GET", f"/tpp/payment_status?payment_id={payment_id}{bic}", bearer=self.bearer)
+
+    def report(self, status: Any, payment_id: str = "P-1", **headers: Any) -> Answer:
+        names = ("payment_id", "payment_status") if self.version == 1 else ("paymentId", "paymentStatus")
+        members = dict(zip(names, (payment_id, status), strict=True))
+        return self.world.bank(self.version, "/payments/status", members, headers=headers)
+
+    @property
+    def calls(self) -> int:
+        return len(self.side.received)
+
+
+# -- the order and its answer
+
+
+@VERSIONS
+@KINDS
+def test_an_order_reaches_the_bank_and_its_answer_comes_back(world: World, version: int, kind: str) -> None:
+    payer = Payer(world, version, kind)
+
+    answer = payer.pay()
+
+    expected = taken(version) if version == 2 else {k: v for k, v in taken(1).items() if k != "status"}
+    assert (answer.status, answer.body) == (200, expected)
+    assert payer.side.received[0].path == WEBHOOKS[version, kind]
+    assert ("X-Auth-Token" in payer.side.received[0].headers) == (kind != "direct")
+    assert "bank;dur=" in answer.headers["server-timing"]
+
+
+@VERSIONS
+@KINDS
+def test_a_reusable_consent_pays_more_than_once(world: World, version: int, kind: str) -> None:
+    payer = Payer(world, version, kind)
+
+    assert [payer.pay().status, payer.pay().status] == [200, 200]
+    assert payer.calls == 2
+
+
+@VERSIONS
+def test_a_one_time_consent_pays_once(world: World, version: int) -> None:
+    payer = Payer(world, version, consent_type="one_time")
+
+    assert [payer.pay().status, payer.pay().status] == [200, 401]
+    assert "used up" in payer.pay().body["title"]
+    assert payer.calls == 1
+    assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).status == 400
+
+
+@VERSIONS
+def test_of_two_parallel_payments_a_one_time_consent_pays_one(world: World, version: int) -> None:
+    payer = Payer(world, version, consent_type="one_time")
+    inner = []
+
+    with world.meanwhile("transact", lambda: inner.append(payer.pay().status)):
+        outer = payer.pay().status
+
+    assert (inner, outer, payer.calls) == ([200], 401, 1)
+
+
+def test_an_order_that_is_refused_here_costs_nothing(world: World) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+
+    refused = payer.pay("key-1", amount="-1")
+
+    assert refused.status == 400
+    assert payer.pay("key-1").status == 200
+    assert payer.calls == 1
+
+
+def test_a_direct_payment_names_its_bank(world: World) -> None:
+    payer = Payer(world, 1, "direct")
+
+    assert payer.pay(bic="NOSUCHXX").status == 404
+    assert payer.pay(bic="?").status == 400
+    assert payer.pay(bic=7).status == 400
+    missing = world.tpp("POST", PATHS["direct"], {"amount": 1})
+    assert (missing.status, missing.body["additionalErrors"][0]["details"]) == (400, "bic is required")
+    assert world.tpp("POST", PATHS["direct"], [1]).status == 400
+    assert payer.calls == 0
+
+
+def test_a_bulk_order_may_be_as_long_as_a_thousand_payments(world: World) -> None:
+    payer = Payer(world, 1, "bulk")
+    item = order(world, 1, "bulk")["payments"][0] | {"amount": "0.10", "message_for_receiver": "x" * 35}
+    total = {"currency": "EUR", "amount": "100.00"}
+
+    answer = payer.pay(payments=[item] * 1000, totals=[total])
+
+    assert answer.status == 200
+    assert payer.side.received[0].body.count(b'"amount":"0.10"') == 1000
+    assert payer.pay(payments=[item] * 1001, totals=[total]).status == 400
+
+
+# -- idempotency keys
+
+
+@VERSIONS
+@KINDS
+@pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
+def test_a_repeat_with_its_key_gets_the_stored_answer(world: World, version: int, kind: str, consent_type: str) -> None:
+    payer = Payer(world, version, kind, consent_type)
+
+    first, second = payer.pay("key-1"), payer.pay("key-1")
+
+    assert first.status == second.status == 200
+    assert first.text == second.text
+    assert payer.calls == 1
+
+
+def test_another_key_is_another_payment(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.pay("key-1")
+    payer.bank_does(taken(1, "P-2"))
+
+    assert payer.pay("key-2").body["payment_id"] == "P-2"
+    assert payer.calls == 2
+
+
+def test_a_key_belongs_to_its_path_and_client(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.pay("key-1")
+    direct = Payer(world, 1, "direct")
+    direct.bank_does(taken(1, "P-2"))
+
+    assert direct.pay("key-1").status == 200
+    other = world.hub.clients.create(owner="x@example.com", title="Other").client
+    world.client = other
+    direct.bank_does(taken(1, "P-3"))
+    assert direct.pay("key-1").body["payment_id"] == "P-3"
+
+
+def test_a_spent_bearer_is_answered_its_own_payment_only(world: World) -> None:
+    one, other = Payer(world, 1), Payer(world, 1)
+    spent = Payer(world, 1, consent_type="one_time")
+    spent.bank_does(taken(1, "P-2"))
+    spent.pay("key-2")
+    one.bank_does(taken(1))
+    one.pay("key-1")
+
+    assert other.pay("key-1").body["payment_id"] == "P-1"  # a key is the client's, whichever PSU it is about
+    assert one.calls == 2
+    assert spent.pay("key-1").status == 401
+    assert spent.pay("key-2").body["payment_id"] == "P-2"
+
+
+def test_a_repeat_is_answered_when_the_bank_is_gone(world: World) -> None:
+    payers = [Payer(world, 1), Payer(world, 1, "direct")]
+    for number, payer in enumerate(payers):
+        payer.bank_does(taken(1, f"P-{number}"))
+        payer.pay("key-1")
+    bic = payers[0].side.bank.bic
+    world.hub.banks.change(bic, active=False)
+    world.clock.advance(61)
+    try:
+        assert [payer.pay("key-1").status for payer in payers] == [200, 200]
+        assert [payer.pay("key-2").status for payer in payers] == [404, 404]
+    finally:
+        world.hub.banks.change(bic, active=True)
+
+
+def test_a_key_with_another_body_is_refused(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.pay("key-1")
+
+    refused = payer.pay("key-1", amount="13")
+
+    assert (refused.status, refused.body["code"]) == (400, "HEADERS_ERROR")
+    assert payer.calls == 1
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256])
+def test_a_key_has_1_to_255_characters(world: World, key: str) -> None:
+    payer = Payer(world, 1)
+
+    refused = payer.pay(key)
+
+    assert (refused.status, refused.body["code"]) == (400, "HEADERS_ERROR")
+    assert payer.calls == 0
+    assert payer.pay("k" * 255).status == 200
+
+
+@pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
+def test_while_the_first_request_runs_the_others_are_told_to_come_again(world: World, consent_type: str) -> None:
+    payer = Payer(world, 2, consent_type=consent_type)
+    others = []
+
+    def slow(sent: object) -> Any:
+        others.append(payer.pay("key-1"))
+        return taken(2)
+
+    payer.side.answers[WEBHOOKS[2, "single"]] = slow
+
+    assert payer.pay("key-1").status == 200
+    assert (others[0].status, others[0].body["code"]) == (409, "HEADERS_ERROR")
+    assert others[0].headers["retry-after"] == "1"
+    assert payer.pay("key-1").status == 200
+    assert payer.calls == 1
+
+
+def test_two_requests_that_both_saw_no_claim_reach_the_bank_once(world: World) -> None:
+    payer = Payer(world, 1)
+    inner = []
+
+    with world.meanwhile("transact", lambda: inner.append(payer.pay("key-1"))):
+        outer = payer.pay("key-1")
+
+    assert outer.text == inner[0].text
+    assert payer.calls == 1
+
+
+def test_a_request_that_never_ended_has_an_unknown_outcome(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.bank_does(ZeroDivisionError("a defect, or an instance that is gone"))
+    assert payer.pay("key-1").status == 500
+    payer.bank_does(taken(1))
+
+    assert payer.pay("key-1").status == 409
+    world.clock.advance(31)
+    lost = payer.pay("key-1")
+    assert (lost.status, lost.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert "unknown" in lost.body["title"]
+    assert payer.calls == 1
+
+
+def test_a_key_is_forgotten_after_a_day(world: World) -> None:
+    payer = Payer(world, 1, "direct")
+    payer.pay("key-1")
+    payer.bank_does(taken(1, "P-2"))
+    world.clock.advance(24 * 3600 + 1)
+
+    assert payer.pay("key-1").body["payment_id"] == "P-2"
+
+
+REFUSAL = {
+    1: Reply(400, b'{"status":"error","error_code":77,"message":"not enough money"}', {}, 0.01),
+    2: Reply(400, b'{"code":"FUNDS","title":"not enough money","timestamp":"x"}', {}, 0.01),
+}
+
+
+@VERSIONS
+def test_failures_are_kept_for_repeats_as_well(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    payer.bank_does(REFUSAL[version])
+    first = payer.pay("key-1")
+    payer.bank_does(taken(version))
+
+    second = payer.pay("key-1")
+
+    assert (first.status, first.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert "not enough money" in first.body["additionalErrors"][0]["details"]
+    assert second.text == first.text
+    assert payer.calls == 1
+
+
+def test_a_kept_failure_tells_the_time_of_the_first_answer_however_long_it_took_to_keep(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = Payer(world, 2)
+    payer.bank_does(REFUSAL[2])
+    keep = Store.transact
+
+    def slowly(store: Store, operations: Any) -> None:
+        keep(store, operations)
+        world.clock.advance(1)
+
+    monkeypatch.setattr(Store, "transact", slowly)
+    first = payer.pay("key-1")
+
+    assert payer.pay("key-1").text == first.text
+
+
+# -- what is known when the bank failed
+
+
+@VERSIONS
+@KINDS
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (NotReached("no connection"), "not sent"),
+        (TimedOut("no answer came in time"), "unknown"),
+        (Dropped("broke"), "unknown"),
+        (TooLarge("too large"), "unknown"),
+        (Reply(200, b"<html>", {}, 0), "unknown"),
+        (Reply(500, b"", {}, 0), "unknown"),
+        ("refusal", "refused"),
+    ],
+)
+def test_a_failure_says_what_became_of_the_payment(
+    world: World, version: int, kind: str, failure: Any, words: str
+) -> None:
+    payer = Payer(world, version, kind)
+    payer.bank_does(REFUSAL[version] if failure == "refusal" else failure)
+
+    answer = payer.pay()
+
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert words in answer.body["title"]
+    assert answer.headers["server-timing"].startswith("bank;dur=")
+    assert ", hub;dur=" in answer.headers["server-timing"]
+    assert payer.calls == 1
+
+
+@VERSIONS
+def test_a_one_time_consent_is_given_back_when_the_bank_was_never_reached(world: World, version: int) -> None:
+    payer = Payer(world, version, consent_type="one_time")
+    payer.bank_does(NotReached("no connection"))
+    assert payer.pay("key-1").status == 502
+    payer.bank_does(taken(version))
+
+    assert payer.pay("key-1").status == 502
+    assert payer.pay("key-2").status == 200
+    assert payer.pay("key-3").status == 401
+
+
+@VERSIONS
+@pytest.mark.parametrize("failure", [TimedOut("late"), Dropped("broke"), "refusal"])
+def test_it_is_not_given_back_when_the_bank_may_have_seen_the_payment(
+    world: World, version: int, failure: OutboundError | str
+) -> None:
+    payer = Payer(world, version, consent_type="one_time")
+    payer.bank_does(REFUSAL[version] if failure == "refusal" else failure)
+
+    assert payer.pay().status == 502
+    assert payer.pay().status == 401
+
+
+def test_a_consent_that_was_given_back_ends_when_its_bearer_would_have(world: World) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+    payer.bank_does(NotReached("no connection"))
+    payer.pay()
+    world.clock.advance(3601)
+
+    assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+
+
+def test_a_consent_that_was_revoked_meanwhile_is_not_given_back(world: World) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+
+    def revoked_on_the_way(sent: object) -> Any:
+        world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        return NotReached("no connection")
+
+    payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
+
+    assert payer.pay("key-1").status == 502
+    assert payer.pay("key-2").status == 401
+
+
+def test_an_answer_too_long_to_keep_is_a_failure_of_the_bank(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.bank_does(taken(1) | {"extra": "x" * 300_001})
+
+    assert payer.pay("key-1").status == 502
+    assert payer.pay("key-1").status == 502
+    assert payer.calls == 1
+
+
+@pytest.mark.parametrize("part", ["bank_token", "prepare"])
+def test_what_fails_before_the_bank_is_called_costs_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+    with monkeypatch.context() as patch:
+        owner = type(world.hub.consents if part == "bank_token" else world.hub.bank_link)
+        patch.setattr(owner, part, lambda *_, **__: 1 / 0)
+        assert payer.pay("key-1").status == 500
+
+    assert payer.pay("key-1").status == 200
+
+
+@VERSIONS
+def test_a_payment_that_cannot_be_named_is_a_failure_of_the_bank(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    payer.bank_does({"status": "success", "confirmation_url": "https://b.example", "\ud800": None})
+    assert payer.pay().status == 502
+    for number, name in enumerate(("a\ud800", "a\nb", "p" * 1025)):
+        payer.bank_does(taken(version, name))
+        assert payer.pay(f"key-{number}").status == 502
+        assert "unknown" in payer.pay(f"key-{number}").body["title"]
+
+    payer.bank_does(taken(version, "p" * 1024))
+    assert payer.pay().status == 200
+
+
+def test_a_version_1_consent_does_not_pay_by_swift_at_a_bank_that_moved_on(world: World) -> None:
+    payer = Payer(world, 1)
+    bic = payer.side.bank.bic
+    world.hub.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
+    world.clock.advance(61)
+    try:
+        assert payer.pay(payment_scheme="SWIFT").body["code"] == "PAYMENT_SCHEME_INVALID"
+        assert payer.pay().status == 200
+    finally:
+        world.hub.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
+
+
+@VERSIONS
+@KINDS
+def test_an_answer_without_a_payment_id_is_a_failure_of_the_bank(world: World, version: int, kind: str) -> None:
+    payer = Payer(world, version, kind)
+    payer.bank_does(taken(version, ""))
+
+    answer = payer.pay()
+
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert "unknown" in answer.body["title"]
+
+
+def test_a_bank_that_recognises_a_repeat_answers_with_the_same_payment(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.request_id = str(uuid.uuid4())
+    payer.pay()
+    payer.report("ACSC")
+
+    assert [payer.pay("key-1").status, payer.pay("key-1").status] == [200, 200]
+
+    (payment,) = world.hub.store.scan("payments")
+    assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
+
+
+@pytest.mark.parametrize("key", [None, "key-1"])
+@pytest.mark.parametrize("applied", [True, False])
+def test_a_payment_goes_on_when_its_beginning_was_written_and_only_then(
+    world: World, key: str | None, applied: bool
+) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+
+    with world.answer_lost("transact", applied=applied):
+        first = payer.pay(key)
+
+    assert first.status == (200 if applied else 500)
+    assert payer.pay(key).status == (401 if applied and key is None else 200)
+    assert payer.calls == 1
+
+
+def test_an_outcome_that_cannot_be_sealed_does_not_lose_the_payment(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = Payer(world, 1)
+    monkeypatch.setattr(type(world.hub.vault), "seal", lambda *_: 1 / 0)
+
+    assert payer.pay("key-1").status == 200
+    assert payer.status().status == 200
+
+
+def test_a_consent_is_given_back_although_the_refusal_cannot_be_sealed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+    payer.bank_does(NotReached("no connection"))
+    with monkeypatch.context() as patch:
+        patch.setattr(type(world.hub.vault), "seal", lambda *_: 1 / 0)
+        assert "not sent" in payer.pay("key-1").body["title"]
+    payer.bank_does(taken(1))
+
+    assert payer.pay("key-2").status == 200
+
+
+def test_a_bearer_that_was_read_while_another_spent_it_lives_no_longer_when_it_is_given_back(world: World) -> None:
+    """Reading several records is no transaction: the consent may be older than its token."""
+    from chalicelib.openbanking.flows.tpp_authentication import Callers
+
+    payer = Payer(world, 1, consent_type="one_time")
+    payer.bank_does(NotReached("no connection"))
+    real = Callers.bearer
+
+    def later_token(self: Callers, *arguments: Any, **options: Any) -> Any:
+        caller = real(self, *arguments, **options)
+        caller.token["expires_at"] = caller.consent.valid_until
+        return caller
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Callers, "bearer", later_token)
+        assert payer.pay().status == 502
+    world.clock.advance(3601)
+
+    assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 500, 503])
+@VERSIONS
+def test_an_error_that_leaves_it_open_is_no_refusal(world: World, version: int, status: int) -> None:
+    payer = Payer(world, version)
+    payer.bank_does(Reply(status, REFUSAL[version].body, {}, 0.01))
+
+    assert "unknown" in payer.pay().body["title"]
+
+
+def test_a_payment_that_a_version_2_bank_took_is_no_refusal_whatever_else_it_says(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.bank_does(taken(2) | {"code": "W1", "title": "take care"})
+    assert payer.pay().status == 200
+
+    payer.bank_does({"code": "FUNDS", "title": "not enough money"})
+    assert "refused" in payer.pay().body["title"]
+
+
+@VERSIONS
+def test_without_a_confirmation_url_a_payment_cannot_be_used(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    payer.bank_does(taken(version) | {"confirmation_url": ""})
+
+    assert payer.pay().status == 502
+
+
+def test_of_a_payment_id_in_both_spellings_that_in_snake_case_counts(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.bank_does(taken(2) | {"paymentId": "P-2"})
+
+    assert payer.pay().body == taken(2)
+
+
+@pytest.mark.parametrize(("version", "kind"), [(1, "single"), (1, "bulk"), (1, "direct"), (2, "bulk"), (2, "direct")])
+def test_swift_is_refused_as_a_scheme_whatever_else_is_said(world: World, version: int, kind: str) -> None:
+    bank = {"name": "Bank", "country": "US"}
+
+    refused = Payer(world, version, kind).pay(payment_scheme="SWIFT", creditor_bank=bank)
+
+    assert (refused.status, refused.body["code"]) == (400, "PAYMENT_SCHEME_INVALID")
+
+
+def test_what_a_bank_adds_to_its_error_is_told(world: World) -> None:
+    payer = Payer(world, 2)
+    more = [{"code": "ASPSP_ERROR_DESC", "title": "x", "details": "limit of the day reached"}, "odd"]
+    body = {"code": "LIMIT", "title": "too much", "timestamp": "x", "additionalErrors": more}
+    payer.bank_does(Reply(403, jsontext.dumps(body).encode(), {}, 0))
+
+    details = payer.pay().body["additionalErrors"][0]["details"]
+
+    assert details == "LIMIT: too much; ASPSP_ERROR_DESC: limit of the day reached"
+
+
+# -- what protects the PSU
+
+
+@VERSIONS
+@KINDS
+@pytest.mark.parametrize(
+    "url", ["https://evil.example/payments", "http://127.0.0.1:8001/payments", "https://127.0.0.1:8000/payments"]
+)
+def test_a_callback_elsewhere_is_refused(world: World, version: int, kind: str, url: str) -> None:
+    payer = Payer(world, version, kind)
+
+    refused = payer.pay(callback_url=url)
+
+    assert (refused.status, refused.body["code"]) == (400, "FORMAT_ERROR")
+    assert "callback_url" in refused.body["title"]
+    assert payer.calls == 0
+
+
+@VERSIONS
+@KINDS
+def test_a_callback_may_be_at_any_of_the_clients_addresses(world: World, version: int, kind: str) -> None:
+    urls = ["http://127.0.0.1:8000/authorize/callback", "https://two.example:8443/back"]
+    world.hub.clients.update(world.client.client_id, callback_urls=urls)
+    payer = Payer(world, version, kind)
+
+    assert payer.pay(callback_url="https://two.example:8443/paid?x=1").status == 200
+    assert payer.pay(callback_url="https://two.example/paid").status == 400
+
+
+def test_the_answer_of_a_key_is_sealed(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.bank_does(taken(1) | {"confirmation_url": "https://bank.example/confirm?secret=tell-nobody"})
+    payer.pay("key-1")
+
+    items = list(world.hub.store.scan("idempotency"))
+    assert items
+    assert "tell-nobody" not in repr(items)
+    assert "key-1" not in repr(items)
+
+
+def test_a_request_id_reaches_the_bank(world: World) -> None:
+    payer = Payer(world, 1)
+    request_id = str(uuid.uuid4())
+
+    world.tpp(
+        "POST", PATHS["single"], order(world, 1, "single"), bearer=payer.bearer, headers={"x-request-id": request_id}
+    )
+
+    assert payer.side.received[0].headers["X-Request-Id"] == request_id

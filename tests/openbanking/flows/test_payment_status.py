@@ -1,0 +1,359 @@
+"""Where payments stand: what banks report, in whatever order, and what TPPs are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.openbanking.records.payments import HISTORY
+from tests.openbanking.flows.test_payment_initiation import Payer, taken
+from tests.world import Answer, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
+START = "2026-03-02T09:00:00+00:00"
+
+
+def recorded(payer: Payer, payment_id: str = "P-1") -> Any:
+    """The payment as it is stored."""
+    from chalicelib.openbanking.records.payments import Payment, payment_key
+
+    item = payer.world.hub.store.get(*payment_key(payer.side.bank.bic, payment_id))
+    return Payment.from_item(item) if item and "history" in item else None
+
+
+# -- version 1: what the bank reported last
+
+
+@KINDS
+def test_a_version_1_payment_is_pending_at_first(world: World, kind: str) -> None:
+    payer = Payer(world, 1, kind)
+    payer.pay()
+
+    answer = payer.status()
+
+    history = [{"payment_status": 1, "at": START}]
+    assert answer.body == {"payment_id": "P-1", "payment_status": 1, "history": history}
+    assert payer.calls == 1  # the initiation: a version 1 bank is not asked
+
+
+@KINDS
+def test_a_report_is_what_the_tpp_is_told(world: World, kind: str) -> None:
+    payer = Payer(world, 1, kind)
+    payer.pay()
+    world.clock.advance(60)
+
+    assert payer.report(4).body == {"status": "success"}
+
+    answer = payer.status()
+    assert answer.body["payment_status"] == 4
+    assert answer.body["history"] == [
+        {"payment_status": 1, "at": START},
+        {"payment_status": 4, "at": "2026-03-02T09:01:00+00:00"},
+    ]
+
+
+def test_a_number_may_come_as_text(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.pay()
+
+    assert payer.report("3").status == 200
+    assert payer.status().body["payment_status"] == 3
+
+
+# -- version 2: the bank is asked
+
+
+@pytest.mark.parametrize(
+    ("kind", "webhook"),
+    [
+        ("single", "/v2_payment_single_status"),
+        ("bulk", "/v2_payment_bulk_status"),
+        ("direct", "/v2_payment_single_status"),
+    ],
+)
+def test_a_version_2_bank_is_asked_by_the_payments_kind(world: World, kind: str, webhook: str) -> None:
+    payer = Payer(world, 2, kind)
+    payer.pay()
+    payer.side.answers[webhook] = lambda sent: {"transactionStatus": "ACSP", "note": "on its way"}
+
+    answer = payer.status()
+
+    assert answer.body == {"payment_id": "P-1", "transaction_status": "ACSP", "note": "on its way"}
+    assert payer.side.received[-1].path == webhook
+    assert payer.side.received[-1].body == b'{"payment_id":"P-1"}'
+    assert ("X-Auth-Token" in payer.side.received[-1].headers) == (kind != "direct")
+
+
+def test_the_payment_that_was_asked_for_is_the_one_that_is_answered(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.pay()
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP", "payment_id": "P-9"}
+
+    assert payer.status().body == {"payment_id": "P-1", "transaction_status": "ACSP"}
+
+
+@VERSIONS
+def test_a_spent_bearer_still_reads_its_own_payments_status(world: World, version: int) -> None:
+    payer = Payer(world, version, consent_type="one_time")
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP"}
+    payer.pay()
+    world.clock.advance(30 * 24 * 3600)
+
+    assert payer.status().status == 200
+    assert payer.status("P-2").status == 401
+    world.clock.advance(150 * 24 * 3600)
+    assert payer.status().status == 401
+
+
+def test_a_spent_bearer_reads_nobody_elses_payment(world: World) -> None:
+    other = Payer(world, 1)
+    other.pay()
+    payer = Payer(world, 1, consent_type="one_time")
+    payer.pay()
+
+    assert payer.status("P-1").status == 401
+    assert other.status("P-2").status == 200  # the same client's
+
+
+@VERSIONS
+def test_a_spent_consent_can_be_revoked(world: World, version: int) -> None:
+    payer = Payer(world, version, consent_type="one_time")
+    payer.pay()
+
+    assert world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer}).status == 200
+    assert payer.status().status == 401
+
+
+# -- whose payment it is
+
+
+@pytest.mark.parametrize("query", ["payment_id=P-1&payment_id=P-2", "x=1", ""])
+def test_who_asks_is_judged_before_what_is_asked(world: World, query: str) -> None:
+    bad = {"psu-ip-address": "nowhere"}
+
+    assert world.tpp("GET", f"/tpp/payment_status?{query}", client_id="", headers=bad).status == 401
+    assert world.tpp("GET", f"/tpp/payment_status?{query}", headers=bad).status == 401
+    assert world.tpp("GET", f"/tpp/payment_status?{query}&bic=ALPHGB21", client_id="nobody").status == 401
+
+
+@VERSIONS
+@KINDS
+def test_another_clients_payment_is_unknown(world: World, version: int, kind: str) -> None:
+    Payer(world, version, kind).pay()
+    world.client = world.hub.clients.create(owner="x@example.com", title="Other").client
+
+    assert Payer(world, version, kind).status().status == 404
+
+
+def test_a_payment_is_known_at_its_bank_only(world: World) -> None:
+    Payer(world, 1).pay()
+
+    assert Payer(world, 2).status().status == 404
+    assert Payer(world, 2).report("ACSC").status == 400
+
+
+def test_a_payment_with_a_consent_is_not_told_without_a_bearer(world: World) -> None:
+    Payer(world, 1).pay()
+
+    refused = Payer(world, 1, "direct").status()
+
+    assert (refused.status, refused.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "code"),
+    [
+        ("payment_id=P-1", 401, "AUTHENTICATION_REQUIRED"),
+        ("bic=ALPHGB21", 400, "PARAMETER_NOT_CONSISTENT"),
+        ("bic=NOSUCHXX&payment_id=P-1", 404, "RESOURCE_UNKNOWN"),
+        ("bic=?&payment_id=P-1", 400, "PARAMETER_NOT_CONSISTENT"),
+        ("bic=&payment_id=P-1", 400, "PARAMETER_NOT_CONSISTENT"),
+        (f"bic={'A' * 3000}&payment_id=P-1", 400, "PARAMETER_NOT_CONSISTENT"),
+        ("bic=ALPHGB21&payment_id=P-1&payment_id=P-1", 400, "PARAMETER_NOT_CONSISTENT"),
+        ("bic=ALPHGB21&payment_id=P-1&x=1", 400, "PARAMETER_NOT_CONSISTENT"),
+        ("bic=ALPHGB21&payment_id=P-2", 404, "RESOURCE_UNKNOWN"),
+        ("bic=alphgb21xxx&payment_id=P-1", 200, None),
+    ],
+)
+def test_a_direct_payment_is_asked_for_with_its_bank(world: World, query: str, status: int, code: str | None) -> None:
+    Payer(world, 1, "direct").pay()
+
+    answer = world.tpp("GET", f"/tpp/payment_status?{query}")
+
+    assert (answer.status, answer.body.get("code")) == (status, code)
+
+
+# -- transitions, repeats, and reports that come early
+
+
+@pytest.mark.parametrize(
+    ("version", "reports", "last"),
+    [
+        (1, [0, 1, 0, 4], 4),
+        (1, [2, 4], 2),
+        (1, [3, 4, 1], 3),
+        (1, [4, 2], 4),
+        (2, ["ACTC", "ACSP", "PDNG", "ACSP"], "ACSP"),
+        (2, ["ACSC", "RJCT"], "ACSC"),
+        (2, ["ACSC", "ACCC", "ACSC"], "ACCC"),
+        (2, ["RJCT", "ACCC"], "RJCT"),
+        (2, ["CANC", "ACSC"], "CANC"),
+        (2, [1, "4", "ACCC"], "ACCC"),
+        (2, [2], "RJCT"),
+        (2, [3], "CANC"),
+    ],
+)
+def test_the_last_report_wins_until_the_payment_is_final(
+    world: World, version: int, reports: list[Any], last: Any
+) -> None:
+    payer = Payer(world, version)
+    payer.pay()
+
+    answers = [payer.report(status) for status in reports]
+
+    assert {(answer.status, answer.body["status"]) for answer in answers} == {(200, "success")}
+    assert recorded(payer).status == last
+
+
+def test_a_report_that_says_nothing_new_leaves_no_trace(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.pay()
+
+    for _ in range(3):
+        payer.report(0)
+
+    assert [entry.status for entry in recorded(payer).history] == [1, 0]
+
+
+def test_a_repeated_report_gets_its_answer_again(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.pay()
+    request_id = "6b2f0d35-5d39-4d4c-b7a4-0d8d2f2c8d11"
+
+    first = payer.report(0, **{"x-request-id": request_id})
+    payer.report(1)
+    second = payer.report(0, **{"x-request-id": request_id})
+
+    assert first.text == second.text
+    assert recorded(payer).status == 1
+    other = payer.report(4, **{"x-request-id": request_id})
+    assert (other.status, other.body["error_code"]) == (400, 4001)
+
+
+def test_two_reports_at_once_are_both_kept(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.pay()
+
+    with world.meanwhile("transact", lambda: payer.report("ACSP")):
+        assert payer.report("ACTC").status == 200
+
+    assert [entry.status for entry in recorded(payer).history] == ["RCVD", "ACSP", "ACTC"]
+
+
+@VERSIONS
+def test_a_report_that_overtakes_the_answer_is_applied(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    said: list[Answer] = []
+
+    def hasty(sent: object) -> Any:
+        said.extend(payer.report(status) for status in ((0, 4) if version == 1 else ("ACSP", "ACSC")))
+        world.clock.advance(2)
+        return taken(version)
+
+    payer.side.answers["/payment_initiation"] = payer.side.answers["/v2_payment_single"] = hasty
+
+    assert payer.pay("key-1").status == 200
+    assert {answer.status for answer in said} == {400}
+    expected = [1, 0, 4] if version == 1 else ["RCVD", "ACSP", "ACSC"]
+    history = recorded(payer).history
+    assert [entry.status for entry in history] == expected
+    assert [entry.at for entry in history] == sorted(entry.at for entry in history)
+    assert payer.report(1 if version == 1 else "ACCC").status == 200
+
+
+def test_an_early_report_in_another_version_is_understood(world: World, request: pytest.FixtureRequest) -> None:
+    payer = Payer(world, 1)
+    request.getfixturevalue("moved")
+    world.clock.advance(61)
+    payer.version, world.banks[2] = 2, payer.side
+    payer.report("ACSC")
+    payer.version = 1
+
+    assert payer.pay().status == 200
+    assert payer.status().body["payment_status"] == 4
+
+
+def test_a_report_that_came_too_early_is_forgotten_after_15_minutes(world: World) -> None:
+    payer = Payer(world, 1)
+    assert payer.report(4).status == 400
+    world.clock.advance(15 * 60 + 1)
+
+    payer.pay()
+
+    assert [entry.status for entry in recorded(payer).history] == [1]
+
+
+@VERSIONS
+def test_a_payment_that_the_bank_never_answered_with_is_unknown(world: World, version: int) -> None:
+    payer = Payer(world, version)
+
+    refused = payer.report(4)
+
+    if version == 1:
+        assert (refused.status, refused.body["error_code"]) == (400, 4001)
+    else:
+        assert (refused.status, refused.body["code"]) == (400, "FORMAT_ERROR")
+        assert refused.body["additionalErrors"][0]["code"] == "INVALID_PAYMENT_ID_FORMAT"
+    assert payer.status().status == 404
+
+
+def test_an_early_report_survives_another_one(world: World) -> None:
+    payer = Payer(world, 1)
+
+    with world.meanwhile("put", lambda: payer.report(0)):
+        payer.report(4)
+    payer.pay()
+
+    assert [entry.status for entry in recorded(payer).history] == [1, 0, 4]
+
+
+def test_a_long_history_keeps_its_beginning_and_its_end(world: World) -> None:
+    from dataclasses import replace
+
+    from chalicelib.openbanking.records.payments import Reported
+
+    payer = Payer(world, 1)
+    payer.pay()
+    payment = recorded(payer)
+    for number in range(HISTORY + 10):
+        payment = payment.after(Reported(number % 2, number))
+
+    assert len(payment.history) == HISTORY
+    assert payment.history[0] == recorded(payer).history[0]
+    assert payment.history[-1].at == HISTORY + 9
+    assert replace(payment, status=4).after(Reported(1, 1)).status == 4
+
+
+@pytest.fixture
+def moved(world: World) -> Iterator[None]:
+    """The bank of version 1 has moved on to version 2."""
+    bic = world.banks[1].bank.bic
+    world.hub.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
+    yield
+    world.hub.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
+
+
+def test_a_bank_that_moved_to_version_2_still_reports_its_old_payments(
+    world: World, request: pytest.FixtureRequest
+) -> None:
+    payer = Payer(world, 1)
+    payer.pay()
+    request.getfixturevalue("moved")
+    world.clock.advance(61)
+    payer.version, world.banks[2] = 2, payer.side
+
+    assert payer.report("RJCT").status == 200
+    assert payer.status().body["payment_status"] == 2

@@ -1,0 +1,610 @@
+"""Events: every type is told once, with the transaction of its cause, signed, and until the receiver has it."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from chalicelib.delivery.deliveries import Delivery
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
+from chalicelib.openbanking.protocol.tpp_events import EVENTS
+from chalicelib.openbanking.records.consents import Consent, consent_key
+from tests.conftest import Lines
+from tests.openbanking.faults import Fault
+from tests.openbanking.flows.test_payment_initiation import SCOPES, Payer, taken
+from tests.openbanking.spelling import TOKEN, URL
+from tests.world import Consented, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+BICS = {1: "ALPHGB21", 2: "BETADEF1"}
+OVERLAP = 3600
+
+
+@pytest.fixture
+def listening(world: World) -> World:
+    """A world whose client has an Events URL."""
+    world.wants_events()
+    return world
+
+
+def arrived(world: World, event: str = "") -> list[Any]:
+    """The bodies of the events that have been recorded, or of one type: each arrives and has the form of its type."""
+    queued = set(world.queued())
+    for each in world.recorded("event"):
+        assert each.delivery_id in queued
+        world.hub.worker.attempt(each.delivery_id)
+        assert world.delivery(each.delivery_id).state == "delivered"
+    for body in world.receiver.events:
+        EVENTS[body["type"]].data.read(body["data"])
+    return [body for body in world.receiver.events if event in ("", body["type"])]
+
+
+def trial(world: World) -> str:
+    """The id of a test event that nobody has sent yet."""
+    return world.hub.events.test(world.client)
+
+
+def cancelled(world: World, version: int, **query: str) -> str:
+    """A request that the PSU came back from; answers the cancel address's path, which still leads back."""
+    url = world.authorize(version, state="of-the-tpp")["redirect_url"]
+    answer = world.bank(version, "/init_authorization", {URL[version]: url}).body
+    path = urlsplit(answer.get("cancel_url") or answer["cancelUrl"]).path
+    path = f"{path}?{urlencode(query)}" if query else path
+    assert world.call("GET", path).status == 303
+    return path
+
+
+def consent_of(world: World, consented: Consented) -> Consent:
+    """The saved consent, which its code names first."""
+    item = world.hub.store.get(*consent_key(consented.query["code"].split(".")[0]))
+    assert item is not None
+    return Consent.from_item(item)
+
+
+# -- what is told
+
+
+@pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
+def test_a_saved_consent_is_told_with_what_it_allows(listening: World, version: int, consent_type: str) -> None:
+    scopes = SCOPES[version]
+    consented = listening.approve(version, scopes=scopes, consent_type=consent_type, state="of-the-tpp")
+
+    assert arrived(listening) == [
+        {
+            "type": "consent.authorised",
+            "timestamp": "2026-03-02T09:00:00+00:00",
+            "data": {
+                "consent_id": consent_of(listening, consented).consent_id,
+                "bic": BICS[version],
+                "state": "of-the-tpp",
+                "scopes": scopes,
+                "consent_type": consent_type,
+                "valid_until": consented.valid_until,
+            },
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "query"), [(1, {}), (2, {"error": "login_required", "error_description": "Too many wrong codes"})]
+)
+def test_a_psu_that_comes_back_without_a_consent_is_told_with_the_reason(
+    listening: World, version: int, query: dict[str, str]
+) -> None:
+    path = cancelled(listening, version, **query)
+
+    back = parse_qs(urlsplit(listening.call("GET", path).headers["location"]).query)
+    assert arrived(listening) == [
+        {
+            "type": "consent.cancelled",
+            "timestamp": "2026-03-02T09:00:00+00:00",
+            "data": {
+                "bic": BICS[version],
+                "state": "of-the-tpp",
+                "error": query.get("error", "access_denied"),
+                "error_description": back["error_description"][0],
+            },
+        }
+    ]
+
+
+def test_a_cancel_address_opened_after_the_consent_tells_nothing(listening: World) -> None:
+    url = listening.authorize(2)["redirect_url"]
+    address = listening.bank(2, "/init_authorization", {URL[2]: url}).body["cancelUrl"]
+    assert listening.bank(2, "/consent", listening.consent_body(2, url)).status == 200
+
+    assert listening.call("GET", urlsplit(address).path).status == 303
+
+    assert [event["type"] for event in arrived(listening)] == ["consent.authorised"]
+
+
+def revoked_by_tpp(world: World, version: int, consented: Consented) -> None:
+    tokens = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
+    assert world.tpp("POST", "/tpp/token/revoke", {"token": tokens["refresh_token"]}).status == 200
+
+
+def revoked_by_bank(world: World, version: int, consented: Consented) -> None:
+    for _ in range(2):
+        assert world.bank(version, "/token/revoke", {TOKEN[version]: consented.bank_token}).status == 200
+
+
+def revoked_by_operator(world: World, version: int, consented: Consented) -> None:
+    for _ in range(2):
+        world.hub.token_flow.end(consent_of(world, consented), "operator")
+
+
+def used_twice(world: World, version: int, consented: Consented) -> None:
+    used = [world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).status for _ in range(3)]
+    assert used == [200, 400, 400]
+
+
+def refreshed_too_late(world: World, version: int, consented: Consented) -> None:
+    first = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body["refresh_token"]
+    second = world.tpp("POST", "/tpp/token", {"refresh_token": first}).body["refresh_token"]
+    world.tpp("POST", "/tpp/token", {"refresh_token": second})
+    assert [world.tpp("POST", "/tpp/token", {"refresh_token": first}).status for _ in range(2)] == [400, 400]
+
+
+ENDS: dict[str, tuple[int, str, Callable[[World, int, Consented], None]]] = {
+    "by its TPP": (1, "tpp", revoked_by_tpp),
+    "by its bank of version 1": (1, "bank", revoked_by_bank),
+    "by its bank of version 2": (2, "bank", revoked_by_bank),
+    "by the operator": (2, "operator", revoked_by_operator),
+    "because its code was used twice": (1, "service", used_twice),
+    "because a refresh token was used after its successor": (2, "service", refreshed_too_late),
+}
+
+
+@pytest.mark.parametrize(("version", "party", "end"), ENDS.values(), ids=ENDS)
+def test_a_consent_that_ended_is_told_once_with_who_ended_it(
+    listening: World, version: int, party: str, end: Callable[[World, int, Consented], None]
+) -> None:
+    consented = listening.approve(version)
+    listening.clock.advance(7)
+
+    end(listening, version, consented)
+
+    assert arrived(listening, "consent.revoked") == [
+        {
+            "type": "consent.revoked",
+            "timestamp": "2026-03-02T09:00:07+00:00",
+            "data": {
+                "consent_id": consent_of(listening, consented).consent_id,
+                "bic": BICS[version],
+                "revoked_by": party,
+            },
+        }
+    ]
+    assert len(listening.recorded("revoke_token")) == (0 if party == "bank" else 1)
+
+
+@pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "bulk"), (1, "direct"), (2, "direct")])
+def test_a_reported_status_is_told_as_its_version_spells_it(listening: World, version: int, kind: str) -> None:
+    payer = Payer(listening, version, kind)
+    payer.pay()
+    listening.clock.advance(60)
+
+    assert payer.report(4).status == 200  # version 2 takes the numbers as well
+
+    status = {"payment_status": 4} if version == 1 else {"transaction_status": "ACSC"}
+    told = {"bic": BICS[version], "payment_id": "P-1", **status}
+    if payer.bearer:
+        told["consent_id"] = listening.tpp("GET", "/tpp/consent", bearer=payer.bearer).body["consent_id"]
+    assert arrived(listening, "payment.status_changed") == [
+        {"type": "payment.status_changed", "timestamp": "2026-03-02T09:01:00+00:00", "data": told}
+    ]
+
+
+@VERSIONS
+def test_every_change_of_status_is_told_and_a_report_that_changes_nothing_is_not(
+    listening: World, version: int
+) -> None:
+    payer = Payer(listening, version, "direct")
+    payer.pay()
+    reports = [1, 0, 0, 4, 2, 4] if version == 1 else ["RCVD", "ACSP", "ACSP", "ACSC", "RJCT", "ACCC"]
+    for report in reports:
+        assert payer.report(report).status == 200
+        listening.clock.advance(1)
+
+    member = "payment_status" if version == 1 else "transaction_status"
+    told = [event["data"][member] for event in arrived(listening)]
+    assert told == ([0, 4] if version == 1 else ["ACSP", "ACSC", "ACCC"])
+
+
+def test_a_repeated_report_is_told_once(listening: World) -> None:
+    payer, request_id = Payer(listening, 1, "direct"), str(uuid.uuid4())
+    payer.pay()
+
+    for _ in range(2):
+        assert payer.report(4, **{"x-request-id": request_id}).status == 200
+
+    assert len(arrived(listening)) == 1
+
+
+@VERSIONS
+def test_reports_that_overtook_the_banks_answer_are_told_when_the_payment_is_known(
+    listening: World, version: int
+) -> None:
+    payer = Payer(listening, version, "direct")
+    for report in (0, 4):
+        assert payer.report(report).status == 400
+    assert listening.recorded("event") == []
+
+    assert payer.pay().status == 200
+
+    (event,) = arrived(listening)
+    status = {"payment_status": 4} if version == 1 else {"transaction_status": "ACSC"}
+    assert (event["type"], event["data"]) == (
+        "payment.status_changed",
+        {"bic": BICS[version], "payment_id": "P-1", **status},
+    )
+
+
+def test_an_early_report_that_says_what_the_bank_answers_is_not_told(listening: World) -> None:
+    payer = Payer(listening, 2, "direct")
+    payer.report("RCVD")
+
+    assert payer.pay().status == 200
+    assert listening.recorded("event") == []
+
+
+def test_the_answer_to_a_payment_is_no_event(listening: World) -> None:
+    payer = Payer(listening, 1, "direct")
+    payer.bank_does(taken(1))
+
+    assert payer.pay().status == 200
+    assert listening.recorded("event") == []
+
+
+def test_a_test_event_arrives_like_any_other(listening: World) -> None:
+    delivery_id = listening.hub.events.test(listening.client)
+
+    assert arrived(listening) == [
+        {"type": "test", "timestamp": "2026-03-02T09:00:00+00:00", "data": {"message": "This is a test."}}
+    ]
+    assert listening.receiver.received[0].headers["webhook-id"] == delivery_id
+
+
+def test_a_client_without_an_events_url_cannot_be_tried(world: World) -> None:
+    with pytest.raises(NoEventsUrl, match=world.client.client_id):
+        world.hub.events.test(world.client)
+
+    assert world.recorded() == []
+
+
+@VERSIONS
+def test_a_client_without_an_events_url_is_told_nothing(world: World, version: int) -> None:
+    cancelled(world, version)
+    payer = Payer(world, version)
+    payer.pay()
+    payer.report(4)
+    direct = Payer(world, version, "direct")
+    direct.bank_does(taken(version, "P-2"))
+    direct.report(4, "P-2")
+    direct.pay()
+    world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+
+    assert [each.kind for each in world.recorded()] == ["revoke_token"]
+
+
+def test_events_go_to_the_client_that_they_concern(listening: World) -> None:
+    payer = Payer(listening, 1, "direct")
+    payer.pay()
+    consented = listening.approve(1)
+    concerned = listening.client
+    listening.client = listening.hub.clients.create(owner="x@example.com", title="Other").client
+    payer.report(4)
+    listening.bank(1, "/token/revoke", {"access_token": consented.bank_token})
+    listening.approve(1)
+
+    assert [each.client_id for each in listening.recorded("event")] == [concerned.client_id] * 3
+    assert {each.receiver for each in listening.recorded("event")} == {f"client#{concerned.client_id}"}
+
+
+# -- in the transaction of the cause
+
+
+def approved(world: World) -> Callable[[], int]:
+    url, request_id = world.authorize(1)["redirect_url"], str(uuid.uuid4())
+    body = world.consent_body(1, url)
+    return lambda: world.bank(1, "/consent", body, headers={"x-request-id": request_id}).status
+
+
+def turned_back(world: World) -> Callable[[], int]:
+    url = world.authorize(1)["redirect_url"]
+    path = urlsplit(world.bank(1, "/init_authorization", {"request_url": url}).body["cancel_url"]).path
+    return lambda: world.call("GET", path).status
+
+
+def ended_by_tpp(world: World) -> Callable[[], int]:
+    token = world.tokens(1)["access_token"]
+    return lambda: world.tpp("POST", "/tpp/token/revoke", {"token": token}).status
+
+
+def ended_by_bank(world: World) -> Callable[[], int]:
+    token, request_id = world.approve(1).bank_token, str(uuid.uuid4())
+    body = {"access_token": token}
+    return lambda: world.bank(1, "/token/revoke", body, headers={"x-request-id": request_id}).status
+
+
+def reported(world: World) -> Callable[[], int]:
+    payer, request_id = Payer(world, 1, "direct"), str(uuid.uuid4())
+    payer.pay()
+    return lambda: payer.report(4, **{"x-request-id": request_id}).status
+
+
+CAUSES = [approved, turned_back, ended_by_tpp, ended_by_bank, reported]
+
+
+@pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
+@pytest.mark.parametrize("cause", CAUSES)
+def test_an_event_is_there_with_its_cause_or_not_at_all_and_never_twice(
+    listening: World, cause: Callable[[World], Callable[[], int]], applied: bool
+) -> None:
+    act = cause(listening)
+    before = len(listening.recorded("event"))
+
+    with listening.answer_lost("transact", applied=applied):
+        assert act() == 500
+    assert len(listening.recorded("event")) - before == (1 if applied else 0)
+
+    assert act() in (200, 303)
+    assert len(listening.recorded("event")) - before == 1
+
+
+def test_what_another_request_has_decided_first_is_told_by_that_one_only(listening: World) -> None:
+    consented = listening.approve(1)
+    body = {"access_token": consented.bank_token}
+
+    def ended_by_the_operator() -> None:
+        listening.hub.token_flow.end(consent_of(listening, consented), "operator")
+
+    with listening.meanwhile("transact", ended_by_the_operator):
+        assert listening.bank(1, "/token/revoke", body).status == 200
+
+    (ended,) = arrived(listening, "consent.revoked")
+    assert ended["data"]["revoked_by"] == "operator"
+
+
+# -- how it travels
+
+
+def at_the_machines_time(world: World, later: int = 0) -> None:
+    """Sets the clock so that ``later`` seconds on it is the machine's time: libraries that verify know no other."""
+    world.clock.advance(time.time() - later - world.clock.time())
+
+
+def test_the_receiver_verifies_an_event_with_a_standard_library(world: World) -> None:
+    at_the_machines_time(world)
+    secret = world.wants_events()
+    world.approve(1)
+    arrived(world)
+
+    (sent,) = world.receiver.received
+    assert dict(sent.headers) | {"webhook-signature": ""} == {
+        "Content-Type": "application/json",
+        "webhook-id": world.recorded("event")[0].delivery_id,
+        "webhook-timestamp": str(world.clock.time()),
+        "webhook-signature": "",
+    }
+    assert Webhook(secret).verify(sent.body, dict(sent.headers))["type"] == "consent.authorised"
+    with pytest.raises(WebhookVerificationError):
+        Webhook(secret).verify(sent.body.replace(b"authorised", b"revoked"), dict(sent.headers))
+
+
+def rotated(world: World, overlap: int) -> str:
+    made = world.hub.clients.rotate_events_secret(world.client.client_id, overlap)
+    assert made.events_secret is not None
+    return made.events_secret
+
+
+@pytest.mark.parametrize(("elapsed", "old_counts"), [(0, True), (OVERLAP - 1, True), (OVERLAP, False)])
+def test_both_secrets_verify_during_a_rotations_overlap_and_the_new_one_after_it(
+    world: World, elapsed: int, old_counts: bool
+) -> None:
+    at_the_machines_time(world, later=elapsed)
+    old = world.wants_events()
+    delivery_id = trial(world)
+    new = rotated(world, OVERLAP)
+    world.clock.advance(elapsed)
+
+    world.hub.worker.attempt(delivery_id)
+
+    (sent,) = world.receiver.received
+    assert Webhook(new).verify(sent.body, dict(sent.headers))
+    if old_counts:
+        assert Webhook(old).verify(sent.body, dict(sent.headers))
+    else:
+        with pytest.raises(WebhookVerificationError):
+            Webhook(old).verify(sent.body, dict(sent.headers))
+
+
+def test_a_secret_in_wrong_hands_signs_nothing_more(world: World) -> None:
+    at_the_machines_time(world)
+    old = world.wants_events()
+    delivery_id = trial(world)
+    new = rotated(world, 0)
+
+    world.hub.worker.attempt(delivery_id)
+
+    (sent,) = world.receiver.received
+    assert Webhook(new).verify(sent.body, dict(sent.headers))
+    with pytest.raises(WebhookVerificationError):
+        Webhook(old).verify(sent.body, dict(sent.headers))
+
+
+def test_a_repeat_has_the_same_id_and_body_and_is_signed_anew(world: World) -> None:
+    at_the_machines_time(world, later=5)
+    secret = world.wants_events()
+    delivery_id = trial(world)
+    world.receiver.answers = [Reply(503, b"", {"Retry-After": "8"}, 0)]
+    world.hub.worker.attempt(delivery_id)
+    world.clock.advance(8)
+    world.hub.worker.attempt(delivery_id)
+
+    first, second = world.receiver.received
+    assert first.body == second.body
+    assert first.headers["webhook-id"] == second.headers["webhook-id"] == delivery_id
+    stamps = [int(sent.headers["webhook-timestamp"]) for sent in (first, second)]
+    assert stamps[1] - stamps[0] == 8
+    assert first.headers["webhook-signature"] != second.headers["webhook-signature"]
+    assert Webhook(secret).verify(second.body, dict(second.headers))
+    assert world.receiver.events[1]["timestamp"] == timestamp(stamps[0])
+
+
+def after_one_attempt(world: World, answer: Reply | Exception) -> Delivery:
+    delivery_id = trial(world)
+    world.receiver.answers = [answer]
+    world.hub.worker.attempt(delivery_id)
+    assert len(world.receiver.received) == 1
+    return world.delivery(delivery_id)
+
+
+@pytest.mark.parametrize("status", [200, 202, 299])
+def test_any_status_from_200_to_299_counts_as_arrived(listening: World, status: int) -> None:
+    delivery = after_one_attempt(listening, Reply(status, b"whatever", {}, 0))
+
+    assert (delivery.state, delivery.last["status"]) == ("delivered", status)
+
+
+@pytest.mark.parametrize("status", [301, 303, 308])
+def test_a_redirect_is_not_followed_and_is_a_failure(listening: World, status: int) -> None:
+    elsewhere = {"Location": "http://127.0.0.1:1/elsewhere"}
+
+    delivery = after_one_attempt(listening, Reply(status, b"", elsewhere, 0))
+
+    assert (delivery.state, delivery.last["status"]) == ("due", status)
+
+
+NOT_ARRIVED: dict[str, Reply | Exception] = {
+    **{f"status {status}": Reply(status, b"", {}, 0) for status in (300, 400, 404, 429, 500)},
+    "not reached": NotReached("no connection could be made"),
+    "too late": TimedOut("no answer came in time"),
+    "cut off": Dropped("the connection broke"),
+    "too large": TooLarge("the answer is larger than 5 MB"),
+}
+
+
+@pytest.mark.parametrize("answer", NOT_ARRIVED.values(), ids=NOT_ARRIVED)
+def test_whatever_else_comes_back_the_event_is_sent_again(listening: World, answer: Reply | Exception) -> None:
+    delivery = after_one_attempt(listening, answer)
+
+    assert (delivery.state, delivery.attempts) == ("due", 1)
+    assert 4 <= (delivery.due_at or 0) - listening.clock.time() <= 6
+    listening.clock.advance(6)
+    listening.hub.worker.attempt(delivery.delivery_id)
+    assert listening.delivery(delivery.delivery_id).state == "delivered"
+
+
+def test_a_receiver_that_is_gone_for_good_ends_it(listening: World) -> None:
+    delivery = after_one_attempt(listening, Reply(410, b"", {}, 0))
+
+    assert (delivery.state, delivery.last["error"]) == ("failed", "the receiver answered with status 410")
+
+
+@pytest.mark.parametrize(
+    ("asked", "waits"), [("9", 9), ("3600", 10), ("Mon, 02 Mar 2026 09:00:08 GMT", 8), ("-5", None), ("soon", None)]
+)
+def test_retry_after_is_honoured_within_twice_the_slot(listening: World, asked: str, waits: int | None) -> None:
+    delivery = after_one_attempt(listening, Reply(503, b"", {"retry-after": asked}, 0))
+
+    waited = (delivery.due_at or 0) - listening.clock.time()
+    assert waited == waits if waits else 4 <= waited <= 6
+
+
+# -- what has changed before the attempt
+
+
+def test_an_event_goes_where_the_client_wants_it_now(listening: World) -> None:
+    delivery_id = trial(listening)
+    listening.receiver.url = "http://127.0.0.1:1/moved"
+    listening.hub.clients.update(listening.client.client_id, events_url=listening.receiver.url)
+
+    listening.hub.worker.attempt(delivery_id)
+
+    assert listening.delivery(delivery_id).state == "delivered"
+
+
+def test_an_event_of_a_client_that_wants_none_any_more_is_over(listening: World) -> None:
+    delivery_id = trial(listening)
+    listening.hub.clients.update(listening.client.client_id, events_url=None)
+
+    listening.hub.worker.attempt(delivery_id)
+
+    delivery = listening.delivery(delivery_id)
+    assert (delivery.state, delivery.last["error"]) == ("failed", "the client has no Events URL any more")
+    assert listening.receiver.received == []
+
+
+def test_a_client_that_is_switched_off_is_told_when_it_is_back(listening: World) -> None:
+    delivery_id = trial(listening)
+    listening.hub.clients.deactivate(listening.client.client_id)
+    listening.hub.worker.attempt(delivery_id)
+
+    delivery = listening.delivery(delivery_id)
+    assert (delivery.state, delivery.last["error"]) == ("due", "the client is switched off")
+    assert listening.receiver.received == []
+    listening.hub.clients.activate(listening.client.client_id)
+    listening.clock.advance(6)
+    listening.hub.worker.attempt(delivery_id)
+    assert listening.delivery(delivery_id).state == "delivered"
+
+
+def test_an_event_of_a_client_that_is_gone_is_over(listening: World) -> None:
+    delivery_id = trial(listening)
+    listening.hub.store.delete("clients", {"client_id": listening.client.client_id})
+
+    listening.hub.worker.attempt(delivery_id)
+
+    delivery = listening.delivery(delivery_id)
+    assert (delivery.state, delivery.last["error"]) == ("failed", "the client is gone")
+
+
+# -- what nobody else may see
+
+
+def test_no_secret_and_no_body_is_logged_or_kept_in_clear(world: World, lines: Lines) -> None:
+    secrets = [world.wants_events(), rotated(world, OVERLAP)]
+    consented = world.approve(1, state="tell-nobody")
+    delivery_id = world.recorded("event")[0].delivery_id
+    world.receiver.answers = [Reply(400, b'{"error":"tell-nobody"}', {}, 0)]
+    world.hub.worker.attempt(delivery_id)
+    world.clock.advance(10)
+    world.hub.worker.attempt(delivery_id)
+
+    (signature,) = {sent.headers["webhook-signature"] for sent in world.receiver.received[1:]}
+    hidden = [*(secret.removeprefix("whsec_") for secret in secrets), *signature.split(), "tell-nobody"]
+    stored = repr(list(world.hub.store.scan("deliveries")) + list(world.hub.store.scan("clients")))
+    assert world.receiver.events[1]["data"]["state"] == "tell-nobody"
+    for text in (*hidden, consented.valid_until):
+        assert text not in lines.text
+        assert text not in stored
+
+
+# -- the way on after a fault
+
+
+@pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
+def test_an_outcome_whose_write_was_not_confirmed_is_sent_again_only_if_it_is_not_there(
+    listening: World, applied: bool
+) -> None:
+    delivery_id = trial(listening)
+    fault = Fault(listening, "after" if applied else "before", 2, lasting=True, operation="TransactWriteItems")
+
+    with fault, pytest.raises(StoreUnavailable):
+        listening.hub.worker.attempt(delivery_id)
+    listening.clock.advance(60)
+    listening.hub.worker.attempt(delivery_id)
+
+    assert listening.delivery(delivery_id).state == "delivered"
+    ids = [sent.headers["webhook-id"] for sent in listening.receiver.received]
+    assert ids == [delivery_id] * (1 if applied else 2)

@@ -1,0 +1,127 @@
+"""Account numbers of consents: one rule when they are given and when they are compared, in either order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.dynamodb.store import Put
+from chalicelib.foundation.jsontext import Number
+from chalicelib.openbanking.records.consents import consent_key
+from tests.many import cases
+from tests.openbanking.examples import BY_WEBHOOK, Json
+from tests.openbanking.spelling import code_of
+from tests.openbanking.stage import Stage, error_of
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+MEMBER = {1: "account_numbers", 2: "accountNumbers"}
+WITH_SORT_CODE: list[Any] = [
+    "31926819 040004",
+    "31926819-040004",
+    "31926819/040004",
+    "040004 31926819",
+    "040004-31926819",
+    "040004/31926819",
+    "04000431926819",
+    4000431926819,
+]
+ALONE: list[Any] = ["31926819", 31926819]
+NONE: list[Any] = [
+    "",
+    " ",
+    "3192681",
+    "319268190",
+    "0400043192681",
+    "31926819040004 ",
+    "31926819  040004",
+    "31926819.040004",
+    "04-00-04 31926819",
+    "040004 3192681",
+    "31926819 04000",
+    "31926819 040004 1",
+    "GB33BUKB20201555555555",
+    "\u0663\u0661\u0669\u0662\u0666\u0668\u0661\u0669",
+    319268190,
+    40004319268190000,
+    -31926819,
+    Number("31926819.0"),
+    True,
+    None,
+    ["31926819"],
+    {"account_number": "31926819"},
+]
+
+
+def consent(stage: Stage, version: int, *numbers: Any) -> Any:
+    """The bank's answer to a consent that names these account numbers."""
+    url = stage.world.authorize(version)["redirect_url"]
+    body = stage.world.consent_body(version, url, ibans=[])
+    return stage.world.bank(version, "/consent", body | {MEMBER[version]: list(numbers)})
+
+
+@VERSIONS
+def test_an_account_number_of_another_form_is_refused_when_the_consent_is_given(stage: Stage, version: int) -> None:
+    with cases() as case:
+        for number in NONE:
+            with case(repr(number)):
+                answer = consent(stage, version, "31926819", number)
+                assert code_of(answer, version) == (400, 4001 if version == 1 else "INVALID_MODEL_TYPE"), answer
+                assert f"{MEMBER[version]}.1" in answer.text
+
+
+@VERSIONS
+@pytest.mark.parametrize("number", WITH_SORT_CODE + ALONE, ids=repr)
+def test_every_form_of_an_account_number_is_taken(stage: Stage, version: int, number: Any) -> None:
+    assert consent(stage, version, number).status == 200
+
+
+ORDERS = [row for row in map(BY_WEBHOOK.get, ("/v2_payment_single", "/v2_payment_bulk")) if row]
+
+
+def asked_of(stage: Stage, bearer: str, number: Any, sort_code: Any = None) -> list[int]:
+    """The statuses of payments and of a question about an account."""
+    account: Json = {"account_number": number} | ({} if sort_code is None else {"sort_code": sort_code})
+    statuses = [stage.ask(row, row.request | {"debtor_account": account}, bearer=bearer).status for row in ORDERS]
+    funds = BY_WEBHOOK["/v2_funds_confirmations"]
+    return [*statuses, stage.ask(funds, funds.request | {"account": account}, bearer=bearer).status]
+
+
+@pytest.mark.parametrize("written", WITH_SORT_CODE, ids=repr)
+def test_an_approved_number_with_its_sort_code_pays_in_whichever_order_it_was_given(stage: Stage, written: Any) -> None:
+    bearer = stage.bearer_for(2, account_numbers=[written])
+
+    assert asked_of(stage, bearer, "31926819", "040004") == [200] * 3
+    assert asked_of(stage, bearer, 31926819, 40004) == [200] * 3
+    for number, sort_code in (("31926819", "040005"), ("31926810", "040004"), ("04000431", "926819")):
+        assert asked_of(stage, bearer, number, sort_code) == [403] * 3
+
+
+@pytest.mark.parametrize("written", ALONE, ids=repr)
+def test_an_approved_number_without_a_sort_code_pays_with_any(stage: Stage, written: Any) -> None:
+    bearer = stage.bearer_for(2, account_numbers=[written])
+
+    assert asked_of(stage, bearer, "31926819", "040004") == [200] * 3
+    assert asked_of(stage, bearer, "31926810", "040004") == [403] * 3
+
+
+def test_numbers_that_lost_their_zeros_are_told_whole(stage: Stage) -> None:
+    bearer = stage.bearer_for(2, account_numbers=[1926819, 4000401926819, "31926819 040004"])
+
+    told = stage.world.tpp("GET", "/tpp/consent", bearer=bearer).body["account_numbers"]
+
+    assert told == ["01926819", "04000401926819", "31926819 040004"]
+    assert asked_of(stage, bearer, 1926819, 40004) == [200] * 3
+
+
+@pytest.mark.parametrize("stored", ["04-00-04 31926819", "sort code 040004, account 31926819", "No. 31926819"])
+def test_consents_that_were_stored_with_another_form_still_count(stage: Stage, stored: str) -> None:
+    bearer = stage.bearer_for(2, account_numbers=["31926819"])
+    key = consent_key(bearer.partition("~")[0])
+    item = stage.world.hub.store.get(*key)
+    assert item is not None
+    stage.world.hub.store.transact([Put(key[0], item | {"accounts": {"account_numbers": [stored]}})])
+
+    assert asked_of(stage, bearer, "31926819", "040004") == [200] * 3
+    refused = stage.ask(ORDERS[0], ORDERS[0].request, bearer=bearer)
+    assert error_of(refused)[:2] == (403, "SERVICE_BLOCKED")

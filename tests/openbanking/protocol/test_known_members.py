@@ -1,0 +1,142 @@
+"""Members of answers that the tables know: identifiers are text, names in snake_case; the others stay as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.jsontext import Number
+from tests.conftest import Lines
+from tests.many import cases
+from tests.openbanking.bank_client.test_bank_answers import handed_on, in_camel_case, odd_answers
+from tests.openbanking.examples import ROWS, Json, Row, spelled, value_of, with_value
+from tests.openbanking.specification import Member
+from tests.openbanking.stage import Stage, told
+
+WIDTHS = {"sort_code": 6, "account_number": 8}
+IDENTIFIED = [
+    pytest.param(row, member, id=f"{row}-{member.path}")
+    for row in ROWS
+    for member in row.table.answer
+    if member.identifies
+]
+
+
+@pytest.mark.parametrize(("row", "member"), IDENTIFIED)
+@pytest.mark.parametrize("number", [4711, 0, 12345678])
+def test_an_identifier_that_is_a_number_is_handed_on_as_its_digits(
+    stage: Stage, row: Row, member: Member, number: int, lines: Lines
+) -> None:
+    number = int(str(number)[: member.length])
+    digits = str(number).zfill(WIDTHS.get(member.name, 0))
+
+    answer = stage.ask(row, answer=with_value(row.answer, member, number))
+
+    assert answer.status == 200, answer
+    assert spelled(answer.text) == spelled(told(handed_on(row, with_value(row.answer, member, digits))))
+    assert odd_answers(lines) == []
+
+
+@pytest.mark.parametrize(("row", "member"), [each for each in IDENTIFIED if each.values[0].version == 2])
+def test_an_identifier_that_is_a_number_may_be_in_camel_case(stage: Stage, row: Row, member: Member) -> None:
+    given = with_value(row.answer, member, 171)
+    digits = "171".zfill(WIDTHS.get(member.name, 0))
+
+    answer = stage.ask(row, answer=in_camel_case(given))
+
+    assert value_of(answer.body, member) == digits
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if any(m.path.endswith("].account_number") for m in row.table.answer)], ids=str
+)
+def test_a_text_of_digits_stays_as_the_bank_wrote_it(stage: Stage, row: Row) -> None:
+    members = [member for member in row.table.answer if member.name in WIDTHS]
+
+    for member in members:
+        answer = stage.ask(row, answer=with_value(row.answer, member, "17"))
+        assert value_of(answer.body, member) == "17"
+
+
+def test_a_version_1_account_number_without_a_sort_code_is_not_british(stage: Stage) -> None:
+    row = next(row for row in ROWS if row.webhook == "/account_payment")
+    given = row.answer
+    party = given["payment"]["additional_data"][0]["sender_data"]
+    party["account_number"] = 4711
+    del party["sort_code"]
+
+    answer = stage.ask(row, answer=given)
+
+    assert answer.body["payment"]["additional_data"][0]["sender_data"]["account_number"] == "4711"
+
+
+@pytest.mark.parametrize("webhook", ["/accounts", "/account", "/account_balance"])
+@pytest.mark.parametrize("written", [77, "77", Number("77.0")])
+def test_a_version_1_id_stays_as_the_bank_wrote_it(stage: Stage, webhook: str, written: Any) -> None:
+    row = next(row for row in ROWS if row.webhook == webhook)
+    member = next(member for member in row.table.answer if member.name == "id")
+    given = with_value(row.answer, member, written)
+
+    assert spelled(stage.ask(row, answer=given).text) == spelled(told(handed_on(row, given)))
+
+
+# -- members that the tables do not have
+
+UNKNOWN: Json = {
+    "ownerID": 7,
+    "ownDetail": {"innerValue": {"resourceId": 8, "byKey": {"aB": 1, "EUR-USD": 2}}},
+    "own_list": [{"someKey": 1}, [{"someKey": 2}]],
+    "paymentID": 9,
+}
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if "funds" not in row.webhook], ids=str)
+@pytest.mark.parametrize("camel", [False, True])
+def test_unknown_members_keep_the_banks_own_names_at_every_depth(stage: Stage, row: Row, camel: bool) -> None:
+    if camel and row.version == 1:
+        return
+    known = row.answer
+    expected = with_unknown(known)
+
+    answer = stage.ask(row, answer=with_unknown(in_camel_case(known) if camel else known))
+
+    assert answer.status == 200, answer
+    assert spelled(answer.text) == spelled(told(handed_on(row, expected)))
+
+
+def with_unknown(value: Any) -> Any:
+    """An answer with more members in every object that the tables have."""
+    if isinstance(value, dict):
+        return {name: with_unknown(inner) for name, inner in value.items()} | UNKNOWN
+    return [with_unknown(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.version == 2 and "funds" not in row.webhook], ids=str)
+def test_of_a_member_in_two_spellings_snake_case_counts_and_it_is_logged(stage: Stage, row: Row, lines: Lines) -> None:
+    spellings = [(member, in_camel_case({member.name: 0}).popitem()[0]) for member in row.table.answer]
+    with cases() as case:
+        for member, camel in spellings:
+            with case(member.path):
+                if camel == member.name:
+                    continue
+                given, before = row.answer, len(odd_answers(lines))
+                holder = given
+                for step in member.place[:-1]:
+                    holder = holder[step]
+                for both in ({camel: [{}], **holder}, {**holder, camel: "other"}):
+                    holder.clear()
+                    holder.update(both)
+                    answer = stage.ask(row, answer=given)
+                    assert answer.status == 200, answer
+                    assert spelled(answer.text) == spelled(told(handed_on(row, row.answer)))
+                problems = odd_answers(lines)[before:]
+                assert len(problems) == 2
+                assert all(problem.startswith(f"{member.shown} is there in both spellings") for problem in problems)
+
+
+def test_two_spellings_of_an_unknown_member_are_two_members(stage: Stage) -> None:
+    row = next(row for row in ROWS if row.webhook == "/v2_account")
+    given = row.answer | {"own_detail": 1, "ownDetail": 2}
+
+    assert spelled(stage.ask(row, answer=given).text) == spelled(told(given))

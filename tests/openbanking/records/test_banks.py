@@ -1,0 +1,290 @@
+"""The banks' table: changes that nobody overlooks, and how soon they hold everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.identifiers import Credential
+from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validated
+from chalicelib.openbanking.records.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank
+from tests import host_spellings
+from tests.openbanking.test_call_counts import counted
+from tests.world import World
+
+BIC = "GAMMFRPP"
+
+
+@cache
+def pem(number: int) -> str:
+    return signatures.public_pem(signatures.load_private_key(signatures.generate_private_pem()).public_key())
+
+
+def new(bic: str = BIC) -> NewBank:
+    return NewBank(
+        bic=bic,
+        name="Gamma",
+        country="FR",
+        api_version=2,
+        domain="http://127.0.0.1:1/gamma",
+        authorization_url="http://127.0.0.1:1/gamma/authorize",
+        public_keys=[pem(0)],
+    )
+
+
+@pytest.fixture(params=[BIC, f"{BIC}XXX"])
+def bic(request: pytest.FixtureRequest) -> str:
+    bic: str = request.param
+    return bic
+
+
+@pytest.fixture
+def first_key(world: World, bic: str) -> Iterator[str]:
+    """The API key of a bank of the test's own."""
+    yield world.hub.banks.add(new(bic))[1]
+    if any(bank.bic == bic for bank in world.hub.banks.all()):
+        world.hub.banks.remove(bic)
+
+
+pytestmark = pytest.mark.usefixtures("first_key")
+
+
+@pytest.fixture
+def banks(world: World) -> Banks:
+    return world.hub.banks
+
+
+@pytest.fixture
+def other(world: World) -> Banks:
+    """The banks as another process has them: an operator's command line, or another instance of the service."""
+    return world.another_process().banks
+
+
+def accepts(banks: Banks, bic: str, key: str) -> bool:
+    credential, bank = Credential.parse(key, parts=1), banks.find(bic)
+    assert credential is not None
+    assert bank is not None
+    return bank.accepts_key(credential)
+
+
+def shown(banks: Banks, bic: str) -> str:
+    """The key that the service shows the bank."""
+    bank = banks.find(bic)
+    assert bank is not None
+    return banks.outbound_key(bank)
+
+
+# -- two operators
+
+CHANGES: dict[str, Callable[[Banks, str], object]] = {
+    "a name": lambda banks, bic: banks.change(bic, name="Changed"),
+    "an API key": lambda banks, bic: banks.rotate_api_key(bic),
+    "a public key": lambda banks, bic: banks.add_public_key(bic, pem(1)),
+    "another member": lambda banks, bic: banks.change(bic, active=False),
+}
+
+
+@pytest.mark.parametrize("second", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("first", CHANGES.values(), ids=CHANGES)
+def test_of_two_operators_at_once_the_second_is_told_and_undoes_nothing(
+    world: World,
+    banks: Banks,
+    other: Banks,
+    bic: str,
+    first: Callable[[Banks, str], object],
+    second: Callable[[Banks, str], object],
+) -> None:
+    done: list[Bank] = []
+
+    def intrude() -> None:
+        first(other, bic)
+        done.append(other.get(bic))
+
+    with world.meanwhile("update", intrude), pytest.raises(InvalidBank, match="somebody else changed the bank"):
+        second(banks, bic)
+
+    assert banks.get(bic) == done[0]
+    if first is second is CHANGES["a public key"]:
+        return  # there is no room for a third
+    second(banks, bic)
+    assert banks.get(bic).revision == done[0].revision + 1
+
+
+def test_a_change_of_a_bank_that_is_removed_meanwhile_does_not_bring_it_back(
+    world: World, banks: Banks, other: Banks, bic: str
+) -> None:
+    with world.meanwhile("update", lambda: other.remove(bic)), pytest.raises(UnknownBank):
+        banks.change(bic, name="Changed")
+
+    with pytest.raises(UnknownBank):
+        banks.get(bic)
+
+
+def test_a_bank_cannot_be_registered_twice(banks: Banks, bic: str) -> None:
+    before = banks.get(bic)
+
+    with pytest.raises(BankExists):
+        banks.add(new(bic))
+    assert banks.get(bic) == before
+
+
+def test_a_change_touches_nothing_else(banks: Banks, bic: str) -> None:
+    before = banks.get(bic)
+    banks.change(bic, name="Changed", certificate_subject="CN=x")
+    after = banks.change(bic, certificate_subject=None, name="Gamma")
+
+    assert after.to_item() == before.to_item() | {"revision": before.revision + 2}
+
+
+# -- keys
+
+
+def test_a_new_api_key_is_accepted_and_shown_at_once_where_it_was_made(banks: Banks, bic: str, first_key: str) -> None:
+    assert shown(banks, bic) == first_key
+
+    key = banks.rotate_api_key(bic)
+
+    assert shown(banks, bic) == key
+    assert accepts(banks, bic, key)
+    assert accepts(banks, bic, first_key)
+
+
+def test_a_new_api_key_is_shown_after_the_overlap_and_accepted_before(
+    world: World, banks: Banks, bic: str, first_key: str
+) -> None:
+    key = banks.rotate_api_key(bic, overlap=300)
+
+    world.clock.advance(299)
+    assert accepts(banks, bic, key)
+    assert shown(banks, bic) == first_key
+    world.clock.advance(1)
+    assert shown(banks, bic) == key
+    assert accepts(banks, bic, first_key)
+
+
+def test_the_old_api_key_is_accepted_until_the_next_rotation(
+    world: World, banks: Banks, bic: str, first_key: str
+) -> None:
+    second = banks.rotate_api_key(bic)
+    world.clock.advance(30 * 24 * 3600)
+    assert accepts(banks, bic, first_key)
+
+    third = banks.rotate_api_key(bic)
+
+    assert [accepts(banks, bic, key) for key in (first_key, second, third)] == [False, True, True]
+
+
+def test_rotating_again_before_the_time_replaces_the_waiting_key(
+    world: World, banks: Banks, bic: str, first_key: str
+) -> None:
+    waiting = banks.rotate_api_key(bic, overlap=300)
+    newest = banks.rotate_api_key(bic, overlap=300)
+
+    assert [accepts(banks, bic, key) for key in (first_key, waiting, newest)] == [True, False, True]
+    assert shown(banks, bic) == first_key
+    world.clock.advance(300)
+    assert shown(banks, bic) == newest
+
+
+def test_the_old_api_key_is_used_nowhere_for_longer_than_a_minute(
+    world: World, banks: Banks, other: Banks, bic: str, first_key: str
+) -> None:
+    bank = banks.find(bic)
+    assert bank is not None
+    assert banks.outbound_key(bank) == first_key
+    world.clock.advance(1)
+    key = other.rotate_api_key(bic)
+
+    world.clock.advance(CACHED_SECONDS - 2)
+    assert banks.outbound_key(bank) == first_key
+    world.clock.advance(1)
+    assert banks.outbound_key(bank) == key  # also for who still holds the record that was read before
+    assert accepts(banks, bic, key)
+
+
+def test_a_public_key_that_was_removed_counts_nowhere_for_longer_than_a_minute(
+    world: World, banks: Banks, other: Banks, bic: str
+) -> None:
+    bank = banks.add_public_key(bic, pem(1))
+    assert len(banks.verification_keys(bank)) == 2
+    other.remove_public_key(bic, signatures.key_id(signatures.load_public_key(pem(0))))
+
+    world.clock.advance(CACHED_SECONDS)
+    (left,) = banks.verification_keys(bank)
+    assert signatures.key_id(left) == signatures.key_id(signatures.load_public_key(pem(1)))
+
+
+# -- finding
+
+
+def test_a_bank_is_found_in_both_its_spellings_with_one_read(world: World, other: Banks, bic: str) -> None:
+    for spelling in (BIC, f"{BIC}XXX"):
+        world.clock.advance(CACHED_SECONDS)
+        with counted(world) as calls:
+            found = other.find(spelling)
+
+        assert found is not None
+        assert found.bic == bic
+        assert calls == ["BatchGetItem"]
+        with counted(world) as calls:
+            assert other.find(spelling) == other.find(bic) == found
+        assert calls == []
+
+
+def test_a_branch_is_not_its_head_office(banks: Banks) -> None:
+    assert banks.find(f"{BIC}123") is None
+
+
+def test_a_bank_that_does_not_exist_is_not_remembered(world: World, other: Banks) -> None:
+    assert other.find("NONEGB2L") is None
+
+    try:
+        world.hub.banks.add(new("NONEGB2L"))
+        assert other.find("NONEGB2L") is not None
+    finally:
+        world.hub.banks.remove("NONEGB2L")
+
+
+def test_an_inactive_bank_is_found_by_who_asks_for_it_only(banks: Banks, bic: str) -> None:
+    banks.change(bic, active=False)
+
+    assert banks.find(bic) is None
+    assert banks.find(bic, active=False) is not None
+    assert bic not in [row["bic"] for row in banks.directory()]
+
+
+# -- addresses
+
+
+@pytest.fixture
+def elsewhere(world: World) -> Banks:
+    """The banks as an operator of a stage that is not local has them."""
+    return world.another_process(replace(world.hub.settings, stage="dev")).banks
+
+
+@pytest.mark.parametrize("member", ["domain", "authorization_url"])
+@pytest.mark.parametrize("host", host_spellings.REFUSED)
+def test_no_address_of_a_bank_is_private_in_any_spelling(host: str, member: str) -> None:
+    public = replace(new(), domain="https://bank.example.com", authorization_url="https://bank.example.com/authorize")
+    members: dict[str, Any] = {member: f"https://{host}/bank"}
+
+    assert validated(public, local=False).bic == BIC
+    with pytest.raises(InvalidBank, match=rf"{member} (must|is not an address)"):
+        validated(replace(public, **members), local=False)
+
+
+def test_a_bank_whose_address_is_refused_today_can_be_changed_otherwise(
+    banks: Banks, elsewhere: Banks, bic: str
+) -> None:
+    old = "https://bank.example.com./psd2"
+    banks.change(bic, domain=old, authorization_url=old)
+
+    assert not elsewhere.change(bic, active=False).active
+    assert elsewhere.add_public_key(bic, pem(1)).domain == old
+    with pytest.raises(InvalidBank, match="authorization_url must name its host"):
+        elsewhere.change(bic, authorization_url=f"{old}/authorize")

@@ -1,0 +1,533 @@
+"""The clients' table: the secrets that events are signed with, which nobody overlooks and nothing loses."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from botocore.exceptions import ReadTimeoutError
+from standardwebhooks import Webhook
+
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict
+from chalicelib.foundation.identifiers import digest
+from chalicelib.openbanking.records.client_record import Registered
+from chalicelib.openbanking.records.clients import ClientChanged, Clients, InvalidClient, UnknownClient
+from tests import host_spellings
+from tests.openbanking.faults import FAULTS, Fault
+from tests.world import World
+
+URL = "https://tpp.example.com/events"
+DAY = 24 * 3600
+
+
+@pytest.fixture
+def clients(world: World) -> Clients:
+    return world.hub.clients
+
+
+@pytest.fixture
+def other(world: World) -> Clients:
+    """The clients as another operator's process has them."""
+    return world.another_process().clients
+
+
+@pytest.fixture
+def made(clients: Clients) -> Registered:
+    """A client that is told of events."""
+    return clients.create(owner="a@example.com", title="Told", events_url=URL)
+
+
+@pytest.fixture
+def client_id(made: Registered) -> str:
+    return made.client.client_id
+
+
+def signing(clients: Clients, client_id: str) -> list[str | None]:
+    """What the client's events are signed with now, newest first."""
+    return [*clients.events_secrets(clients.get(client_id))]
+
+
+# -- what a client gets
+
+
+def test_a_client_with_an_events_url_gets_a_secret_that_verifies_its_events(clients: Clients, made: Registered) -> None:
+    client = clients.get(made.client.client_id)
+    signed = event_signing.headers(clients.events_secrets(client), "an-event", int(time.time()), b"{}")
+
+    assert client == made.client
+    assert made.events_secret is not None
+    assert len(base64.b64decode(made.events_secret.removeprefix("whsec_"), validate=True)) == 32
+    Webhook(made.events_secret).verify(b"{}", signed)
+
+
+def test_a_client_without_an_events_url_gets_none(world: World, clients: Clients) -> None:
+    made = clients.create(owner="a@example.com", title="Untold")
+
+    assert (made.events_secret, made.client.event_secrets, clients.events_secrets(made.client)) == (None, (), [])
+    assert clients.get(made.client.client_id) == made.client
+
+
+def test_two_clients_never_share_a_secret(clients: Clients, made: Registered) -> None:
+    assert clients.create(owner="a@example.com", title="Told", events_url=URL).events_secret != made.events_secret
+
+
+def test_neither_the_table_nor_a_log_of_the_objects_has_a_secret_in_clear(
+    world: World, clients: Clients, made: Registered
+) -> None:
+    both = clients.create(owner="a@example.com", title="Told", events_url=URL, secret=True)
+    for registered in (made, both):
+        item = world.hub.store.get("clients", {"client_id": registered.client.client_id})
+        texts = [repr(item), repr(registered), repr(registered.client)]
+        secrets = [secret for secret in (registered.secret, registered.events_secret) if secret]
+        assert not [secret for secret in secrets for text in texts if secret.removeprefix("whsec_") in text]
+        assert base64.b64decode(secrets[-1].removeprefix("whsec_")) not in item["event_secrets"][0]["sealed"]
+
+
+def test_a_secret_that_is_moved_to_another_client_does_not_open(clients: Clients, made: Registered) -> None:
+    with pytest.raises(Unsealable):
+        clients.events_secrets(replace(made.client, client_id="another"))
+
+
+# -- where events go
+
+
+def test_with_its_first_events_url_a_client_gets_its_secret(world: World, clients: Clients) -> None:
+    assert clients.update(world.client.client_id, events_url=None) == Registered(world.client)
+
+    told = clients.update(world.client.client_id, events_url=URL)
+
+    assert told.client == clients.get(world.client.client_id)
+    assert told.client.events_url == URL
+    assert signing(clients, world.client.client_id) == [told.events_secret]
+
+
+def test_the_secret_stays_when_the_address_moves_goes_and_comes_back(
+    clients: Clients, made: Registered, client_id: str
+) -> None:
+    for url in (f"{URL}/moved", None, URL):
+        changed = clients.update(client_id, events_url=url)
+
+        assert changed.events_secret is None
+        assert changed.client == clients.get(client_id)
+        assert changed.client.events_url == url
+        assert signing(clients, client_id) == [made.events_secret]
+
+
+@pytest.mark.parametrize("url", ["", "tpp.example.com", "ftp://tpp.example.com", f"{URL}#there"])
+def test_an_address_that_cannot_be_changes_nothing(clients: Clients, made: Registered, url: str) -> None:
+    with pytest.raises(InvalidClient, match="events_url must"):
+        clients.update(made.client.client_id, events_url=url)
+
+    assert clients.get(made.client.client_id) == made.client
+
+
+@pytest.mark.parametrize("host", host_spellings.REFUSED)
+def test_no_address_of_a_client_is_private_in_any_spelling_outside_the_local_stage(world: World, host: str) -> None:
+    clients = world.another_process(replace(world.hub.settings, stage="dev")).clients
+    url = f"https://{host}/"
+
+    with pytest.raises(InvalidClient, match=r"callback_url (must|is not an address)"):
+        clients.create(owner="a@example.com", title="Lured", callback_urls=[url])
+    with pytest.raises(InvalidClient, match=r"events_url (must|is not an address)"):
+        clients.create(owner="a@example.com", title="Lured", callback_urls=[URL], events_url=url)
+    with pytest.raises(InvalidClient, match=r"events_url (must|is not an address)"):
+        clients.update(world.client.client_id, events_url=url)
+
+
+# -- rotation
+
+
+def test_during_an_overlap_both_secrets_sign_and_then_the_new_one_alone(
+    world: World, clients: Clients, made: Registered, client_id: str
+) -> None:
+    rotated = clients.rotate_events_secret(client_id, DAY)
+
+    assert rotated.client == clients.get(client_id)
+    world.clock.advance(DAY - 1)
+    assert signing(clients, client_id) == [rotated.events_secret, made.events_secret]
+    world.clock.advance(1)
+    assert signing(clients, client_id) == [rotated.events_secret]
+
+
+def test_without_an_overlap_the_old_secret_ends_at_once(clients: Clients, client_id: str) -> None:
+    clients.rotate_events_secret(client_id, DAY)
+    rotated = clients.rotate_events_secret(client_id, 0)
+
+    assert signing(clients, client_id) == [rotated.events_secret]
+    assert len(clients.get(client_id).event_secrets) == 1
+
+
+def test_another_rotation_within_an_overlap_ends_the_oldest(clients: Clients, client_id: str) -> None:
+    second, third = (clients.rotate_events_secret(client_id, DAY).events_secret for _ in range(2))
+
+    assert signing(clients, client_id) == [third, second]
+
+
+def test_a_client_without_an_events_url_has_no_secret_to_rotate(world: World, clients: Clients, client_id: str) -> None:
+    clients.update(client_id, events_url=None)
+
+    for untold in (client_id, world.client.client_id):
+        with pytest.raises(InvalidClient, match="has no Events URL"):
+            clients.rotate_events_secret(untold, DAY)
+
+
+def test_nobody_has_no_events(clients: Clients) -> None:
+    for change in (lambda: clients.update("nobody", events_url=URL), lambda: clients.rotate_events_secret("nobody", 0)):
+        with pytest.raises(UnknownClient):
+            change()
+    with pytest.raises(UnknownClient):
+        clients.get("nobody")
+
+
+# -- two operators
+
+
+def test_of_two_rotations_at_once_neither_secret_is_lost(
+    world: World, clients: Clients, other: Clients, client_id: str
+) -> None:
+    theirs: list[Registered] = []
+
+    with world.meanwhile("transact", lambda: theirs.append(other.rotate_events_secret(client_id, DAY))):
+        ours = clients.rotate_events_secret(client_id, DAY)
+
+    assert signing(clients, client_id) == [ours.events_secret, theirs[0].events_secret]
+    assert ours.client == clients.get(client_id)
+
+
+def test_of_two_first_addresses_at_once_one_makes_the_secret(world: World, clients: Clients, other: Clients) -> None:
+    client_id, theirs = world.client.client_id, list[Registered]()
+
+    with world.meanwhile("transact", lambda: theirs.append(other.update(client_id, events_url=f"{URL}/theirs"))):
+        ours = clients.update(client_id, events_url=URL)
+
+    assert ours.events_secret is None
+    assert signing(clients, client_id) == [theirs[0].events_secret]
+    assert clients.get(client_id) == ours.client
+
+
+CHANGES: dict[str, tuple[Callable[[Clients, str], object], dict[str, Any]]] = {
+    "another address": (
+        lambda clients, client_id: clients.update(client_id, events_url=f"{URL}/2"),
+        {"events_url": f"{URL}/2"},
+    ),
+    "switched off": (lambda clients, client_id: clients.deactivate(client_id), {"active": False}),
+}
+
+
+@pytest.mark.parametrize(("change", "expected"), CHANGES.values(), ids=CHANGES)
+def test_a_rotation_undoes_nothing_that_changed_meanwhile(
+    world: World,
+    clients: Clients,
+    other: Clients,
+    client_id: str,
+    change: Callable[[Clients, str], object],
+    expected: dict[str, Any],
+) -> None:
+    with world.meanwhile("transact", lambda: change(other, client_id)):
+        rotated = clients.rotate_events_secret(client_id, 0)
+
+    client = clients.get(client_id)
+    assert {name: getattr(client, name) for name in expected} == expected
+    assert signing(clients, client_id) == [rotated.events_secret]
+
+
+def test_a_change_that_others_overtake_again_and_again_is_given_up(
+    world: World, clients: Clients, made: Registered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def overtaken(operations: object) -> None:
+        raise ConditionFailed([None], [0])
+
+    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(world.hub.store, "transact", overtaken)
+
+    with pytest.raises(Conflict):
+        clients.rotate_events_secret(made.client.client_id, DAY)
+
+
+# -- storage that loses answers
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_the_secret_that_is_shown_is_the_one_that_signs_whatever_storage_does(
+    world: World, clients: Clients, made: Registered, client_id: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+
+    with Fault(world, kind, 1, operation="TransactWriteItems") as fault:
+        rotated = clients.rotate_events_secret(client_id, DAY)
+
+    assert fault.hit is not None
+    assert signing(clients, client_id) == [rotated.events_secret, made.events_secret]
+
+
+def test_a_repeat_that_storage_does_not_recognise_is_recognised_here(
+    world: World, clients: Clients, made: Registered, client_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = world.hub.store._client
+    send, answers = client.transact_write_items, iter([ReadTimeoutError(endpoint_url="http://127.0.0.1:1")])
+
+    def losing(**request: Any) -> Any:
+        answer = send(**request)
+        for lost in answers:
+            raise lost
+        return answer
+
+    monkeypatch.setattr(client, "transact_write_items", losing)
+    rotated = clients.rotate_events_secret(client_id, DAY)
+
+    assert signing(clients, client_id) == [rotated.events_secret, made.events_secret]
+
+
+# -- the client's own secret
+
+
+def test_an_old_secret_lives_on_for_the_time_that_was_chosen(world: World, clients: Clients) -> None:
+    made = clients.create(owner="a@example.com", title="Careful", secret=True)
+    client_id = made.client.client_id
+
+    rotated = clients.rotate_secret(client_id, DAY)
+
+    assert rotated.client == clients.get(client_id)
+    for now, accepted in ((0, [True, True]), (DAY - 1, [True, True]), (DAY, [False, True])):
+        at = world.clock.time() + now
+        assert [rotated.client.accepts_secret(secret, at) for secret in (made.secret, rotated.secret)] == accepted
+        assert not rotated.client.accepts_secret(None, at)
+
+
+def test_calls_are_accepted_with_either_secret_until_the_old_one_ends(world: World, clients: Clients) -> None:
+    made = clients.create(owner="a@example.com", title="Careful", secret=True)
+    world.client = made.client
+    rotated = clients.rotate_secret(made.client.client_id, 3600)
+
+    def statuses() -> list[int]:
+        found = []
+        for world.client_secret in (made.secret, rotated.secret):
+            found += [world.tpp("GET", "/tpp/banks").status, world.tpp("POST", "/tpp/token", {"code": "x"}).status]
+        return found
+
+    assert statuses() == [200, 400, 200, 400]
+    world.clock.advance(3600)
+    assert statuses() == [401, 401, 200, 400]
+
+
+def test_at_most_two_client_secrets_live(world: World, clients: Clients) -> None:
+    made = clients.create(owner="a@example.com", title="Careful", secret=True)
+    second, third = (clients.rotate_secret(made.client.client_id, DAY).secret for _ in range(2))
+
+    client, now = clients.get(made.client.client_id), world.clock.time()
+    assert [client.accepts_secret(each, now) for each in (made.secret, second, third)] == [False, True, True]
+    assert len(clients.rotate_secret(made.client.client_id, 0).client.secrets) == 1
+
+
+def test_a_first_secret_is_needed_at_once(world: World, clients: Clients) -> None:
+    rotated = clients.rotate_secret(world.client.client_id, DAY)
+
+    assert rotated.client.has_secret
+    assert not rotated.client.accepts_secret(None, world.clock.time())
+
+
+def test_only_digests_of_client_secrets_are_kept(world: World, clients: Clients) -> None:
+    made = clients.create(owner="a@example.com", title="Careful", secret=True)
+    rotated = clients.rotate_secret(made.client.client_id, DAY)
+
+    kept = repr(list(world.hub.store.scan("clients"))) + repr(rotated)
+    assert not [secret for secret in (made.secret, rotated.secret) if secret and secret in kept]
+
+
+# -- what can be changed, and who did
+
+
+def test_a_change_touches_what_it_names_only(clients: Clients, made: Registered, client_id: str) -> None:
+    updated = clients.update(client_id, callback_urls=["https://a.example/", "https://b.example/"])
+
+    assert updated.client == clients.get(client_id)
+    assert updated.client == replace(
+        made.client, callback_urls=("https://a.example/", "https://b.example/"), revision=1
+    )
+    assert updated.client.callback_url == "https://a.example/"
+
+
+def test_every_change_is_in_the_history_with_who_and_when(world: World, clients: Clients, client_id: str) -> None:
+    owner, began = "a@example.com", world.clock.time()
+    changes: list[Callable[[], object]] = [
+        lambda: clients.update(client_id, owner=owner, title="Renamed", callback_urls=["https://a.example/"]),
+        lambda: clients.update(client_id, events_url=None),
+        lambda: clients.update(client_id, events_url=URL, owner=owner),
+        lambda: clients.set_registration_number(client_id, "PSDGB-FCA-1"),
+        lambda: clients.rotate_secret(client_id, 0, owner=owner),
+        lambda: clients.rotate_secret(client_id, DAY),
+        lambda: clients.rotate_events_secret(client_id, DAY),
+        lambda: clients.deactivate(client_id, owner),
+        lambda: clients.activate(client_id),
+    ]
+    for change in changes:
+        change()
+        world.clock.advance(60)
+
+    history = clients.history(clients.get(client_id))
+    until = timestamp(began + 5 * 60 + DAY), timestamp(began + 6 * 60 + DAY)
+    assert [(each.revision, each.at) for each in history] == [(n, began + (n - 1) * 60) for n in range(9, 0, -1)]
+    assert [(each.by, each.action, each.after) for each in reversed(history)] == [
+        (owner, "updated", {"title": "Renamed", "callback_urls": ["https://a.example/"]}),
+        ("operator", "updated", {"events_url": None}),
+        (owner, "updated", {"events_url": URL}),
+        ("operator", "updated", {"registration_number": "PSDGB-FCA-1"}),
+        (owner, "client secret rotated", {}),
+        ("operator", "client secret rotated", {"old_secret_until": until[0]}),
+        ("operator", "events secret rotated", {"old_secret_until": until[1]}),
+        (owner, "deactivated", {}),
+        ("operator", "activated", {}),
+    ]
+    assert history[-1].before == {"title": "Told", "callback_urls": [clients.default_callback]}
+
+
+def test_what_changes_nothing_leaves_no_trace(clients: Clients, made: Registered, client_id: str) -> None:
+    clients.update(client_id, title=" Told ", events_url=URL)
+    clients.activate(client_id)
+
+    assert clients.get(client_id) == made.client
+    assert clients.history(made.client) == []
+
+
+def test_a_client_of_before_there_were_several_addresses_and_secrets_stays_readable(
+    world: World, clients: Clients
+) -> None:
+    """As main had it: one ``callback_url``, one ``secret_digest``, no revision."""
+    client_id, secret = "a5c2a7ae-4a9c-4d94-9f9f-0d1a1e6c7f10", "s" * 43
+    old = {
+        "client_id": client_id,
+        "owner": "a@example.com",
+        "title": "Old",
+        "callback_url": "https://old.example/back",
+        "registration_number": "SANDBOX-a5c2a7ae",
+        "active": True,
+        "secret_digest": digest(secret),
+        "created_at": 1700000000,
+    }
+    world.hub.store.put("clients", old)
+
+    client = clients.get(client_id)
+    assert (client.callback_urls, client.revision) == (("https://old.example/back",), 0)
+    assert client.accepts_secret(secret, world.clock.time())
+    assert client in clients.all("a@example.com")
+    world.client, world.client_secret = client, secret
+    assert world.tpp("GET", "/tpp/banks").status == 200
+
+    rotated = clients.rotate_secret(client_id, DAY)
+    assert rotated.client == clients.get(client_id)
+    assert rotated.client.accepts_secret(secret, world.clock.time())
+    assert [each.action for each in clients.history(rotated.client)] == ["client secret rotated"]
+    assert not {"callback_url", "secret_digest"} & set(world.hub.store.get("clients", {"client_id": client_id}) or {})
+
+
+def test_a_change_by_what_somebody_saw_is_refused_when_others_were_faster(
+    world: World, clients: Clients, other: Clients, client_id: str
+) -> None:
+    seen = clients.get(client_id).revision
+
+    with (
+        world.meanwhile("transact", lambda: other.update(client_id, title="Theirs")),
+        pytest.raises(ClientChanged),
+    ):
+        clients.update(client_id, revision=seen, title="Ours")
+
+    assert clients.get(client_id).title == "Theirs"
+
+
+def test_of_two_changes_at_once_neither_is_lost(world: World, clients: Clients, other: Clients, client_id: str) -> None:
+    with world.meanwhile("transact", lambda: other.update(client_id, title="Theirs")):
+        clients.update(client_id, callback_urls=["https://ours.example/"])
+
+    client = clients.get(client_id)
+    assert (client.title, client.callback_urls) == ("Theirs", ("https://ours.example/",))
+    assert len(clients.history(client)) == 2
+
+
+def test_nobody_can_name_a_change_as_a_client(world: World, clients: Clients, client_id: str) -> None:
+    clients.update(client_id, title="Renamed")
+    names = [item["client_id"] for item in world.hub.store.scan("clients")]
+    (name,) = [name for name in names if name.startswith(f"{client_id}/")]
+
+    assert world.tpp("GET", "/tpp/banks", client_id=name).status == 401
+    with pytest.raises(UnknownClient):
+        clients.get(name)
+    assert name not in [client.client_id for client in clients.all()]
+
+
+@pytest.mark.parametrize(
+    "urls", [["ftp://x"], ["https://a.example/"] * 2, [f"https://{number}.example/" for number in range(11)]]
+)
+def test_callback_urls_are_at_most_ten_good_and_different_addresses(
+    clients: Clients, client_id: str, urls: list[str]
+) -> None:
+    with pytest.raises(InvalidClient, match="callback_url"):
+        clients.update(client_id, callback_urls=urls)
+
+
+# -- several Callback URLs
+
+
+@pytest.fixture
+def two(world: World) -> World:
+    """A world whose client has two Callback URLs."""
+    urls = ["http://127.0.0.1:8000/one", "https://two.example:8443/back"]
+    world.client = world.hub.clients.create(owner="a@example.com", title="Two", callback_urls=urls).client
+    return world
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("number", [None, 0, 1])
+def test_psus_come_back_to_the_callback_url_that_the_request_named_or_the_first(
+    two: World, version: int, number: int | None
+) -> None:
+    named = {} if number is None else {"redirect_uri": two.client.callback_urls[number]}
+
+    consented = two.approve(version, **named)
+
+    assert consented.callback_url.startswith(f"{two.client.callback_urls[number or 0]}?")
+    assert two.tpp("POST", "/tpp/token", {"code": consented.query["code"], **named}).status == 200
+
+
+@pytest.mark.parametrize(
+    "uri", ["https://two.example:8443/back/", "https://two.example:8443/", "http://127.0.0.1:8000"]
+)
+def test_a_redirect_uri_equals_one_of_them_exactly(two: World, uri: str) -> None:
+    request = {"bic": "BETADEF1", "scopes": ["accounts"], "redirect_uri": uri}
+    query = {"response_type": "code", "client_id": two.client.client_id, "bic": "BETADEF1", "scope": "accounts"}
+
+    assert two.tpp("POST", "/tpp/authorize", request).status == 400
+    assert two.call("GET", f"/oauth/authorize?{urlencode(query | {'redirect_uri': uri})}").status == 400
+
+
+def test_the_front_door_leads_back_to_the_address_that_was_named(two: World) -> None:
+    query = {"response_type": "code", "client_id": two.client.client_id, "bic": "BETADEF1", "scope": "nothing"}
+    named = query | {"redirect_uri": two.client.callback_urls[1]}
+
+    back = two.call("GET", f"/oauth/authorize?{urlencode(named)}").headers["location"]
+
+    assert back.startswith(f"{two.client.callback_urls[1]}?error=invalid_scope")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_request_whose_address_was_given_up_leads_nowhere(two: World, version: int) -> None:
+    asked = two.authorize(version, redirect_uri=two.client.callback_urls[1])
+    url = {"request_url" if version == 1 else "requestUrl": asked["redirect_url"]}
+    answer = two.bank(version, "/init_authorization", url).body
+    cancel = urlsplit(answer.get("cancel_url") or answer["cancelUrl"]).path
+    two.hub.clients.update(two.client.client_id, callback_urls=two.client.callback_urls[:1])
+
+    refused = two.bank(version, "/consent", two.consent_body(version, asked["redirect_url"]))
+    cancelled = two.call("GET", cancel)
+
+    assert refused.status == 400
+    assert refused.body.get("error_code", refused.body.get("code")) in (4301, "FORMAT_ERROR")
+    assert (cancelled.status, "location" in cancelled.headers) == (404, False)
+    assert two.authorize(version)["redirect_url"]

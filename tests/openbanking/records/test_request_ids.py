@@ -1,0 +1,577 @@
+"""One X-Request-Id stands for one order at a bank: another order with it is refused before anything is spent."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
+from chalicelib.foundation.http.outbound import NotReached, TimedOut
+from chalicelib.foundation.identifiers import Credential
+from chalicelib.openbanking.protocol.payment_enumerations import NOT_SENT, OUTCOME_UNKNOWN
+from chalicelib.openbanking.records.consents import Consent, consent_key
+from chalicelib.openbanking.records.payments import Payment, payment_key
+from chalicelib.openbanking.records.request_ids import KEPT
+from tests.openbanking.faults import items
+from tests.openbanking.flows.test_deferred_payments import LaterPayer, payments
+from tests.openbanking.flows.test_payment_initiation import KINDS, PATHS, REFUSAL, VERSIONS, Payer, order, taken
+from tests.openbanking.stage import error_of
+from tests.world import Answer, World
+
+USED = (400, "HEADERS_ERROR")
+ONE_TIME = "one_time"
+DOWN = NotReached("no connection")
+WAYS = pytest.mark.parametrize("later", [False, True], ids=["at once", "later"])
+HOW = pytest.mark.parametrize(
+    ("key", "consent_type"), [(None, "reusable"), ("key", "reusable"), (None, ONE_TIME), ("key", ONE_TIME)]
+)
+
+
+def payer_of(world: World, version: int, kind: str = "single", consent_type: str = "reusable", *, later: bool) -> Payer:
+    """A TPP that waits for the bank, or does not."""
+    return (LaterPayer if later else Payer)(world, version, kind, consent_type)
+
+
+def becomes_another_tpp(world: World) -> None:
+    world.client = world.hub.clients.create(owner="other@example.com", title="Other").client
+
+
+def is_refused_and_nothing_is_spent(payer: Payer, key: str | None = "key", **members: Any) -> None:
+    """The X-Request-Id is another order's; with a new one the same key and the same consent pay."""
+    world, calls, recorded = payer.world, payer.calls, len(payer.world.recorded())
+    refused = payer.pay(key, **members)
+    assert error_of(refused)[:2] == USED
+    assert "X-Request-Id" in refused.body["title"]
+    assert (payer.calls, len(world.recorded())) == (calls, recorded)
+    payer.request_id = None
+    assert payer.pay(key, **members).status == (202 if payer.headers else 200)
+
+
+def claims(world: World) -> list[dict[str, Any]]:
+    return [item for item in items(world, "idempotency") if item["claim"].startswith("order#")]
+
+
+def held(world: World) -> list[int]:
+    """Of each claimed id, how many attempts may have sent its order."""
+    return [item["sendings"] for item in claims(world)]
+
+
+# -- one id, two orders
+
+
+@VERSIONS
+@KINDS
+@WAYS
+@pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
+def test_of_two_tpps_with_one_id_the_second_is_refused_before_the_bank_is_asked(
+    world: World, version: int, kind: str, later: bool, consent_type: str
+) -> None:
+    first = payer_of(world, version, kind, later=not later)
+    first.request_id = str(uuid.uuid4())
+    assert first.pay().status in (200, 202)
+
+    becomes_another_tpp(world)
+    second = payer_of(world, version, kind, consent_type, later=later)
+    second.request_id = first.request_id
+
+    is_refused_and_nothing_is_spent(second)
+
+
+@VERSIONS
+@KINDS
+@WAYS
+def test_another_body_under_one_id_is_the_callers_fault_and_never_the_banks(
+    world: World, version: int, kind: str, later: bool
+) -> None:
+    payer = payer_of(world, version, kind, later=later)
+    payer.request_id = str(uuid.uuid4())
+    assert payer.pay().status in (200, 202)
+
+    is_refused_and_nothing_is_spent(payer, callback_url="http://127.0.0.1:8000/payments/callback?shop=2")
+
+
+@VERSIONS
+@WAYS
+def test_another_consent_under_one_id_is_refused(world: World, version: int, later: bool) -> None:
+    first, second = (payer_of(world, version, consent_type=ONE_TIME, later=later) for _ in range(2))
+    first.request_id = second.request_id = str(uuid.uuid4())
+    assert first.pay().status in (200, 202)
+
+    is_refused_and_nothing_is_spent(second)
+
+
+@VERSIONS
+def test_another_call_under_one_id_is_refused(world: World, version: int) -> None:
+    first, second = Payer(world, version, "direct"), Payer(world, version, "single", ONE_TIME)
+    first.request_id = second.request_id = str(uuid.uuid4())
+    assert first.pay().status == 200
+
+    is_refused_and_nothing_is_spent(second)
+
+
+def test_an_id_is_the_same_in_capital_letters(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.request_id = str(uuid.uuid4())
+    payer.pay()
+    payer.request_id = payer.request_id.upper()
+
+    is_refused_and_nothing_is_spent(payer, amount="13")
+
+
+def test_each_bank_has_ids_of_its_own(world: World) -> None:
+    first, second = Payer(world, 1, "direct"), Payer(world, 2, "direct")
+    first.request_id = second.request_id = str(uuid.uuid4())
+
+    assert [first.pay().status, second.pay().status] == [200, 200]
+
+
+def test_an_id_is_free_again_after_a_day(world: World) -> None:
+    payer = Payer(world, 1, "direct")
+    payer.request_id = str(uuid.uuid4())
+    payer.pay()
+    world.clock.advance(KEPT - 1)
+    assert error_of(payer.pay(amount="13"))[:2] == USED
+
+    world.clock.advance(1)
+
+    payer.bank_does(taken(1, "P-2"))
+    assert payer.pay(amount="13").status == 200
+
+
+@VERSIONS
+def test_of_two_parallel_orders_with_one_id_one_reaches_the_bank(world: World, version: int) -> None:
+    first, second = Payer(world, version), Payer(world, version, "direct")
+    first.request_id = second.request_id = str(uuid.uuid4())
+    inner: list[Answer] = []
+
+    with world.meanwhile("transact", lambda: inner.append(second.pay())):
+        outer = first.pay()
+
+    assert (inner[0].status, error_of(outer)[:2]) == (200, USED)
+    assert first.calls == 1
+
+
+# -- one id, one order
+
+
+@VERSIONS
+@KINDS
+def test_the_same_order_is_relayed_again_and_is_one_payment(world: World, version: int, kind: str) -> None:
+    payer = Payer(world, version, kind)
+    payer.request_id = str(uuid.uuid4())
+
+    answers = [payer.pay(key) for key in (None, "key", None)]
+
+    assert {answer.status for answer in answers} == {200}
+    assert {answer.body["payment_id"] for answer in answers} == {"P-1"}
+    assert (payer.calls, len(payments(world))) == (3, 1)
+
+
+def test_the_same_order_is_accepted_again_and_is_one_payment(world: World) -> None:
+    payer = LaterPayer(world, 2)
+    payer.request_id = str(uuid.uuid4())
+    ids = [payer.order(), payer.order()]
+    assert payer.pay_at_once().status == 200
+
+    for request_id in ids:
+        payer.attempt(request_id)
+
+    assert {payer.outcome(request_id)["body"]["payment_id"] for request_id in ids} == {"P-1"}
+    assert (payer.calls, len(payments(world))) == (3, 1)
+
+
+def test_an_idempotency_key_is_answered_whatever_the_id_is(world: World) -> None:
+    payer, other = Payer(world, 1, consent_type=ONE_TIME), Payer(world, 1, "direct")
+    other.request_id = str(uuid.uuid4())
+    other.pay()
+    first = payer.pay("key")
+
+    for request_id in (str(uuid.uuid4()), other.request_id):
+        payer.request_id = request_id
+        assert payer.pay("key").text == first.text
+    assert payer.calls == 2
+
+
+def test_the_id_is_the_last_that_is_judged_of_an_order(world: World) -> None:
+    payer = Payer(world, 1, consent_type=ONE_TIME)
+    payer.request_id = str(uuid.uuid4())
+    other = Payer(world, 1, "direct")
+    other.request_id = payer.request_id
+    other.pay()
+
+    assert error_of(payer.pay(amount="-1"))[:2] == (400, "FORMAT_ERROR")
+    assert error_of(payer.pay(sender_iban="DE89370400440532013000"))[:2] == (403, "SERVICE_BLOCKED")
+    assert error_of(payer.pay("k" * 256))[2] == []
+    payer.request_id = None
+    payer.pay()
+    payer.request_id = other.request_id
+    assert payer.pay().status == 401
+
+
+# -- an id that was made here
+
+
+@WAYS
+@HOW
+def test_an_id_that_was_made_here_stands_for_its_order_afterwards(
+    world: World, later: bool, key: str | None, consent_type: str
+) -> None:
+    payer = payer_of(world, 1, consent_type=consent_type, later=later)
+    made = payer.pay(key).headers["x-request-id"]
+
+    other = Payer(world, 1, "direct")
+    other.request_id = made
+
+    is_refused_and_nothing_is_spent(other)
+
+
+def test_the_same_order_under_the_id_that_was_made_for_it_is_relayed_again(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.request_id = payer.pay().headers["x-request-id"]
+
+    assert payer.pay().body["payment_id"] == "P-1"
+    assert (payer.calls, len(payments(world))) == (2, 1)
+
+
+@pytest.mark.parametrize("failure", [REFUSAL[1], TimedOut("late")], ids=["refused", "late"])
+def test_an_id_that_was_made_here_stands_for_its_order_when_the_bank_failed(world: World, failure: Any) -> None:
+    payer = Payer(world, 1)
+    payer.bank_does(failure)
+    payer.request_id = payer.pay().headers["x-request-id"]
+    payer.bank_takes_all()
+
+    is_refused_and_nothing_is_spent(payer, amount="13")
+
+
+# -- an order that was never sent
+
+
+@VERSIONS
+@HOW
+def test_an_id_is_given_back_when_the_bank_was_never_reached(
+    world: World, version: int, key: str | None, consent_type: str
+) -> None:
+    payer = Payer(world, version, consent_type=consent_type)
+    payer.request_id = str(uuid.uuid4())
+    payer.bank_does(DOWN)
+    assert "not sent" in payer.pay(key).body["title"]
+    assert held(world) == [0]
+    becomes_another_tpp(world)
+    other = Payer(world, version, "direct")
+    other.request_id = payer.request_id
+
+    assert other.pay().status == 200
+    assert held(world) == [1]
+
+
+@pytest.mark.parametrize("failure", [REFUSAL[1], TimedOut("late"), {"status": "success"}], ids=str)
+@pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
+def test_it_is_not_given_back_when_the_bank_may_have_seen_the_order(
+    world: World, failure: Any, consent_type: str
+) -> None:
+    payer, other = Payer(world, 1, consent_type=consent_type), Payer(world, 1, "direct")
+    payer.request_id = other.request_id = str(uuid.uuid4())
+    payer.bank_does(failure)
+    assert payer.pay().status == 502
+
+    is_refused_and_nothing_is_spent(other)
+
+
+def test_it_is_not_given_back_while_another_attempt_at_the_same_order_may_have_been_sent(world: World) -> None:
+    payer, other = Payer(world, 1), Payer(world, 1, "direct")
+    payer.request_id = other.request_id = str(uuid.uuid4())
+    assert payer.pay().status == 200
+    payer.bank_does(DOWN)
+    assert payer.pay().status == 502
+    assert held(world) == [1]
+
+    is_refused_and_nothing_is_spent(other)
+
+
+def test_a_consent_that_is_revoked_meanwhile_does_not_keep_the_id(world: World) -> None:
+    payer = Payer(world, 1, consent_type=ONE_TIME)
+    payer.request_id = str(uuid.uuid4())
+
+    def revoked_on_the_way(sent: object) -> Any:
+        world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        return DOWN
+
+    payer.side.answers["/payment_initiation"] = revoked_on_the_way
+
+    assert payer.pay("key").status == 502
+    assert held(world) == [0]
+
+
+def never_reached(payer: LaterPayer, request_id: str) -> None:
+    payer.bank_does(DOWN)
+    for _ in range(2):
+        payer.attempt(request_id)
+
+
+def too_late(payer: LaterPayer, request_id: str) -> None:
+    payer.world.clock.advance(301)
+    payer.attempt(request_id)
+
+
+def left_alone(payer: LaterPayer, request_id: str) -> None:
+    def stays_open(breaker: Breaker, key: str) -> None:
+        raise CircuitOpen(30)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Breaker, "admit", stays_open)
+        while payer.world.delivery(request_id).state == "due":
+            payer.attempt(request_id)
+
+
+def revoked(payer: LaterPayer, request_id: str) -> None:
+    payer.world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+    payer.attempt(request_id)
+
+
+def switched_off(payer: LaterPayer, request_id: str) -> None:
+    payer.world.hub.clients.deactivate(payer.world.client.client_id)
+    payer.attempt(request_id)
+    payer.world.hub.clients.activate(payer.world.client.client_id)
+
+
+@pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
+@pytest.mark.parametrize("end", [never_reached, too_late, left_alone, revoked, switched_off])
+def test_an_accepted_order_that_was_never_sent_gives_its_id_back(
+    world: World, end: Callable[[LaterPayer, str], None], consent_type: str
+) -> None:
+    payer = LaterPayer(world, 1, consent_type=consent_type)
+    payer.request_id = str(uuid.uuid4())
+    request_id = payer.order()
+    assert held(world) == [1]
+
+    end(payer, request_id)
+
+    assert world.delivery(request_id).state == "failed"
+    assert held(world) == [0]
+
+
+def test_an_accepted_order_keeps_its_id_between_its_attempts_and_when_it_was_sent(world: World) -> None:
+    payer = LaterPayer(world, 1)
+    payer.request_id = str(uuid.uuid4())
+    request_id = payer.order()
+    payer.bank_does(DOWN)
+    payer.attempt(request_id)
+    assert held(world) == [1]
+    payer.bank_does(TimedOut("late"))
+    payer.attempt(request_id)
+
+    assert payer.failure(request_id) == (502, OUTCOME_UNKNOWN)
+    assert held(world) == [1]
+
+
+# -- storage that loses answers
+
+
+@pytest.mark.parametrize("applied", [True, False])
+@HOW
+def test_an_order_goes_on_when_its_claim_was_written_and_only_then(
+    world: World, key: str | None, consent_type: str, applied: bool
+) -> None:
+    payer = Payer(world, 1, consent_type=consent_type)
+    payer.request_id = str(uuid.uuid4())
+
+    with world.answer_lost("transact", applied=applied):
+        first = payer.pay(key)
+
+    assert (first.status, payer.calls) == ((200, 1) if applied else (500, 0))
+    assert held(world) == ([1] if applied else [])
+    assert payer.pay(key).status == (200 if key or consent_type == "reusable" or not applied else 401)
+
+
+def test_a_claim_holds_neither_the_order_nor_its_client(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.request_id = str(uuid.uuid4())
+    payer.pay()
+
+    (claim,) = claims(world)
+
+    assert claim.keys() == {"claim", "order_digest", "attempt", "sendings", "expires_at"}
+    assert world.client.client_id not in repr(claim)
+
+
+# -- a payment_id that a bank gives out twice
+
+WHO = pytest.mark.parametrize("who", ["the same consent", "another consent", "no consent", "another client"])
+
+
+def second_of(world: World, who: str, first: Payer, *, later: bool) -> Payer:
+    """Who makes the later order."""
+    if who == "another client":
+        becomes_another_tpp(world)
+    kind, consent_type = ("direct", "reusable") if who == "no consent" else ("single", ONE_TIME)
+    second = payer_of(world, first.version, kind, consent_type, later=later)
+    if who == "the same consent":
+        second.bearer, second.side = first.bearer, first.side
+    return second
+
+
+def ended(payer: Payer, key: str) -> tuple[int, str]:
+    """How an order of this key ended: status and title."""
+    answer = payer.pay(key)
+    if isinstance(payer, LaterPayer):
+        request_id = answer.body["request_id"]
+        payer.attempt(request_id)
+        return payer.failure(request_id)
+    assert payer.pay(key).text == answer.text
+    return answer.status, answer.body["title"]
+
+
+@VERSIONS
+@WHO
+@WAYS
+def test_a_payment_id_that_the_bank_gives_out_again_stays_with_the_first_order(
+    world: World, version: int, who: str, later: bool
+) -> None:
+    first = Payer(world, version)
+    first.pay()
+    first.report(4)
+    client, before = world.client, payments(world)
+    second = second_of(world, who, first, later=later)
+    second.bank_does(taken(version, "P-1"))
+
+    assert ended(second, "key") == (502, OUTCOME_UNKNOWN)
+
+    assert payments(world) == before
+    assert second.calls == 2
+    second.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    assert second.status().status == (200 if who == "the same consent" else 401)
+    if who in ("another consent", "another client"):
+        second.headers = {}
+        assert second.pay("another key").status == 401, "the one-time consent is spent"
+    world.client = client
+    assert first.report(2).status == 200, "it is ignored after a final status"
+    assert payments(world) == before
+
+
+@VERSIONS
+@WAYS
+def test_an_unusable_answer_does_not_take_the_payment_of_another_order(world: World, version: int, later: bool) -> None:
+    first, second = Payer(world, version), payer_of(world, version, consent_type=ONE_TIME, later=later)
+    first.pay()
+    before = payments(world)
+    second.bank_does(taken(version) | {"confirmation_url": "javascript:alert(1)"})
+
+    assert ended(second, "key") == (502, OUTCOME_UNKNOWN)
+    assert payments(world) == before
+
+
+def test_what_a_bank_answers_again_counts_as_its_failure(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    first, second = Payer(world, 1), Payer(world, 1, "direct")
+    first.pay()
+    second.bank_does(taken(1))
+
+    refused = second.pay()
+
+    assert error_of(refused)[:2] == (502, "ASPSP_UNKNOWN_ERROR")
+    assert refused.body["additionalErrors"][0]["details"] == "the bank's answer has the payment_id of another order"
+    assert refused.headers["server-timing"].startswith("bank;dur=10.0")
+    assert "payment_id given out again" in caplog.messages
+
+
+def test_an_id_that_is_used_for_another_order_after_a_day_does_not_get_the_first_ones_payment(world: World) -> None:
+    payer = Payer(world, 1, "direct")
+    payer.request_id = str(uuid.uuid4())
+    payer.pay()
+    world.clock.advance(KEPT)
+    payer.bank_does(taken(1, "P-1"))
+
+    assert payer.pay().status == 200, "the same order"
+    world.clock.advance(KEPT)
+    assert payer.pay(amount="13").status == 502
+
+
+# -- what was recorded before ids were claimed
+
+
+def recorded_before(world: World, payer: Payer) -> None:
+    """A payment as it was recorded then."""
+    table, key = payment_key(payer.side.bank.bic, "P-1")
+    assert world.hub.store.update(table, key, remove=["order_digest"]).keys() == key.keys() | {
+        *("bic", "payment_id", "api_version", "kind", "client_id", "consent_id", "request_id"),
+        *("status", "history", "created_at", "revision"),
+    }
+    (claim,) = claims(world)
+    world.hub.store.delete("idempotency", {"claim": claim["claim"]})
+
+
+@VERSIONS
+def test_a_payment_that_was_recorded_without_its_order_is_read_and_kept(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    payer.request_id = str(uuid.uuid4())
+    payer.pay()
+    recorded_before(world, payer)
+    item = world.hub.store.get(*payment_key(payer.side.bank.bic, "P-1"))
+    assert item is not None
+    assert Payment.from_item(item).order_digest is None
+
+    assert payer.pay().body["payment_id"] == "P-1"
+    assert payer.report(4).status == 200
+    payer.request_id = None
+    payer.bank_does(taken(version))
+    assert payer.pay().status == 502
+    assert len(payments(world)) == 1
+
+
+def accepted_before(world: World, payer: LaterPayer) -> str:
+    """The id of an order of a one-time consent as it was accepted then: its delivery has no claim of its id."""
+    token = Credential.parse(payer.bearer or "", parts=3)
+    assert token is not None
+    part = f"access#{token.ids[1]}"
+    item, access = world.hub.store.batch_get(
+        [consent_key(token.ids[0]), ("consents", {"consent_id": token.ids[0], "part": part})]
+    )
+    assert item is not None
+    assert access is not None
+    consent = Consent.from_item(item)
+    request = order(world, payer.version, "single", payment_scheme="SCT")
+    body = {"request": request, "version": payer.version, "attempt": "A-1", "psu_address": None, "bearer": part}
+    recorded = world.hub.outbox.record(
+        "payment",
+        PATHS["single"],
+        receiver=f"bank#{consent.bic}",
+        bic=consent.bic,
+        client_id=consent.client_id,
+        consent_id=consent.consent_id,
+        body=jsontext.dumps(body),
+        request_id=str(uuid.uuid4()),
+    )
+    world.hub.store.transact([*world.hub.consents.spending(consent, access, "A-1"), *recorded.operations])
+    return recorded.delivery_ids[0]
+
+
+@VERSIONS
+def test_an_order_that_was_accepted_without_a_claim_of_its_id_is_carried_out(world: World, version: int) -> None:
+    payer = LaterPayer(world, version, consent_type=ONE_TIME)
+    request_id = accepted_before(world, payer)
+    payer.bank_does(DOWN)
+    payer.attempt(request_id)
+    payer.bank_takes_all()
+
+    payer.attempt(request_id)
+
+    assert payer.outcome(request_id)["state"] == "done"
+    assert [item.get("order_digest") for item in payments(world)] == [None]
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    assert payer.status().status == 200
+
+
+@pytest.mark.parametrize("end", [never_reached, too_late, left_alone])
+def test_an_order_that_was_accepted_without_a_claim_and_never_sent_ends(
+    world: World, end: Callable[[LaterPayer, str], None]
+) -> None:
+    payer = LaterPayer(world, 2, consent_type=ONE_TIME)
+    request_id = accepted_before(world, payer)
+
+    end(payer, request_id)
+
+    assert payer.failure(request_id) == (502, NOT_SENT)
+    assert (payer.consent_status(), claims(world)) == ("authorised", [])
