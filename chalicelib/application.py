@@ -8,7 +8,7 @@ from typing import Any
 from chalice.app import Chalice, Request, Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.cards import card_api
+from chalicelib.cards.api import card_api
 from chalicelib.foundation import log
 from chalicelib.foundation.http.web import OTHERS
 from chalicelib.foundation.identifiers import is_uuid, new_uuid

@@ -58,15 +58,15 @@ from chalicelib.website.tpp import Tpp
 from chalicelib.website.users import Users
 
 if TYPE_CHECKING:  # a room is loaded when it is first asked for: no other interface waits for it
-    from chalicelib.cards.card_data import CardData
-    from chalicelib.cards.card_keys import CardKeys
-    from chalicelib.cards.credentials import Credentials
-    from chalicelib.cards.dispatch import Dispatch
-    from chalicelib.cards.event_secrets import EventSecrets
-    from chalicelib.cards.events import CardEventSender
-    from chalicelib.cards.external.provider import Provider
-    from chalicelib.cards.programmes import Programmes
-    from chalicelib.cards.room import CardRoom
+    from chalicelib.cards.api.dispatch import Dispatch
+    from chalicelib.cards.card_data.keys import CardKeys
+    from chalicelib.cards.card_data.sealed_data import CardData
+    from chalicelib.cards.container import CardRoom
+    from chalicelib.cards.events.card_events import CardEventSender
+    from chalicelib.cards.events.signing_secrets import EventSecrets
+    from chalicelib.cards.payments.provider import Provider
+    from chalicelib.cards.programs.credentials import Credentials
+    from chalicelib.cards.programs.programmes import Programmes
     from chalicelib.statistics.room import StatisticsRoom
 
 
@@ -292,53 +292,53 @@ class Hub:
 
     @cached_property
     def programmes(self) -> Programmes:
-        from chalicelib.cards.programmes import Programmes
+        from chalicelib.cards.programs.programmes import Programmes
 
         return Programmes(self.store, self.clock)
 
     @cached_property
     def credentials(self) -> Credentials:
-        from chalicelib.cards.credentials import Credentials
+        from chalicelib.cards.programs.credentials import Credentials
 
         return Credentials(self.store, self.clock)
 
     @cached_property
     def card_event_secrets(self) -> EventSecrets:
-        from chalicelib.cards.event_secrets import EventSecrets
+        from chalicelib.cards.events.signing_secrets import EventSecrets
 
         return EventSecrets(self.store, self.vault, self.clock)
 
     @cached_property
     def card_event_sender(self) -> CardEventSender:
-        from chalicelib.cards.events import CardEventSender
+        from chalicelib.cards.events.card_events import CardEventSender
 
         return CardEventSender(self.store, self.clock, self.card_event_secrets, self.outbound)
 
     @cached_property
     def card_keys(self) -> CardKeys:
-        from chalicelib.cards.card_keys import CardKeys
+        from chalicelib.cards.card_data.keys import CardKeys
 
         kms = aws.Kms(self.settings.kms_key_id)
         return CardKeys(self.secrets, kms, self.settings.card_keys_secret, self.clock)
 
     @cached_property
     def card_data(self) -> CardData:
-        from chalicelib.cards.card_data import CardData
+        from chalicelib.cards.card_data.sealed_data import CardData
 
         return CardData(self.vault, self.card_keys)
 
     @cached_property
     def payment_provider(self) -> Provider:
         """The provider of external payments: one that plays outside production, in it none yet."""
-        from chalicelib.cards.external.provider import NoProvider
-        from chalicelib.cards.external.sandbox_provider import SandboxProvider
+        from chalicelib.cards.payments.provider import NoProvider
+        from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 
         return SandboxProvider(self.store) if self.settings.is_sandbox else NoProvider()
 
     @cached_property
     def card_room(self) -> CardRoom:
-        from chalicelib.cards.events import CardEvents
-        from chalicelib.cards.room import CardRoom
+        from chalicelib.cards.container import CardRoom
+        from chalicelib.cards.events.card_events import CardEvents
 
         return CardRoom(
             self.store,

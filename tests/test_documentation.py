@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from app import app
-from chalicelib.cards import due
-from chalicelib.cards.external.waiting import ASKING_SECONDS
-from chalicelib.cards.network import activity
+from chalicelib.cards.authorization import activity_record
+from chalicelib.cards.payments.pending_index import ASKING_SECONDS
 from chalicelib.cards.protocol.fields import PAGE
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, HOLD_SECONDS, MOST_ADDRESSES
+from chalicelib.cards.storage import due_index
 from chalicelib.delivery import bodies, deliveries, slots, sweeper
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.demo_bank.references import REFERENCES
@@ -160,10 +160,10 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("External payment addresses of an account", MOST_ADDRESSES),
         ("Request that asks the provider of external payments", ASKING_SECONDS),
         ("Direct debit", CUT_OFF_SECONDS // 3600),
-        ("Payments, and holds, looked after in a run of finish", due.MOST),
+        ("Payments, and holds, looked after in a run of finish", due_index.MOST),
         ("Hold of an authorization", HOLD_SECONDS // (24 * 3600)),
         ("Rows of a page of a report", PAGE),
-        ("Lists over all cards", activity.SHARDS),
+        ("Lists over all cards", activity_record.SHARDS),
     ],
 )
 def test_the_limits_are_the_codes(row: str, value: int) -> None:
@@ -177,7 +177,7 @@ def test_every_log_line_is_documented_and_no_other() -> None:
     written = {event for source in sources for event in re.findall(r"log\.\w+\(\s*\"([^\"]+)\"", source)}
     due_items = {what for source in sources for what in re.findall(r"DueItems\(.+, \"(\w+)\"\)", source)}
     of_each = re.findall(
-        r"log\.\w+\(f\"\{self\.what\} ([^\"]+)\"", (ROOT / "chalicelib/cards/due.py").read_text("utf-8")
+        r"log\.\w+\(f\"\{self\.what\} ([^\"]+)\"", (ROOT / "chalicelib/cards/storage/due_index.py").read_text("utf-8")
     )
     written |= {f"{what} {event}" for what in due_items for event in of_each}
     cells = [row[0] for row in rows(section(OPERATIONS, "## Logs"))[2:]]

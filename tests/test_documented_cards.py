@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards import authentications, cards, dispatch, holders, idempotency
+from chalicelib.cards.api import dispatch
+from chalicelib.cards.issuing import card_record, holder_record
 from chalicelib.cards.protocol import (
+    authorization_states,
     card_blocks,
     card_fields,
     holder_messages,
-    network_states,
     payment_states,
     schemes,
     states,
@@ -22,11 +23,13 @@ from chalicelib.cards.protocol import (
 )
 from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.actions import ACTIONS
-from chalicelib.cards.protocol.events import EVENTS
+from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.fields import ENTRIES
 from chalicelib.cards.protocol.message import ENVELOPE, Request
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.status_codes import Status, refused_field
+from chalicelib.cards.requests import idempotency
+from chalicelib.cards.three_ds import authentication_record
 from infra.openapi.cards.tables import LISTS
 from tests.documents import DOCUMENTS, blocks, rows, section, tables
 
@@ -161,7 +164,7 @@ def test_the_status_codes_are_complete() -> None:
 
 
 def test_every_value_list_is_documented_and_no_other() -> None:
-    modules = (values, states, payment_states, network_states, schemes)
+    modules = (values, states, payment_states, authorization_states, schemes)
     every = {name: found for module in modules for name, found in vars(module).items() if name[0] != "_"}
     lists = [
         found for found in every.values() if isinstance(found, dict) and isinstance(next(iter(found.values())), str)
@@ -184,7 +187,7 @@ def test_every_value_list_is_documented_and_no_other() -> None:
         ("### Card", states.CARD_RULES),
         ("### External payment address", payment_states.ADDRESS_RULES),
         ("### Mandate", payment_states.MANDATE_RULES),
-        ("### Authorization", network_states.AUTHORIZATION_RULES),
+        ("### Authorization", authorization_states.AUTHORIZATION_RULES),
     ],
 )
 def test_what_is_possible_in_which_state_is_that_of_the_table(heading: str, rules: Any) -> None:
@@ -214,11 +217,16 @@ def test_the_response_codes_of_cards_that_are_not_active_are_those_of_the_author
 
 def test_the_states_of_a_request_of_3_d_secure_are_those_of_the_record() -> None:
     found = table("### 3-D Secure", "State of the request")
-    stored = {authentications.WAITING, authentications.CONFIRMED, authentications.REFUSED, authentications.FAILED}
+    stored = {
+        authentication_record.WAITING,
+        authentication_record.CONFIRMED,
+        authentication_record.REFUSED,
+        authentication_record.FAILED,
+    }
 
     assert {word for cell in found for word in cell.split(", ")} == {*stored, "expired"}
-    assert found["failed"][1].startswith(f"{authentications.TRIES} wrong")
-    assert found["expired"][1].startswith(f"{authentications.VALID_SECONDS} seconds")
+    assert found["failed"][1].startswith(f"{authentication_record.TRIES} wrong")
+    assert found["expired"][1].startswith(f"{authentication_record.VALID_SECONDS} seconds")
 
 
 # -- Rules in words
@@ -264,7 +272,11 @@ def test_the_numbers_of_cards_and_holders_are_the_codes() -> None:
 
     assert f"After {states.PIN_TRIES} wrong ones" in found["PIN"]
     assert found["Wrong card data at activateCard, wrong CVC2s"].startswith(f"{states.MISMATCHES_A_DAY} of each")
-    assert re.findall("[0-9]+", found["Limits"]) == [str(ENTRIES), str(holders.MOST_ACCOUNTS), str(cards.MOST_ACCOUNTS)]
+    assert re.findall("[0-9]+", found["Limits"]) == [
+        str(ENTRIES),
+        str(holder_record.MOST_ACCOUNTS),
+        str(card_record.MOST_ACCOUNTS),
+    ]
     for code in re.findall("(?:with|of .+? card) with ([0-9]{2})", found["Reissue"]):
         assert code in values.RESPONSE_CODES
 

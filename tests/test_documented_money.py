@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from chalicelib.cards.external import sandbox_provider, waiting
-from chalicelib.cards.money.amounts import DOWN, NEAREST, UP, conversion, rounded
-from chalicelib.cards.money.facts import Facts
-from chalicelib.cards.money.fees import fees_of
+from chalicelib.cards.ledger.conversion import DOWN, NEAREST, UP, conversion, rounded
+from chalicelib.cards.ledger.fees import fees_of
+from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.payments import pending_index, sandbox_provider
 from chalicelib.cards.protocol import schemes, values
 from chalicelib.cards.protocol.payment_states import PAYMENT_KINDS, PAYMENT_RULES, PAYMENT_STATES
 from chalicelib.foundation.fields.registries import currency_numbers
@@ -107,7 +107,7 @@ def test_how_long_things_take_is_the_codes() -> None:
     assert f"announces what it will collect. {values.CUT_OFF_SECONDS // 3600} hours later, at the cut-off" in flat(
         "### Direct debits"
     )
-    assert waiting.ASKING_SECONDS == 60, "and the schedule runs every minute: within two minutes, the page says"
+    assert pending_index.ASKING_SECONDS == 60, "and the schedule runs every minute: within two minutes, the page says"
 
 
 def test_the_price_of_the_fee_that_is_explained_is_the_demonstrations(world: World) -> None:

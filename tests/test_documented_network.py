@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.network import usage_groups
-from chalicelib.cards.network.authorizations import Authorization
-from chalicelib.cards.protocol import network_states, states, values
+from chalicelib.cards.authorization import usage_rules
+from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.protocol import authorization_states, states, values
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.report_messages import (
     CardActivityRecord,
@@ -130,7 +130,7 @@ def test_checks_are_made_in_the_order_of_the_table_and_declined_with_its_codes(s
 def test_the_states_of_an_authorization_are_those_of_the_table() -> None:
     rows = cells("### Authorizations", "State")
 
-    assert {tuple(row[0].split(" ", 1)) for row in rows} == {*network_states.AUTHORIZATION_STATES.items()}
+    assert {tuple(row[0].split(" ", 1)) for row in rows} == {*authorization_states.AUTHORIZATION_STATES.items()}
 
 
 def test_how_long_a_hold_lasts_and_what_brings_money_is_the_codes() -> None:
@@ -153,7 +153,7 @@ def test_how_long_a_hold_lasts_and_what_brings_money_is_the_codes() -> None:
 def test_who_is_authenticated_is_the_codes() -> None:
     (said,) = re.findall("`eci_indicator` has to be (.+?) \\|", section(PAGE, "### Usage groups and risk groups"))
 
-    assert {int(each) for each in re.findall("[0-9]", said)} == usage_groups.AUTHENTICATED
+    assert {int(each) for each in re.findall("[0-9]", said)} == usage_rules.AUTHENTICATED
 
 
 def test_the_actions_of_risk_rules_are_those_of_the_table() -> None:
@@ -201,10 +201,10 @@ def test_the_steps_of_a_dispute_are_those_of_the_table() -> None:
     found = [each[2:] for each in tables(section(PAGE, "### Disputes")) if "After" in each[0]]
     passes = {
         step: ["yes" if each is None else str(each.value) for each in rule.values()]
-        for step, rule in network_states.DISPUTE_RULES.items()
+        for step, rule in authorization_states.DISPUTE_RULES.items()
     }
 
-    assert [row[0] for row in found[0]] == list(network_states.DISPUTE_STEPS)
+    assert [row[0] for row in found[0]] == list(authorization_states.DISPUTE_STEPS)
     assert {row[0]: row[1:] for row in cells("### Dispute", "Step")} == passes
 
 

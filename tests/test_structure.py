@@ -25,60 +25,6 @@ DELIVERY = f"{PACKAGE}.delivery"
 PROTOCOLS = (f"{PACKAGE}.openbanking.protocol", f"{PACKAGE}.cards.protocol")
 OPEN_BANKING = f"{PACKAGE}.openbanking"
 PAGES = f"{PACKAGE}.website.pages"
-CARD_RECORDS = (
-    "catalogue",
-    "programmes",
-    "credentials",
-    "event_secrets",
-    "record",
-    "moment",
-    "timelines",
-    "holders",
-    "accounts",
-    "cards",
-    "latest",
-    "card_lists",
-    "authentications",
-    "whitelist_rules",
-    "orders",
-    "sequences",
-    "idempotency",
-    "card_keys",
-    "card_data",
-    "card_numbers",
-    "verification",
-    "pins",
-    "money.amounts",
-    "money.facts",
-    "money.fees",
-    "money.limits",
-    "money.counters",
-    "money.transactions",
-    "money.ledger",
-    "money.charging",
-    "money.cleared_amounts",
-    "money.claims",
-    "money.party",
-    "money.proof",
-    "network.activity",
-    "network.disputes",
-    "network.risk_rules",
-    "network.usage_groups",
-    "network.card_uses",
-    "network.wallets",
-    "reports.addendums",
-    "reports.shown",
-    "external.addresses",
-    "external.mandates",
-    "external.modulus",
-    "external.places",
-    "external.payments",
-    "external.provider",
-    "external.sandbox_numbers",
-    "external.sandbox_provider",
-    "external.special_accounts",
-    "external.waiting",
-)
 STATISTICS = f"{PACKAGE}.statistics"
 STATISTICS_RECORDS = (
     "daily_reports",
@@ -94,7 +40,7 @@ STATISTICS_RECORDS = (
 WEBSITE_RECORDS = ("passwords", "users", "sessions", "one_time", "known_browsers", "attempts", "journeys")
 RECORDS = [
     *(name for name in MODULES if name.startswith(f"{OPEN_BANKING}.records.")),
-    *(f"{PACKAGE}.cards.{name}" for name in CARD_RECORDS),
+    *(name for name in MODULES if name.startswith(f"{PACKAGE}.cards.storage.")),
     *(f"{PACKAGE}.website.{name}" for name in WEBSITE_RECORDS),
     *(f"{STATISTICS}.{name}" for name in STATISTICS_RECORDS),
 ]
@@ -304,43 +250,3 @@ def test_a_module_says_what_it_is_about_and_fits_its_length() -> None:
                 docstring = ast.get_docstring(tree(module))
                 assert docstring, f"{module} has no docstring"
                 assert len(SOURCES[module].read_text(encoding="utf-8").splitlines()) <= LONGEST
-
-
-CARDS = f"{PACKAGE}.cards"
-CARD_FLOWS = [
-    module
-    for module in modules_of(CARDS)
-    if module.endswith("_flow") or module in (f"{CARDS}.issuing", f"{CARDS}.reissuing")
-]
-OF_SEVERAL_FLOWS = [
-    f"{CARDS}.{name}"
-    for name in (
-        "events",
-        "telling",
-        "external.address_orders",
-        "external.booking",
-        "external.debits",
-        "external.finishing",
-        "external.incoming",
-        "external.overdue",
-        "external.payment_orders",
-        "external.shown",
-        "external.telling",
-        "network.authorizations",
-        "network.authorizer",
-        "network.balances",
-        "network.holds",
-        "network.proving",
-        "network.releasing",
-        "network.told",
-    )
-]
-"""What becomes of external payments and of authorizations, whoever has it decided, and what is told of it."""
-
-
-def test_a_flow_of_the_card_api_knows_no_other_flow_and_not_who_calls_it() -> None:
-    with cases() as case:
-        for module in [*CARD_FLOWS, *OF_SEVERAL_FLOWS]:
-            with case(module):
-                others = {*CARD_FLOWS, f"{CARDS}.dispatch", f"{CARDS}.room"} - {module}
-                assert own(module) & others == set()

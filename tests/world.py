@@ -17,8 +17,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib import bootstrap
-from chalicelib.cards.event_secrets import secrets_key
-from chalicelib.cards.programmes import head_key
+from chalicelib.cards.events.signing_secrets import secrets_key
+from chalicelib.cards.programs.programmes import head_key
 from chalicelib.delivery.deliveries import RECORD, Delivery, record_key
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import ManualClock

@@ -13,7 +13,7 @@ from typing import Any
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.cards.protocol.desk_messages import CARDS, LIST_ACTIVITY, LIST_CARDS, SHOW_CARD
+from chalicelib.cards.protocol.portal_messages import CARDS, LIST_ACTIVITY, LIST_CARDS, SHOW_CARD
 from chalicelib.cards.protocol.states import NEW
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation import log

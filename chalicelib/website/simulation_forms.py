@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chalicelib.cards.protocol.network_states import CLEARED, DECLINED, HELD, OVER, REVERSED
+from chalicelib.cards.protocol.authorization_states import CLEARED, DECLINED, HELD, OVER, REVERSED
 from chalicelib.cards.protocol.schemes import DEFAULT_SCHEMES, METHOD_CURRENCIES
 from chalicelib.cards.protocol.values import PRESENTMENT
 from chalicelib.website.amounts import InvalidAmount, code, minor, money, number

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.cards.protocol.network_states import DISPUTE_STEPS
+from chalicelib.cards.protocol.authorization_states import DISPUTE_STEPS
 from chalicelib.cards.protocol.payment_states import PAYMENT_STATES
 from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS
 from chalicelib.website.amounts import money

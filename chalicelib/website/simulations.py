@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from chalicelib.cards.protocol.network_states import DISPUTE_STEPS, OPENED
+from chalicelib.cards.protocol.authorization_states import DISPUTE_STEPS, OPENED
 from chalicelib.cards.protocol.schemes import METHODS, SEPA
 from chalicelib.cards.protocol.values import (
     APPROVED,

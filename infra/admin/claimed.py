@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chalicelib.cards.accounts import Account
-from chalicelib.cards.external.payments import ExternalPayment
-from chalicelib.cards.external.special_accounts import special_account_key
-from chalicelib.cards.money.claims import AUTHORIZATION, DISPUTE, PAYMENT, Claim
-from chalicelib.cards.money.proof import Broken
-from chalicelib.cards.network.authorizations import DUE, NOT_DUE, Authorization
-from chalicelib.cards.network.disputes import Dispute
-from chalicelib.cards.protocol.network_states import HELD
+from chalicelib.cards.authorization.authorization_record import DUE, NOT_DUE, Authorization
+from chalicelib.cards.authorization.dispute_record import Dispute
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.payments.special_account_record import special_account_key
+from chalicelib.cards.protocol.authorization_states import HELD
 from chalicelib.cards.protocol.values import OF_HOLDER
-from chalicelib.cards.record import Key
+from chalicelib.cards.reconciliation.ledger_proof import Broken
+from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, Claim
+from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Store
 from infra.admin.progress import SILENT, Progress
 

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from chalicelib.cards.accounts import Account
-from chalicelib.cards.external.special_accounts import SpecialAccount, special_account_key
-from chalicelib.cards.money.claims import about
-from chalicelib.cards.money.ledger import BALANCES, Entry, entries_of
-from chalicelib.cards.money.proof import Broken, Fold, moment, money, number_of, spoken
-from chalicelib.cards.proving.reading import as_moved, latest_first
-from chalicelib.cards.record import Key
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.ledger.entries import BALANCES, Entry, entries_of
+from chalicelib.cards.payments.special_account_record import SpecialAccount, special_account_key
+from chalicelib.cards.reconciliation.ledger_proof import Broken, Fold, moment, money, number_of, spoken
+from chalicelib.cards.reconciliation.ledger_reader import as_moved, latest_first
+from chalicelib.cards.reconciliation.reservations import about
+from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, proving
 from infra.admin.output import AsJson, Refused, Report, listing, reporting, table

@@ -12,8 +12,8 @@ import simplejson
 import typer
 from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
-from chalicelib.cards.credentials import CredentialChanged, NoOldKey, UnknownCredential
-from chalicelib.cards.event_secrets import NoEventSecret
+from chalicelib.cards.events.signing_secrets import NoEventSecret
+from chalicelib.cards.programs.credentials import CredentialChanged, NoOldKey, UnknownCredential
 from chalicelib.delivery.journal import NotResendable, TooWide, UnknownDelivery
 from chalicelib.foundation.crypto.secret_keys import NoKeys, SecretChanged
 from chalicelib.foundation.crypto.signatures import InvalidKey

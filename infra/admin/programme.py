@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards.catalogue import ENTRIES_OF, KINDS, members
-from chalicelib.cards.credentials import Secret
-from chalicelib.cards.programmes import HEAD, TABLE, SetUp
+from chalicelib.cards.programs.catalogue import ENTRIES_OF, KINDS, members
+from chalicelib.cards.programs.credentials import Secret
+from chalicelib.cards.programs.programmes import HEAD, TABLE, SetUp
 from chalicelib.foundation.clock import timestamp
 from infra.admin import connection, times
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table

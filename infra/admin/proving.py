@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from chalicelib.cards.money.ledger import BALANCES
-from chalicelib.cards.money.proof import Books, Broken, Fold, Shared
-from chalicelib.cards.proving.account import KINDS, prove_account
-from chalicelib.cards.proving.counterparts import missing
-from chalicelib.cards.proving.reading import batches
-from chalicelib.cards.record import TABLE as CARDS
-from chalicelib.cards.record import Key
+from chalicelib.cards.ledger.entries import BALANCES
+from chalicelib.cards.reconciliation.account_proof import KINDS, prove_account
+from chalicelib.cards.reconciliation.counterparts import missing
+from chalicelib.cards.reconciliation.ledger_proof import Books, Broken, Fold, Shared
+from chalicelib.cards.reconciliation.ledger_reader import batches
+from chalicelib.cards.storage.record import TABLE as CARDS
+from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.parallel import together
 from infra.admin import claimed

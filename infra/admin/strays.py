@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
-from chalicelib.cards.cards import Card
-from chalicelib.cards.money.proof import Broken, spoken
-from chalicelib.cards.money.transactions import TABLE as LEDGER
-from chalicelib.cards.proving.account import KINDS
-from chalicelib.cards.proving.reading import account_key, batches
-from chalicelib.cards.record import Key
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger.transaction_record import TABLE as LEDGER
+from chalicelib.cards.reconciliation.account_proof import KINDS
+from chalicelib.cards.reconciliation.ledger_proof import Broken, spoken
+from chalicelib.cards.reconciliation.ledger_reader import account_key, batches
+from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import pieces, together
 from infra.admin.progress import SILENT, Progress

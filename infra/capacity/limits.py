@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from chalicelib.cards import due
-from chalicelib.cards.sequences import BLOCK
+from chalicelib.cards.storage import due_index
+from chalicelib.cards.storage.sequences import BLOCK
 from chalicelib.delivery.slots import SLOTS
 from chalicelib.delivery.sweeper import BACKLOG
 from chalicelib.statistics.ingest import RUN_SECONDS
@@ -29,7 +29,7 @@ EACH_MINUTE: Mapping[str, tuple[str, tuple[str, ...]]] = {
 RATES = (100, 10_000, 1_000_000)
 """Requests a second that are asked about."""
 MINUTE = 60
-FINISHED = Decimal(due.MOST) / MINUTE
+FINISHED = Decimal(due_index.MOST) / MINUTE
 """Holds, and payments, that ``finish`` looks after in a second."""
 NEVER_CLEARED = Decimal("0.01")
 """The share of authorizations that no shop collects: their holds are released by ``finish``."""
@@ -85,7 +85,7 @@ def workers(counted: Counted, supposed: Suppositions) -> list[Limit]:
     night = Decimal(RUN_SECONDS) * BANKS * 1000 / duration(counted, counted.of("ingest"), supposed)
     recorded, delivered = (counted.of(name).keys[WAITING] for name in ("payment_report", "event"))
     both = KeyUnits(recorded.read + delivered.read, recorded.write + delivered.write, used=1)
-    in_a_run, at_a_time = f"{due.MOST:,} in a run each minute", f"{quotas.FETCHING.value:,} messages at a time"
+    in_a_run, at_a_time = f"{due_index.MOST:,} in a run each minute", f"{quotas.FETCHING.value:,} messages at a time"
     shards, waiting = f"{named(WAITING).partitions} shards of those that wait", f"{BACKLOG:,} messages in the queue"
     return [
         Limit("events recorded, and delivered", all_partitions(named(WAITING), both), shards),

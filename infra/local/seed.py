@@ -89,7 +89,7 @@ def _programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str,
 
     A credential that is there, and whose parts nobody knows any more, ends and is made again.
     """
-    from chalicelib.cards import credentials
+    from chalicelib.cards.programs import credentials
     from infra.programme import file, loading
 
     wanted = file.read(file.DEMO.read_text(encoding="utf-8"), hub.settings.stage)

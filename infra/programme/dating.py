@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from chalicelib.cards.catalogue import ENTRIES_OF, KINDS, Catalogue, Entry, FeeEntry, GroupEntry, members
+from chalicelib.cards.programs.catalogue import ENTRIES_OF, KINDS, Catalogue, Entry, FeeEntry, GroupEntry, members
 
 SomeEntry = TypeVar("SomeEntry", bound=GroupEntry)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from chalicelib.cards.catalogue import ENTRIES_OF, Entry, GroupEntry, members
+from chalicelib.cards.programs.catalogue import ENTRIES_OF, Entry, GroupEntry, members
 from infra.programme.dating import by_name
 
 Differences = dict[str, tuple[Any, Any]]

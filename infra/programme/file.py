@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from chalicelib.cards import catalogue
-from chalicelib.cards.catalogue import KINDS, Catalogue, Rate
-from chalicelib.cards.credentials import Rights
+from chalicelib.cards.programs import catalogue
+from chalicelib.cards.programs.catalogue import KINDS, Catalogue, Rate
+from chalicelib.cards.programs.credentials import Rights
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.settings import Stage
 from infra.programme import fitting, yaml_text

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
-from chalicelib.cards.catalogue import KINDS, MOST_FEE_CODES
-from chalicelib.cards.disclosure import check_key
+from chalicelib.cards.programs.catalogue import KINDS, MOST_FEE_CODES
 from chalicelib.cards.protocol.card_fields import ENCRYPTED, PLAIN
 from chalicelib.cards.protocol.values import (
     ANY_TYPE,
@@ -17,6 +16,7 @@ from chalicelib.cards.protocol.values import (
     TRANSACTION_TYPES,
     TYPES_OF_CLASS,
 )
+from chalicelib.cards.requests.disclosure import check_key
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.settings import Stage
 from infra.programme.models import (

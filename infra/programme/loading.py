@@ -14,11 +14,11 @@ from typing import Any, Literal
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards import credentials
-from chalicelib.cards.catalogue import KINDS, Catalogue, Entry, members
-from chalicelib.cards.credentials import Credential, Rights, Secret, new_secret
-from chalicelib.cards.programmes import SetUp, entry_key, head_key, head_members
-from chalicelib.cards.record import present
+from chalicelib.cards.programs import credentials
+from chalicelib.cards.programs.catalogue import KINDS, Catalogue, Entry, members
+from chalicelib.cards.programs.credentials import Credential, Rights, Secret, new_secret
+from chalicelib.cards.programs.programmes import SetUp, entry_key, head_key, head_members
+from chalicelib.cards.storage.record import present
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Update, absent
 from chalicelib.foundation.parallel import pieces

@@ -9,8 +9,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards.catalogue import Catalogue
-from chalicelib.cards.credentials import Rights
+from chalicelib.cards.programs.catalogue import Catalogue
+from chalicelib.cards.programs.credentials import Rights
 from chalicelib.cards.protocol.card_fields import CARD_FIELDS, PLAIN
 from chalicelib.foundation.dynamodb.store import StoreError
 from infra.programme import loading

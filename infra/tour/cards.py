@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.cards.catalogue import CardProgramme, Catalogue
+from chalicelib.cards.programs.catalogue import CardProgramme, Catalogue
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.cards.protocol.values import LIMIT_OF_HOLDER
 from infra.tour.card_calls import CardCalls

@@ -14,11 +14,11 @@ from typing import Any
 from unittest.mock import patch
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards.accounts import Account
-from chalicelib.cards.call import Call, Outcome
-from chalicelib.cards.card_data import CardData
-from chalicelib.cards.dispatch import Dispatch
+from chalicelib.cards.api.dispatch import Dispatch
+from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.protocol.values import API_VERSION
+from chalicelib.cards.requests.request_context import Call, Outcome
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.crypto.keyring import Keyring

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards.money import transactions
-from chalicelib.cards.network import activity
-from chalicelib.cards.network.authorizations import Authorization
-from chalicelib.cards.record import Key
-from chalicelib.cards.reports import addendums
-from chalicelib.cards.timelines import Timeline
+from chalicelib.cards.authorization import activity_record
+from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.ledger import transaction_record
+from chalicelib.cards.reports import addendum_record
+from chalicelib.cards.storage.record import Key
+from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.dynamodb.items import pack
 from chalicelib.foundation.parallel import pieces
 from tests.bench.against_bare import Service
@@ -166,26 +166,26 @@ def _reports(card: int) -> Sequence[Report]:
         return {**_MESSAGE, "authorize_id": number, "card_id": card}
 
     def over_all(lists: Sequence[Timeline]) -> Place:
-        return lambda number: lists[activity.shard_of(number)]
+        return lambda number: lists[activity_record.shard_of(number)]
 
-    of_card, over_cards = {"card_id": card}, over_all(activity.of_manager(MANAGER))
+    of_card, over_cards = {"card_id": card}, over_all(activity_record.of_manager(MANAGER))
     lead = Authorization.key
     return [
-        Report("getCardsActivity", of_card, lambda _: activity.of_card(card), lead, message),
+        Report("getCardsActivity", of_card, lambda _: activity_record.of_card(card), lead, message),
         Report("getCardsActivity of all cards", {}, over_cards, lead, message),
-        Report("getFinancialAuthorizes", of_card, lambda _: activity.authorizes_of_card(card), lead, message),
+        Report("getFinancialAuthorizes", of_card, lambda _: activity_record.authorizes_of_card(card), lead, message),
         Report(
             "getTransactions",
             of_card,
-            lambda _: transactions.timeline(None, card),
-            transactions.transaction_key,
+            lambda _: transaction_record.timeline(None, card),
+            transaction_record.transaction_key,
             lambda number: {**_TRANSACTION, "id": number, "card_id": card},
         ),
         Report(
             "getFinancialDetailAddendums",
             {},
-            over_all(addendums.of_manager(MANAGER)),
-            addendums.addendum_key,
+            over_all(addendum_record.of_manager(MANAGER)),
+            addendum_record.addendum_key,
             lambda number: {**_ADDENDUM, "id": number},
             ("date_imported_from", "date_imported_to"),
         ),

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from chalice.app import ScheduledEventConfig
 
-from chalicelib.cards.sequences import Sequences
+from chalicelib.cards.storage.sequences import Sequences
 from infra.capacity.counts import Group, KeyUnits, Kind, Units
 from infra.capacity.places import about
 from infra.local import schedules

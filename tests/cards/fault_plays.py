@@ -22,11 +22,11 @@ from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, table_of
 from tests.world import World
 
 MANNERS = WITHOUT, WITH_REFERENCE, REPEATED = ("without a reference", "with a reference", "repeated")
-MONEY = tuple(f"{CARDS}.{room}" for room in ("external", "money"))
+MONEY = tuple(f"{CARDS}.{room}" for room in ("payments", "ledger"))
 """Where money is moved."""
-NETWORK = tuple(f"{CARDS}.{room}" for room in ("network", "reports", "timelines", "due", "latest", "desk_flow"))
+NETWORK = tuple(f"{CARDS}.{room}" for room in ("authorization", "reports", "storage", "portal"))
 """Where cards are used, and where that is reported and shown."""
-PROVING = f"{CARDS}.proving"
+PROVING = f"{CARDS}.reconciliation"
 """Where the ledger is proved."""
 _AS_OFTEN = 2
 """So often a read is hit at the same place by the same fault."""

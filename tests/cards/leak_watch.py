@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 import pytest
 
+from chalicelib.cards.card_data import numbers
 from tests.cards.leak_search import Coincidences, Leak, Written, leaks
 from tests.cards.secrets_seen import FORMS, Seen
 
@@ -75,8 +76,9 @@ class Watch:
         from botocore.client import BaseClient
 
         from chalicelib.application import Application
-        from chalicelib.cards import card_numbers, disclosure, pins
-        from chalicelib.cards.card_data import CardData
+        from chalicelib.cards.card_data import pins
+        from chalicelib.cards.card_data.sealed_data import CardData
+        from chalicelib.cards.requests import disclosure
         from chalicelib.delivery import events
         from chalicelib.foundation.crypto.vault import Vault
         from chalicelib.foundation.log import _Formatter
@@ -93,7 +95,7 @@ class Watch:
                 (CardData, "pvv", lambda _, data, pan, pin, version: self._belong_together(pan, pin)),
                 (Vault, "seal", lambda _, vault, text, context: self._sealed(text)),
                 (Vault, "unseal", lambda text, *_: self._sealed(text)),
-                (card_numbers, "new_pan", lambda pan, *_: self.note("pan", pan)),
+                (numbers, "new_pan", lambda pan, *_: self.note("pan", pan)),
                 (pins, "random_pin", lambda pin: self.note("pin", pin)),
                 (events, "body", lambda body, *_: self._bodies.append(body)),
                 (disclosure, "in_event", lambda _, catalogue, number, value: self.note("validation_value", value)),

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.cards.external.payments import ExternalPayment
+from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.foundation.dynamodb.store import Item
 from tests.cards.scenes import Scene
 

@@ -17,8 +17,8 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards import credentials
-from chalicelib.cards.credentials import Rights
+from chalicelib.cards.programs import credentials
+from chalicelib.cards.programs.credentials import Rights
 from chalicelib.cards.protocol.card_fields import CARD_FIELDS, MINIMUM_KEY_BITS, PLAIN
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import ManualClock

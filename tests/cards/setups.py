@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards.credentials import Secret
+from chalicelib.cards.programs.credentials import Secret
 from infra.programme import file, loading
 from infra.programme.loading import Plan
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from chalicelib.cards import programmes
-from chalicelib.cards.external.sandbox_provider import SandboxProvider
+from chalicelib.cards.payments.sandbox_provider import SandboxProvider
+from chalicelib.cards.programs import programmes
 from chalicelib.foundation.crypto import signatures
 from tests.cards.case import LOOK, QUERY, SHARDS, WRITE, Case
 from tests.cards.cases import ANNOUNCED, CASES, of_new_card, of_transfer, warmed

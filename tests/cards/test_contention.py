@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.card_numbers import new_pan
+from chalicelib.cards.card_data.numbers import new_pan
 from chalicelib.cards.protocol.status_codes import Status
 from infra.programme import loading
 from tests.cards import setups
@@ -118,7 +118,7 @@ def test_50_cards_that_draw_the_same_number_get_50_different_ones(
         first, drawn.again = not getattr(drawn, "again", False), True
         return numbers[0] if first else random.choice(numbers)
 
-    monkeypatch.setattr("chalicelib.cards.issuing.new_pan", draw)
+    monkeypatch.setattr("chalicelib.cards.issuing.card_creation_flow.new_pan", draw)
     answers = all_do(scenes, "createCard", [of_new_card(**HOLDER_BLOCK)] * MANY)
 
     assert codes(answers) == {None: MANY}

@@ -16,7 +16,7 @@ import psec
 import pytest
 
 from chalicelib import bootstrap
-from chalicelib.cards import card_numbers
+from chalicelib.cards.card_data import numbers
 from chalicelib.delivery import events
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import ManualClock
@@ -124,7 +124,7 @@ def test_card_data_are_found_in_every_form(seen: Seen, kind: str, value: Any) ->
 def test_among_very_many_cards_what_stands_in_clear_is_found(seen: Seen, form: str) -> None:
     generator = random.Random(2026)
     for card in range(2 * MANY):
-        seen.note("pan", card_numbers.new_pan("411111", 16), card)
+        seen.note("pan", numbers.new_pan("411111", 16), card)
         seen.note("pin", f"{generator.randrange(10_000):04}", card)
         seen.note("acs_password", generator.randbytes(6).hex())
     kind, value = ANYWHERE[form]
@@ -233,7 +233,7 @@ def test_what_a_table_holds_in_the_end_is_searched_once_more(hub: bootstrap.Hub,
 
 def test_card_data_are_noted_as_the_service_handles_them(hub: bootstrap.Hub, watch: Watch) -> None:
     data = hub.card_data
-    pan = card_numbers.new_pan("411111", 16)
+    pan = numbers.new_pan("411111", 16)
     cvc2 = data.cvc2(pan, year=2029, month=12, version=1)
     data.open(CARD, "pin", data.seal(CARD, "pin", PIN))
     data.seal(CARD, "pan", pan)
@@ -262,7 +262,7 @@ def test_what_callers_send_and_see_is_noted(watch: Watch) -> None:
 def test_sealed_card_data_are_no_leak(hub: bootstrap.Hub, watch: Watch, lines: Lines) -> None:
     key = {"owner": f"card#{CARD}", "part": "card"}
     sealed = {name: hub.card_data.seal(CARD, name, text) for name, text in (("pan", PAN), ("pin", PIN))}
-    hub.store.put("cards", key | sealed | {"pvv": hub.card_data.pvv(PAN, PIN, 1), "masked": card_numbers.masked(PAN)})
+    hub.store.put("cards", key | sealed | {"pvv": hub.card_data.pvv(PAN, PIN, 1), "masked": numbers.masked(PAN)})
     log.info("card made", card_id=CARD)
 
     try:
@@ -312,7 +312,7 @@ def window(watch: Watch, generator: random.Random, leak: str = "", times: int = 
     """One test that makes cards and writes much that is made of digits; ``leak`` is a member that has the CVC2."""
     for _ in range(times):
         cvc2, pin = f"{generator.randrange(1000):03}", f"{generator.randrange(10_000):04}"
-        watch.note("pan", card_numbers.new_pan("411111", 16))
+        watch.note("pan", numbers.new_pan("411111", 16))
         watch.note("cvc2", cvc2)
         watch.note("pin", pin)
         members = {
@@ -360,10 +360,10 @@ def test_a_number_that_is_always_the_same_is_no_leak() -> None:
 def test_a_test_that_leaks_fails_and_so_does_the_run(tmp_path: Path) -> None:
     test = tmp_path / "test_leaking.py"
     test.write_text(
-        "from chalicelib.cards import card_numbers\n"
+        "from chalicelib.cards.card_data import numbers\n"
         "from chalicelib.foundation import log\n\n"
-        "def test_clean():\n    card_numbers.new_pan('411111', 16)\n\n"
-        "def test_leaking():\n    log.info('made', number=card_numbers.new_pan('411111', 16))\n"
+        "def test_clean():\n    numbers.new_pan('411111', 16)\n\n"
+        "def test_leaking():\n    log.info('made', number=numbers.new_pan('411111', 16))\n"
     )
     options = [
         "-p",

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.external.provider import Order, Receipt
+from chalicelib.cards.payments.provider import Order, Receipt
 from chalicelib.cards.protocol.status_codes import Status
 from infra.admin.proving import prove
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race

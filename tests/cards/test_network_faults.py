@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.network.releasing import Releasing
+from chalicelib.cards.authorization.hold_release import Releasing
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.case import Case

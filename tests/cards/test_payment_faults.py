@@ -13,8 +13,8 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.external.provider import BankAccount, Opening, Order, ProviderSilent, Receipt
-from chalicelib.cards.external.sandbox_provider import SandboxProvider
+from chalicelib.cards.payments.provider import BankAccount, Opening, Order, ProviderSilent, Receipt
+from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.books import Books

@@ -49,7 +49,7 @@ def test_nor_does_it_in_a_process_that_has_just_started(scene: Scene, case: Case
 
 
 def test_nor_does_it_where_more_is_read_than_goes_together(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chalicelib.cards.call.MOST_TOGETHER", 1)
+    monkeypatch.setattr("chalicelib.cards.requests.request_context.MOST_TOGETHER", 1)
     (case,) = (case for case in CARD_CASES if case.name == "createCard on an account")
     TARGETS.play("read in pieces", Play(scene, case, WITHOUT), scene.world)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from app import app
-from chalicelib.cards.external.payment_orders import PaymentOrders
-from chalicelib.cards.external.waiting import ASKING_SECONDS
+from chalicelib.cards.payments.pending_index import ASKING_SECONDS
+from chalicelib.cards.payments.provider_orders import PaymentOrders
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.openbanking.records.idempotency_keys import RUNNING_SECONDS
 from infra.local.events import schedule_event, sqs_event

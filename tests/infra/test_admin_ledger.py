@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.external.payments import ExternalPayment
-from chalicelib.cards.proving import claimed, reading
+from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.reconciliation import ledger_reader, reservation_records
 from chalicelib.foundation.dynamodb.errors import AnswerLost
 from chalicelib.foundation.dynamodb.store import Item, Store
 from infra.admin import connection, progress, proving, strays
@@ -122,8 +122,8 @@ def test_pages_waves_and_batches_change_nothing(money: Money, monkeypatch: pytes
     whole = done("ledger", "verify")
 
     for module, name in (
-        *((proving, "AT_ONCE"), (reading, "PAGE"), (reading, "READ_TOGETHER")),
-        *((claimed, "READ_TOGETHER"), (strays, "READ_TOGETHER"), (strays, "AT_ONCE")),
+        *((proving, "AT_ONCE"), (ledger_reader, "PAGE"), (ledger_reader, "READ_TOGETHER")),
+        *((reservation_records, "READ_TOGETHER"), (strays, "READ_TOGETHER"), (strays, "AT_ONCE")),
     ):
         monkeypatch.setattr(module, name, 1)
 

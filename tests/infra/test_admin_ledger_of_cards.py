@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.money.transactions import timeline
-from chalicelib.cards.network.authorizations import Authorization, waiting
-from chalicelib.cards.network.disputes import Dispute
-from chalicelib.cards.proving import account
+from chalicelib.cards.authorization.authorization_record import Authorization, waiting
+from chalicelib.cards.authorization.dispute_record import Dispute
+from chalicelib.cards.ledger.transaction_record import timeline
+from chalicelib.cards.reconciliation import account_proof
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, proving
 from tests.cards.contest import at_once, processes
@@ -185,7 +185,7 @@ BREAKS: list[tuple[Tamper, str]] = [
 
 
 def test_what_does_not_fit_between_cards_and_accounts_is_named(spent: Spent, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(account, "LOOKS", 1)
+    monkeypatch.setattr(account_proof, "LOOKS", 1)
     beginning = Snapshot(spent.scene.world, ("ledger", "card-activity"))
     with cases() as case:
         for tamper, sentence in BREAKS:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
-from chalicelib.cards.external.provider import ProviderSilent
-from chalicelib.cards.external.sandbox_provider import SandboxProvider
-from chalicelib.cards.programmes import entry_key
+from chalicelib.cards.payments.provider import ProviderSilent
+from chalicelib.cards.payments.sandbox_provider import SandboxProvider
+from chalicelib.cards.programs.programmes import entry_key
 from chalicelib.cards.protocol.values import HOLD_SECONDS
-from chalicelib.cards.proving.progress import PROGRESS
+from chalicelib.cards.reconciliation.progress_record import PROGRESS
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
 from chalicelib.foundation.http.outbound import Reply

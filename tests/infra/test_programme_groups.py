@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.catalogue import AccountProgramme, CardProgramme, Catalogue, LimitEntry
+from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme, Catalogue, LimitEntry
 from chalicelib.cards.protocol import values
 from infra.programme import file, models
 from infra.programme.file import InvalidProgramme

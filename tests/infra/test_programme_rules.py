@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from chalicelib.cards.catalogue import MccRange, RiskGroup, RiskRule, UsageGroup
-from chalicelib.cards.money.facts import Facts
-from chalicelib.cards.network.risk_rules import fired
-from chalicelib.cards.network.usage_groups import CHANNELS, declined
-from chalicelib.cards.programmes import entry_key
+from chalicelib.cards.authorization.risk_rules import fired
+from chalicelib.cards.authorization.usage_rules import CHANNELS, declined
+from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.programs.catalogue import MccRange, RiskGroup, RiskRule, UsageGroup
+from chalicelib.cards.programs.programmes import entry_key
 from chalicelib.cards.protocol import values
 from chalicelib.foundation.crypto import signatures
 from infra.programme import file

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards import jobs
-from chalicelib.cards.external import waiting
-from chalicelib.cards.network import authorizations
+from chalicelib.cards.api import jobs
+from chalicelib.cards.authorization import authorization_record
+from chalicelib.cards.payments import pending_index
 from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
@@ -194,13 +194,13 @@ def test_a_claim_and_a_run_end_in_their_functions_time() -> None:
 def test_a_payment_is_finished_by_somebody_else_when_no_function_that_asks_for_it_can_run_any_more() -> None:
     config = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text())
 
-    assert 2 * config["lambda_timeout"] <= waiting.ASKING_SECONDS
-    assert config["lambda_functions"]["finish"]["lambda_timeout"] < waiting.ASKING_SECONDS
+    assert 2 * config["lambda_timeout"] <= pending_index.ASKING_SECONDS
+    assert config["lambda_functions"]["finish"]["lambda_timeout"] < pending_index.ASKING_SECONDS
 
 
 @pytest.mark.parametrize(
     "index",
-    [DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER, NOTIFY, waiting.DUE, authorizations.DUE],
+    [DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER, NOTIFY, pending_index.DUE, authorization_record.DUE],
     ids=lambda index: f"{index.table} {index.name}",
 )
 def test_an_index_by_time_is_made_as_it_is_read(index: ShardedIndex) -> None:

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.actions import ACTIONS
-from chalicelib.cards.protocol.events import EVENTS
+from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.message import ENVELOPE, Request
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.status_codes import Refused, Status

@@ -26,7 +26,7 @@ _JOBS = (f"{_DELIVERY}.jobs", "chalicelib.statistics.jobs")
 _OPERATOR = ("infra", "chalicelib.demo_bank.setup")
 _GUESTS = ("infra", "chalicelib.demo_bank")
 """What the service itself does not depend on."""
-_WIRING = ("chalicelib.bootstrap", f"{CARDS}.room", "chalicelib.statistics.room")
+_WIRING = ("chalicelib.bootstrap", f"{CARDS}.container", "chalicelib.statistics.room")
 """Where the store is handed to everybody, and called by nobody."""
 _CALLS_NOBODY = "wait"
 

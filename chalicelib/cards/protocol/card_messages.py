@@ -13,6 +13,13 @@ from chalicelib.cards.protocol.card_blocks import (
     track_names,
 )
 from chalicelib.cards.protocol.card_fields import LONGEST_BYTES
+from chalicelib.cards.protocol.enumerations import (
+    CardStatusToSet,
+    ConfirmationStatus,
+    KeptOrNew,
+    KindOfCard,
+    ReasonCode,
+)
 from chalicelib.cards.protocol.fields import (
     AN,
     ANS,
@@ -27,7 +34,6 @@ from chalicelib.cards.protocol.fields import (
     Range,
 )
 from chalicelib.cards.protocol.holder_messages import HOLDER_CONDITIONS, HOLDER_IGNORED, WithHolder
-from chalicelib.cards.protocol.kinds import CardStatusToSet, ConfirmationStatus, KeptOrNew, KindOfCard, ReasonCode
 from chalicelib.cards.protocol.merchant_lists import Countries, Mccs, Merchants, Pairs
 from chalicelib.cards.protocol.message import (
     Excludes,

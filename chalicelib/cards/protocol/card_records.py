@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chalicelib.cards.protocol.enumerations import CardStatus, KindOfCard, PinStatus, ReasonCode
 from chalicelib.cards.protocol.fields import (
     AN,
     ANS,
@@ -11,7 +12,6 @@ from chalicelib.cards.protocol.fields import (
     Id,
     N,
 )
-from chalicelib.cards.protocol.kinds import CardStatus, KindOfCard, PinStatus, ReasonCode
 from chalicelib.cards.protocol.message import Answer
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from chalicelib.cards.protocol.enumerations import HolderType
 from chalicelib.cards.protocol.fields import (
     ANS,
     AS,
@@ -16,7 +17,6 @@ from chalicelib.cards.protocol.fields import (
     N,
     Phone,
 )
-from chalicelib.cards.protocol.kinds import HolderType
 from chalicelib.cards.protocol.message import (
     Answer,
     Condition,

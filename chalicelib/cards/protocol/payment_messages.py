@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, ExtList, Flag, Iban, Id, Level, N
-from chalicelib.cards.protocol.kinds import (
+from chalicelib.cards.protocol.enumerations import (
     AccountType,
     AddressStatus,
     AssignmentState,
@@ -17,6 +16,7 @@ from chalicelib.cards.protocol.kinds import (
     ReasonCode,
     Scheme,
 )
+from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, ExtList, Flag, Iban, Id, Level, N
 from chalicelib.cards.protocol.message import Answer, Members, Needs, Request, absent, given
 from chalicelib.foundation.fields.problems import Problem
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from chalicelib.cards.protocol.enumerations import PaymentResult, PaymentState, Scheme
 from chalicelib.cards.protocol.fields import ANS, CurrencyIson, Id, N
-from chalicelib.cards.protocol.kinds import PaymentResult, PaymentState, Scheme
 from chalicelib.cards.protocol.message import Answer, Excludes, Needs, NeedsOne, Request, given
 from chalicelib.cards.protocol.payment_messages import some_amount
 

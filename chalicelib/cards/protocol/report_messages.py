@@ -9,6 +9,14 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, ClassVar
 
+from chalicelib.cards.protocol.enumerations import (
+    AuthorizeType,
+    EciIndicator,
+    EntryModeType,
+    ResponseCode,
+    Scheme,
+    TransactionType,
+)
 from chalicelib.cards.protocol.fields import (
     AN,
     ANS,
@@ -20,14 +28,6 @@ from chalicelib.cards.protocol.fields import (
     ItemCount,
     N,
     SmallObject,
-)
-from chalicelib.cards.protocol.kinds import (
-    AuthorizeType,
-    EciIndicator,
-    EntryModeType,
-    ResponseCode,
-    Scheme,
-    TransactionType,
 )
 from chalicelib.cards.protocol.message import Answer, Members, Needs, NeedsOne, Request, absent
 from chalicelib.foundation.fields.problems import Problem

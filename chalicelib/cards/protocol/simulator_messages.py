@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from chalicelib.cards.protocol.enumerations import (
+    CardTransactionType,
+    DisputeStep,
+    EciIndicator,
+    EntryModeType,
+    ResponseCode,
+)
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N, Range
-from chalicelib.cards.protocol.kinds import CardTransactionType, DisputeStep, EciIndicator, EntryModeType, ResponseCode
 from chalicelib.cards.protocol.message import Answer, Excludes, Members, NeedsOne, Request
 from chalicelib.cards.protocol.payment_messages import some_amount
 from chalicelib.cards.protocol.values import MOST_AMOUNT

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from chalicelib.cards.accounts import Account
-from chalicelib.cards.call import Call, Outcome
-from chalicelib.cards.cards import Card
-from chalicelib.cards.money import transactions
-from chalicelib.cards.money.transactions import transaction_key
-from chalicelib.cards.network import activity
-from chalicelib.cards.network.activity import ACTIVITY
-from chalicelib.cards.network.authorizations import Authorization
+from chalicelib.cards.authorization import activity_record
+from chalicelib.cards.authorization.activity_record import ACTIVITY
+from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger import transaction_record
+from chalicelib.cards.ledger.transaction_record import transaction_key
 from chalicelib.cards.protocol.report_messages import (
     GetCardsActivity,
     GetFinancialAuthorizes,
@@ -23,11 +22,12 @@ from chalicelib.cards.protocol.report_messages import (
     SimulateAddendum,
 )
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.record import Key
-from chalicelib.cards.reports import addendums, shown
-from chalicelib.cards.reports.addendums import Addendum, addendum_key
-from chalicelib.cards.sequences import Sequences
-from chalicelib.cards.timelines import CERTAIN_AFTER, Position, Span, Timeline, certain, page
+from chalicelib.cards.reports import addendum_record, serializers
+from chalicelib.cards.reports.addendum_record import Addendum, addendum_key
+from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.storage.record import Key
+from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Position, Span, Timeline, certain, page
 from chalicelib.foundation.dynamodb.store import Item
 
 Shows = Callable[[Item], dict[str, Any]]
@@ -42,15 +42,17 @@ class ReportFlow:
     def get_cards_activity(self, call: Call) -> Outcome:
         request: GetCardsActivity = call.request
         if request.card_id is not None:
-            return _of_card(call, request.card_id, activity.of_card(request.card_id), shown.activity)
+            return _of_card(call, request.card_id, activity_record.of_card(request.card_id), serializers.activity)
         [last] = _items(call, _key(Authorization.key, request.last_id))
         after = _after(call, last, lambda item: call.sees(item) and _is_listed(ACTIVITY, item))
         span = Span.of_seconds(request.date_from, request.date_to, after)
-        return _over_all(call, activity.of_manager(call.manager_id), span, shown.activity)
+        return _over_all(call, activity_record.of_manager(call.manager_id), span, serializers.activity)
 
     def get_financial_authorizes(self, call: Call) -> Outcome:
         request: GetFinancialAuthorizes = call.request
-        return _of_card(call, request.card_id, activity.authorizes_of_card(request.card_id), shown.authorize)
+        return _of_card(
+            call, request.card_id, activity_record.authorizes_of_card(request.card_id), serializers.authorize
+        )
 
     def get_transactions(self, call: Call) -> Outcome:
         request: GetTransactions = call.request
@@ -68,8 +70,8 @@ class ReportFlow:
         belongs = partial(_belongs, card, account)
         span = Span.of_seconds(request.date_from, request.date_to, _after(call, last, belongs))
         if request.transaction_id is None:
-            timeline = transactions.timeline(account.owner if account else None, request.card_id)
-            return _page(call, [timeline], span, shown.transaction)
+            timeline = transaction_record.timeline(account.owner if account else None, request.card_id)
+            return _page(call, [timeline], span, serializers.transaction)
         if wanted is None or not belongs(wanted):
             raise Refused(Status.NO_TRANSACTION)
         return _the_one(call, wanted, span)
@@ -83,8 +85,8 @@ class ReportFlow:
         after = _after(call, last, lambda item: call.sees(item) and number in (None, item["transaction_id"]))
         span = Span.of_seconds(request.date_imported_from, request.date_imported_to, after)
         if number is None:
-            return _over_all(call, addendums.of_manager(call.manager_id), span, shown.addendum)
-        return _page(call, [addendums.of_transaction(number)], span, shown.addendum)
+            return _over_all(call, addendum_record.of_manager(call.manager_id), span, serializers.addendum)
+        return _page(call, [addendum_record.of_transaction(number)], span, serializers.addendum)
 
     def simulate_addendum(self, call: Call) -> Outcome:
         request: SimulateAddendum = call.request
@@ -98,9 +100,9 @@ class ReportFlow:
             transaction_id=request.transaction_id,
             addendum_type=request.addendum_type,
             data=request.data,
-            at=addendums.next_at(transaction, call.at),
+            at=addendum_record.next_at(transaction, call.at),
         )
-        return Outcome({"id": addendum.id}, addendums.recording(addendum, transaction, call.write_id))
+        return Outcome({"id": addendum.id}, addendum_record.recording(addendum, transaction, call.write_id))
 
 
 def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
@@ -141,9 +143,9 @@ def _the_one(call: Call, wanted: Item, span: Span) -> Outcome:
     place = wanted["at"], call.request.transaction_id
     if not span.has(place):
         return _outcome([], more=False)
-    row = call.store.get(*transactions.row_key(wanted))
+    row = call.store.get(*transaction_record.row_key(wanted))
     assert row is not None, "a transaction's id leads to its row"
-    return _outcome([shown.transaction(row)], more=False)
+    return _outcome([serializers.transaction(row)], more=False)
 
 
 def _of_card(call: Call, card_id: int, timeline: Timeline, shows: Shows) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.cards.protocol.events import EVENTS, CardEventType
+from chalicelib.cards.protocol.card_events import EVENTS, CardEventType
 from infra.openapi import webhooks as common
 from infra.openapi.cards import examples
 from infra.openapi.cards.schemas import Json, Schemas

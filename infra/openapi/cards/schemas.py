@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from pydantic.fields import FieldInfo
 
-from chalicelib.cards.protocol import fields, kinds
+from chalicelib.cards.protocol import enumerations, fields
 from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.rules import TextRule, ValueRule
@@ -101,7 +101,7 @@ def _metadata(annotation: Any) -> tuple[Any, ...]:
 
 def _names() -> dict[int, str]:
     """What the rules that are shared by many fields are called, by their identity."""
-    named = {**vars(kinds), **{name: getattr(fields, name) for name in ("CurrencyIson", "CountryIson")}}
+    named = {**vars(enumerations), **{name: getattr(fields, name) for name in ("CurrencyIson", "CountryIson")}}
     return {id(rule): name for name, each in named.items() for rule in _metadata(each) if isinstance(rule, ValueRule)}
 
 

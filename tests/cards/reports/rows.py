@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.cards.money import transactions
-from chalicelib.cards.network import activity
-from chalicelib.cards.network.authorizations import Authorization
+from chalicelib.cards.authorization import activity_record
+from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.protocol.values import RISK_ACTIONS, SECURITY_CHECKS
-from chalicelib.cards.timelines import Timeline
+from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.dynamodb.store import Put
 from tests.cards.scenes import BRITAIN, EUR, GERMANY, MANAGER, USD, Scene
 
@@ -169,8 +169,8 @@ WHOLE_TRANSACTION: Row = LEAST_TRANSACTION | {
 def message(scene: Scene, card_id: int, at: int, *, level: int = 0, financial: bool = True, **members: Any) -> int:
     """Write a message about a card, recorded at ``at`` (Unix milliseconds); answers its number."""
     number = next(_numbers)
-    lists = [activity.of_card(card_id), activity.of_manager(MANAGER)[activity.shard_of(number)]]
-    lists += [activity.authorizes_of_card(card_id)] if financial else []
+    lists = [activity_record.of_card(card_id), activity_record.of_manager(MANAGER)[activity_record.shard_of(number)]]
+    lists += [activity_record.authorizes_of_card(card_id)] if financial else []
     common = {"manager_id": MANAGER, "access_level": level, "card_id": card_id, "at": at}
     row = {**LEAST_MESSAGE, **common, "authorize_id": number, **members}
     table, leads = Authorization.key(number)
@@ -182,12 +182,12 @@ def message(scene: Scene, card_id: int, at: int, *, level: int = 0, financial: b
 def transaction(scene: Scene, card_id: int, account_id: int, at: int, like: Row) -> int:
     """Write a transaction of a card on an account, recorded at ``at`` (Unix milliseconds); answers its number."""
     number, account = next(_numbers), f"account#{account_id}"
-    lists = [transactions.timeline(*of) for of in ((account, None), (None, card_id), (account, card_id))]
+    lists = [transaction_record.timeline(*of) for of in ((account, None), (None, card_id), (account, card_id))]
     row = {**like, "id": number, "card_id": card_id, "account_id": account_id, "at": at}
     _, first = lists[0].key(at, number)
     found = {"manager_id": MANAGER, "access_level": 0, "card_id": card_id, "at": at, "transaction_type": 0}
     found |= {"account": account, "account_id": account_id, "part_of_account": first["part"]}
-    table, leads = transactions.transaction_key(number)
+    table, leads = transaction_record.transaction_key(number)
     scene.hub.store.transact([*_rows(lists, at, number, row), Put(table, leads | found)])
     return number
 

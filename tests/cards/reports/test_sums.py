@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.cards.protocol.values import CREDIT_TYPES
-from tests.cards.network.shops import BLENDED, BLENDING, FREE, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
+from tests.cards.authorization.shops import BLENDED, BLENDING, FREE, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
 from tests.cards.scenes import EUR, GBP, SEPA, USD, Scene
 from tests.documents import DOCUMENTS, section, tables
 

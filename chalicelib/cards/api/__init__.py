@@ -1,0 +1,1 @@
+"""HTTP, dispatch and scheduled jobs of the card API."""

@@ -1,0 +1,46 @@
+"""``POST /api``, the card API, and ``POST /simulator`` in sandboxes. What is behind them is loaded on first use."""
+
+from __future__ import annotations
+
+from chalice.app import Response
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation import log
+from chalicelib.foundation.http.web import JSON, Incoming, Routes, WrongMethod, text_answer
+
+ROUTES = ("/api", "/simulator")
+
+
+def refused(status: int) -> Response:
+    """What never came to a view, in an envelope; ``status`` is the HTTP status."""
+    from chalicelib.cards.protocol.status_codes import Refused, Status
+    from chalicelib.cards.requests import envelope
+
+    return text_answer(envelope.error(Refused(Status.NOT_JSON if status < 500 else Status.INTERNAL)), JSON, status)
+
+
+def _failed(incoming: Incoming, error: Exception) -> Response:
+    from chalicelib.cards.protocol.status_codes import Refused, Status
+    from chalicelib.cards.requests import envelope
+
+    if isinstance(error, WrongMethod):
+        words = "the card API takes POST only, with a JSON object as body"
+        return text_answer(envelope.error(Refused(Status.NOT_JSON, words)), JSON)
+    log.defect("failed", error)
+    return text_answer(envelope.error(Refused(Status.INTERNAL)), JSON)
+
+
+card_routes = Routes(__name__, _failed)
+simulator_routes = Routes(f"{__name__}.simulator", _failed)
+
+
+@card_routes.post(ROUTES[0])
+def api(incoming: Incoming) -> Response:
+    """Carry out one of the actions of the card API."""
+    return text_answer(hub().card_api.answer(incoming.body), JSON)
+
+
+@simulator_routes.post(ROUTES[1])
+def simulator(incoming: Incoming) -> Response:
+    """Play the card network, or a shop that asks for 3-D Secure."""
+    return text_answer(hub().card_simulator.answer(incoming.body), JSON)

@@ -1,0 +1,343 @@
+"""The one way of every request to the card API: from a body to an envelope.
+
+JSON, credentials, action, version, access and fields are checked in this order, by the table of actions. Then a flow
+decides, and what it decided is written in one transaction together with the claim of the request's reference. Whoever
+comes second, with the same reference or with a change to the same record, is refused by the transaction's conditions:
+it gets the first one's answer, or decides anew on what stands there now.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from chalicelib.cards.events.card_events import CardEvents
+from chalicelib.cards.programs.credentials import Credential, Credentials
+from chalicelib.cards.programs.programmes import EntryGone, Programmes
+from chalicelib.cards.protocol.action import Action, Flow
+from chalicelib.cards.protocol.card_fields import ANSWERED
+from chalicelib.cards.protocol.message import Request
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.unknown_actions import unknown_action
+from chalicelib.cards.protocol.values import API_VERSION
+from chalicelib.cards.requests import disclosure, envelope
+from chalicelib.cards.requests.idempotency import Claim, References, Repeated, Unanswered
+from chalicelib.cards.requests.request_context import Call, Outcome, RefusedWith
+from chalicelib.cards.storage.hot_key_queue import Turn, Turns
+from chalicelib.delivery.outbox import Recorded
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
+from chalicelib.foundation.identifiers import new_id
+
+BODY_BYTES = 1_000_000
+WAITING_SECONDS = 5
+"""So long a repeat waits for the answer to the request that it repeats."""
+_ATTEMPTS = 40
+_GRACE_SECONDS = 1
+"""So long after its patience is over a request may take to be ended."""
+_LOOKS = 30
+_LEVELS = ("access_level", "holder_access_level")
+_REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """What was written: the answer, or what finds it out, and the events that go with it."""
+
+    answer: str | Callable[[], str]
+    told: Recorded = field(default_factory=Recorded)
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """Carries requests out; ``flows`` are the objects that the table of actions names.
+
+    ``elsewhere`` says where actions are called that are not in this table.
+    """
+
+    store: Store
+    clock: Clock
+    credentials: Credentials
+    programmes: Programmes
+    references: References
+    events: CardEvents
+    flows: Mapping[Flow, object]
+    actions: Mapping[str, Action]
+    elsewhere: Mapping[str, str]
+    _methods: dict[tuple[Flow, str], Any] = field(default_factory=dict)
+    _turns: Turns = field(default_factory=Turns)
+
+    def answer(self, body: bytes) -> str:
+        """The envelope that answers a request body, as JSON."""
+
+        came = self.clock.monotonic()
+
+        def asked() -> str:
+            members = _parsed(body)
+            return self._answered(self._credential(members), members, came)
+
+        return _enveloped(asked)
+
+    def carry(self, credential: Credential, members: Mapping[str, Any]) -> str:
+        """The same for a request of this service's own, by a credential that nobody has to prove (see ``desk``)."""
+        came = self.clock.monotonic()
+        return _enveloped(lambda: self._answered(credential, members, came))
+
+    # -- inside
+
+    def _answered(self, credential: Credential, members: Mapping[str, Any], came: float) -> str:
+        action = self._action(members)
+        reference = _reference(members)
+        _permit(credential, action, members)
+        request = action.request.read_fields(members)
+        claim = self._claim(credential, action, request, reference) if reference is not None else None
+        log.bind(action=action.name, credential=credential.identity)
+        until = came + action.patience
+        try:
+            return self._carried_out(credential, action, request, claim, until)
+        except Repeated as repeated:
+            if repeated.answer is None:  # only the claim of a reveal is kept
+                return envelope.as_repeat(self._carried_out(credential, action, request, None, until))
+            answer = envelope.without_expiry(repeated.answer) if repeated.other_view else repeated.answer
+            _audit(credential, request, jsontext.loads(answer).get("data"))
+            return envelope.as_repeat(answer)
+
+    def _credential(self, members: Mapping[str, Any]) -> Credential:
+        parts = (members.get(name) for name in ("access_key", "access_api_id", "access_api_key"))
+        credential = self.credentials.check(*parts)
+        if credential is None:
+            raise Refused(Status.WRONG_CREDENTIALS)
+        return credential
+
+    def _action(self, members: Mapping[str, Any]) -> Action:
+        name = members.get("action")
+        if not isinstance(name, str):
+            raise Refused(Status.UNKNOWN_ACTION)
+        if name not in self.actions:
+            raise Refused(Status.UNKNOWN_ACTION, unknown_action(name, self.actions, self.elsewhere))
+        return self.actions[name]
+
+    def _claim(self, credential: Credential, action: Action, request: Request, reference: str) -> Claim:
+        meaning = [action.name, sorted(request.members().items()), request.nulls]
+        body = jsontext.dumps(meaning)
+        view = jsontext.dumps([sorted(credential.modes.items()), credential.encryption_key]) if action.seals else None
+        return self.references.claim(credential.identity, reference, body, view=view, attempt=new_id())
+
+    def _carried_out(
+        self, credential: Credential, action: Action, request: Request, claim: Claim | None, until: float
+    ) -> str:
+        """Decide and write, anew while others are in the way. Raises: Refused, Repeated, StoreError."""
+        turn = Turn(self._turns, self.clock, until)
+        try:
+            decided = self._decided(credential, action, request, claim, turn)
+        finally:
+            turn.leave()
+        self.events.dispatch(decided.told)
+        return decided.answer if isinstance(decided.answer, str) else decided.answer()
+
+    def _decided(
+        self, credential: Credential, action: Action, request: Request, claim: Claim | None, turn: Turn
+    ) -> _Decided:
+        """What was written. Raises: Refused, Repeated, StoreError."""
+        started = self.clock.time()
+        for attempt in count():
+            if attempt >= _ATTEMPTS:
+                turn.end()
+            call = self._call(credential, action, request, claim, turn)
+            try:
+                return self._attempt(call)
+            except (ConditionFailed, EntryGone, Conflict) as failure:
+                self._wait(call, attempt, failure)
+            except Unanswered:
+                if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:
+                    raise Repeated(envelope.error(Refused(Status.IN_PROGRESS))) from None
+                turn.leave()
+                self.store.wait(4)
+        raise AssertionError("unreachable")
+
+    def _wait(self, call: Call, attempt: int, failure: Exception) -> None:
+        """Wait for the next attempt; the last ones end what is late. Raises: Refused, if there is none."""
+        turn, is_last = call.turn, call.turn.is_over or attempt + 1 >= _ATTEMPTS
+        is_given_up = turn.has_ended and (turn.left <= -_GRACE_SECONDS or attempt + 1 >= 2 * _ATTEMPTS)
+        if is_last and (call.action.late is None or is_given_up):
+            raise Refused(Status.CONFLICT) from None
+        if not is_last and (turn.in_vain or not isinstance(failure, ConditionFailed)):
+            self.store.wait(min(attempt + 2, 6), turn.left)
+
+    def _call(self, credential: Credential, action: Action, request: Request, claim: Claim | None, turn: Turn) -> Call:
+        level = credential.access_level
+        if request.access_level is not None and not action.creates:
+            level = request.access_level
+        return Call(
+            store=self.store,
+            references=self.references,
+            action=action,
+            request=request,
+            credential=credential,
+            catalogue=self.programmes.catalogue(credential.manager_id),
+            level=level,
+            clock=self.clock,
+            turn=turn,
+            claim=claim,
+        )
+
+    def _attempt(self, call: Call) -> _Decided:
+        """One attempt, after which everything is written.
+
+        Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first; Unanswered.
+        """
+        try:
+            outcome = self._outcome(call)
+        except Refused as refusal:
+            answer = envelope.error(refusal)
+            counted = refusal.operations if isinstance(refusal, RefusedWith) else ()
+            if refusal.status.is_kept:
+                self._write(call, counted, answer, None)
+            elif call.claim is not None and not call.has_looked:
+                self._look_again(call.claim, call.now)  # a repeat comes before what is wrong with it now
+            return _Decided(answer)
+        self.programmes.mark_used(call.catalogue, outcome.uses)
+        told = self.events.record(call.manager_id, outcome.events)
+        operations = [*outcome.operations, *told.operations]
+        if outcome.asks is not None:
+            self._write(call, operations, None, None)
+            return _Decided(outcome.asks, told)
+        answer = envelope.success(call.action, outcome.data, outcome.beside)
+        kept, whole = answer, None
+        if call.action.seals and call.claim is not None:
+            kept, whole = envelope.success(call.action, envelope.without_card_data(outcome.data), {}), answer
+        self._write(call, operations, kept, whole)
+        _audit(call.credential, call.request, outcome.data)
+        return _Decided(answer, told)
+
+    def _outcome(self, call: Call) -> Outcome:
+        """What the flow decides, or says when an action that has to end in time is late by then. Raises: Refused."""
+        action, late = call.action, call.action.late
+        if late is None or not call.turn.is_over:
+            outcome: Outcome = self._method(action, action.method)(call)
+            if late is None or not call.turn.is_over:
+                return outcome
+        call.turn.end()
+        ended: Outcome = self._method(action, late)(call)
+        return ended
+
+    def _write(self, call: Call, operations: Sequence[Operation], answer: str | None, whole: str | None) -> None:
+        """Write what was decided, together with the claim, which waits for an answer where there is none yet.
+
+        Raises:
+            Repeated, Refused: another request with the reference was first.
+            ConditionFailed, Conflict: something else stands there now.
+        """
+        claim, all_operations = call.claim, [*operations]
+        if claim is not None:
+            claiming = self._claiming(call, claim, answer, whole)
+            if not operations:
+                return self._claim_alone(claim, call.now, claiming[0])
+            all_operations = [*claiming, *operations]
+        if not all_operations:
+            return None
+        try:
+            self.store.transact(all_operations)
+        except ConditionFailed as failure:
+            if claim is not None and 0 in failure.failed:
+                self._look_again(claim, call.now)
+            if not (failure.repeated and _is_own(call, failure)):
+                if claim is None or 0 not in failure.failed:  # nobody stands in line for claims
+                    call.turn.contend(all_operations[failure.failed[0]])
+                raise
+        return None
+
+    def _claiming(self, call: Call, claim: Claim, answer: str | None, whole: str | None) -> list[Put]:
+        if answer is None:
+            return [self.references.beginning(claim, call.now)]
+        kept = None if call.action.effect == "reveal" else answer
+        return self.references.keeping(claim, kept, whole, call.now)
+
+    def _claim_alone(self, claim: Claim, now: int, put: Put) -> None:
+        """Claim a reference that nothing else is written with."""
+        try:
+            self.store.put(put.table, put.item, put.condition)
+        except ConditionFailed:
+            self._look_again(claim, now)
+            raise
+
+    def _look_again(self, claim: Claim, now: int) -> None:
+        self.references.look(claim, self.store.batch_get(self.references.keys(claim)), now)
+
+    def _method(self, action: Action, name: str) -> Any:
+        key = action.flow, name
+        method = self._methods.get(key)
+        if method is None:
+            method = self._methods[key] = getattr(self.flows[action.flow], name)
+        return method
+
+
+def _enveloped(asked: Callable[[], str]) -> str:
+    """What was asked for, or the error that came of it."""
+    try:
+        return asked()
+    except Refused as refusal:
+        return envelope.error(refusal)
+    except StoreError:
+        log.exception("storage did not answer")
+    except Exception:
+        log.exception("failed")
+    return envelope.error(Refused(Status.INTERNAL))
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
+    """Raises: Refused."""
+    if len(body) > BODY_BYTES:
+        raise Refused(Status.TOO_LARGE)
+    try:
+        members = jsontext.loads(body)
+    except jsontext.InvalidJson as error:
+        raise Refused(Status.NOT_JSON, f"the body is not valid JSON: {error}") from None
+    if not isinstance(members, dict):
+        raise Refused(Status.NOT_JSON)
+    return members
+
+
+def _reference(members: Mapping[str, Any]) -> str | None:
+    """The reference of a request in the right version. Raises: Refused."""
+    if str(members.get("api_version")) != API_VERSION:
+        raise Refused(Status.WRONG_VERSION)
+    reference = members.get("request_reference_id")
+    if reference is None:
+        return None
+    if not isinstance(reference, str) or not _REFERENCE.fullmatch(reference):
+        raise Refused(
+            Status.BAD_REFERENCE, "request_reference_id must have 10 to 255 characters: letters, digits and hyphens"
+        )
+    return reference
+
+
+def _permit(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
+    """Hold a request against the credential's level, its actions and its modes. Raises: Refused."""
+    for name in _LEVELS if "holder_id" not in members and action.creates else _LEVELS[:1]:
+        asked = str(members.get(name, ""))
+        if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
+            raise Refused(Status.LEVEL_TOO_HIGH, f"{name} is above the credential's")
+    if not credential.allows(action.name):
+        raise Refused(Status.NOT_ALLOWED, "the credential does not allow this action")
+    if action.field is not None and disclosure.is_absent(credential, action.field):
+        raise Refused(Status.NOT_ALLOWED, f"the credential is not shown {action.field}")
+
+
+def _audit(credential: Credential, request: Any, data: Any) -> None:
+    """Leave an audit line for each card datum that an answer has."""
+    if not isinstance(data, dict):
+        return
+    for member, field_shown in ANSWERED.items():
+        if data.get(member):
+            disclosure.revealed(credential, data.get("card_id") or request.card_id, field_shown)
+
+
+def _is_own(call: Call, failure: ConditionFailed) -> bool:
+    """Whether a condition failed because this very attempt had been written, its answer having been lost."""
+    found = [item or {} for item in failure.items]
+    return any(item.get("written_by") == call.write_id for item in found)

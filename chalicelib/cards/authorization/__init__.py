@@ -1,0 +1,1 @@
+"""Authorizations, holds, clearing, refunds, disputes, and the activity of cards."""

@@ -1,0 +1,199 @@
+"""Card activity: every message of the network about a card, approved or declined, as the reports show it.
+
+A row has the members of the interface's records under their names (specification, Card activity record and Financial
+authorize record). It stands in the card's list and in that of all cards of the programme manager, which is spread over
+shards; approvals that move money stand in the card's list of financial authorizes, too.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from chalicelib.cards.authorization.card_use import CardUse
+from chalicelib.cards.authorization.risk_rules import Fired
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger.charges import Charge
+from chalicelib.cards.protocol.values import (
+    ADVICE,
+    ADVICE_REASONS,
+    APPROVALS,
+    AUTHORIZATION,
+    EXPIRY,
+    REVERSAL,
+    RISK_ACTIONS,
+    SUSPICIOUS,
+)
+from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Timeline
+from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
+
+TABLE = "card-activity"
+SHARDS = 16
+"""So many partitions the list of all cards of a programme manager is spread over."""
+ACTIVITY, AUTHORIZES = "activity", "authorize"
+"""The names of the lists: of all messages, and of those that are financial authorizes."""
+_DIGITS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """One message, and how it was answered; amounts in minor units.
+
+    Attributes:
+        number: its ``authorize_id``; ``kind`` its ``authorize_type``.
+        amount: what it is about, in ``currency``.
+        charge: what that comes to on the account, where that is known.
+        holder_currency: the account's.
+        holds_until: when the hold that it has begun is over, in Unix seconds.
+    """
+
+    number: int
+    kind: int
+    card: Card
+    trans_link: str
+    use: CardUse
+    code: str
+    amount: int
+    currency: int
+    charge: Charge | None
+    holder_currency: int
+    auth_code: str | None = None
+    fired: Fired = field(default_factory=Fired)
+    holds_until: int | None = None
+
+    @property
+    def is_approved(self) -> bool:
+        return self.code in APPROVALS
+
+    @property
+    def lists(self) -> list[str]:
+        """The lists that it stands in: of the card's activity, and of its financial authorizes."""
+        is_financial = self.is_approved and self.use.moves and not self.is_reversal
+        return [ACTIVITY, AUTHORIZES] if is_financial else [ACTIVITY]
+
+    @property
+    def is_reversal(self) -> bool:
+        return self.kind in (REVERSAL, EXPIRY)
+
+    def members(self, now: int) -> dict[str, Any]:
+        """The members of the records, sent at ``now`` (Unix seconds)."""
+        use, moment = self.use, datetime.fromtimestamp(now, UTC)
+        stan = self.number % 1_000_000
+        members = {
+            "authorize_id": self.number,
+            "authorize_type": self.kind,
+            "card_present": use.card_present,
+            "card_id": self.card.id,
+            "trans_link": self.trans_link,
+            "transmission_date": f"{moment:%Y-%m-%d}",
+            "transmission_time": now,
+            **self._worth(),
+            "stan": stan,
+            "transaction_amount": self.amount,
+            "transaction_currency_ison": self.currency,
+            "transaction_fee_amount": 0,
+            "response_code": self.code,
+            "reversal": int(self.is_reversal),
+            "actual": int(self.is_approved),
+            "auth_code": self.auth_code,
+            "country_ison": use.country,
+            "terminal_id": use.terminal_id,
+            "pos_condition_code": use.condition_code,
+            "note": f"fired: {_listed(self.fired.rules, ', ', 248)}" if self.fired.rules else None,
+            "trace_id": f"{int(self.trans_link):015}",
+            "trace_number": f"{stan:06}",
+            "advice_reason_code": ADVICE_REASONS.get(self.kind),
+            "cashback_amount": use.cashback_amount if self.kind in (AUTHORIZATION, ADVICE) else None,
+            **risks(self.fired),
+            "date_valid": self.holds_until and f"{datetime.fromtimestamp(self.holds_until, UTC):%Y-%m-%d}",
+        }
+        return present(members | use.shown(self.number, now))
+
+    def _worth(self) -> Mapping[str, Any]:
+        """What the amount comes to in the account's currency; nothing where there is no exchange rate."""
+        charge = self.charge
+        converted = charge.conversion if charge else None
+        return {
+            "billing_amount": converted.base_amount if converted else 0,
+            "billing_currency_ison": self.holder_currency,
+            "billing_conversion_rate": str(converted.base_rate if converted else 0),
+            "holder_amount": charge.holder_amount if charge else 0,
+            "holder_currency_ison": self.holder_currency,
+            "transaction_fee": sum(fee.amount for fee in charge.fees) if charge else 0,
+            "currency_conversion_fee": converted.fee if converted else 0,
+            "base_conversion_rate": str(converted.base_rate if converted else 0),
+            "holder_conversion_rate": str(converted.holder_rate if converted else 0),
+            "is_conversion_fee_blended": int(charge is not None and charge.blends_conversion),
+            "blended_fee": charge.blended_fee if charge else 0,
+        }
+
+    def recording(self, moment: Moment, *, in_turn: bool = True) -> list[Put]:
+        """The writes of its rows, recorded at ``moment``; see ``timelines`` for those that are not written in turn."""
+        lists = [of_card(self.card.id), of_manager(self.card.manager_id)[shard_of(self.number)]]
+        if AUTHORIZES in self.lists:
+            lists.append(authorizes_of_card(self.card.id))
+        members: Item = {
+            **self.members(moment.now),
+            "at": moment.at,
+            "manager_id": self.card.manager_id,
+            "access_level": self.card.access_level,
+            "written_by": moment.write_id,
+            **({} if in_turn else {"certain_at": moment.at + CERTAIN_AFTER}),
+        }
+        places = [each.key(moment.at, self.number) for each in lists]
+        return [Put(table, place | members, absent("owner")) for table, place in places]
+
+
+def of_card(card_id: int) -> Timeline:
+    """Every message about a card."""
+    return Timeline(TABLE, f"card#{card_id}", ACTIVITY, _DIGITS)
+
+
+def authorizes_of_card(card_id: int) -> Timeline:
+    """The messages about a card that were approved, without inquiries and those that gave something up."""
+    return Timeline(TABLE, f"card#{card_id}", AUTHORIZES, _DIGITS)
+
+
+def of_manager(manager_id: int) -> Sequence[Timeline]:
+    """Every message about the cards of a programme manager, by shards."""
+    return [Timeline(TABLE, shard, ACTIVITY, _DIGITS) for shard in shards(manager_id)]
+
+
+def shards(manager_id: int) -> Sequence[str]:
+    """The partitions that whatever is listed over all cards of a programme manager is spread over."""
+    return [f"manager#{manager_id}#{shard}" for shard in range(SHARDS)]
+
+
+def shard_of(number: int) -> int:
+    """Which of them a row belongs to."""
+    return zlib.crc32(str(number).encode()) % SHARDS
+
+
+def risks(fired: Fired) -> dict[str, Any]:
+    """What both activity and transactions show of the risk rules that fired."""
+    return {
+        "suspicious": int(SUSPICIOUS in fired.actions),
+        "risk_actions": flags(fired),
+        "risk_rule_ids": _listed(fired.rules, ",") or None,
+    }
+
+
+def _listed(rules: Sequence[str], between: str, room: int = 255) -> str:
+    """As many of the rules as a field has room for."""
+    listed = ""
+    for rule in rules:
+        longer = f"{listed}{between}{rule}" if listed else rule
+        if len(longer) > room:
+            break
+        listed = longer
+    return listed
+
+
+def flags(fired: Fired) -> dict[str, int]:
+    """The actions of risk rules, as the interface shows them."""
+    return {name: int(name in fired.actions) for name in RISK_ACTIONS}

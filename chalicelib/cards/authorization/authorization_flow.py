@@ -1,0 +1,321 @@
+"""Authorizations, advices and increments: what the network asks the issuer, or tells it (decisions, Simulator)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chalicelib.cards.authorization import event_payloads
+from chalicelib.cards.authorization.activity_record import Message, flags
+from chalicelib.cards.authorization.authorization_record import Authorization, joined, leading, linked, waiting
+from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Asked, Authorizer, Decision
+from chalicelib.cards.authorization.balances import balances
+from chalicelib.cards.authorization.card_context import Wallet, read_by_number, read_wallet, read_with_card
+from chalicelib.cards.authorization.card_use import CardUse
+from chalicelib.cards.authorization.cardholder_verification import Presented
+from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.issuing.account_record import Account, LedgerAccount
+from chalicelib.cards.issuing.card_record import Card, number_key
+from chalicelib.cards.ledger.charges import Charge
+from chalicelib.cards.ledger.entries import Movement
+from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.protocol.authorization_states import DECLINED, HELD
+from chalicelib.cards.protocol.simulator_messages import SimulateAdvice, SimulateAuthorization, SimulateIncrement
+from chalicelib.cards.protocol.states import DECLINED_BY_NUMBER
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.values import (
+    ADVICE,
+    APPROVED_IN_PART,
+    AUTHORIZATION,
+    HOLD_SECONDS,
+    INCREMENT,
+    RISK_ACTIONS,
+    SECURITY_CHECKS,
+)
+from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.cards.storage.time_ordered import out_of_turn
+from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.foundation.dynamodb.store import Operation
+
+UNKNOWN_NUMBER = "14"
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationFlow:
+    """Asks the authorizer, and writes down what it decides: hold, counters, record and activity in one transaction."""
+
+    sequences: Sequences
+    card_data: CardData
+    authorizer: Authorizer
+
+    def simulate_authorization(self, call: Call) -> Outcome:
+        request: SimulateAuthorization = call.request
+        wallet, by_number = self._wallet(call)
+        if wallet is None:
+            return Outcome(self._of_no_card(request))
+        asked, tally = _asked(request), Tally()
+        if request.force_response_code is not None:
+            decision = self.authorizer.force(wallet, asked, request.force_response_code, call.now, tally)
+        else:
+            decision = self.authorizer.decide(wallet, asked, call.now, tally, by_number)
+        return self._recorded(call, wallet, asked, decision, tally, AUTHORIZATION)
+
+    def decline_late(self, call: Call) -> Outcome:
+        """What an authorization ends with that was not decided in time, because others were in the way.
+
+        It counts nothing, and no other request is in the way of its writes: its row is listed out of turn.
+        """
+        request: SimulateAuthorization = call.request
+        wallet, _ = self._wallet(call)
+        if wallet is None:
+            return Outcome(self._of_no_card(request))
+        asked = _asked(request)
+        account = wallet.account_for(asked.currency) or wallet.accounts[0]
+        decision, charge = Decision(NOT_AVAILABLE, account), self.authorizer.worth(wallet, account, asked)
+        number = self.sequences.next("authorization")
+        message = _first(number, AUTHORIZATION, wallet.card, asked, decision, charge)
+        moment = Moment(out_of_turn(call.at, wallet.of_card.last_at), call.write_id)
+        authorization = _authorization(message, account, moment, is_held=False)
+        return Outcome(
+            _answer(call, message, 0, account),
+            [authorization.making(call.write_id), *message.recording(moment, in_turn=False)],
+            events=event_payloads.of_message(message, moment.now, account, {}, wallet.card),
+        )
+
+    def simulate_advice(self, call: Call) -> Outcome:
+        request: SimulateAdvice = call.request
+        wallet, _ = self._wallet(call)
+        if wallet is None:
+            raise Refused(Status.NO_CARD)
+        asked, tally = _asked(request), Tally()
+        decision = self.authorizer.force(wallet, asked, request.response_code, call.now, tally)
+        return self._recorded(call, wallet, asked, decision, tally, ADVICE)
+
+    def simulate_increment(self, call: Call) -> Outcome:
+        request: SimulateIncrement = call.request
+        authorization = linked(call, request.trans_link)
+        wallet = read_with_card(
+            call.items, call.catalogue, authorization.card_id, authorization.holder_id, authorization.account_id
+        )
+        authorization.require(call.action.name)
+        tally = Tally()
+        decision, charge = self.authorizer.increase(wallet, authorization, request.amount, call.now, tally)
+        return self._increased(call, wallet, authorization, decision, charge, tally)
+
+    # -- inside
+
+    def _wallet(self, call: Call) -> tuple[Wallet | None, str | None]:
+        """That of the card that is meant, and the code that its number alone is declined with. Raises: Refused."""
+        request: SimulateAuthorization | SimulateAdvice = call.request
+        if request.card_id is not None:
+            return read_wallet(call.items, call.catalogue, call.find(Card, request.card_id)), None
+        assert request.pan is not None, "a card or a number is given"
+        number = call.items([number_key(self.card_data.lookup(request.pan))])[0]
+        if number is None:
+            return None, None
+        retired = number.get("retired")
+        by_number = retired and DECLINED_BY_NUMBER.get(retired, UNKNOWN_NUMBER)
+        return read_by_number(call.items, call.sees, call.catalogue, number), by_number
+
+    def _of_no_card(self, request: SimulateAuthorization) -> dict[str, Any]:
+        """What is answered to a number that no card has: there is nobody whom it could be recorded for."""
+        number = self.sequences.next("authorization")
+        use = CardUse.asked(request)
+        return {
+            "authorize_id": number,
+            "trans_link": f"{number:012}",
+            "response_code": UNKNOWN_NUMBER,
+            "approved_amount": 0,
+            "holder_amount": 0,
+            "holder_currency_ison": request.currency_ison,
+            "fee_amount": 0,
+            "risk_actions": [dict.fromkeys(RISK_ACTIONS, 0)],
+            "security_checks": [{name: use.checks[name] for name in SECURITY_CHECKS}],
+            "available_balance": 0,
+            "settled_balance": 0,
+        }
+
+    def _recorded(
+        self, call: Call, wallet: Wallet, asked: Asked, decision: Decision, tally: Tally, kind: int
+    ) -> Outcome:
+        """A new authorization."""
+        card, account = wallet.card, decision.account
+        charge = decision.charge or self.authorizer.worth(wallet, account, asked)
+        number, until = self.sequences.next("authorization"), call.now + HOLD_SECONDS
+        if decision.code == APPROVED_IN_PART:
+            asked = replace(asked, use=replace(asked.use, cashback_amount=None))
+        is_held = decision.is_approved and asked.use.moves
+        held = charge.total if charge and is_held and asked.use.takes else 0
+        movement = Movement(CALLED[kind], call.at, call.write_id, tally, authorization_id=number)
+        moment, operations = _written(call, movement, wallet, account, held, decision)
+        message = replace(
+            _first(number, kind, card, asked, decision, charge),
+            amount=decision.amount if is_held else asked.amount,
+            auth_code=_auth_code() if decision.is_approved else None,
+            holds_until=until if is_held else None,
+        )
+        authorization = _authorization(message, account, moment, is_held=is_held)
+        if is_held:
+            authorization = replace(
+                authorization,
+                left=decision.amount,
+                held=held,
+                charge=charge.plain if charge else None,
+                counted=joined(decision.counted, None),
+                **waiting(number, until),
+            )
+        after = movement.after(account) if held else account
+        return Outcome(
+            _answer(call, message, decision.amount, after),
+            [authorization.making(call.write_id), *message.recording(moment), *operations],
+            events=event_payloads.of_message(message, moment.now, after, decision.card_changes, card),
+        )
+
+    def _increased(
+        self,
+        call: Call,
+        wallet: Wallet,
+        authorization: Authorization,
+        decision: Decision,
+        charge: Charge | None,
+        tally: Tally,
+    ) -> Outcome:
+        """An increment of an authorization; ``charge`` is what all of it comes to now."""
+        number, account = self.sequences.next("authorization"), decision.account
+        movement = Movement(CALLED[INCREMENT], call.at, call.write_id, tally, authorization_id=authorization.id)
+        is_held = decision.is_approved and authorization.of_use.takes
+        more = charge.total - authorization.held if charge and is_held else 0
+        moment, operations = _written(call, movement, wallet, account, more, decision)
+        until = call.now + HOLD_SECONDS
+        as_read: Operation = authorization.unchanged()
+        if decision.is_approved and charge:
+            as_read = authorization.changing(
+                call.write_id,
+                left=authorization.left + decision.amount,
+                held=authorization.held + more,
+                charge=charge.plain,
+                counted=joined(authorization.counted, decision.counted),
+                due_at=until,
+            )
+        message = Message(
+            number=number,
+            kind=INCREMENT,
+            card=wallet.card,
+            trans_link=authorization.trans_link,
+            use=authorization.of_use,
+            code=decision.code,
+            amount=decision.amount if decision.is_approved else call.request.amount,
+            currency=authorization.currency,
+            charge=decision.charge,
+            holder_currency=account.currency,
+            auth_code=_auth_code() if decision.is_approved else None,
+            holds_until=until if decision.is_approved else None,
+        )
+        after = movement.after(account) if more else account
+        return Outcome(
+            _answer(call, message, decision.amount, after),
+            [
+                as_read,
+                leading(message, authorization, moment),
+                *message.recording(moment),
+                *operations,
+            ],
+            events=event_payloads.of_message(message, moment.now, after, {}, wallet.card),
+        )
+
+
+CALLED: Mapping[int, str] = {AUTHORIZATION: "authorization", ADVICE: "advice", INCREMENT: "increment"}
+"""What the ledger calls them."""
+
+
+def _first(number: int, kind: int, card: Card, asked: Asked, decision: Decision, charge: Charge | None) -> Message:
+    """The first message of a new ``trans_link``, which asks for an amount and holds nothing."""
+    return Message(
+        number=number,
+        kind=kind,
+        card=card,
+        trans_link=f"{number:012}",
+        use=asked.use,
+        code=decision.code,
+        amount=asked.amount,
+        currency=asked.currency,
+        charge=charge,
+        holder_currency=decision.account.currency,
+        fired=decision.fired,
+    )
+
+
+def _authorization(message: Message, account: Account, moment: Moment, *, is_held: bool) -> Authorization:
+    """What stands for a message, and for all that follow it, before it is known what it holds."""
+    card = message.card
+    return Authorization(
+        id=message.number,
+        manager_id=card.manager_id,
+        access_level=card.access_level,
+        card_id=card.id,
+        holder_id=card.holder_id,
+        account_id=account.id,
+        at=moment.at,
+        state=HELD if is_held else DECLINED,
+        response_code=message.code,
+        currency=message.currency,
+        use=message.use.plain,
+        rules=[*message.fired.rules] or None,
+        actions=[*message.fired.actions] or None,
+        lists=message.lists,
+        auth_code=message.auth_code,
+    )
+
+
+def _written(
+    call: Call, movement: Movement, wallet: Wallet, account: Account, held: int, decision: Decision
+) -> tuple[Moment, list[Operation]]:
+    """The writes of a decision, without its record and activity, and when they are recorded."""
+    card = wallet.card
+    movement.list_by_card(wallet.of_card)
+    if held:
+        movement.hold(account, held)
+        movement.change(account, **decision.account_changes)
+    moment = Moment(movement.after(account).last_at if held else movement.at, call.write_id)
+    movement.list_also(wallet.of_card, moment.at)
+    operations = movement.operations()
+    if decision.account_changes and not held:
+        operations.append(account.changing(call.write_id, **decision.account_changes, updated_at=moment.now))
+    changes = decision.card_changes
+    operations.append(card.changing(call.write_id, **changes) if changes else card.unchanged())
+    return moment, operations
+
+
+def _asked(request: SimulateAuthorization | SimulateAdvice) -> Asked:
+    return Asked(
+        use=CardUse.asked(request),
+        amount=request.amount + (request.cashback_amount or 0),
+        currency=request.currency_ison,
+        presented=Presented(request.expiry_year, request.expiry_month, request.pin, request.cvc2),
+        partial=bool(request.partial_approval),
+    )
+
+
+def _auth_code() -> str:
+    return f"{secrets.randbelow(10**6):06}"
+
+
+def _answer(call: Call, message: Message, approved: int, account: LedgerAccount) -> dict[str, Any]:
+    """What the network is answered; the balances of an account that the caller may see."""
+    charge = message.charge if message.is_approved and message.use.moves else None
+    return {
+        "authorize_id": message.number,
+        "trans_link": message.trans_link,
+        "response_code": message.code,
+        **({"auth_code": message.auth_code} if message.auth_code else {}),
+        "approved_amount": approved,
+        "holder_amount": charge.holder_amount if charge else 0,
+        "holder_currency_ison": message.holder_currency,
+        "fee_amount": sum(fee.amount for fee in charge.fees) if charge else 0,
+        "risk_actions": [flags(message.fired)],
+        "security_checks": [{name: message.use.checks[name] for name in SECURITY_CHECKS}],
+        **balances(call, account),
+    }

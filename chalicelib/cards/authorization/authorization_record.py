@@ -1,0 +1,198 @@
+"""Authorizations: what was approved for a card, or declined, and how much of it is still held.
+
+One record for everything that has the same ``trans_link``; the numbers of later messages lead to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, ClassVar, TypeVar
+
+from chalicelib.cards.authorization.activity_record import TABLE, Message
+from chalicelib.cards.authorization.card_use import CardUse
+from chalicelib.cards.authorization.risk_rules import Fired
+from chalicelib.cards.ledger.charges import Charge
+from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
+from chalicelib.cards.ledger.conversion import portion
+from chalicelib.cards.ledger.posting_context import Usage
+from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_RULES, HELD
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.requests.request_context import Call
+from chalicelib.cards.storage.record import Record
+from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
+
+T = TypeVar("T")
+DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
+NOT_DUE: Item = {"due_at": None, "due_shard": None}
+"""The members that take an authorization from the index."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Authorization(Record):
+    """What a ``trans_link`` stands for; amounts in minor units.
+
+    Attributes:
+        state: as ``AUTHORIZATION_STATES``.
+        at: when it was recorded, in Unix milliseconds.
+        currency: the shop's; ``left`` is what is still waiting for its clearing, in it.
+        held: what is held of the account for that.
+        charge: what all of it came to when it was last reckoned, as ``Charge.plain`` gives it.
+        counted: what of it is counted in which limits, and would be given back with it.
+        use: as ``CardUse.plain`` gives it.
+        rules: the risk rules that fired, and the ``actions`` that they asked for.
+        cleared: what the shop has collected, by currency; ``given_back`` what of it was refunded or disputed.
+        debited: what the account paid for that, by currency, as in ``ClearedAmount``; ``credited`` what of it was given
+            back, and ``rates`` the base rates, of currencies that were cleared at one rate only.
+        lists: those that its first message stands in; what a shop collects unasked stands in none.
+        due_at: when the hold is over, in Unix seconds; ``due_shard`` belongs to it.
+    """
+
+    kind: ClassVar = "authorization"
+    missing: ClassVar = Status.NO_TRANSACTION
+    table: ClassVar = TABLE
+
+    card_id: int
+    holder_id: int
+    account_id: int
+    at: int
+    state: str
+    response_code: str
+    currency: int
+    use: dict[str, Any]
+    left: int = 0
+    held: int = 0
+    charge: dict[str, Any] | None = None
+    counted: Usage | None = None
+    rules: list[str] | None = None
+    actions: list[str] | None = None
+    cleared: dict[str, int] | None = None
+    given_back: dict[str, int] | None = None
+    debited: dict[str, int] | None = None
+    credited: dict[str, int] | None = None
+    rates: dict[str, Decimal] | None = None
+    auth_code: str | None = None
+    lists: list[str] | None = None
+    due_at: int | None = None
+    due_shard: str | None = None
+
+    @property
+    def trans_link(self) -> str:
+        """What everything that belongs to it has in common."""
+        return f"{self.id:012}"
+
+    @property
+    def of_use(self) -> CardUse:
+        return CardUse.of(self.use)
+
+    @property
+    def charged(self) -> Charge | None:
+        return Charge.of(self.charge) if self.charge else None
+
+    @property
+    def fired(self) -> Fired:
+        return Fired(tuple(self.rules or ()), tuple(self.actions or ()))
+
+    @property
+    def is_held(self) -> bool:
+        return self.state == HELD
+
+    def require(self, action: str) -> None:
+        """Raises: Refused, when its state does not let the action pass."""
+        status = AUTHORIZATION_RULES[action][self.state]
+        if status is not None:
+            raise Refused(status)
+
+    def cleared_in(self, currency: int, worth: Callable[[int], int]) -> ClearedAmount | None:
+        """What was cleared in a currency, if anything was.
+
+        ``worth`` converts an amount into the account's currency: older records do not say what their clearings debited.
+        """
+        name = str(currency)
+        if name not in (self.cleared or {}):
+            return None
+        amount, given_back = _of(self.cleared, name), _of(self.given_back, name)
+        if name in (self.debited or {}):
+            rate = (self.rates or {}).get(name)
+            return ClearedAmount(amount, _of(self.debited, name), rate, given_back, _of(self.credited, name))
+        found = ClearedAmount(amount, worth(amount), None, given_back)
+        return replace(found, credited=found.share(found.debited, given_back))
+
+    def cleared_members(self, currency: int, now: ClearedAmount) -> dict[str, Any]:
+        """The members to write for what was cleared in a currency, and given back of it."""
+        name = str(currency)
+        return {
+            "cleared": _with(self.cleared, name, now.amount),
+            "given_back": _with(self.given_back, name, now.given_back),
+            "debited": {**(self.debited or {}), name: now.debited},
+            "credited": _with(self.credited, name, now.credited),
+            "rates": _with(self.rates, name, now.rate),
+        }
+
+
+def waiting(number: int, until: int) -> Item:
+    """The members that have an authorization expire at ``until`` (Unix seconds)."""
+    return {"due_at": until, **DUE.entry(str(number))}
+
+
+def linked(call: Call, trans_link: str) -> Authorization:
+    """The authorization of a ``trans_link``; the number of a later message is none. Raises: Refused."""
+    [item] = call.items([Authorization.key(int(trans_link))])
+    return call.seen(Authorization, None if item and "of" in item else item)
+
+
+def leading(message: Message, authorization: Authorization, moment: Moment) -> Put:
+    """The write of the item that a later message's number leads to; it is listed at ``moment``."""
+    table, place = Authorization.key(message.number)
+    told: Item = {"manager_id": authorization.manager_id, "access_level": authorization.access_level}
+    told |= {"card_id": authorization.card_id, "of": authorization.id, "lists": message.lists}
+    told |= {"at": moment.at, "written_by": moment.write_id}
+    return Put(table, place | told, absent("owner"))
+
+
+def divided(usage: Usage | None, part: int, of: int, *, with_count: bool) -> tuple[Usage, Usage]:
+    """What was counted in limits, as ``part`` and the rest: the number of transactions goes with one of them."""
+    taken: Usage = {}
+    rest: Usage = {}
+    for owner, counted in (usage or {}).items():
+        pairs = [_divided(each, part, of, with_count) for each in counted]
+        taken[owner] = [first for first, _ in pairs]
+        rest[owner] = [second for _, second in pairs]
+    return taken, rest
+
+
+def joined(first: Usage | None, second: Usage | None) -> Usage | None:
+    """Both together, each window once; what counts nothing is left out."""
+    owners: dict[str, None] = dict.fromkeys([*(first or {}), *(second or {})])
+    usage = {owner: _together([*(first or {}).get(owner, ()), *(second or {}).get(owner, ())]) for owner in owners}
+    return {owner: counted for owner, counted in usage.items() if counted} or None
+
+
+def _divided(counted: Mapping[str, Any], part: int, of: int, with_count: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    amount = portion(counted["amount"], part, of)
+    bare = {name: value for name, value in counted.items() if name != "country"}
+    whole, none = {**counted, "amount": amount}, {**bare, "amount": amount, "count": 0}
+    rest = {"amount": counted["amount"] - amount}
+    return (whole, {**bare, **rest, "count": 0}) if with_count else (none, {**counted, **rest})
+
+
+def _together(counted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for each in counted:
+        before = found.get((each["key"], each["start"]), {"amount": 0, "count": 0})
+        sums = {name: before[name] + each[name] for name in ("amount", "count")}
+        found[each["key"], each["start"]] = {**each, **before, **sums}
+    return [each for each in found.values() if each["amount"] or each["count"]]
+
+
+def _of(amounts: Mapping[str, int] | None, name: str) -> int:
+    return (amounts or {}).get(name, 0)
+
+
+def _with(amounts: dict[str, T] | None, name: str, value: T | None) -> dict[str, T] | None:
+    """The amounts with this one, if it is any."""
+    rest = {each: amount for each, amount in (amounts or {}).items() if each != name}
+    return ({**rest, name: value} if value else rest) or None

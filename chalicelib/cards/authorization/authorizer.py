@@ -1,0 +1,281 @@
+"""The authorizer: decides for the issuer whether a card may be used, for how much, and on which account.
+
+The order of the checks: the card's status, its expiry, PIN and CVC2, the usage group, the choice of an account and its
+status, risk rules, exchange rate and fees, limits, the balance. The first that is in the way gives the response code.
+Where the keys cannot be reached that PIN and CVC2 are held against, it is 91, and 96 where they do not open the card.
+What is not decided in time is 91, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from chalicelib.cards.authorization import risk_rules, usage_rules
+from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.authorization.card_context import Wallet
+from chalicelib.cards.authorization.card_use import CardUse
+from chalicelib.cards.authorization.cardholder_verification import Presented, Proof
+from chalicelib.cards.authorization.risk_rules import Fired
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger.charges import Charge
+from chalicelib.cards.ledger.posting_context import OverLimit, Party, Usage
+from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOUNT, DECLINED_BY_CARD
+from chalicelib.cards.protocol.status_codes import Refused
+from chalicelib.cards.protocol.values import (
+    ACCOUNT_TO_SUSPENDED,
+    APPROVALS,
+    APPROVED,
+    APPROVED_IN_PART,
+    CARD_TO_RISK,
+    OF_RISK_RULE,
+    REJECT,
+    RISK_ACTIONS,
+)
+from chalicelib.foundation import log
+from chalicelib.foundation.crypto.vault import Unsealable
+
+NO_FUNDS, NOT_PERMITTED, SUSPECTED = "51", "57", "59"
+OVER_AMOUNT, OVER_COUNT = "61", "65"
+NOT_AVAILABLE, MALFUNCTION = "91", "96"
+BY_RULE: Mapping[str, Any] = {"reason_code": OF_RISK_RULE, "note": None}
+"""Why the status of a card or an account has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the network asks: ``amount`` in minor units of ``currency``, the cashback included.
+
+    With ``partial`` less than the amount may be approved, but never a part of the cashback.
+    """
+
+    use: CardUse
+    amount: int
+    currency: int
+    presented: Presented = field(default_factory=Presented)
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided, and what follows from it.
+
+    Attributes:
+        code: the response code.
+        account: that which it is about; the primary one where none was found.
+        amount: what was approved of the amount that was asked for.
+        charge: what the amount comes to on the account, as far as that is known.
+        counted: what is counted in limits.
+        card_changes: what of the card changes, ``account_changes`` what of the account.
+    """
+
+    code: str
+    account: Account
+    amount: int = 0
+    charge: Charge | None = None
+    counted: Usage | None = None
+    fired: Fired = field(default_factory=Fired)
+    card_changes: Mapping[str, Any] = field(default_factory=dict)
+    account_changes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_approved(self) -> bool:
+        return self.code in APPROVALS
+
+
+@dataclass(frozen=True, slots=True)
+class Authorizer:
+    """Decides upon wallets as they were read."""
+
+    proof: Proof
+
+    def decide(self, wallet: Wallet, asked: Asked, now: int, tally: Tally, by_number: str | None = None) -> Decision:
+        """Decide at ``now`` (Unix seconds); what is counted goes into ``tally``.
+
+        ``by_number`` is the code that a card is declined with because of the number that it was used by.
+        """
+        card, account = wallet.card, wallet.account_for(asked.currency) or wallet.accounts[0]
+        code = by_number or DECLINED_BY_CARD.get(card.status(now))
+        if code is not None:
+            return Decision(code, account)
+        code, changes = self._proven(card, asked.presented, now)
+        if code is not None:
+            return Decision(code, account, card_changes=changes)
+        return _used(wallet, asked, now, tally, changes)
+
+    def _proven(self, card: Card, presented: Presented, now: int) -> tuple[str | None, Mapping[str, Any]]:
+        """What ``Proof.declined`` says; what cannot be looked at declines, too, and is no wrong entry."""
+        try:
+            return self.proof.declined(card, presented, now)
+        except (ClientError, BotoCoreError):
+            log.exception("keys not reached", card_id=card.id)
+            return NOT_AVAILABLE, {}
+        except (Unsealable, KeyError):
+            log.exception("card data not opened", card_id=card.id)
+            return MALFUNCTION, {}
+
+    def force(self, wallet: Wallet, asked: Asked, code: str, now: int, tally: Tally) -> Decision:
+        """What others have decided is taken as it is: counted, and held even if there is not so much.
+
+        Without an exchange rate it is not known what would be held: then an approval is recorded as a decline.
+        """
+        account = wallet.account_for(asked.currency) or wallet.accounts[0]
+        if code not in APPROVALS or not asked.use.moves:
+            return Decision(code, account)
+        party = wallet.party(account)
+        facts = asked.use.facts(asked.currency, wallet.holder_country)
+        try:
+            charge = _charge(party, asked.use, facts, asked.amount)
+        except Refused:
+            return Decision(NOT_PERMITTED, account)
+        counted = party.count(facts, asked.amount, now, tally, forced=True)
+        return Decision(code, account, asked.amount, charge, counted)
+
+    def worth(self, wallet: Wallet, account: Account, asked: Asked) -> Charge | None:
+        """What is asked for would come to on an account; ``None`` where there is no exchange rate."""
+        facts = asked.use.facts(asked.currency, wallet.holder_country)
+        try:
+            return _charge(wallet.party(account), asked.use, facts, asked.amount)
+        except Refused:
+            return None
+
+    def increase(
+        self, wallet: Wallet, authorization: Authorization, amount: int, now: int, tally: Tally
+    ) -> tuple[Decision, Charge | None]:
+        """Decide upon ``amount`` more on top of what an authorization holds; beside it what all of it comes to.
+
+        All of it is reckoned anew, so that fixed fees are not held twice.
+        """
+        account = wallet.accounts[0]
+        code = DECLINED_BY_CARD.get(wallet.card.status(now)) or _by_account(account, authorization.of_use)
+        if code is not None:
+            return Decision(code, account), None
+        use, party = authorization.of_use, wallet.party(account)
+        facts = use.facts(authorization.currency, wallet.holder_country)
+        try:
+            whole = _charge(party, use, facts, authorization.left + amount)
+        except Refused:
+            return Decision(NOT_PERMITTED, account), None
+        before = authorization.charged
+        charge = whole.beyond(before.part(authorization.left)) if before else whole
+        is_paid = not use.takes or whole.total - authorization.held <= account.available
+        more, counted = Decision(APPROVED, account, amount, charge), tally if is_paid else tally.copy()
+        decision = _counted(party, facts, more, now, counted, further=authorization.left)
+        if decision.is_approved and not is_paid:
+            decision = Decision(NO_FUNDS, account, charge=charge)
+        return decision, whole
+
+
+def _used(wallet: Wallet, asked: Asked, now: int, tally: Tally, changes: Mapping[str, Any]) -> Decision:
+    """The decision upon a card that is good and in its holder's hands."""
+    card, catalogue = wallet.card, wallet.catalogue
+    facts = asked.use.facts(asked.currency, wallet.holder_country)
+    group = catalogue.usage_groups.get(card.usage_group_id)
+    account = wallet.account_for(asked.currency)
+    code = usage_rules.declined(group, facts, asked.use.eci_indicator)
+    if code is None and account is not None:
+        code = _by_account(account, asked.use)
+    if code is not None or account is None:
+        return Decision(code or NOT_PERMITTED, account or wallet.accounts[0], card_changes=changes)
+    fired = _fired(wallet, account, facts, asked, now, tally)
+    decision = _priced(wallet.party(account), asked, facts, now, tally, rejected=REJECT in fired.actions)
+    if CARD_TO_RISK in fired.actions:
+        changes = {**changes, "stored_status": "R", **BY_RULE}
+    by_rules = {"status": "S", **BY_RULE} if ACCOUNT_TO_SUSPENDED in fired.actions else {}
+    return replace(decision, fired=fired, card_changes=changes, account_changes=by_rules)
+
+
+def _by_account(account: Account, use: CardUse) -> str | None:
+    if not use.takes and account.status in CREDITED_ACCOUNT:
+        return None
+    return DECLINED_BY_ACCOUNT.get(account.status)
+
+
+def _fired(wallet: Wallet, account: Account, facts: Facts, asked: Asked, now: int, tally: Tally) -> Fired:
+    """The rules of the card's group and of the account's that fire; each counts the attempts of its own."""
+    groups = wallet.catalogue.risk_groups
+    card, of_account = wallet.card, wallet.party(account).counters[0]
+    rules: dict[str, None] = {}
+    actions: set[str] = set()
+    for kept, number in ((wallet.of_card, card.risk_group_id), (of_account, account.risk_group_id)):
+        before = tally.now(kept).windows
+        windows, found = risk_rules.fired(
+            wallet.catalogue, [groups.get(number)], before, facts, asked.amount, asked.currency, now
+        )
+        if windows != before:
+            tally.change(kept, windows)
+        rules |= dict.fromkeys(found.rules)
+        actions |= set(found.actions)
+    return Fired(tuple(rules), tuple(action for action in RISK_ACTIONS if action in actions))
+
+
+def _priced(party: Party, asked: Asked, facts: Facts, now: int, tally: Tally, *, rejected: bool) -> Decision:
+    """The decision upon price, limits and balance."""
+    account = _account_of(party)
+    if not asked.use.moves:
+        return Decision(SUSPECTED if rejected else APPROVED, account)
+    try:
+        charge = _charge(party, asked.use, facts, asked.amount)
+    except Refused:
+        return Decision(SUSPECTED if rejected else NOT_PERMITTED, account)
+    if rejected:
+        return Decision(SUSPECTED, account, charge=charge)
+    is_paid = not asked.use.takes or charge.total <= account.available
+    whole = Decision(APPROVED, account, asked.amount, charge)
+    decision = _counted(party, facts, whole, now, tally if is_paid else tally.copy())
+    if is_paid or not decision.is_approved:
+        return decision
+    partly = _affordable(party, asked, facts) if asked.partial else None
+    if partly is None:
+        return Decision(NO_FUNDS, account, charge=charge)
+    return _counted(party, facts, Decision(APPROVED_IN_PART, account, *partly), now, tally)
+
+
+def _counted(
+    party: Party, facts: Facts, decision: Decision, now: int, tally: Tally, *, further: int | None = None
+) -> Decision:
+    """An approval that is counted in the limits, or declined because of them."""
+    trial = tally.copy()
+    try:
+        counted = party.count(facts, decision.amount, now, trial, further=further)
+    except OverLimit as over:
+        code = OVER_AMOUNT if over.bound == "amount" else OVER_COUNT
+        return Decision(code, decision.account, charge=decision.charge)
+    except Refused:
+        return Decision(NOT_PERMITTED, decision.account, charge=decision.charge)
+    tally.take(trial)
+    return replace(decision, counted=counted)
+
+
+def _charge(party: Party, use: CardUse, facts: Facts, amount: int) -> Charge:
+    """What an amount comes to with the fees of the card. Raises: Refused."""
+    return party.charge(facts, amount, debit=use.takes, fee_group_id=_card_of(party).fee_group_id)
+
+
+def _affordable(party: Party, asked: Asked, facts: Facts) -> tuple[int, Charge] | None:
+    """The largest part of the amount that the account can pay, without cashback; ``None`` if it can pay nothing."""
+    available = party.account.available
+    low, high = 0, asked.amount - (asked.use.cashback_amount or 0)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _charge(party, asked.use, facts, middle).total <= available:
+            low = middle
+        else:
+            high = middle - 1
+    return (low, _charge(party, asked.use, facts, low)) if low else None
+
+
+def _card_of(party: Party) -> Card:
+    assert party.card is not None, "a wallet's parties have the card"
+    return party.card
+
+
+def _account_of(party: Party) -> Account:
+    assert isinstance(party.account, Account), "a wallet has accounts of holders"
+    return party.account

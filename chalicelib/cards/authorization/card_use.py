@@ -1,0 +1,134 @@
+"""The use of a card, as the network tells it: what for, where, and how the card and its holder were checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from chalicelib.cards.authorization.usage_rules import AUTHENTICATED
+from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.protocol.values import CREDIT_TYPES, INQUIRY_TYPES, SECURITY_CHECKS
+from chalicelib.cards.storage.record import present
+
+ACQUIRER_ID, ACQUIRER_BIN, FORWARDER_ID = "00000100001", 400001, "00000200001"
+"""The sandbox's shops all have one bank, whose messages come by one network."""
+
+_CARD_PRESENT = frozenset((2, 5, 7, 80, 90, 91))
+_READ_THE_STRIPE = frozenset((2, 80, 90, 91))
+_READ_THE_CHIP = frozenset((5, 7))
+_ONLINE = 81
+_CONDITIONS = {_ONLINE: "59", 1: "08", 10: "08"}
+"""The point of service's condition code (ISO 8583, field 25): online, by mail or telephone; else normal."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CardUse:
+    """One use; ``country`` is the shop's, a numeric code of ISO 3166-1; ``checks`` are flags of ``SECURITY_CHECKS``."""
+
+    transaction_type: int
+    entry_mode: int = 0
+    eci_indicator: int | None = None
+    cashback_amount: int | None = None
+    mcc: str | None = None
+    merchant_name: str | None = None
+    merchant_id: str | None = None
+    country: int | None = None
+    terminal_id: str | None = None
+    checks: Mapping[str, int]
+
+    @classmethod
+    def asked(cls, request: Any) -> CardUse:
+        """That of a request for an authorization, or of an advice."""
+        return cls(
+            transaction_type=request.transaction_type,
+            entry_mode=request.entry_mode_type or 0,
+            eci_indicator=request.eci_indicator,
+            cashback_amount=request.cashback_amount,
+            checks=_checks(request),
+            **at_merchant(request),
+        )
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> CardUse:
+        """What ``plain`` gave."""
+        return cls(**plain)
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The same as an item keeps it."""
+        return present({each.name: getattr(self, each.name) for each in fields(self)})
+
+    @property
+    def takes(self) -> bool:
+        """Whether it takes money from the holder."""
+        return self.transaction_type not in CREDIT_TYPES
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is about money at all."""
+        return self.transaction_type not in INQUIRY_TYPES
+
+    def facts(self, currency: int, holder_country: int | None) -> Facts:
+        """What fees, limits, usage groups and risk rules look at."""
+        mcc = None if self.mcc is None else int(self.mcc)
+        return Facts(self.transaction_type, currency, self.entry_mode, mcc, self.country, holder_country)
+
+    def shown(self, number: int, now: int) -> dict[str, Any]:
+        """What card activity and transactions both show of it.
+
+        ``number`` is the message's or the transaction's, which came at ``now`` (Unix seconds).
+        """
+        moment = datetime.fromtimestamp(now, UTC)
+        shown = {
+            "proc_code": self.transaction_type * 10_000,
+            "transaction_type": self.transaction_type,
+            "entry_mode_type": self.entry_mode,
+            "mcc": None if self.mcc is None else int(self.mcc),
+            "merchant_name": self.merchant_name,
+            "merchant_id": self.merchant_id,
+            "eci_indicator": self.eci_indicator,
+            "acquirer_id": ACQUIRER_ID,
+            "forwarder_id": FORWARDER_ID,
+            "pos_entry_mode": f"{self.entry_mode:02}{1 if self.checks['online_pin'] else 2}",
+            "transaction_local_time": f"{moment:%y%m%d%H%M%S}",
+            "retrieval_reference_number": f"{moment:%y%j%H}"[1:] + f"{number % 1_000_000:06}",
+            "security_checks": dict(self.checks),
+        }
+        return present(shown)
+
+    @property
+    def card_present(self) -> int:
+        return int(self.entry_mode in _CARD_PRESENT)
+
+    @property
+    def condition_code(self) -> str:
+        return _CONDITIONS.get(self.entry_mode, "00")
+
+
+def at_merchant(request: Any) -> dict[str, Any]:
+    """The members that say where a card is used."""
+    return {
+        "mcc": request.mcc,
+        "merchant_name": request.merchant_name,
+        "merchant_id": request.merchant_id,
+        "country": request.merchant_country_ison,
+        "terminal_id": request.terminal_id,
+    }
+
+
+def _checks(request: Any) -> Mapping[str, int]:
+    done = {
+        "card_expiration_date_present": request.expiry_year is not None or request.expiry_month is not None,
+        "online_pin": request.pin is not None,
+        "3_d_secure": request.eci_indicator in AUTHENTICATED,
+        "cvv_2": request.cvc2 is not None,
+        "magnetic_stripe": request.entry_mode_type in _READ_THE_STRIPE,
+        "chip_data": request.entry_mode_type in _READ_THE_CHIP,
+    }
+    return {name: int(done.get(name, False)) for name in SECURITY_CHECKS}
+
+
+UNCHECKED: Mapping[str, int] = dict.fromkeys(SECURITY_CHECKS, 0)
+"""The checks of what comes without an authorization."""

@@ -1,0 +1,78 @@
+"""What proves that a card is its holder's: number, expiry, PIN and CVC2, with their counters of wrong entries."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass, field
+from typing import Any
+
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.card_secrets import CardSecrets
+from chalicelib.cards.protocol.states import PIN_IS_BLOCKED
+
+EXPIRED, WRONG_PIN, PIN_BLOCKED, WRONG_CVC2 = "54", "55", "75", "N7"
+CVC2 = "cvc2"
+"""Wrong CVC2s, as a card counts them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """What a terminal or shop presents."""
+
+    expiry_year: int | None = None
+    expiry_month: int | None = None
+    pin: str | None = field(default=None, repr=False)
+    cvc2: str | None = field(default=None, repr=False)
+
+    @property
+    def proves(self) -> bool:
+        """Whether it has something that can be guessed."""
+        return self.pin is not None or self.cvc2 is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Looks at what is presented."""
+
+    secrets: CardSecrets
+
+    def declined(self, card: Card, presented: Presented, now: int) -> tuple[str | None, dict[str, Any]]:
+        """The response code that something is declined with, and what of the card changes: wrong entries are counted.
+
+        Whoever writes the changes down conditions them on the card as it was read, or parallel guesses at PIN and CVC2
+        would all be looked at.
+        """
+        if _is_other_expiry(card, presented):
+            return EXPIRED, {}
+        if not presented.proves:
+            return None, {}
+        number = self.secrets.number(card)
+        code, changes = self._by_pin(card, number, presented.pin)
+        if code is not None or presented.cvc2 is None:
+            return code, changes
+        if card.is_guessed_at(CVC2, now):
+            return WRONG_CVC2, changes
+        if not hmac.compare_digest(self.secrets.cvc2(card, number), presented.cvc2):
+            return WRONG_CVC2, changes | {"wrong": card.one_more_wrong(CVC2, now)}
+        return None, changes
+
+    def _by_pin(self, card: Card, number: str, pin: str | None) -> tuple[str | None, dict[str, Any]]:
+        """A wrong PIN is counted, a right one clears the tries."""
+        if pin is None:
+            return None, {}
+        if card.pin_is_blocked:
+            return PIN_BLOCKED, {}
+        if card.pvv is not None:
+            value = self.secrets.data.pvv(number, pin, card.key_version)
+            if hmac.compare_digest(value, card.pvv):
+                return None, {"pin_tries": 0} if card.pin_tries else {}
+        tries = card.pin_tries + 1
+        if tries < card.pin_tries_limit:
+            return WRONG_PIN, {"pin_tries": tries}
+        return PIN_BLOCKED, {"pin_tries": tries, "pin_status": PIN_IS_BLOCKED}
+
+
+def _is_other_expiry(card: Card, presented: Presented) -> bool:
+    wrong_year = presented.expiry_year not in (None, card.expiry_year)
+    wrong_month = presented.expiry_month not in (None, card.expiry_month)
+    return wrong_year or wrong_month

@@ -1,0 +1,256 @@
+"""Clearing: what shops collect, whether it was authorized or not, and what they give back (decisions, Simulator).
+
+A collection is booked whatever the state of card and account, and may take the balance below zero. It is reckoned anew,
+at the rates and fees of its time. What was held for it is released in the same transaction.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from chalicelib.cards.authorization import event_payloads
+from chalicelib.cards.authorization.activity_record import risks
+from chalicelib.cards.authorization.authorization_record import NOT_DUE, Authorization, divided, joined, linked
+from chalicelib.cards.authorization.balances import balances
+from chalicelib.cards.authorization.card_context import Wallet, read_wallet, read_with_card
+from chalicelib.cards.authorization.card_use import ACQUIRER_BIN, UNCHECKED, CardUse, at_merchant
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger.charges import Charge
+from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
+from chalicelib.cards.ledger.conversion import NoRate, at_base_rate, portion
+from chalicelib.cards.ledger.entries import NETWORK, Movement
+from chalicelib.cards.ledger.posting_context import Party, Usage
+from chalicelib.cards.ledger.transaction_record import Transaction
+from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.protocol.authorization_states import CLEARED, DECLINED
+from chalicelib.cards.protocol.simulator_messages import SimulateClearing
+from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.values import (
+    APPROVED,
+    FIRST_PRESENTMENT,
+    FURTHER_PRESENTMENT,
+    PRESENTMENT,
+    PURCHASE,
+    REFUND,
+)
+from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.foundation.dynamodb.store import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """What a collection takes of an authorization: ``left``, ``held`` and ``counted`` afterwards, and the rest.
+
+    ``released`` is not held any more, ``back`` was counted and is given back. ``excess`` was never authorized: it is in
+    the authorization's currency, and in the collection's where nothing was left.
+    """
+
+    left: int
+    held: int
+    released: int
+    counted: Usage | None
+    back: Usage
+    excess: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClearingFlow:
+    """simulateClearing and simulateRefund."""
+
+    sequences: Sequences
+
+    def simulate_clearing(self, call: Call) -> Outcome:
+        request: SimulateClearing = call.request
+        authorization, wallet = self._concerned(call, PURCHASE)
+        use = _at_shop(authorization.of_use, request)
+        account, tally = wallet.accounts[0], Tally()
+        party, facts = wallet.party(account), use.facts(request.currency_ison, wallet.holder_country)
+        charge = party.charge(facts, request.amount, debit=use.takes, fee_group_id=wallet.card.fee_group_id)
+        share = _share(call, authorization, final=request.final != 0)
+        party.release(share.back, tally)
+        if share.excess:
+            if authorization.left:
+                facts = replace(facts, currency=authorization.currency)
+            further = authorization.left if authorization.is_held or authorization.cleared else None
+            party.count(facts, share.excess, call.now, tally, forced=True, further=further)
+        before = authorization.cleared_in(request.currency_ison, partial(party.worth, request.currency_ison))
+        converted = charge.conversion
+        cleared = before.add_clearing(converted) if before else ClearedAmount.of_clearing(converted)
+        members: dict[str, Any] = {
+            "left": share.left,
+            "held": share.held,
+            "counted": share.counted,
+            **authorization.cleared_members(request.currency_ison, cleared),
+            **({} if share.left else {"state": CLEARED, **NOT_DUE}),
+        }
+        return self._booked(call, authorization, wallet, use, charge, members, share.released, tally)
+
+    def simulate_refund(self, call: Call) -> Outcome:
+        request: SimulateClearing = call.request
+        authorization, wallet = self._concerned(call, REFUND)
+        account = wallet.accounts[0]
+        if account.status not in CREDITED_ACCOUNT:
+            raise Refused(Status.ACCOUNT_STATUS)
+        use = replace(_at_shop(authorization.of_use, request), transaction_type=REFUND)
+        party, facts, tally = wallet.party(account), use.facts(request.currency_ison, wallet.holder_country), Tally()
+        cleared = None if request.trans_link is None else _cleared(authorization, request, party)
+        charge = party.charge(
+            facts, request.amount, debit=False, fee_group_id=wallet.card.fee_group_id, cleared=cleared
+        )
+        party.count(facts, request.amount, call.now, tally, forced=True)
+        members: dict[str, Any] = {"state": CLEARED}
+        if cleared is not None:
+            members = authorization.cleared_members(request.currency_ison, cleared.add_refund(charge.conversion))
+        return self._booked(call, authorization, wallet, use, charge, members, 0, tally)
+
+    # -- inside
+
+    def _concerned(self, call: Call, transaction_type: int) -> tuple[Authorization, Wallet]:
+        """The authorization that is meant, or a new one for what comes without; and the wallet, with its account only.
+
+        Where nothing was ever approved the account is chosen anew.
+
+        Raises: Refused.
+        """
+        request: SimulateClearing = call.request
+        authorization = None
+        if request.trans_link is not None:
+            authorization = linked(call, request.trans_link)
+            authorization.require(call.action.name)
+            if not authorization.of_use.moves:
+                raise Refused(Status.WRONG_STATE, "an inquiry moves no money")
+            if authorization.state != DECLINED:
+                ids = authorization.card_id, authorization.holder_id, authorization.account_id
+                return authorization, read_with_card(call.items, call.catalogue, *ids)
+        card = call.find(Card, authorization.card_id if authorization else request.card_id or 0)
+        wallet = read_wallet(call.items, call.catalogue, card)
+        account = wallet.account_for(request.currency_ison)
+        if account is None:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the card has no account in this currency, and converts none")
+        authorization = authorization or self._unasked(call, card, account, transaction_type)
+        return replace(authorization, account_id=account.id), wallet.with_account(account)
+
+    def _unasked(self, call: Call, card: Card, account: Account, transaction_type: int) -> Authorization:
+        """What stands for everything that comes without an authorization, and is not written yet."""
+        use = CardUse(transaction_type=transaction_type, checks=UNCHECKED)
+        return Authorization(
+            id=self.sequences.next("authorization"),
+            version=0,
+            manager_id=card.manager_id,
+            access_level=card.access_level,
+            card_id=card.id,
+            holder_id=card.holder_id,
+            account_id=account.id,
+            at=call.at,
+            state=DECLINED,
+            response_code=APPROVED,
+            currency=call.request.currency_ison,
+            use=_at_shop(use, call.request).plain,
+        )
+
+    def _booked(
+        self,
+        call: Call,
+        authorization: Authorization,
+        wallet: Wallet,
+        use: CardUse,
+        charge: Charge,
+        members: dict[str, Any],
+        released: int,
+        tally: Tally,
+    ) -> Outcome:
+        account = wallet.accounts[0]
+        movement = Movement(
+            "clearing" if charge.debit else "credit", call.at, call.write_id, tally, authorization_id=authorization.id
+        )
+        movement.list_by_card(wallet.of_card)
+        movement.hold(account, -released)
+        number, *fee_ids = self.sequences.take("transaction", 1 + len(charge.separate))
+        main = Transaction(
+            id=number,
+            transaction_type=use.transaction_type,
+            mti=PRESENTMENT,
+            function_code=FURTHER_PRESENTMENT if authorization.cleared and charge.debit else FIRST_PRESENTMENT,
+            trans_link=authorization.trans_link,
+            card_id=wallet.card.id,
+            entry_mode=use.entry_mode,
+            country=use.country,
+            description=use.merchant_name,
+            authorization_id=authorization.id,
+            network=_network(authorization, use, number, call.now),
+            **charge.shown,
+        )
+        charge.book(movement, account, NETWORK)
+        charge.show(movement, account, main, fee_ids)
+        after = movement.after(account)
+        data = {
+            "transaction_id": number,
+            "trans_link": authorization.trans_link,
+            "holder_amount": charge.holder_amount,
+            "released_amount": released,
+            **balances(call, after),
+        }
+        members["account_id"] = account.id
+        kept: Operation = authorization.changing(call.write_id, **members)
+        if not authorization.version:
+            kept = replace(authorization, version=1, **present(members)).making(call.write_id)
+        return Outcome(
+            data, [kept, *movement.operations()], events=[event_payloads.of_transaction(main, after, released)]
+        )
+
+
+def _at_shop(use: CardUse, request: SimulateClearing) -> CardUse:
+    """A use with what a collection says of the shop in the place of what was said before."""
+    return replace(use, **present(at_merchant(request)))
+
+
+def _share(call: Call, authorization: Authorization, *, final: bool) -> _Share:
+    """What of an authorization a collection is: as much as its amount is worth, and with the last one all of it."""
+    request: SimulateClearing = call.request
+    left, held = authorization.left, authorization.held
+    worth = left or request.amount
+    if left:
+        with suppress(NoRate):  # without an exchange rate it is what was authorized, as far as anybody can tell
+            worth = at_base_rate(call.catalogue, request.amount, request.currency_ison, authorization.currency)
+    part = min(worth, left)
+    taken = portion(held, part, left) if left else 0
+    _, rest = divided(authorization.counted, part, left or 1, with_count=True)
+    if not final and part < left:
+        return _Share(left - part, held - taken, taken, joined(rest, None), {}, 0)
+    return _Share(0, 0, held, None, joined(rest, None) or {}, worth - part)
+
+
+def _cleared(authorization: Authorization, request: SimulateClearing, party: Party) -> ClearedAmount:
+    """What a refund gives back a part of. Raises: Refused."""
+    if not (authorization.cleared and authorization.of_use.takes):
+        raise Refused(Status.WRONG_STATE, "nothing was cleared that could be given back")
+    cleared = authorization.cleared_in(request.currency_ison, partial(party.worth, request.currency_ison))
+    if cleared is None:
+        raise Refused(Status.CURRENCY_NOT_SUPPORTED, "nothing was cleared in this currency")
+    if request.amount > cleared.left:
+        raise Refused(Status.MORE_THAN_ORIGINAL)
+    return cleared
+
+
+def _network(authorization: Authorization, use: CardUse, number: int, now: int) -> dict[str, Any]:
+    """What the network says of a transaction, under the interface's names."""
+    day = f"{datetime.fromtimestamp(now, UTC):%y%m%d}"
+    known = use.shown(number, now) | {
+        "auth_code": authorization.auth_code,
+        "acquirer_bin": ACQUIRER_BIN,
+        "acquirer_processing_date": day,
+        "settlement_date": int(day),
+        "reconciliation_date": int(day),
+        "merchant_terminal_id": use.terminal_id,
+        "merchant_country": use.country,
+        **risks(authorization.fired),
+    }
+    return present(known)

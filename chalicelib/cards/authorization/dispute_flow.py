@@ -1,0 +1,210 @@
+"""Disputing: opened, won or lost (decisions, Simulator; Money).
+
+What is disputed is given back at once and reserved until it is known who keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from chalicelib.cards.authorization import event_payloads
+from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.authorization.balances import balances
+from chalicelib.cards.authorization.dispute_record import Dispute
+from chalicelib.cards.events.card_events import CardEvent
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
+from chalicelib.cards.ledger.conversion import portion
+from chalicelib.cards.ledger.entries import NETWORK, Movement
+from chalicelib.cards.ledger.transaction_record import Transaction, row_key, transaction_key
+from chalicelib.cards.ledger.usage_counters import Counters
+from chalicelib.cards.protocol.authorization_states import DISPUTE_RULES, LOST, OPENED, WON
+from chalicelib.cards.protocol.simulator_messages import SimulateDispute
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import (
+    CHARGEBACK,
+    CREDIT_ADJUSTMENT,
+    CREDIT_TYPES,
+    DEBIT_ADJUSTMENT,
+    FIRST_CHARGEBACK,
+    OF_DISPUTE,
+    PRESENTMENT,
+)
+from chalicelib.cards.requests.request_context import Call, Outcome, RefusedWith
+from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.foundation.dynamodb.store import Item, Operation
+
+CALLED: Mapping[str, str] = {OPENED: "dispute opened", WON: "dispute won", LOST: "dispute lost"}
+"""What the ledger calls the steps, and transactions those that book something."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What a step is about, as it was read."""
+
+    lead: Item
+    row: Item
+    dispute: Dispute | None
+    authorization: Authorization
+    account: Account
+    of_card: Counters
+
+
+@dataclass(frozen=True, slots=True)
+class DisputeFlow:
+    """simulateDispute."""
+
+    sequences: Sequences
+
+    def simulate_dispute(self, call: Call) -> Outcome:
+        request: SimulateDispute = call.request
+        case = self._case(call)
+        refused = DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None]
+        if refused is not None:
+            raise Refused(refused)
+        if case.dispute is None:
+            return self._opened(call, case)
+        if request.amount not in (None, case.dispute.amount):
+            raise refused_field("amount", "value", "must be that of the dispute, or left out")
+        return self._ended(call, case, case.dispute)
+
+    # -- inside
+
+    def _case(self, call: Call) -> _Case:
+        """Raises: Refused."""
+        request: SimulateDispute = call.request
+        lead, found = call.items([transaction_key(request.transaction_id), Dispute.key(request.transaction_id)])
+        if lead is None or not call.sees(lead):
+            raise Refused(Status.NO_TRANSACTION)
+        if lead.get("mti") != PRESENTMENT or lead["transaction_type"] in CREDIT_TYPES:
+            raise Refused(Status.WRONG_STATE, "only what a shop has collected is disputed")
+        row, *items = call.items(
+            [
+                row_key(lead),
+                Authorization.key(lead["authorization_id"]),
+                Account.key(lead["account_id"]),
+                usage_counters.key("card", lead["card_id"]),
+            ]
+        )
+        assert row is not None and items[0] is not None and items[1] is not None, "what was booked stays"
+        return _Case(
+            lead,
+            row,
+            Dispute.from_item(found) if found else None,
+            Authorization.from_item(items[0]),
+            Account.from_item(items[1]),
+            Counters.from_item("card", lead["card_id"], items[2]),
+        )
+
+    def _opened(self, call: Call, case: _Case) -> Outcome:
+        request: SimulateDispute = call.request
+        amount = case.row["holder_amount"] if request.amount is None else request.amount
+        worth = portion(case.row["amount"], amount, case.row["holder_amount"])
+        cleared = _cleared(case)
+        is_covered = worth <= cleared.left and cleared.covers(_without_fees(case, amount))
+        if amount > case.row["holder_amount"] or not is_covered:
+            raise RefusedWith(Status.MORE_THAN_ORIGINAL, [Dispute.none_of(request.transaction_id)])
+        dispute = Dispute(
+            id=self.sequences.next("dispute"),
+            manager_id=call.manager_id,
+            access_level=case.lead["access_level"],
+            transaction_id=request.transaction_id,
+            account_id=case.account.id,
+            step=OPENED,
+            amount=amount,
+            worth=worth,
+            opened_at=call.now,
+        )
+        movement = self._movement(call, case)
+        movement.book(case.account, amount, NETWORK)
+        movement.reserve(case.account, amount)
+        shown = self._shown(case, movement, CREDIT_ADJUSTMENT, amount)
+        written = [dispute.making(call.write_id), _given_back(case, dispute, call.write_id)]
+        return _outcome(call, dispute, case, movement, written, shown)
+
+    def _ended(self, call: Call, case: _Case, dispute: Dispute) -> Outcome:
+        step: str = call.request.step
+        movement = self._movement(call, case)
+        movement.reserve(case.account, -dispute.amount)
+        written: list[Operation] = [dispute.changing(call.write_id, step=step)]
+        shown = None
+        if step == LOST:
+            movement.book(case.account, -dispute.amount, NETWORK)
+            shown = self._shown(case, movement, DEBIT_ADJUSTMENT, dispute.amount)
+            written.append(_given_back(case, dispute, call.write_id, sign=-1))
+        return _outcome(call, dispute, case, movement, written, shown)
+
+    def _movement(self, call: Call, case: _Case) -> Movement:
+        about = {"authorization_id": case.authorization.id, "transaction_id": call.request.transaction_id}
+        movement = Movement(CALLED[call.request.step], call.at, call.write_id, **about)
+        movement.list_by_card(case.of_card)
+        return movement
+
+    def _shown(self, case: _Case, movement: Movement, transaction_type: int, amount: int) -> Transaction:
+        """The transaction of a step, in the account's currency."""
+        account, authorization = case.account, case.authorization
+        use = authorization.of_use
+        is_credit = transaction_type == CREDIT_ADJUSTMENT
+        transaction = Transaction(
+            id=self.sequences.next("transaction"),
+            transaction_type=transaction_type,
+            direction="credit" if is_credit else "debit",
+            mti=CHARGEBACK,
+            function_code=FIRST_CHARGEBACK,
+            trans_link=authorization.trans_link,
+            amount=amount,
+            currency=account.currency,
+            holder_amount=amount,
+            entry_mode=use.entry_mode,
+            parent_id=case.row["id"],
+            card_id=case.row["card_id"],
+            country=use.country,
+            description=CALLED[OPENED if is_credit else LOST],
+            authorization_id=authorization.id,
+            reason_code=OF_DISPUTE,
+            network={
+                **(case.row.get("network") or {}),
+                "proc_code": transaction_type * 10_000,
+                "transaction_type": transaction_type,
+            },
+        )
+        movement.show(account, transaction)
+        return transaction
+
+
+def _cleared(case: _Case) -> ClearedAmount:
+    """What the shop has cleared in the transaction's currency."""
+    row = case.row
+    taken = row["holder_amount"] - row["fee"] + (0 if row["conversion_fee_blended"] else row["conversion_fee"])
+    found = case.authorization.cleared_in(row["currency"], lambda amount: taken * amount // row["amount"])
+    assert found is not None, "the transaction is a clearing"
+    return found
+
+
+def _without_fees(case: _Case, amount: int) -> int:
+    """What of a disputed amount is no share of the fees that are blended into the transaction."""
+    whole: int = case.row["holder_amount"]
+    return portion(whole - case.row["fee"], amount, whole) if whole else 0
+
+
+def _given_back(case: _Case, dispute: Dispute, write_id: str, *, sign: Literal[1, -1] = 1) -> Operation:
+    """The write that notes what of a collection is disputed, or is not any more."""
+    after = _cleared(case).give_back(sign * dispute.worth, sign * _without_fees(case, dispute.amount))
+    return case.authorization.changing(write_id, **case.authorization.cleared_members(case.row["currency"], after))
+
+
+def _outcome(
+    call: Call,
+    dispute: Dispute,
+    case: _Case,
+    movement: Movement,
+    written: list[Operation],
+    shown: Transaction | None,
+) -> Outcome:
+    after = movement.after(case.account)
+    data = {"dispute_id": dispute.id, **balances(call, after, ("reserved", "available", "settled"))}
+    events: list[CardEvent] = [event_payloads.of_transaction(shown, after, 0)] if shown else []
+    return Outcome(data, [*written, *movement.operations()], events=events)

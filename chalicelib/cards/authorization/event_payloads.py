@@ -1,0 +1,62 @@
+"""What programme managers are told of the use of their cards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.cards.authorization.activity_record import Message
+from chalicelib.cards.events.card_events import CardEvent
+from chalicelib.cards.issuing.account_record import LedgerAccount
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.event_payloads import card_status_changed
+from chalicelib.cards.ledger.transaction_record import Transaction
+from chalicelib.cards.protocol.values import NOTIFY, SUSPICIOUS
+
+
+def of_message(
+    message: Message, now: int, account: LedgerAccount, card_changes: Mapping[str, Any], card: Card
+) -> list[CardEvent]:
+    """The events of a message, after which the account stands as ``account``."""
+    data = {
+        "authorize_id": message.number,
+        "authorize_type": message.kind,
+        "trans_link": message.trans_link,
+        "card_id": card.id,
+        "account_id": account.id,
+        "response_code": message.code,
+        "transaction_type": message.use.transaction_type,
+        "transaction_amount": message.amount,
+        "transaction_currency_ison": message.currency,
+        "holder_amount": message.charge.holder_amount if message.charge else 0,
+        "holder_currency_ison": message.holder_currency,
+        "mcc": message.use.mcc,
+        "merchant_name": message.use.merchant_name,
+        "suspicious": int(SUSPICIOUS in message.fired.actions),
+        "notify_cardholder": int(NOTIFY in message.fired.actions),
+        "available_balance": account.available,
+        "settled_balance": account.settled,
+    }
+    events = [CardEvent("card.authorization", data)]
+    if (status := card_changes.get("stored_status")) is not None:
+        events += card_status_changed(card, card.status(now), status, card_changes.get("reason_code"))
+    return events
+
+
+def of_transaction(transaction: Transaction, account: LedgerAccount, released: int) -> CardEvent:
+    """The event of a transaction, after which the account stands as ``account``."""
+    data = {
+        "transaction_id": transaction.id,
+        "trans_link": transaction.trans_link,
+        "card_id": transaction.card_id,
+        "account_id": account.id,
+        "transaction_type": transaction.transaction_type,
+        "transaction_amount": transaction.amount,
+        "transaction_currency_ison": transaction.currency,
+        "holder_amount": transaction.holder_amount,
+        "holder_currency_ison": account.currency,
+        "released_amount": released,
+        "available_balance": account.available,
+        "settled_balance": account.settled,
+    }
+    return CardEvent("card.clearing", data)

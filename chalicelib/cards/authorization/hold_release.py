@@ -1,0 +1,96 @@
+"""What of an authorization is not held any more: reversed, in whole or in part, or over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.authorization import event_payloads
+from chalicelib.cards.authorization.activity_record import Message
+from chalicelib.cards.authorization.authorization_record import NOT_DUE, Authorization, divided, joined, leading
+from chalicelib.cards.authorization.card_context import Read, Wallet, read_with_card
+from chalicelib.cards.events.card_events import CardEvent
+from chalicelib.cards.issuing.account_record import LedgerAccount
+from chalicelib.cards.ledger.conversion import portion
+from chalicelib.cards.ledger.entries import Movement
+from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.programs.catalogue import Catalogue
+from chalicelib.cards.protocol.authorization_states import OVER, REVERSED
+from chalicelib.cards.protocol.values import APPROVED, EXPIRY, REVERSAL
+from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.foundation.dynamodb.store import Operation
+
+CALLED: Mapping[int, str] = {REVERSAL: "reversal", EXPIRY: "hold over"}
+"""What the ledger calls them."""
+_ENDS: Mapping[int, str] = {REVERSAL: REVERSED, EXPIRY: OVER}
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The writes of a release: its number, what is not held any more, and the account as it stands afterwards."""
+
+    number: int
+    released: int
+    account: LedgerAccount
+    operations: Sequence[Operation]
+    events: Sequence[CardEvent]
+
+
+@dataclass(frozen=True, slots=True)
+class Releasing:
+    """Makes the writes; every one of them fails if authorization, account or counters are not as they were read."""
+
+    sequences: Sequences
+
+    def release(
+        self, read: Read, catalogue: Catalogue, authorization: Authorization, amount: int, kind: int, moment: Moment
+    ) -> Release:
+        """Release ``amount`` of what is left of an authorization, all of it when the hold is over."""
+        wallet = read_with_card(
+            read, catalogue, authorization.card_id, authorization.holder_id, authorization.account_id
+        )
+        account, tally = wallet.accounts[0], Tally()
+        released = portion(authorization.held, amount, authorization.left)
+        left = authorization.left - amount
+        is_all = not left and not authorization.cleared
+        back, rest = divided(authorization.counted, amount, authorization.left, with_count=is_all)
+        wallet.party(account).release(back, tally)
+        members: dict[str, Any] = {
+            "left": left,
+            "held": authorization.held - released,
+            "counted": joined(rest, None) if left else None,
+            **({} if left else {"state": _ENDS[kind], **NOT_DUE}),
+        }
+        movement = Movement(CALLED[kind], moment.at, moment.write_id, tally, authorization_id=authorization.id)
+        movement.list_by_card(wallet.of_card)
+        if released:
+            movement.hold(account, -released)
+        after = movement.after(account) if released else account
+        at = Moment(after.last_at if released else movement.at, moment.write_id)
+        movement.list_also(wallet.of_card, at.at)
+        message = self._message(wallet, authorization, amount, kind)
+        operations: list[Operation] = [
+            authorization.changing(moment.write_id, **members),
+            leading(message, authorization, at),
+            *message.recording(at),
+            *movement.operations(),
+        ]
+        events = event_payloads.of_message(message, at.now, after, {}, wallet.card)
+        return Release(message.number, released, after, operations, events)
+
+    def _message(self, wallet: Wallet, authorization: Authorization, amount: int, kind: int) -> Message:
+        charge = authorization.charged
+        return Message(
+            number=self.sequences.next("authorization"),
+            kind=kind,
+            card=wallet.card,
+            trans_link=authorization.trans_link,
+            use=authorization.of_use,
+            code=APPROVED,
+            amount=amount,
+            currency=authorization.currency,
+            charge=charge.part(amount) if charge else None,
+            holder_currency=wallet.accounts[0].currency,
+        )

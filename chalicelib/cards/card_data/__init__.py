@@ -1,0 +1,1 @@
+"""Card data: keys, numbers, sealed values, PINs and verification values."""

@@ -1,0 +1,55 @@
+"""The keys behind card data: verification keys in versions, and the key of look-ups, which never changes.
+
+They live in one secret, ``{"lookup", "versions": [{"id", "cvk", "pvk"}]}``, versions oldest first, every key wrapped by
+the KMS key. A new version is for new cards: each card keeps the version that it was made with, so no version ever goes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.cards.card_data.verification_values import KEY_BYTES
+from chalicelib.foundation.crypto.secret_keys import SecretKeys, derived_key
+
+
+class CardKeys(SecretKeys):
+    """Loads the keys on first use and looks for new versions once a minute."""
+
+    always_there = "versions"
+
+    def rotate(self) -> int:
+        """Have new cards use new verification keys from now on; cards that are there keep theirs. Answers the version.
+
+        Raises:
+            SecretChanged: by another operator at the same time.
+        """
+        state = self._load()
+        number = int(state["versions"][-1]["id"]) + 1
+        self._save({**state, "versions": [*state["versions"], self._new_version(number)]}, replacing=state)
+        return number
+
+    def current(self) -> int:
+        """The version that new cards get."""
+        return int(self._load()["versions"][-1]["id"])
+
+    def cvk(self, version: int) -> bytes:
+        """The card verification key of a version, 16 bytes. Raises: KeyError."""
+        return self._key(version, "cvk")
+
+    def pvk(self, version: int) -> bytes:
+        """The PIN verification key of a version, 16 bytes. Raises: KeyError."""
+        return self._key(version, "pvk")
+
+    def derived(self, purpose: str) -> bytes:
+        """A 256-bit key for one purpose (HKDF, RFC 5869), the same for ever."""
+        return derived_key(self._unwrap(self._load()["lookup"]), purpose)
+
+    def _first(self) -> dict[str, Any]:
+        return {"lookup": self._new_key(), "versions": [self._new_version(1)]}
+
+    def _new_version(self, number: int) -> dict[str, Any]:
+        return {"id": number, "cvk": self._new_key(), "pvk": self._new_key()}
+
+    def _key(self, version: int, name: str) -> bytes:
+        """A double-length key is the first half of what is wrapped; of each byte, DES leaves the last bit alone."""
+        return self._unwrap(self._entry("versions", version)[name])[:KEY_BYTES]

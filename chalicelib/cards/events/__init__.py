@@ -1,0 +1,1 @@
+"""Card events: recorded with their cause, and sent signed."""

@@ -1,0 +1,87 @@
+"""Card events: what programme managers are told without asking, recorded with its cause, and sent signed.
+
+A programme manager whose set-up has no Events URL is told nothing. An event's body is made once, when it happens; its
+signature at every attempt anew, for it bears on the time of sending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.events.signing_secrets import EventSecrets, secrets_key
+from chalicelib.cards.programs.programmes import Programmes, head_key
+from chalicelib.cards.protocol.card_events import CardEventType
+from chalicelib.delivery import events
+from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.http.outbound import Outbound
+
+
+@dataclass(frozen=True, slots=True)
+class CardEvent:
+    """Something that happened, with the members of its ``type``'s data; those that are ``None`` are left out.
+
+    It is for the programme manager whose request or record it comes of, unless ``manager_id`` names another.
+    """
+
+    type: CardEventType
+    data: Mapping[str, Any]
+    manager_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CardEvents:
+    """Records events, for the transaction of what they tell, and hurries them along after it."""
+
+    clock: Clock
+    programmes: Programmes
+    outbox: Outbox
+
+    def record(self, manager_id: int, happened: Sequence[CardEvent]) -> Recorded:
+        """The deliveries of what happened at a programme manager; none where no events are wanted."""
+        return sum((self._delivery(event.manager_id or manager_id, event) for event in happened), Recorded())
+
+    def dispatch(self, recorded: Recorded) -> None:
+        """Queue what was written."""
+        self.outbox.dispatch(recorded)
+
+    def _delivery(self, manager_id: int, event: CardEvent) -> Recorded:
+        if self.programmes.catalogue(manager_id).events_url is None:
+            return Recorded()
+        return self.outbox.record(
+            "card_event",
+            event.type,
+            receiver=f"manager#{manager_id}",
+            manager_id=manager_id,
+            body=events.body(event.type, self.clock.time(), event.data),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CardEventSender:
+    """Sends events to programme managers."""
+
+    store: Store
+    clock: Clock
+    secrets: EventSecrets
+    outbound: Outbound
+
+    def send(self, parcel: Parcel) -> Arrived:
+        """Post an event to the Events URL of its programme manager's set-up, as both stand now.
+
+        Raises:
+            Undeliverable.
+        """
+        manager_id = parcel.delivery.concerned_manager
+        head, kept = self.store.batch_get([head_key(manager_id), secrets_key(manager_id)])
+        address = head.get("events_url") if head else None
+        if address is None:
+            raise Undeliverable("the programme manager has no Events URL any more", final=True)
+        secrets = self.secrets.opened(manager_id, kept)
+        if not secrets:
+            raise Undeliverable("the programme manager has no events secret")
+        return events.post(self.outbound, address, secrets, parcel, self.clock.time())

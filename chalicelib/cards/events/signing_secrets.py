@@ -1,0 +1,96 @@
+"""What a programme manager's events are signed with: one or two secrets, sealed, beside its set-up.
+
+The item is there from the first Events URL on, and stays when the address changes or goes: events that start again are
+verified as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.cards.programs.programmes import TABLE
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto import event_secrets, event_signing
+from chalicelib.foundation.crypto.event_secrets import EventSecret
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Item, Put, Store, absent
+
+
+class NoEventSecret(LookupError):
+    """The programme manager never had an Events URL, and so has no secret; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """A new secret in clear, as it is shown once; the one before it is used until ``old_until`` (Unix seconds)."""
+
+    secret: str
+    old_until: int | None
+
+
+def secrets_key(manager_id: int) -> tuple[str, Item]:
+    """Where a programme manager's secrets stand."""
+    return TABLE, {"owner": f"events#{manager_id}", "part": "secrets"}
+
+
+@dataclass(frozen=True, slots=True)
+class EventSecrets:
+    """Makes secrets, and opens them."""
+
+    store: Store
+    vault: Vault
+    clock: Clock
+
+    def has_any(self, manager_id: int) -> bool:
+        return self.store.get(*secrets_key(manager_id)) is not None
+
+    def first(self, manager_id: int) -> tuple[str, Put]:
+        """A programme manager's first secret in clear, and the write that makes it, which fails where there is one."""
+        plain = event_signing.new_secret()
+        return plain, _put(manager_id, (self._sealed(manager_id, plain),), None)
+
+    def rotate(self, manager_id: int, overlap: int) -> Rotated:
+        """Make a new secret; for ``overlap`` seconds events are signed with the one before it, too.
+
+        Without an overlap the old one ends at once: that is for one in wrong hands. At most two are in use.
+
+        Raises:
+            NoEventSecret.
+            Conflict: others were in the way at every attempt.
+        """
+        for attempt in range(ATTEMPTS):
+            item = self.store.get(*secrets_key(manager_id))
+            if item is None:
+                raise NoEventSecret(f"programme manager {manager_id} has no Events URL: `programme load` one first")
+            plain, before = event_signing.new_secret(), event_secrets.of_items(item["secrets"])
+            after = event_secrets.renewed(before, self._sealed(manager_id, plain), self.clock.time(), overlap)
+            try:
+                self.store.transact([_put(manager_id, after, before)])
+            except ConditionFailed as failure:
+                if not (failure.item and event_secrets.of_items(failure.item["secrets"]) == after):
+                    self.store.wait(attempt)
+                    continue
+            return Rotated(plain, after[0].valid_until)
+        raise Conflict("other operators changed the secrets at every attempt")
+
+    def opened(self, manager_id: int, item: Item | None) -> list[str]:
+        """The secrets in ``item`` that are in use, in clear, newest first. Raises: Unsealable."""
+        secrets = event_secrets.of_items(item["secrets"]) if item else ()
+        return event_secrets.in_use(self.vault, secrets, _context(manager_id), self.clock.time())
+
+    def _sealed(self, manager_id: int, plain: str) -> EventSecret:
+        return event_secrets.sealed(self.vault, plain, _context(manager_id))
+
+
+def _put(manager_id: int, after: Sequence[EventSecret], before: Sequence[EventSecret] | None) -> Put:
+    """The write of secrets, unless others stand there than were read."""
+    table, key = secrets_key(manager_id)
+    as_read = absent("owner") if before is None else Attr("secrets").eq(event_secrets.as_items(before))
+    return Put(table, {**key, "secrets": event_secrets.as_items(after)}, as_read)
+
+
+def _context(manager_id: int) -> str:
+    return f"{TABLE}/{manager_id}/events_secret"

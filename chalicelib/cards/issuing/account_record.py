@@ -1,0 +1,110 @@
+"""Accounts: what cards spend from, and what the ledger knows of all accounts. Amounts are in minor units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.cards.programs.programmes import EntryId
+from chalicelib.cards.protocol.states import ACCOUNT_RULES, LIVE_ACCOUNT
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.storage.record import Record, present
+from chalicelib.foundation.dynamodb.store import Check, Update
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerAccount(Record):
+    """What the ledger keeps books on.
+
+    Attributes:
+        settled: what was booked, ``held`` what is promised to others, ``reserved`` what is disputed.
+        updated_at: the time of its last activity, in Unix seconds.
+        status: as ``ACCOUNT_STATES``; the programme, the holder and the groups are ``None`` where there is none.
+        address_ids: the external payment addresses that lead to it.
+        movements: how many rows of the ledger it has; the balances are their sum.
+        last_at: when the last of them was recorded, in Unix milliseconds.
+    """
+
+    currency: int
+    updated_at: int
+    status: str = "A"
+    program_id: int | None = None
+    holder_id: int | None = None
+    fee_group_id: int | None = None
+    limit_group_id: int | None = None
+    address_ids: frozenset[int] | None = None
+    settled: int = 0
+    held: int = 0
+    reserved: int = 0
+    movements: int = 0
+    last_at: int = 0
+
+    @property
+    def owner(self) -> str:
+        """What its rows in the ledger belong to, and its books begin with."""
+        return str(self.place[1]["owner"])
+
+    @property
+    def available(self) -> int:
+        return self.settled - self.held - self.reserved
+
+    @property
+    def is_empty(self) -> bool:
+        return self.settled == self.held == self.reserved == 0
+
+    def require(self, action: str) -> None:
+        """Raises: Refused, when the account's status does not let the action pass."""
+        status = ACCOUNT_RULES[action][self.status]
+        if status is not None:
+            raise Refused(status)
+
+    def moved(self, at: int, *, settled: int, held: int, reserved: int) -> Self:
+        """It after one more movement, which is recorded at ``at`` (Unix milliseconds) or just after the last one."""
+        recorded = max(at, self.last_at + 1)
+        return replace(
+            self,
+            settled=self.settled + settled,
+            held=self.held + held,
+            reserved=self.reserved + reserved,
+            movements=self.movements + 1,
+            last_at=recorded,
+            updated_at=max(recorded // 1000, self.updated_at),
+        )
+
+    def moving(self, moved: Self, write_id: str, **members: Any) -> Update:
+        """The write that has it stand as ``moved``, with other members; it fails if somebody else was first."""
+        names = ("settled", "held", "reserved", "movements", "last_at", "updated_at")
+        return self.changing(write_id, **members, **{name: getattr(moved, name) for name in names})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account(LedgerAccount):
+    """An account of a holder."""
+
+    kind: ClassVar = "account"
+    missing: ClassVar = Status.NO_ACCOUNT
+
+    holder_id: int
+    status: str
+    program_id: int
+    fee_group_id: int
+    risk_group_id: int
+    reason_code: int | None = None
+    note: str | None = None
+
+    @property
+    def uses(self) -> list[EntryId]:
+        """The entries of the programme manager's set-up that it stands on."""
+        named = {
+            "account_programme": self.program_id,
+            "fee_group": self.fee_group_id,
+            "risk_group": self.risk_group_id,
+            "limit_group": self.limit_group_id,
+        }
+        return [*present(named).items()]
+
+    def staying_live(self) -> Check:
+        """The condition that the account still takes new cards."""
+        return Check(*self.key(self.id), Attr("status").is_in(list(LIVE_ACCOUNT)))

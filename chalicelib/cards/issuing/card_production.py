@@ -1,0 +1,121 @@
+"""What createCard and reissueCard have in common: what a card is made of, and the answer that hands it over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chalicelib.cards.issuing.card_orders import ordering
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.card_secrets import CardSecrets
+from chalicelib.cards.programs import group_resolution
+from chalicelib.cards.programs.catalogue import CardProgramme
+from chalicelib.cards.programs.programmes import EntryId
+from chalicelib.cards.protocol.card_blocks import DELIVERY_BLOCK, DELIVERY_MANDATORY
+from chalicelib.cards.protocol.status_codes import refused_field, refused_fields
+from chalicelib.cards.requests import disclosure
+from chalicelib.cards.requests.request_context import Call
+from chalicelib.cards.storage.record import present
+from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.fields.problems import Problem
+
+_CHOICES = (
+    ("fee_group_id", "fee_group", "card_fee_group_id"),
+    ("limit_group_id", "limit_group", "card_limit_group_id"),
+    ("usage_group_id", "usage_group", "card_usage_group_id"),
+    ("risk_group_id", "risk_group", "risk_rules_group_id"),
+    ("design_id", "design", "card_design_id"),
+)
+"""What a request may choose among what its programme allows: the card's member, the kind of entry, the field."""
+
+
+def card_members(call: Call, programme: CardProgramme, virtual: int, before: Card | None) -> dict[str, Any]:
+    """What createCard and reissueCard set alike: programme, kind, groups, design and what stands on the card.
+
+    Without a wish, what the card had ``before`` stays: in the same programme always, in another where it allows it.
+
+    Raises: Refused.
+    """
+    request, catalogue, same = call.request, call.catalogue, before is not None and before.program_id == programme.id
+    if not (programme.virtual if virtual else programme.physical):
+        raise refused_field("card_virtual" if before is None else "virtual", "value", "is not allowed by the programme")
+    return {
+        "program_id": programme.id,
+        "virtual": virtual,
+        "service_code": programme.service_code,
+        **{
+            member: group_resolution.chosen(
+                catalogue,
+                kind,
+                asked,
+                getattr(request, asked),
+                (*getattr(programme, f"{member}s"), *([getattr(before, member)] if same else [])),
+                None if before is None else getattr(before, member),
+            )
+            for member, kind, asked in _CHOICES
+        },
+        "name_line_3": request.card_name_line_3,
+        "name_line_4": request.card_name_line_4,
+        "track_first_name": request.track_data_first_name,
+        "track_last_name": request.track_data_last_name,
+    }
+
+
+def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) -> int:
+    """Whether the card converts by itself: as wished, if the programme permits it. Raises: Refused."""
+    converts = otherwise if wished is None else wished
+    if converts and not programme.auto_conversion:
+        raise refused_field("auto_conversion", "value", "is not permitted by the programme")
+    return converts
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """What of a new card is secret, in clear; ``pin`` is ``None`` where none is told."""
+
+    pan: str = field(repr=False)
+    pin: str | None = field(repr=False)
+    password: str = field(repr=False)
+
+
+def created(call: Call, secrets: CardSecrets, card: Card, clear: Clear) -> dict[str, Any]:
+    """The answer for a card that was made: each datum as the credential gets to see it."""
+    credential = call.credential
+    expiry = disclosure.shown_expiry(credential, card.id, card.expiry_year, card.expiry_month)
+    values: dict[str, Any] = {
+        "pan": disclosure.shown(credential, card.id, "pan", clear.pan),
+        "pin": "" if clear.pin is None else disclosure.shown(credential, card.id, "pin", clear.pin),
+        "cvc2": disclosure.shown(credential, card.id, "cvc2", secrets.cvc2(card, clear.pan)),
+        "expiration": expiry and {"year": expiry[0], "month": expiry[1]},
+        "acs_password": disclosure.shown(credential, card.id, "acs_password", clear.password) or "",
+    }
+    return {
+        "card_id": card.id,
+        "card_request_id": card.request_id,
+        "holder_id": card.holder_id,
+        "account_id": card.account_ids[0],
+        **{name: value for name, value in values.items() if value is not None},
+    }
+
+
+def delivery(call: Call, programme: CardProgramme, virtual: int) -> dict[str, Any]:
+    """Where a physical card is sent; nowhere for a virtual one. Raises: Refused."""
+    if virtual:
+        return {}
+    given = present({name: getattr(call.request, name) for name in DELIVERY_BLOCK})
+    reason = "is required for a physical card"
+    problems = [Problem(name, "required", reason) for name in DELIVERY_MANDATORY if name not in given]
+    if problems:
+        raise refused_fields(problems)
+    if given["order_shipping_method"] not in programme.shipping_method_ids:
+        raise refused_field("order_shipping_method", "value", "is not allowed by the programme")
+    return given
+
+
+def sending(call: Call, card: Card, given: Mapping[str, Any]) -> tuple[list[Operation], list[EntryId]]:
+    """The write that orders a card's body, and the entries that it uses; nothing for a virtual card."""
+    if card.virtual:
+        return [], []
+    ordered = ordering(card.id, card.request_id, given, call.now, call.write_id)
+    return [ordered], [("shipping_method", given["order_shipping_method"])]

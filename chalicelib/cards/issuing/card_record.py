@@ -1,0 +1,146 @@
+"""Cards: the record, its derived states, and the counters of wrong entries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.cards.programs.programmes import EntryId
+from chalicelib.cards.protocol.states import CARD_RULES, EXPIRED, MISMATCHES_A_DAY, PIN_IS_BLOCKED, PIN_OK, PIN_TRIES
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.storage.record import TABLE, Key, Record
+from chalicelib.foundation.dynamodb.store import Put, absent
+
+MOST_ACCOUNTS = 90
+"""So many accounts a card may have: they are read together, and a claim with them."""
+
+_DAY = 24 * 3600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card(Record):
+    """A card. Its number, PIN and password are sealed; its CVC2 is not kept, ``key_version`` tells how to compute it.
+
+    ``account_ids`` are in order, the first is the primary one. ``wrong`` counts mismatches by kind and day.
+    """
+
+    kind: ClassVar = "card"
+    missing: ClassVar = Status.NO_CARD
+
+    holder_id: int
+    account_ids: list[int]
+    currency: int
+    program_id: int
+    product_id: int
+    sub_product_id: int
+    virtual: int
+    stored_status: str
+    country: int
+    service_code: str
+    design_id: int
+    expiry_year: int
+    expiry_month: int
+    request_id: int
+    pan: bytes
+    acs_password: bytes
+    key_version: int
+    name_line_3: str
+    auto_conversion: int
+    fee_group_id: int
+    limit_group_id: int
+    usage_group_id: int
+    risk_group_id: int
+    participating: int = 0
+    pin: bytes | None = None
+    pvv: str | None = None
+    pin_status: int = PIN_OK
+    pin_tries: int = 0
+    pin_tries_limit: int = PIN_TRIES
+    name_line_4: str | None = None
+    reference: str | None = None
+    reason_code: int | None = None
+    note: str | None = None
+    track_first_name: str | None = None
+    track_last_name: str | None = None
+    thermal_line_1: str | None = None
+    thermal_line_2: str | None = None
+    wrong: dict[str, Any] | None = None
+
+    @property
+    def uses(self) -> list[EntryId]:
+        """The entries of the programme manager's set-up that it stands on."""
+        named = {
+            "card_programme": self.program_id,
+            "product": self.product_id,
+            "design": self.design_id,
+            "fee_group": self.fee_group_id,
+            "limit_group": self.limit_group_id,
+            "usage_group": self.usage_group_id,
+            "risk_group": self.risk_group_id,
+        }
+        return [*named.items()]
+
+    def status(self, now: int) -> str:
+        """The state, of which E comes by itself when the month of expiry is over (Unix seconds, UTC)."""
+        if self.stored_status in "NATR" and (self.expiry_year, self.expiry_month) < month_of(now):
+            return EXPIRED
+        return self.stored_status
+
+    def require(self, action: str, now: int) -> None:
+        """Raises: Refused, when the card's state does not let the action pass."""
+        status = CARD_RULES[action][self.status(now)]
+        if status is not None:
+            raise Refused(status)
+
+    @property
+    def pin_is_blocked(self) -> bool:
+        return self.pin_status == PIN_IS_BLOCKED
+
+    def mismatches(self, kind: str, now: int) -> int:
+        """How many wrong entries of a kind there were today (UTC)."""
+        counted = (self.wrong or {}).get(kind)
+        return counted["count"] if counted and counted["day"] == now // _DAY else 0
+
+    def is_guessed_at(self, kind: str, now: int) -> bool:
+        """Whether there were so many wrong entries of a kind today that no more are looked at."""
+        return self.mismatches(kind, now) >= MISMATCHES_A_DAY
+
+    def one_more_wrong(self, kind: str, now: int) -> dict[str, Any]:
+        """The member ``wrong`` with one more wrong entry today."""
+        return {**(self.wrong or {}), kind: {"day": now // _DAY, "count": self.mismatches(kind, now) + 1}}
+
+
+def month_of(now: int) -> tuple[int, int]:
+    """Year and month of a time in Unix seconds (UTC)."""
+    moment = datetime.fromtimestamp(now, UTC)
+    return moment.year, moment.month
+
+
+def months_later(start: tuple[int, int], months: int) -> tuple[int, int]:
+    """Year and month so many months after ``start``."""
+    count = start[0] * 12 + start[1] - 1 + months
+    return count // 12, count % 12 + 1
+
+
+def number_key(lookup: str) -> Key:
+    """Where a card number stands; ``lookup`` is its keyed hash."""
+    return TABLE, {"owner": f"pan#{lookup}", "part": "pan"}
+
+
+def taking_number(lookup: str, card: Card, write_id: str) -> Put:
+    """The write that gives a number to a card; it fails when another card has it, or ever had."""
+    return Put(TABLE, {**number_key(lookup)[1], **_led_to(card), "written_by": write_id}, absent("owner"))
+
+
+def retiring_number(lookup: str, card: Card, status: str, write_id: str) -> Put:
+    """The write that notes which state a card had when it got another number."""
+    item = {**number_key(lookup)[1], **_led_to(card), "retired": status, "written_by": write_id}
+    return Put(TABLE, item, Attr("card_id").eq(card.id))
+
+
+def _led_to(card: Card) -> dict[str, Any]:
+    """What a number leads to: the card, and what is read together with it; accounts may have been added since."""
+    return {"card_id": card.id, "holder_id": card.holder_id, "account_ids": card.account_ids}

@@ -1,0 +1,147 @@
+"""reissueCard: the same card in another body (specification, reissueCard request).
+
+The card keeps its id, holder and accounts. It waits for its activation again, with no wrong tries. With a new number
+the old one is retired and remembers the state that the card had.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chalicelib.cards.card_data import pins
+from chalicelib.cards.card_data.numbers import new_pan
+from chalicelib.cards.issuing.card_production import Clear, card_members, created, delivery, may_convert, sending
+from chalicelib.cards.issuing.card_record import Card, month_of, months_later, retiring_number, taking_number
+from chalicelib.cards.issuing.card_secrets import WITHOUT_PIN, CardSecrets, require_good
+from chalicelib.cards.issuing.event_payloads import card_created
+from chalicelib.cards.programs import group_resolution
+from chalicelib.cards.programs.catalogue import CardProgramme
+from chalicelib.cards.protocol.card_messages import ReissueCard
+from chalicelib.cards.protocol.states import LOST, NEW, STOLEN
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field, refused_fields
+from chalicelib.cards.protocol.values import NO, YES
+from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.storage.record import either
+from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.foundation.dynamodb.store import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Reissuing:
+    """Issues cards anew."""
+
+    sequences: Sequences
+    secrets: CardSecrets
+
+    def reissue_card(self, call: Call) -> Outcome:
+        request: ReissueCard = call.request
+        card = call.find(Card, request.card_id)
+        virtual = either(request.virtual, card.virtual)
+        if not virtual and request.problems:
+            raise refused_fields(request.problems)
+        programme = _programme(call, card, virtual)
+        members = card_members(call, programme, virtual, card)
+        card.require(call.action.name, call.now)
+        _require(request, card, programme, virtual)
+        given = delivery(call, programme, virtual)
+        old_number = self.secrets.number(card)
+        pan = _number(request, programme, old_number)
+        members |= self._of_body(call, card, programme, pan)
+        pin = self._pin(request, card, virtual)
+        members |= WITHOUT_PIN if pin is None else self.secrets.with_pin(card.id, pan, pin, members["key_version"])
+        reissued = replace(card, **members)
+        sent, shipping = sending(call, reissued, given)
+        operations: list[Operation] = [card.changing(call.write_id, **members), *sent]
+        if pan != old_number:
+            lookup, status = self.secrets.data.lookup, card.status(call.now)
+            operations.append(retiring_number(lookup(old_number), card, status, call.write_id))
+            operations.append(taking_number(lookup(pan), reissued, call.write_id))
+        clear = Clear(pan, None if virtual else pin, self.secrets.password(card))
+        answer, uses = created(call, self.secrets, reissued, clear), [*reissued.uses, *shipping]
+        return Outcome(answer, operations, uses, events=[card_created(reissued, reissued=True)])
+
+    # -- inside
+
+    def _of_body(self, call: Call, card: Card, programme: CardProgramme, pan: str) -> dict[str, Any]:
+        """The members that are new with every body. Raises: Refused."""
+        request: ReissueCard = call.request
+        year, month = _expiry(call, card, programme)
+        product_id = group_resolution.fitting(card.product_id, programme.product_ids)
+        return {
+            "product_id": product_id,
+            "sub_product_id": call.catalogue.products[product_id].sub_product_id,
+            "auto_conversion": _converts(request, card, programme),
+            "stored_status": NEW,
+            "reason_code": None,
+            "note": None,
+            "expiry_year": year,
+            "expiry_month": month,
+            "request_id": self.sequences.next("card_request"),
+            "key_version": self.secrets.data.key_version(),
+            "pan": self.secrets.data.seal(card.id, "pan", pan),
+            "wrong": None,
+        }
+
+    def _pin(self, request: ReissueCard, card: Card, virtual: int) -> str | None:
+        """The PIN that the request asks for; ``None`` for none. Raises: Refused."""
+        if request.generate_new_pin == NO:
+            return self.secrets.pin(card)
+        if virtual:
+            return None
+        if request.card_pin is not None:
+            require_good(request.card_pin)
+        return request.card_pin or pins.random_pin()
+
+
+def _programme(call: Call, card: Card, virtual: int) -> CardProgramme:
+    """The programme that the request names, or the card's own. Raises: Refused."""
+    request: ReissueCard = call.request
+    if request.card_program_id is None and virtual != card.virtual:
+        raise refused_field("card_program_id", "required", "is required when the card's type changes")
+    return group_resolution.card_programme(call.catalogue, either(request.card_program_id, card.program_id))
+
+
+def _require(request: ReissueCard, card: Card, programme: CardProgramme, virtual: int) -> None:
+    """Hold the request against the card as it is. Raises: Refused."""
+    if request.generate_new_pan != YES and card.stored_status in (LOST, STOLEN):
+        raise refused_field("generate_new_pan", "value", "must be 1 for a lost or stolen card")
+    if request.generate_new_pin == NO and card.virtual and not virtual:
+        raise refused_field("generate_new_pin", "value", "must be 1 when a virtual card becomes physical")
+    if programme.id == card.program_id:
+        return
+    if programme.countries and card.country not in programme.countries:
+        raise refused_field("card_program_id", "value", "names a programme without the card's country")
+    if card.currency not in programme.currencies:
+        raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not have the card's currency")
+
+
+def _number(request: ReissueCard, programme: CardProgramme, old: str) -> str:
+    """A new number, or the old one where the programme has such numbers. Raises: Refused."""
+    if request.generate_new_pan == YES:
+        return new_pan(programme.bin, programme.pan_length)
+    if not old.startswith(programme.bin) or len(old) != programme.pan_length:
+        raise refused_field("generate_new_pan", "value", "must be 1 in a programme with other card numbers")
+    return old
+
+
+def _converts(request: ReissueCard, card: Card, programme: CardProgramme) -> int:
+    """Whether the card converts: without a wish as before, which a new programme has to permit. Raises: Refused."""
+    if request.auto_conversion is None and programme.id == card.program_id:
+        return card.auto_conversion
+    return may_convert(programme, request.auto_conversion, card.auto_conversion)
+
+
+def _expiry(call: Call, card: Card, programme: CardProgramme) -> tuple[int, int]:
+    """Year and month of the new expiry: with the same number later than the old one, or the CVC2 would repeat.
+
+    Raises: Refused, when it would be more than a month beyond the programme's longest validity from today.
+    """
+    this_month = month_of(call.now)
+    fresh = months_later(this_month, programme.validity_months)
+    if call.request.generate_new_pan == YES:
+        return fresh
+    later = max(fresh, months_later((card.expiry_year, card.expiry_month), 1))
+    if later > months_later(this_month, programme.max_validity_months + 1):
+        raise refused_field("generate_new_pan", "value", "must be 1: the programme allows no later expiry")
+    return later

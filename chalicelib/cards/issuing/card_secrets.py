@@ -1,0 +1,52 @@
+"""What of a stored card is secret, in clear: opened, computed, or sealed anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.card_data import pins
+from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.protocol.states import PIN_OK
+from chalicelib.cards.protocol.status_codes import Refused, Status
+
+
+@dataclass(frozen=True, slots=True)
+class CardSecrets:
+    """Opens what ``Card`` has sealed. Raises: Unsealable, KeyError for a version of keys that is gone."""
+
+    data: CardData
+
+    def number(self, card: Card) -> str:
+        return self.data.open(card.id, "pan", card.pan)
+
+    def cvc2(self, card: Card, number: str) -> str:
+        return self.data.cvc2(number, card.expiry_year, card.expiry_month, card.key_version)
+
+    def pin(self, card: Card) -> str | None:
+        """The PIN; ``None`` for a card that has none."""
+        return None if card.pin is None else self.data.open(card.id, "pin", card.pin)
+
+    def password(self, card: Card) -> str:
+        """The password of 3-D Secure."""
+        return self.data.open(card.id, "acs_password", card.acs_password)
+
+    def with_pin(self, card_id: int, number: str, pin: str, key_version: int) -> dict[str, Any]:
+        """A card's members with a new PIN: sealed, its verification value, and no wrong tries."""
+        return {
+            "pin": self.data.seal(card_id, "pin", pin),
+            "pvv": self.data.pvv(number, pin, key_version),
+            "pin_status": PIN_OK,
+            "pin_tries": 0,
+        }
+
+
+WITHOUT_PIN = {"pin": None, "pvv": None, "pin_status": PIN_OK, "pin_tries": 0}
+"""A card's members without a PIN."""
+
+
+def require_good(pin: str) -> None:
+    """Raises: Refused, for a PIN that is guessed first."""
+    if pins.is_simple(pin):
+        raise Refused(Status.PIN_TOO_SIMPLE)

@@ -1,0 +1,66 @@
+"""Holders: the persons and businesses that accounts and cards belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.cards.programs.programmes import EntryId
+from chalicelib.cards.protocol.holder_messages import HolderRecord
+from chalicelib.cards.protocol.status_codes import Status, refused_field
+from chalicelib.cards.storage.record import Record, present
+from chalicelib.foundation.dynamodb.store import Update
+
+MOST_ACCOUNTS = 100
+"""So many accounts a holder may have."""
+
+DETAILS = tuple(name for name in HolderRecord.model_fields if name not in ("id", "holder_type", "access_level"))
+"""What is known of a holder, by the names of its record."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holder(Record):
+    """A holder; ``programme`` is the kind and id of the programme that it came with, if there was one."""
+
+    kind: ClassVar = "holder"
+    missing: ClassVar = Status.NO_HOLDER
+
+    holder_type: int
+    details: dict[str, Any]
+    account_ids: frozenset[int] | None = None
+    programme: list[Any] | None = None
+
+    @property
+    def accounts(self) -> list[int]:
+        return sorted(self.account_ids or ())
+
+    @property
+    def limit_group_id(self) -> int | None:
+        number: int | None = self.details.get("holder_limit_group_id")
+        return number
+
+    @property
+    def uses(self) -> list[EntryId]:
+        """The entries of the programme manager's set-up that it stands on."""
+        return [*present({"limit_group": self.limit_group_id}).items()]
+
+    def require_room(self, accounts: int) -> None:
+        """Raises: Refused, when it would have too many accounts."""
+        has = len(self.account_ids or ())
+        if has + accounts > MOST_ACCOUNTS:
+            raise refused_field("holder_id", "length", f"has {has} accounts; {MOST_ACCOUNTS} are the most")
+
+    def getting_accounts(self, accounts: Sequence[int], write_id: str) -> Update:
+        """The write that adds accounts; it fails when there would be too many."""
+        most = MOST_ACCOUNTS - len(accounts)
+        return Update(
+            self.key(self.id)[0],
+            self.key(self.id)[1],
+            set={"written_by": write_id},
+            add={"account_ids": frozenset(accounts)},
+            condition=Attr("owner").exists()
+            & (Attr("account_ids").not_exists() | Attr("account_ids").size().lte(most)),
+        )

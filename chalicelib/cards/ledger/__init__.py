@@ -1,0 +1,1 @@
+"""Money: amounts, fees, limits, charges, entries, transactions."""

@@ -1,0 +1,213 @@
+"""What a movement of money comes to on an account: the amount at its rate, and the fees; and how that is booked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
+from functools import partial
+from typing import Any, Literal
+
+from chalicelib.cards.issuing.account_record import LedgerAccount
+from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
+from chalicelib.cards.ledger.conversion import DOWN, NEAREST, UP, Conversion, NoRate, conversion, portion
+from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
+from chalicelib.cards.ledger.fees import Fee, fees_of
+from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.ledger.transaction_record import Transaction
+from chalicelib.cards.programs.catalogue import Catalogue
+from chalicelib.cards.protocol.values import EXTERNAL_TYPES, FEE, FEE_COLLECTION
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A movement's amount and fees in the account's currency.
+
+    ``blends_conversion`` says whether the fee of a conversion is part of the transaction's amount. What ``reverses``
+    another movement gives back what that one took, or takes what it gave, the fee of its conversion included.
+    """
+
+    conversion: Conversion
+    blends_conversion: bool
+    fees: Sequence[Fee]
+    debit: bool
+    reverses: bool = False
+
+    @property
+    def direction(self) -> Literal["debit", "credit"]:
+        """What it does to the account."""
+        return "debit" if self.debit else "credit"
+
+    @property
+    def blended_fee(self) -> int:
+        """What of the fees is part of the transaction's amount."""
+        return sum(fee.amount for fee in self.fees if fee.blended)
+
+    @property
+    def cost(self) -> int:
+        """Everything that the programme manager earns."""
+        return self.conversion.fee + sum(fee.amount for fee in self.fees)
+
+    @property
+    def holder_amount(self) -> int:
+        """The transaction's amount in the account's currency."""
+        blended = self.blended_fee + (self.conversion.fee if self.blends_conversion else 0)
+        return self.conversion.base_amount + (blended if self._adds_cost else -blended)
+
+    @property
+    def settlement_amount(self) -> int:
+        """The same without fees, but for that of the conversion."""
+        return self.holder_amount - (self.blended_fee if self._adds_cost else -self.blended_fee)
+
+    @property
+    def total(self) -> int:
+        """What the account pays, or gets."""
+        return self.conversion.base_amount + (self.cost if self._adds_cost else -self.cost)
+
+    def part(self, amount: int) -> Charge:
+        """What ``amount`` of it comes to, at the same rates and with its share of the fees."""
+        whole = self.conversion
+        base, holder = (portion(each, amount, whole.amount) for each in (whole.base_amount, whole.holder_amount))
+        part = replace(whole, amount=amount, base_amount=base, holder_amount=holder, fee=abs(holder - base))
+        shares = [replace(fee, amount=portion(fee.amount, amount, whole.amount)) for fee in self.fees]
+        return replace(self, conversion=part, fees=[fee for fee in shares if fee.amount])
+
+    def beyond(self, before: Charge) -> Charge:
+        """What it comes to on top of ``before``, a part of it: the rest of the amount, and what the fees are more."""
+        paid = {fee.code: fee.amount for fee in before.fees}
+        fees = [replace(fee, amount=fee.amount - paid.get(fee.code, 0)) for fee in self.fees]
+        rest = self.part(self.conversion.amount - before.conversion.amount)
+        return replace(rest, fees=[fee for fee in fees if fee.amount > 0])
+
+    @property
+    def reversal(self) -> Charge:
+        """The movement that takes this one back; fees that are not the conversion's stay paid."""
+        return replace(self, fees=(), debit=not self.debit, reverses=True)
+
+    @property
+    def _adds_cost(self) -> bool:
+        """Whether the cost comes on top of the amount: it does where the holder paid in the first place."""
+        return self.debit != self.reverses
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The same as an item keeps it."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, plain: dict[str, Any]) -> Charge:
+        """What ``plain`` gave."""
+        kept = plain["conversion"]
+        rates = {name: Decimal(kept[name]) for name in ("base_rate", "holder_rate")}
+        made = {"conversion": Conversion(**{**kept, **rates}), "fees": [Fee(**each) for each in plain["fees"]]}
+        return cls(**{**plain, **made})
+
+    def book(self, movement: Movement, account: LedgerAccount, against: str) -> None:
+        """Enter it: the base amount on the other side of ``against``, in its own currency, and the fees."""
+        converted = self.conversion
+        sign = -1 if self.debit else 1
+        if converted.currency == account.currency:
+            movement.book(account, sign * converted.base_amount, against)
+        else:
+            movement.book(account, sign * converted.base_amount, CONVERSION)
+            movement.exchange(converted.currency, -sign * converted.amount, against)
+        if self.cost:
+            movement.book(account, self.cost if self.reverses else -self.cost, FEES)
+
+    def show(self, movement: Movement, account: LedgerAccount, main: Transaction, fee_ids: Sequence[int]) -> None:
+        """Have the account's list of transactions say so: the main one, and one for each fee that is not blended."""
+        movement.show(account, main)
+        for number, fee in zip(fee_ids, self.separate, strict=True):
+            movement.show(account, fee_transaction(number, fee, account, main))
+
+    @property
+    def separate(self) -> list[Fee]:
+        """The fees that are transactions of their own."""
+        return [fee for fee in self.fees if not fee.blended]
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The members of the main transaction that follow from it."""
+        return {
+            "direction": self.direction,
+            "amount": self.conversion.amount,
+            "currency": self.conversion.currency,
+            "holder_amount": self.holder_amount,
+            "base_rate": self.conversion.base_rate,
+            "holder_rate": self.conversion.holder_rate,
+            "conversion_fee": self.conversion.fee,
+            "conversion_fee_blended": self.blends_conversion,
+            "fee": self.blended_fee,
+        }
+
+
+def charge(
+    catalogue: Catalogue,
+    account: LedgerAccount,
+    facts: Facts,
+    amount: int,
+    *,
+    debit: bool,
+    fee_group_id: int | None = None,
+    cleared: ClearedAmount | None = None,
+) -> Charge:
+    """What ``amount`` of ``facts.currency`` comes to on an account. Raises: NoRate.
+
+    Fees are those of the account's group, unless another one is named. What an account gets bears fees up to its amount
+    only. ``cleared`` is what a refund gives back a part of, if it names a clearing.
+    """
+    convert = partial(_converted, catalogue, facts, account.currency)
+    if cleared is None:
+        converted = convert(amount, debit=debit)
+    else:
+        whole_debit, whole_credit = (convert(cleared.amount, debit=each) for each in (True, False))
+        converted = cleared.convert_refund(amount, whole_debit, whole_credit)
+    programme = catalogue.account_programmes.get(account.program_id or 0)
+    group = catalogue.fee_groups.get(fee_group_id or account.fee_group_id or 0)
+    fees = fees_of(catalogue, group, facts, amount, facts.currency, account.currency)
+    if not debit:
+        fees = _at_most(fees, converted.holder_amount)
+    return Charge(converted, programme is None or programme.conversion_fee_blended, fees, debit)
+
+
+def _converted(catalogue: Catalogue, facts: Facts, to: int, amount: int, *, debit: bool) -> Conversion:
+    """An amount in the currency ``to``; of an external payment never rounded in the holder's favour. Raises: NoRate."""
+    rounding = NEAREST
+    if facts.transaction_type in EXTERNAL_TYPES:
+        rounding = UP if debit else DOWN
+    converted = conversion(catalogue, amount, facts.currency, to, debit=debit, rounding=rounding)
+    if converted is None:
+        raise NoRate(facts.currency, to)
+    return converted
+
+
+def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transaction) -> Transaction:
+    """A fee as a transaction of its own."""
+    return Transaction(
+        id=number,
+        transaction_type=FEE,
+        direction="debit",
+        mti=FEE_COLLECTION,
+        trans_link=main.trans_link,
+        amount=fee.amount,
+        currency=account.currency,
+        holder_amount=fee.amount,
+        parent_id=main.id,
+        card_id=main.card_id,
+        country=main.country,
+        fee_code=fee.code,
+        description=fee.title,
+        epm_transaction_id=main.epm_transaction_id,
+        epm_mandate_id=main.epm_mandate_id,
+        authorization_id=main.authorization_id,
+    )
+
+
+def _at_most(fees: Sequence[Fee], left: int) -> list[Fee]:
+    """Fees in their order, as far as ``left`` goes."""
+    borne = []
+    for fee in fees:
+        amount = min(fee.amount, left)
+        left -= amount
+        borne += [replace(fee, amount=amount)] if amount else []
+    return borne

@@ -1,0 +1,85 @@
+"""What shops have cleared, and what of it was given back: refunds and disputes never exceed it (decisions, Money)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Self
+
+from chalicelib.cards.ledger.conversion import Conversion
+
+
+@dataclass(frozen=True, slots=True)
+class ClearedAmount:
+    """The clearings of one ``trans_link`` in one currency, in minor units.
+
+    Attributes:
+        amount: in that currency; ``given_back`` is what of it was refunded or disputed.
+        debited: what the account paid, in its own currency: with the fee of the conversion, without other fees.
+        credited: what of that was given back.
+        rate: the base rate of all conversions; ``None`` if clearings and refunds had several, or it is not known.
+    """
+
+    amount: int
+    debited: int
+    rate: Decimal | None
+    given_back: int = 0
+    credited: int = 0
+
+    @classmethod
+    def of_clearing(cls, conversion: Conversion) -> Self:
+        """The amounts after a first clearing."""
+        return cls(conversion.amount, conversion.holder_amount, conversion.base_rate)
+
+    @property
+    def left(self) -> int:
+        """What of the amount may still be given back."""
+        return self.amount - self.given_back
+
+    def covers(self, credit: int) -> bool:
+        """Whether the account may be credited with so much more."""
+        return self.credited + credit <= self.debited
+
+    def add_clearing(self, conversion: Conversion) -> Self:
+        """The amounts after a further clearing."""
+        return replace(
+            self,
+            amount=self.amount + conversion.amount,
+            debited=self.debited + conversion.holder_amount,
+            rate=self._common_rate(conversion),
+        )
+
+    def add_refund(self, conversion: Conversion) -> Self:
+        """The amounts after a refund."""
+        after = self.give_back(conversion.amount, conversion.holder_amount)
+        return replace(after, rate=self._common_rate(conversion))
+
+    def give_back(self, amount: int, credit: int) -> Self:
+        """The amounts after a dispute that credits the account; both numbers are negative when it is lost."""
+        return replace(self, given_back=self.given_back + amount, credited=self.credited + credit)
+
+    def share(self, whole: int, part: int) -> int:
+        """The share of ``whole`` that ``part`` is of the amount, rounded down."""
+        return whole * part // self.amount
+
+    def convert_refund(self, amount: int, debit: Conversion, credit: Conversion) -> Conversion:
+        """What a refund of ``amount`` comes to; ``debit`` and ``credit`` convert the whole amount at today's rates.
+
+        A refund credits the rounded-down share of all refunds so far, less what was credited before: many small refunds
+        credit no more than a large one, and the last one credits the remainder. When rates have changed, a refund
+        credits its own share at today's rate only. Together they never credit more than their share of ``debited``.
+        """
+        if credit.currency == credit.holder_currency:
+            return replace(credit, amount=amount, base_amount=amount, holder_amount=amount)
+        whole, given_back = credit.holder_amount, self.given_back + amount
+        before = self.share(whole, self.given_back)
+        if self.rate == credit.base_rate:
+            whole = max(0, self.debited - debit.fee - credit.fee)
+            before = min(self.share(whole, self.given_back), self.credited)
+        most = max(0, self.share(self.debited, given_back) - self.credited)
+        holder_amount = min(self.share(whole, given_back) - before, most)
+        fee = self.share(credit.fee, given_back) - self.share(credit.fee, self.given_back)
+        return replace(credit, amount=amount, base_amount=holder_amount + fee, holder_amount=holder_amount, fee=fee)
+
+    def _common_rate(self, conversion: Conversion) -> Decimal | None:
+        return self.rate if self.rate == conversion.base_rate else None

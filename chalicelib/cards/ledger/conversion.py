@@ -1,0 +1,104 @@
+"""Amounts of money: percentages and conversions, exact until they are rounded once.
+
+Amounts are integers in minor units and never negative. Currencies are numeric codes of ISO 4217, which differ in their
+minor units: the yen has none, the Kuwaiti dinar has three decimals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation
+
+from chalicelib.cards.programs.catalogue import Catalogue, Rate
+from chalicelib.foundation.fields.registries import minor_units
+
+_EXACT = Context(prec=100, traps=[Inexact, InvalidOperation])
+"""Wide enough for every digit of a product of an amount, a rate and a percentage; losing one would be an error."""
+_ONE = Decimal(1)
+NEAREST, UP, DOWN = ROUND_HALF_UP, ROUND_CEILING, ROUND_FLOOR
+"""How an amount is rounded to minor units: half away from zero, or never in the holder's favour."""
+
+
+class NoRate(Exception):
+    """There is no exchange rate from the currency ``of`` to the currency ``to``."""
+
+    def __init__(self, of: int, to: int) -> None:
+        self.of = of
+        self.to = to
+        super().__init__(f"there is no exchange rate from {of} to {to}")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What ``amount`` of a currency is for an account in another one.
+
+    ``base_amount`` is worth as much as ``amount``; ``holder_amount`` is what the holder pays or gets, at a rate that is
+    worse for the holder by the programme's markup. The difference is the ``fee``.
+    """
+
+    amount: int
+    currency: int
+    base_amount: int
+    holder_amount: int
+    holder_currency: int
+    base_rate: Decimal
+    holder_rate: Decimal
+    fee: int
+
+
+def rounded(exact: Decimal, rounding: str = NEAREST) -> int:
+    """The nearest whole number, of two the one farther from zero; or the next one ``UP`` or ``DOWN``."""
+    return int(exact.to_integral_value(rounding))
+
+
+def percentage(amount: int, percent: Decimal) -> int:
+    """So many hundredths of an amount."""
+    return rounded(_EXACT.scaleb(_EXACT.multiply(amount, percent), -2))
+
+
+def portion(whole: int, part: int, of: int) -> int:
+    """The share of ``whole`` that ``part`` is ``of``, rounded half up; all of it for all."""
+    if part >= of:
+        return whole
+    return (2 * whole * part + of) // (2 * of)
+
+
+def converted(amount: int, rate: Decimal, of: int, to: int, rounding: str = NEAREST) -> int:
+    """An amount of the currency ``of`` in the currency ``to``; ``rate`` is what one whole unit is worth in whole units.
+
+    Both currencies have minor units.
+    """
+    digits = minor_units()
+    return rounded(_EXACT.scaleb(_EXACT.multiply(amount, rate), digits[to] - digits[of]), rounding)
+
+
+def at_base_rate(catalogue: Catalogue, amount: int, of: int, to: int) -> int:
+    """An amount of the currency ``of`` in the currency ``to``, without a markup. Raises: NoRate."""
+    if of == to:
+        return amount
+    rate = _rate(catalogue, of, to)
+    if rate is None:
+        raise NoRate(of, to)
+    return converted(amount, rate.base, of, to)
+
+
+def conversion(
+    catalogue: Catalogue, amount: int, currency: int, to: int, *, debit: bool, rounding: str = NEAREST
+) -> Conversion | None:
+    """Convert what an account in the currency ``to`` pays (``debit``) or gets; ``None`` where there is no rate."""
+    if currency == to:
+        return Conversion(amount, currency, amount, amount, to, _ONE, _ONE, 0)
+    rate = _rate(catalogue, currency, to)
+    if rate is None:
+        return None
+    markup = _EXACT.scaleb(rate.markup_percent, -2)
+    holder_rate = _EXACT.multiply(rate.base, _EXACT.add(_ONE, markup if debit else -markup))
+    base_amount = converted(amount, rate.base, currency, to, rounding)
+    holder_amount = converted(amount, holder_rate, currency, to, rounding)
+    fee = abs(holder_amount - base_amount)
+    return Conversion(amount, currency, base_amount, holder_amount, to, rate.base, holder_rate, fee)
+
+
+def _rate(catalogue: Catalogue, of: int, to: int) -> Rate | None:
+    """The rate between two different currencies, if both have minor units."""
+    return catalogue.rate(of, to) if {of, to} <= minor_units().keys() else None

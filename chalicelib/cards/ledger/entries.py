@@ -1,0 +1,178 @@
+"""The ledger: every movement of money is one set of entries that sum to zero in each currency.
+
+A movement is written in the transaction of what causes it: the balances that it changes, a row for each account with
+the whole set and the balances afterwards, the transactions that it shows as, and what it counts in limits. The balances
+of an account are the sum of its rows, always. The other sides of its entries are books without balances of their own,
+so that no two accounts ever write the same item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from chalicelib.cards.issuing.account_record import LedgerAccount
+from chalicelib.cards.ledger.transaction_record import TABLE, Transaction, recording
+from chalicelib.cards.ledger.usage_counters import Counters, Tally
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put, absent
+
+Balance = Literal["settled", "held", "reserved"]
+BALANCES: tuple[Balance, ...] = get_args(Balance)
+MOVEMENT = "movement"
+"""What the parts of an account's rows begin with; they go on in the order of time."""
+
+EXTERNAL, NETWORK, FEES, CONVERSION = "external", "network", "fees", "conversion"
+"""The other side of payments, of what cards are used for, of fees and of exchanges."""
+OTHER_SIDE: dict[Balance, str] = {"held": "pending", "reserved": "disputed"}
+"""The books that what is held, and what is reserved, stand against."""
+
+
+class Unbalanced(Exception):
+    """A movement's entries do not sum to zero: a defect of this service, and nothing is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line: so many minor units of a currency more, or fewer, in a book."""
+
+    book: str
+    currency: int
+    amount: int
+
+
+def book_of(account: LedgerAccount, balance: Balance) -> str:
+    return f"{account.owner}:{balance}"
+
+
+class Movement:
+    """One movement in the making.
+
+    Args:
+        cause: what it is, in words for the operator.
+        at: when it is recorded, in Unix milliseconds; later, where an account's last one was later.
+        write_id: names the attempt that writes it.
+        tally: what is counted and listed with it; written with it.
+        about: what its rows say besides, for example the payment that it belongs to.
+    """
+
+    def __init__(self, cause: str, at: int, write_id: str, tally: Tally | None = None, **about: Any) -> None:
+        self._head: Item = {"movement": write_id, "cause": cause, **about}
+        self._at = at
+        self._write_id = write_id
+        self._tally = tally or Tally()
+        self._cards: dict[str, Counters] = {}
+        self._members: dict[str, dict[str, Any]] = {}
+        self._accounts: dict[str, LedgerAccount] = {}
+        self._entries: dict[tuple[str, int], int] = {}
+        self._transactions: list[tuple[LedgerAccount, Transaction]] = []
+
+    def hold(self, account: LedgerAccount, amount: int) -> None:
+        """Promise ``amount`` of the account's money to somebody; a negative amount releases it."""
+        self._balanced(account, "held", amount)
+
+    def reserve(self, account: LedgerAccount, amount: int) -> None:
+        """Set ``amount`` of the account's money apart until a dispute is over; a negative amount gives it back."""
+        self._balanced(account, "reserved", amount)
+
+    def book(self, account: LedgerAccount, amount: int, against: str) -> None:
+        """Give the account ``amount``, or with a negative one take it, on the other side of the book ``against``."""
+        self._enter(account, "settled", amount)
+        self._add(against, account.currency, -amount)
+
+    def exchange(self, currency: int, amount: int, against: str) -> None:
+        """Have what an account was given or taken against ``CONVERSION`` be ``amount`` of another currency.
+
+        A positive amount goes out to the book ``against``, a negative one comes in from there.
+        """
+        self._add(CONVERSION, currency, -amount)
+        self._add(against, currency, amount)
+
+    def change(self, account: LedgerAccount, **members: Any) -> None:
+        """Have the write of an account that it moves set other members, too."""
+        self._members.setdefault(account.owner, {}).update(members)
+
+    def list_by_card(self, *cards: Counters) -> None:
+        """Have what it shows of these cards be in their lists, too, after everything that is there already."""
+        for kept in cards:
+            self._cards[kept.owner] = kept
+            self._at = max(self._at, self._tally.now(kept).last_at + 1)
+
+    @property
+    def at(self) -> int:
+        """When it is recorded, in Unix milliseconds, as far as no account's last movement is later."""
+        return self._at
+
+    def list_also(self, kept: Counters, at: int) -> None:
+        """Have a card's order go on from something else that is listed under it with this movement."""
+        self._tally.listed(kept, at)
+
+    def show(self, account: LedgerAccount, transaction: Transaction) -> None:
+        """Have the account's list of transactions say so."""
+        self._accounts[account.owner] = account
+        self._transactions.append((account, transaction))
+
+    def after(self, account: LedgerAccount) -> LedgerAccount:
+        """An account as it stands afterwards."""
+        changes = {name: self._entries.get((book_of(account, name), account.currency), 0) for name in BALANCES}
+        return account.moved(self._at, **changes)
+
+    def operations(self) -> list[Operation]:
+        """The writes; they fail if any of the accounts is not as it was read. Raises: Unbalanced."""
+        entries = [Entry(book, currency, amount) for (book, currency), amount in self._entries.items() if amount]
+        if left := unbalanced(entries):
+            raise Unbalanced(f"{self._head['cause']}: {left}")
+        written: list[Operation] = []
+        for account in self._accounts.values():
+            after = self.after(account)
+            moving = account.moving(after, self._write_id, **self._members.get(account.owner, {}))
+            written += [moving, Put(TABLE, self._row(after, entries), absent("owner"))]
+        for account, transaction in self._transactions:
+            at = self.after(account).last_at
+            written += recording(transaction, account, at, self._write_id, by_card=self._listed(transaction, at))
+        return [*written, *self._tally.operations(self._write_id)]
+
+    # -- inside
+
+    def _listed(self, transaction: Transaction, at: int) -> bool:
+        """Whether a transaction is in the lists of a card; the card's order goes on from it."""
+        if transaction.card_id is None:
+            return False
+        self._tally.listed(self._cards[f"card#{transaction.card_id}"], at)
+        return True
+
+    def _row(self, after: LedgerAccount, entries: Sequence[Entry]) -> Item:
+        return {
+            "owner": after.owner,
+            "part": f"{MOVEMENT}#{after.movements:012}",
+            **self._head,
+            "at": after.last_at,
+            "entries": [[entry.book, entry.currency, entry.amount] for entry in entries],
+            **{name: getattr(after, name) for name in BALANCES},
+            "written_by": self._write_id,
+        }
+
+    def _balanced(self, account: LedgerAccount, balance: Balance, amount: int) -> None:
+        self._enter(account, balance, amount)
+        self._add(OTHER_SIDE[balance], account.currency, -amount)
+
+    def _enter(self, account: LedgerAccount, balance: Balance, amount: int) -> None:
+        self._accounts[account.owner] = account
+        self._add(book_of(account, balance), account.currency, amount)
+
+    def _add(self, book: str, currency: int, amount: int) -> None:
+        place = (book, currency)
+        self._entries[place] = self._entries.get(place, 0) + amount
+
+
+def unbalanced(entries: Sequence[Entry]) -> dict[int, int]:
+    """What is left over in each currency; nothing, if every currency's entries sum to zero."""
+    sums: dict[int, int] = {}
+    for entry in entries:
+        sums[entry.currency] = sums.get(entry.currency, 0) + entry.amount
+    return {currency: left for currency, left in sums.items() if left}
+
+
+def entries_of(row: Item) -> list[Entry]:
+    """The entries of a row of the ledger."""
+    return [Entry(*each) for each in row["entries"]]

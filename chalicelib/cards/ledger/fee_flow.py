@@ -1,0 +1,206 @@
+"""Fees: custom ones, the groups, and the entries of a card's (specification, Fee operations)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.conversion import NoRate, at_base_rate
+from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
+from chalicelib.cards.ledger.fees import entry_of, price_of
+from chalicelib.cards.ledger.transaction_record import Transaction, transaction_key
+from chalicelib.cards.ledger.usage_counters import Counters
+from chalicelib.cards.programs import group_resolution
+from chalicelib.cards.programs.catalogue import FeeEntry
+from chalicelib.cards.protocol.money_messages import CreateCustomFee, GetCardFees
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import (
+    FEE,
+    FEE_COLLECTION,
+)
+from chalicelib.cards.requests.paging import page
+from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.foundation.dynamodb.store import Item
+
+
+@dataclass(frozen=True, slots=True)
+class _Price:
+    """What a custom fee comes to: ``amount`` in a currency, and ``holder_amount`` in the account's, at ``rate``."""
+
+    amount: int
+    currency: int
+    holder_amount: int
+    rate: Decimal = Decimal(1)
+
+
+@dataclass(frozen=True, slots=True)
+class FeeFlow:
+    """Takes and shows fees."""
+
+    sequences: Sequences
+
+    def create_custom_fee(self, call: Call) -> Outcome:
+        request: CreateCustomFee = call.request
+        card, account, linked, listed = self._concerned(call)
+        group = call.catalogue.fee_groups.get(request.fee_group_id)
+        if group is None:
+            raise Refused(Status.NO_FEE_GROUP)
+        wished = request.currency_ison or account.currency
+        entry = entry_of(group, request.fee_code, wished, request.country_ison)
+        if entry is None:
+            raise refused_field("fee_code", "value", "is no code of the fee group")
+        if card is not None:
+            card.require(call.action.name, call.now)
+        account.require(call.action.name)
+        price = _price(call, entry, account, linked)
+        if account.available < price.holder_amount:
+            raise Refused(Status.NO_FUNDS)
+        movement = Movement("custom fee", call.at, call.write_id)
+        movement.list_by_card(*listed)
+        if price.currency == account.currency:
+            movement.book(account, -price.holder_amount, FEES)
+        else:
+            movement.book(account, -price.holder_amount, CONVERSION)
+            movement.exchange(price.currency, price.amount, FEES)
+        number = self.sequences.next("transaction")
+        movement.show(account, _transaction(number, request, price, card, linked))
+        after = movement.after(account)
+        data = {
+            "transaction_id": number,
+            "available_balance": after.available,
+            "settled_balance": after.settled,
+        }
+        as_read = [card.unchanged()] if card is not None else []
+        return Outcome(data, [*movement.operations(), *as_read], [("fee_group", group.id)])
+
+    def get_card_fees(self, call: Call) -> Outcome:
+        request: GetCardFees = call.request
+        card = call.find(Card, request.card_id)
+        group = call.catalogue.fee_groups.get(card.fee_group_id)
+        return page([_shown(entry) for entry in group.entries] if group else [], request.paginator)
+
+    def get_fees_groups(self, call: Call) -> Outcome:
+        number: int | None = call.request.program_id
+        found = call.catalogue.fee_groups
+        allowed = found if number is None else group_resolution.fee_groups_of(call.catalogue, number)
+        return Outcome([{"id": group.id, "name": group.name} for group in found.values() if group.id in allowed])
+
+    # -- inside
+
+    def _concerned(self, call: Call) -> tuple[Card | None, Account, Item | None, list[Counters]]:
+        """The card if one is named, the account that pays, the transaction that the fee is for, the card's counters.
+
+        Raises: Refused.
+        """
+        request: CreateCustomFee = call.request
+        keys = {
+            "card": Card.key(request.card_id or 0),
+            "account": Account.key(request.account_id or 0),
+            "transaction": transaction_key(request.transaction_id or 0),
+        }
+        named = {name: key for name, key in keys.items() if getattr(request, f"{name}_id") is not None}
+        if "card" in named:
+            named["counters"] = usage_counters.key("card", request.card_id or 0)
+        found = dict(zip(named, call.items([*named.values()]), strict=True))
+        account = call.seen(Account, found["account"]) if "account" in found else None
+        card = call.seen(Card, found["card"]) if "card" in found else None
+        linked = found.get("transaction")
+        if "transaction" in found and not call.sees(linked):
+            raise Refused(Status.NO_TRANSACTION)
+        if account is None:
+            account = self._of_card(call, card, linked)
+        if card is not None and account.id not in card.account_ids:
+            raise Refused(Status.NO_CARD, "there is no such card of this account")
+        if linked is not None and linked["account"] != account.owner:
+            raise Refused(Status.NO_TRANSACTION, "there is no such transaction of this account")
+        listed = [Counters.from_item("card", card.id, found["counters"])] if card is not None else []
+        return card, account, linked, listed
+
+    def _of_card(self, call: Call, card: Card | None, linked: Item | None) -> Account:
+        """The account of a card that the transaction is on, or that has the wished currency. Raises: Refused."""
+        assert card is not None, "a card or an account is named"
+        currency: int | None = call.request.account_currency
+        items = call.items([Account.key(number) for number in card.account_ids])
+        accounts = [Account.from_item(item) for item in items if item and call.sees(item)]
+        if linked is not None:
+            accounts = [account for account in accounts if account.owner == linked["account"]]
+        fitting = [account for account in accounts if currency in (None, account.currency)]
+        if not fitting:
+            raise Refused(Status.NO_ACCOUNT, "the card has no such account")
+        return fitting[0]
+
+
+def _price(call: Call, entry: FeeEntry, account: Account, linked: Item | None) -> _Price:
+    """What is asked for, or what the entry says. Raises: Refused."""
+    request: CreateCustomFee = call.request
+    try:
+        if request.amount is not None:
+            assert request.currency_ison is not None, "an amount has a currency"
+            worth = at_base_rate(call.catalogue, request.amount, request.currency_ison, account.currency)
+            rate = call.catalogue.rate(request.currency_ison, account.currency)
+            assert rate is not None, "it was converted"
+            return _Price(request.amount, request.currency_ison, _positive(worth), rate.base)
+        of = (linked["holder_amount"], account.currency) if linked is not None else None
+        fee = price_of(call.catalogue, entry, account.currency, of)
+    except NoRate:
+        raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency") from None
+    if fee is None:
+        raise refused_field("amount", "required", "is required: the fee code has no fixed price")
+    return _Price(fee.amount, account.currency, _positive(fee.amount))
+
+
+def _positive(amount: int) -> int:
+    """Raises: Refused."""
+    if amount <= 0:
+        raise refused_field("amount", "value", "must come to something in the account's currency")
+    return amount
+
+
+def _transaction(
+    number: int, request: CreateCustomFee, price: _Price, card: Card | None, linked: Item | None
+) -> Transaction:
+    """The fee as its account's list of transactions shows it, linked to the transaction that it is for."""
+    return Transaction(
+        id=number,
+        transaction_type=FEE,
+        direction="debit",
+        mti=FEE_COLLECTION,
+        trans_link=str(linked["trans_link"]) if linked else f"F{number:011}",
+        amount=price.amount,
+        currency=price.currency,
+        holder_amount=price.holder_amount,
+        base_rate=price.rate,
+        holder_rate=price.rate,
+        parent_id=request.transaction_id,
+        card_id=card.id if card else None,
+        country=request.country_ison,
+        fee_code=request.fee_code,
+        description=request.description,
+    )
+
+
+def _shown(entry: FeeEntry) -> dict[str, Any]:
+    """An entry of a fee group as the interface answers it."""
+    shown = {
+        "title": entry.title,
+        "transaction_type": entry.transaction_type,
+        "entry_mode_type": entry.entry_mode,
+        "mcc_low": entry.mcc_low,
+        "mcc_high": entry.mcc_high,
+        "fixed_price": entry.fixed,
+        "percent_price": entry.percent,
+        "currency_ison": entry.currency,
+        "country_ison": entry.country,
+        "region_id": entry.region,
+        "min_amount": entry.minimum,
+        "max_amount": entry.maximum,
+        "date_updated": entry.updated_at,
+        "code": entry.code,
+    }
+    return present(shown)

@@ -1,0 +1,111 @@
+"""Limits: the groups, the entries of one, and what is left of them (specification, Limit operations)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.limits import Left, status
+from chalicelib.cards.ledger.usage_counters import Counters, Owner
+from chalicelib.cards.programs import group_resolution
+from chalicelib.cards.programs.catalogue import LimitEntry, LimitGroup
+from chalicelib.cards.protocol.money_messages import GetLimits, GetLimitsGroups, GetLimitsStatus
+from chalicelib.cards.protocol.values import (
+    LIMIT_OF_ACCOUNT,
+    LIMIT_OF_CARD,
+    LIMIT_OF_HOLDER,
+    MOST_AMOUNT,
+    MOST_COUNT,
+    MOST_COUNTRIES,
+)
+from chalicelib.cards.requests.paging import page
+from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.storage.record import present
+
+_OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] = {
+    LIMIT_OF_CARD: ("card", Card),
+    LIMIT_OF_ACCOUNT: ("account", Account),
+    LIMIT_OF_HOLDER: ("holder", Holder),
+}
+
+
+class LimitFlow:
+    """Shows limits."""
+
+    def get_limits(self, call: Call) -> Outcome:
+        request: GetLimits = call.request
+        _, kind = _OWNERS[request.limit_type]
+        group = _group_of(call, call.find(kind, request.record_id))
+        shown = [_entry(group, entry) for entry in group.entries] if group else []
+        return page(shown, request.paginator)
+
+    def get_limits_status(self, call: Call) -> Outcome:
+        request: GetLimitsStatus = call.request
+        name, kind = _OWNERS[request.limit_type]
+        item, counted = call.items([kind.key(request.record_id), usage_counters.key(name, request.record_id)])
+        group = _group_of(call, call.seen(kind, item))
+        windows = Counters.from_item(name, request.record_id, counted).windows
+        shown = [_left(group, left) for left in status(group, windows, call.now)] if group else []
+        return page(shown, request.paginator)
+
+    def get_limits_groups(self, call: Call) -> Outcome:
+        request: GetLimitsGroups = call.request
+        found: Sequence[LimitGroup] = [
+            group for group in call.catalogue.limit_groups.values() if group.limit_type == request.limit_type
+        ]
+        if request.program_id is not None:
+            allowed = group_resolution.limit_groups_of(call.catalogue, request.program_id, request.limit_type)
+            found = [group for group in found if group.id in allowed]
+        return Outcome([{"id": group.id, "name": group.name} for group in found])
+
+
+def _group_of(call: Call, record: Card | Account | Holder) -> LimitGroup | None:
+    return call.catalogue.limit_groups.get(record.limit_group_id or 0)
+
+
+def _members(group: LimitGroup, entry: LimitEntry) -> dict[str, Any]:
+    """What an entry is about."""
+    return {
+        "amount_currency_ison": entry.amount_currency,
+        "duration": entry.duration,
+        "transaction_type_id": entry.transaction_type,
+        "entry_mode_type_id": entry.entry_mode,
+        "limits_tx_type_id": entry.transaction_class,
+        "limits_group_id": group.id,
+        "holder_country_ison": entry.holder_country,
+        "holder_region_id": entry.holder_region,
+        "transaction_region_id": entry.transaction_region,
+        "region_type_id": entry.region_type,
+        "currency_ison": entry.currency,
+        "mcc_low": entry.mcc_low,
+        "mcc_high": entry.mcc_high,
+        "date_updated": entry.updated_at,
+        **present({"name": entry.name}),
+    }
+
+
+def _entry(group: LimitGroup, entry: LimitEntry) -> dict[str, Any]:
+    bounds = {"count": entry.count, "amount": entry.amount, "country_count": entry.country_count}
+    return _members(group, entry) | present(bounds)
+
+
+def _left(group: LimitGroup, left: Left) -> dict[str, Any]:
+    """An entry with what is left; where it sets no bound, the largest number."""
+    entry = left.entry
+    originals = {
+        "original_count": entry.count,
+        "original_amount": entry.amount,
+        "original_country_count": entry.country_count,
+    }
+    return {
+        **_members(group, entry),
+        **present(originals),
+        "count": MOST_COUNT if left.count is None else left.count,
+        "amount": MOST_AMOUNT if left.amount is None else left.amount,
+        "country_count": MOST_COUNTRIES if left.country_count is None else left.country_count,
+        "date_valid": left.date_valid,
+    }

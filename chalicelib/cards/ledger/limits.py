@@ -1,0 +1,266 @@
+"""Limits: how often, for how much and in how many countries money may move within a window of time.
+
+Every entry of a limit group counts the movements that fall under it in windows of its own: UTC days, ISO weeks, months
+or years. An entry for single transactions counts nothing. Times are Unix seconds, amounts are in minor units; an amount
+counts in the currency of the entry, at the base rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from chalicelib.cards.ledger.conversion import NoRate, at_base_rate
+from chalicelib.cards.ledger.transaction_attributes import Facts, is_counted
+from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup
+from chalicelib.cards.protocol import values
+from chalicelib.cards.storage.record import present
+
+Bound = Literal["amount", "count", "country_count"]
+
+_DAY = 24 * 3600
+_WEEK = 7 * _DAY
+_A_MONDAY = 4 * _DAY
+"""The fifth of January 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a movement counts in the window of an entry that began at ``start``, to be given back when it is released.
+
+    ``country`` is its country where the entry counts countries.
+    """
+
+    key: str
+    start: int
+    amount: int
+    count: int
+    country: int | None = None
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Counted:
+        """What ``plain`` gave."""
+        return cls(**plain)
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The same as an item keeps it."""
+        members = {"key": self.key, "start": self.start, "amount": self.amount, "count": self.count}
+        return members | present({"country": self.country})
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What was counted since ``start``; ``countries`` are those of the movements, with the number of these."""
+
+    start: int
+    count: int = 0
+    amount: int = 0
+    countries: Mapping[int, int] = field(default_factory=dict)
+
+    def plus(self, counted: Counted) -> Window:
+        return self._changed(counted, 1)
+
+    def minus(self, counted: Counted) -> Window:
+        return self._changed(counted, -1)
+
+    def _changed(self, counted: Counted, times: Literal[1, -1]) -> Window:
+        """Nothing falls below zero."""
+        countries = dict(self.countries)
+        if counted.country is not None:
+            countries[counted.country] = countries.get(counted.country, 0) + times
+        return Window(
+            self.start,
+            max(0, self.count + times * counted.count),
+            max(0, self.amount + times * counted.amount),
+            {country: movements for country, movements in countries.items() if movements > 0},
+        )
+
+
+Windows = Mapping[str, Window]
+"""The windows of a card, an account or a holder, by the ids of group and entry: ``3.1``, or ``risk.7.1`` for a rule."""
+
+OF_RISK = "risk."
+"""What the keys of risk rules' windows begin with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What an entry still lets pass, ``None`` where it sets no bound, until ``date_valid``, the first second after."""
+
+    entry: LimitEntry
+    count: int | None
+    amount: int | None
+    country_count: int | None
+    date_valid: int
+
+
+class LimitExceeded(Exception):
+    """A movement asks for more than an entry has left.
+
+    Attributes:
+        entry: the entry.
+        bound: which of its bounds is in the way.
+        asked: what the movement would count.
+        left: what there is left.
+    """
+
+    def __init__(self, entry: LimitEntry, bound: Bound, asked: int, left: int) -> None:
+        self.entry = entry
+        self.bound: Bound = bound
+        self.asked = asked
+        self.left = left
+        super().__init__(f"the {bound} of limit {entry.id} is exceeded")
+
+
+def window(duration: int, now: int) -> tuple[int, int]:
+    """The first second of the window that ``now`` is in, and the first second after it."""
+    today = datetime.fromtimestamp(now, UTC)
+    match duration:
+        case values.PER_TRANSACTION:
+            return now, now
+        case values.PER_DAY:
+            return now - now % _DAY, now - now % _DAY + _DAY
+        case values.PER_WEEK:
+            start = now - (now - _A_MONDAY) % _WEEK
+            return start, start + _WEEK
+        case values.PER_MONTH:
+            return _first(today.year, today.month), _first(today.year + today.month // 12, today.month % 12 + 1)
+        case _:
+            return _first(today.year, 1), _first(today.year + 1, 1)
+
+
+def counting(
+    catalogue: Catalogue,
+    group: LimitGroup | None,
+    windows: Windows,
+    facts: Facts,
+    amount: int,
+    currency: int,
+    now: int,
+    *,
+    forced: bool = False,
+    further: int | None = None,
+) -> tuple[Windows, list[Counted]]:
+    """Count a movement of ``amount`` in ``currency``: the windows afterwards, and what was counted in them.
+
+    A ``forced`` movement is counted without being refused, and its amount only where there is a rate. One that comes on
+    top of a ``further`` amount, which was counted before, is part of the same transaction: only its own amount counts,
+    and what bounds single transactions bounds both together. Windows that are over are left out.
+
+    Raises: LimitExceeded, NoRate.
+    """
+    changed = dict(lasting(catalogue, windows, now))
+    counted: list[Counted] = []
+    for key, entry in _entries(group):
+        if not is_counted(catalogue, entry, facts):
+            continue
+        found = begun(entry.duration, changed.get(key), now)
+        is_single = entry.duration == values.PER_TRANSACTION
+        worth = _worth(catalogue, entry, amount + (further or 0) if is_single else amount, currency, forced)
+        is_new = further is None
+        country = None if entry.country_count is None or not is_new else facts.country
+        share = Counted(key, found.start, worth, int(is_new), country)
+        if not forced:
+            _require(entry, found, share)
+        if not is_single:
+            changed[key] = found.plus(share)
+            counted.append(share)
+    return changed, counted
+
+
+def released(windows: Windows, counted: Iterable[Counted]) -> Windows:
+    """The windows without what a movement counted; what it counted in one that is over stays where it was."""
+    changed = dict(windows)
+    for share in counted:
+        found = changed.get(share.key)
+        if found is not None and found.start == share.start:
+            changed[share.key] = found.minus(share)
+    return changed
+
+
+def status(group: LimitGroup | None, windows: Windows, now: int) -> list[Left]:
+    """What the entries of a group have left, in their order."""
+    return [_left(entry, begun(entry.duration, windows.get(key), now)) for key, entry in _entries(group)]
+
+
+def lasting(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[tuple[str, Window]]:
+    """The windows that are not over, those of risk rules among them.
+
+    Those of entries that are not known stay for a year: this process may not have heard of a new entry yet.
+    """
+    durations: dict[str, int] = {}
+    for name in {key.rpartition(".")[0] for key in windows}:
+        durations |= _durations(catalogue, name)
+    for key, found in windows.items():
+        if found.start >= window(durations.get(key, values.PER_YEAR), now)[0]:
+            yield key, found
+
+
+def begun(duration: int, found: Window | None, now: int) -> Window:
+    """The window to count in. One that began later than the clock's stays: the clock that began it is ahead."""
+    start, _ = window(duration, now)
+    if found is None or found.start < start or duration == values.PER_TRANSACTION:
+        return Window(start)
+    is_of_duration = window(duration, found.start)[0] == found.start  # an operator may have changed it since
+    return found if is_of_duration else Window(start)
+
+
+def _first(year: int, month: int) -> int:
+    return int(datetime(year, month, 1, tzinfo=UTC).timestamp())
+
+
+def _entries(group: LimitGroup | None) -> list[tuple[str, LimitEntry]]:
+    """The entries of a group with the keys of their windows."""
+    return [(f"{group.id}.{entry.id}", entry) for entry in group.entries] if group else []
+
+
+def _durations(catalogue: Catalogue, name: str) -> dict[str, int]:
+    """The durations of a group's entries, by the keys of their windows; ``name`` is what these have in common."""
+    if name.startswith(OF_RISK):
+        risk_group = catalogue.risk_groups.get(int(name.removeprefix(OF_RISK)))
+        rules = risk_group.rules if risk_group else ()
+        return {f"{name}.{rule.id}": rule.duration for rule in rules if rule.duration is not None}
+    return {key: entry.duration for key, entry in _entries(catalogue.limit_groups.get(int(name)))}
+
+
+def _worth(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, forced: bool) -> int:
+    """What an amount counts for an entry: nothing where the entry bounds none. Raises: NoRate, unless ``forced``."""
+    if entry.amount is None:
+        return 0
+    try:
+        return at_base_rate(catalogue, amount, currency, entry.amount_currency)
+    except NoRate:
+        if forced:
+            return 0
+        raise
+
+
+def _left(entry: LimitEntry, found: Window) -> Left:
+    return Left(
+        entry,
+        _rest(entry.count, found.count),
+        _rest(entry.amount, found.amount),
+        _rest(entry.country_count, len(found.countries)),
+        window(entry.duration, found.start)[1],
+    )
+
+
+def _rest(bound: int | None, used: int) -> int | None:
+    return None if bound is None else max(0, bound - used)
+
+
+def _require(entry: LimitEntry, found: Window, share: Counted) -> None:
+    """Raises: LimitExceeded, when a movement counts more than there is left."""
+    left = _left(entry, found)
+    is_new_country = share.country is not None and share.country not in found.countries
+    bounds: list[tuple[Bound, int, int | None]] = [
+        ("amount", share.amount, left.amount),
+        ("count", share.count, left.count),
+        ("country_count", int(is_new_country), left.country_count),
+    ]
+    for bound, asked, rest in bounds:
+        if rest is not None and asked > rest:
+            raise LimitExceeded(entry, bound, asked, rest)

@@ -1,0 +1,128 @@
+"""Whom a movement of money concerns: an account with its holder and card, and how they have used their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.issuing.account_record import LedgerAccount
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.ledger.charges import Charge, charge
+from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
+from chalicelib.cards.ledger.conversion import NoRate, conversion
+from chalicelib.cards.ledger.limits import Bound, Counted, LimitExceeded, counting
+from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.ledger.usage_counters import Counters, Tally
+from chalicelib.cards.programs.catalogue import Catalogue
+from chalicelib.cards.protocol.status_codes import Refused, Status
+
+_NO_RATE = "there is no exchange rate for this currency"
+Usage = dict[str, list[dict[str, Any]]]
+"""What a movement has counted, by the owner of the counters, as an item keeps it."""
+
+
+class OverLimit(Refused):
+    """A movement asks for more than a limit lets pass; ``bound`` is what is in the way."""
+
+    def __init__(self, kept: Counters, exceeded: LimitExceeded) -> None:
+        self.bound: Bound = exceeded.bound
+        super().__init__(Status.LIMIT_EXCEEDED, _said(kept, exceeded))
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """The records as they were read."""
+
+    catalogue: Catalogue
+    account: LedgerAccount
+    holder: Holder | None
+    card: Card | None
+    counters: Sequence[Counters]
+
+    @property
+    def holder_country(self) -> int | None:
+        return self.holder.details.get("country_ison") if self.holder else None
+
+    def facts(self, transaction_type: int, currency: int, country: int | None) -> Facts:
+        """What an external payment is for fees and limits; ``country`` is the other bank's."""
+        return Facts(transaction_type, currency, country=country, holder_country=self.holder_country)
+
+    def charge(
+        self,
+        facts: Facts,
+        amount: int,
+        *,
+        debit: bool,
+        fee_group_id: int | None = None,
+        cleared: ClearedAmount | None = None,
+    ) -> Charge:
+        """What ``amount`` of ``facts.currency`` comes to, as ``charging.charge`` says. Raises: Refused."""
+        try:
+            return charge(
+                self.catalogue, self.account, facts, amount, debit=debit, fee_group_id=fee_group_id, cleared=cleared
+            )
+        except NoRate:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, _NO_RATE) from None
+
+    def worth(self, currency: int, amount: int) -> int:
+        """What a purchase takes of the account now, with the conversion's fee and no other. Raises: Refused."""
+        taken = conversion(self.catalogue, amount, currency, self.account.currency, debit=True)
+        if taken is None:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, _NO_RATE)
+        return taken.holder_amount
+
+    def require_funds(self, amount: int) -> None:
+        """Raises: Refused, when less than ``amount`` is available."""
+        if self.account.available < amount:
+            raise Refused(Status.NO_FUNDS)
+
+    def count(
+        self, facts: Facts, amount: int, now: int, tally: Tally, *, forced: bool = False, further: int | None = None
+    ) -> Usage:
+        """Count a movement in all limits; answers what it has counted. Raises: OverLimit, Refused.
+
+        One that is ``forced`` is never refused; one on top of a ``further`` amount is part of what was counted. The
+        groups of holder and card are those that were read: one that is assigned meanwhile holds for the next.
+        """
+        usage: Usage = {}
+        for kept in self.counters:
+            group = self.catalogue.limit_groups.get(self._group_of(kept) or 0)
+            windows = tally.now(kept).windows
+            try:
+                changed, counted = counting(
+                    self.catalogue, group, windows, facts, amount, facts.currency, now, forced=forced, further=further
+                )
+            except LimitExceeded as exceeded:
+                raise OverLimit(kept, exceeded) from None
+            except NoRate:
+                raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate for a limit") from None
+            if counted:
+                tally.change(kept, changed)
+                usage[kept.owner] = [each.plain for each in counted]
+        return usage
+
+    def release(self, usage: Usage | None, tally: Tally) -> None:
+        """Give back what a movement has counted."""
+        for kept in self.counters:
+            if counted := (usage or {}).get(kept.owner):
+                tally.give_back(kept, map(Counted.of, counted))
+
+    @property
+    def listed(self) -> list[Counters]:
+        """The counters of the card, whose lists a movement is in."""
+        return [kept for kept in self.counters if kept.owner.startswith("card#")]
+
+    def _group_of(self, kept: Counters) -> int | None:
+        owner = kept.owner.partition("#")[0]
+        of: LedgerAccount | Card | Holder | None = self.account
+        if owner != "account":
+            of = self.card if owner == "card" else self.holder
+        return of.limit_group_id if of else None
+
+
+def _said(kept: Counters, exceeded: LimitExceeded) -> str:
+    """Which limit it was; a name is the operator's."""
+    name = f' "{exceeded.entry.name}"' if exceeded.entry.name else ""
+    return f"the {exceeded.bound.replace('_', ' ')} of the {kept.owner.partition('#')[0]}'s limit{name} is exceeded"

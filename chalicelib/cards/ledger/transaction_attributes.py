@@ -1,0 +1,119 @@
+"""What a movement of money is, as the entries of groups look at it, and which of them it falls under.
+
+Ranges include both their ends. What a movement does not have, no entry that asks for it matches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chalicelib.cards.programs.catalogue import HIGHEST_MCC, Catalogue, FeeEntry, LimitEntry, MccRange, RiskRule
+from chalicelib.cards.protocol.values import (
+    ANY_DEBIT,
+    ANY_REGION,
+    ANY_TYPE,
+    CREDIT_TYPES,
+    DOMESTIC,
+    INQUIRY_TYPES,
+    RETURNS,
+    TYPES_OF_CLASS,
+    WITHIN_REGION,
+)
+
+_NO_DEBITS = CREDIT_TYPES | INQUIRY_TYPES
+"""An inquiry takes nothing, so that only an entry of exactly its type counts it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A movement: its transaction type and entry mode, and numeric codes of ISO 4217 and ISO 3166-1.
+
+    ``country`` is where it takes place. An external payment has no ``mcc``: it falls under the whole range only.
+    """
+
+    transaction_type: int
+    currency: int
+    entry_mode: int = 0
+    mcc: int | None = None
+    country: int | None = None
+    holder_country: int | None = None
+
+
+def is_charged(catalogue: Catalogue, entry: FeeEntry, facts: Facts) -> bool:
+    """Whether a movement falls under an entry of a fee group."""
+    return (
+        _has_its_type(entry, facts)
+        and _is_how(entry, facts)
+        and in_country(entry, facts.country)
+        and _in_region(catalogue, entry.region, facts.country)
+    )
+
+
+def is_counted(catalogue: Catalogue, entry: LimitEntry, facts: Facts) -> bool:
+    """Whether a movement falls under an entry of a limit group."""
+    return (
+        _has_its_type(entry, facts)
+        and _has_its_class(entry, facts)
+        and _is_how(entry, facts)
+        and entry.currency in (0, facts.currency)
+        and entry.holder_country in (0, facts.holder_country)
+        and _in_region(catalogue, entry.holder_region, facts.holder_country)
+        and _in_region(catalogue, entry.transaction_region, facts.country)
+        and _has_its_region_type(catalogue, entry, facts)
+    )
+
+
+def is_meant(catalogue: Catalogue, rule: RiskRule, facts: Facts) -> bool:
+    """Whether a movement is one that a risk rule is about, whatever its amount."""
+    return (
+        _has_its_type(rule, facts)
+        and _is_how(rule, facts)
+        and in_country(rule, facts.country)
+        and _in_region(catalogue, rule.region, facts.country)
+        and _has_its_region_type(catalogue, rule, facts)
+    )
+
+
+def in_country(entry: FeeEntry | RiskRule, country: int | None) -> bool:
+    """Whether an entry is for a country."""
+    return not entry.country or entry.country == country
+
+
+def in_category(entry: FeeEntry | LimitEntry | RiskRule | MccRange, mcc: int | None) -> bool:
+    """Whether a merchant category is one of an entry's."""
+    if mcc is None:
+        return (entry.mcc_low, entry.mcc_high) == (0, HIGHEST_MCC)
+    return entry.mcc_low <= mcc <= entry.mcc_high
+
+
+def _has_its_type(entry: FeeEntry | LimitEntry | RiskRule, facts: Facts) -> bool:
+    return entry.transaction_type in (ANY_TYPE, facts.transaction_type)
+
+
+def _has_its_class(entry: LimitEntry, facts: Facts) -> bool:
+    """Returns are counted by no entry."""
+    if entry.transaction_class != ANY_DEBIT:
+        return facts.transaction_type in TYPES_OF_CLASS[entry.transaction_class]
+    is_asked_for = entry.transaction_type != ANY_TYPE or facts.transaction_type not in _NO_DEBITS
+    return is_asked_for and facts.transaction_type not in RETURNS
+
+
+def _is_how(entry: FeeEntry | LimitEntry | RiskRule, facts: Facts) -> bool:
+    """Whether entry mode and merchant category are among those of an entry."""
+    return entry.entry_mode in (ANY_TYPE, facts.entry_mode) and in_category(entry, facts.mcc)
+
+
+def _in_region(catalogue: Catalogue, region: int | None, country: int | None) -> bool:
+    return not region or (country is not None and region in catalogue.regions_of(country))
+
+
+def _has_its_region_type(catalogue: Catalogue, entry: LimitEntry | RiskRule, facts: Facts) -> bool:
+    """Each pair of countries has one type; without both there is none."""
+    if entry.region_type == ANY_REGION:
+        return True
+    if facts.country is None or facts.holder_country is None:
+        return False
+    if facts.country == facts.holder_country:
+        return entry.region_type == DOMESTIC
+    shared = catalogue.regions_of(facts.country) & catalogue.regions_of(facts.holder_country)
+    return entry.region_type != DOMESTIC and (entry.region_type == WITHIN_REGION) == bool(shared)

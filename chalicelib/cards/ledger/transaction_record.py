@@ -1,0 +1,115 @@
+"""Transactions: what was booked on an account, as its holder is shown it.
+
+A transaction is a row of its account and of its card, in the order of recording, and an item that its id leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+from chalicelib.cards.issuing.account_record import LedgerAccount
+from chalicelib.cards.protocol.values import EXTERNAL_PAYMENT
+from chalicelib.cards.storage.record import Key, present
+from chalicelib.cards.storage.time_ordered import Timeline
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
+
+TABLE = "ledger"
+_DIGITS = 11
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transaction:
+    """One transaction; amounts are in minor units and positive, ``direction`` is the account's.
+
+    Attributes:
+        amount: in ``currency``, what was bought or paid; ``holder_amount`` is its worth in the account's.
+        base_rate: how much of the account's currency a unit of ``currency`` is worth, ``holder_rate`` marked up.
+        conversion_fee: the mark-up's share in the account's currency, and whether ``holder_amount`` has it in it.
+        fee: what of the fees ``holder_amount`` has in it.
+        trans_link: the same for all transactions that belong together.
+        mti: the type of the message that it came with (ISO 8583), ``function_code`` what that was for.
+        parent_id: the transaction that this one was charged for, a fee, is about, a dispute, or gives back, a return.
+        authorization_id: of a card transaction, what it belongs to.
+        network: what the network said of it, by the interface's names.
+        counterparty: of an external payment, its other side and its scheme, by the interface's names.
+    """
+
+    id: int
+    transaction_type: int
+    direction: Literal["debit", "credit"]
+    trans_link: str
+    amount: int
+    currency: int
+    holder_amount: int
+    base_rate: Decimal = Decimal(1)
+    holder_rate: Decimal = Decimal(1)
+    conversion_fee: int = 0
+    conversion_fee_blended: bool = False
+    fee: int = 0
+    entry_mode: int = 0
+    mti: int = EXTERNAL_PAYMENT
+    function_code: int | None = None
+    parent_id: int | None = None
+    card_id: int | None = None
+    country: int | None = None
+    fee_code: str | None = None
+    description: str | None = None
+    reference: str | None = None
+    epm_transaction_id: int | None = None
+    epm_mandate_id: int | None = None
+    authorization_id: int | None = None
+    reason_code: int | None = None
+    network: Mapping[str, Any] | None = None
+    counterparty: Mapping[str, Any] | None = None
+
+
+def transaction_key(number: int) -> Key:
+    """The item that a transaction's id leads to."""
+    return TABLE, {"owner": f"transaction#{number}", "part": "transaction"}
+
+
+def timeline(account: str | None, card_id: int | None) -> Timeline:
+    """The list of an account, which the owner of its rows names, of a card, or of a card's on an account."""
+    owner, name = account, "transaction"
+    if card_id is not None:
+        owner, name = f"card#{card_id}", "transaction" if account is None else f"{account}#transaction"
+    assert owner is not None, "a list is of somebody"
+    return Timeline(TABLE, owner, name, _DIGITS)
+
+
+def row_key(lead: Item) -> Key:
+    """The row of the account's list that a transaction's item leads to."""
+    return TABLE, {"owner": lead["account"], "part": lead["part_of_account"]}
+
+
+def recording(
+    transaction: Transaction, account: LedgerAccount, at: int, write_id: str, *, by_card: bool = False
+) -> Sequence[Put]:
+    """The writes of a new transaction of an account, recorded at ``at`` (Unix milliseconds).
+
+    The row stands in the account's list and in two of the card's: of all its transactions, and of those of the account.
+    """
+    members: dict[str, Any] = present(vars(transaction)) | {"holder_currency": account.currency}
+    members |= present({"account": account.owner, "account_id": account.id, "at": at, "written_by": write_id})
+    lists = [timeline(account.owner, None)]
+    if by_card:
+        lists += [timeline(None, transaction.card_id), timeline(account.owner, transaction.card_id)]
+    places = [each.key(at, transaction.id)[1] for each in lists]
+    found = {
+        "manager_id": account.manager_id,
+        "access_level": account.access_level,
+        "account": account.owner,
+        "part_of_account": places[0]["part"],
+        "at": at,
+    }
+    # what a fee may be charged for, or refer to, without another look
+    found |= {"holder_amount": transaction.holder_amount, "transaction_type": transaction.transaction_type}
+    names = ("card_id", "trans_link", "authorization_id", "mti")
+    found |= present({name: getattr(transaction, name) for name in names} | {"account_id": account.id})
+    return [
+        *(Put(TABLE, place | members, absent("owner")) for place in places),
+        Put(TABLE, {**transaction_key(transaction.id)[1], **found, "written_by": write_id}, absent("owner")),
+    ]

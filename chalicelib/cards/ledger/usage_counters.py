@@ -1,0 +1,107 @@
+"""What a card, an account or a holder has used of its limits: one item each, conditioned on its version.
+
+A card's item also tells when something was last listed under the card, so that its lists have one order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.cards.ledger.limits import Counted, Window, Windows, released
+from chalicelib.cards.ledger.transaction_record import TABLE
+from chalicelib.cards.storage.record import Key
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
+
+Owner = Literal["card", "account", "holder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """The windows of one owner; ``version`` counts their changes from 1, and is 0 as long as nothing was counted.
+
+    ``last_at``: of a card, when the last row of its lists was recorded, in Unix milliseconds.
+    """
+
+    owner: str
+    version: int = 0
+    windows: Windows = field(default_factory=dict)
+    last_at: int = 0
+
+    @classmethod
+    def from_item(cls, kind: Owner, number: int, item: Item | None) -> Counters:
+        """What stands at ``key``."""
+        owner = f"{kind}#{number}"
+        if item is None:
+            return cls(owner)
+        windows = {key: _window(plain) for key, plain in item["windows"].items()}
+        return cls(owner, item["version"], windows, item.get("last_at", 0))
+
+    def becoming(self, after: Counters, write_id: str) -> Put:
+        """The write that has ``after`` stand in their place; it fails if somebody else was first."""
+        item: Item = {
+            **_place(self.owner),
+            "version": self.version + 1,
+            "windows": {key: _plain(window) for key, window in after.windows.items()},
+            "written_by": write_id,
+            **({"last_at": after.last_at} if after.last_at else {}),
+        }
+        return Put(TABLE, item, Attr("version").eq(self.version) if self.version else absent("owner"))
+
+
+class Tally:
+    """What is counted, and listed under cards, in one transaction, which writes each owner's counters once."""
+
+    def __init__(self) -> None:
+        self._changed: dict[str, tuple[Counters, Counters]] = {}
+
+    def copy(self) -> Tally:
+        """The same as it stands now, to try what may be refused."""
+        copied = Tally()
+        copied.take(self)
+        return copied
+
+    def take(self, other: Tally) -> None:
+        """Stand as another one does."""
+        self._changed = dict(other._changed)
+
+    def now(self, kept: Counters) -> Counters:
+        """An owner's counters as they stand by now; ``kept`` are those that were read."""
+        return self._changed.get(kept.owner, (kept, kept))[1]
+
+    def change(self, kept: Counters, windows: Windows) -> None:
+        self._changed[kept.owner] = kept, replace(self.now(kept), windows=windows)
+
+    def give_back(self, kept: Counters, counted: Iterable[Counted]) -> None:
+        """Release what was counted."""
+        self.change(kept, released(self.now(kept).windows, counted))
+
+    def listed(self, kept: Counters, at: int) -> None:
+        """Note that something is listed under a card, recorded at ``at`` (Unix milliseconds)."""
+        self._changed[kept.owner] = kept, replace(self.now(kept), last_at=max(at, self.now(kept).last_at))
+
+    def operations(self, write_id: str) -> list[Put]:
+        return [kept.becoming(after, write_id) for kept, after in self._changed.values()]
+
+
+def key(kind: Owner, number: int) -> Key:
+    """Where the counters of a card, an account or a holder are."""
+    return TABLE, _place(f"{kind}#{number}")
+
+
+def _place(owner: str) -> Item:
+    return {"owner": owner, "part": "limits"}
+
+
+def _plain(window: Window) -> Item:
+    """The names of an item's members are text."""
+    countries = {str(country): movements for country, movements in window.countries.items()}
+    return {"start": window.start, "count": window.count, "amount": window.amount, "countries": countries}
+
+
+def _window(plain: Mapping[str, Any]) -> Window:
+    countries = {int(country): movements for country, movements in plain["countries"].items()}
+    return Window(plain["start"], plain["count"], plain["amount"], countries)

@@ -1,1 +1,0 @@
-"""The card API's money: amounts, fees, limits, the ledger and what it shows."""

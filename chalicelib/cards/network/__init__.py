@@ -1,1 +1,0 @@
-"""The card network: what is authorized, cleared and disputed, and the rules that decide it."""

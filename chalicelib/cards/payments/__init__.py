@@ -1,0 +1,1 @@
+"""External payments: addresses, transfers, returns, direct debits, and their provider."""

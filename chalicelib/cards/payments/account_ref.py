@@ -1,0 +1,100 @@
+"""Which records a payment concerns on this side, and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from chalicelib.cards.issuing.account_record import Account, LedgerAccount
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.posting_context import Party
+from chalicelib.cards.ledger.usage_counters import Counters, Owner
+from chalicelib.cards.payments.address_record import ExternalAddress
+from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.payments.special_account_record import SpecialAccount, special_account_key
+from chalicelib.cards.programs.catalogue import Catalogue
+from chalicelib.cards.protocol.values import OF_HOLDER
+from chalicelib.cards.storage.record import Key, present
+from chalicelib.foundation.dynamodb.store import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which records a party is made of: they are read together."""
+
+    manager_id: int
+    account_type: int
+    account_id: int
+    holder_id: int | None = None
+    card_id: int | None = None
+
+    @classmethod
+    def of(cls, about: ExternalAddress | ExternalPayment) -> Place:
+        """Those of an address, or of a payment that came or went by one."""
+        return cls(about.manager_id, about.account_type, about.account_id, about.holder_id, about.card_id)
+
+    @classmethod
+    def led_to(cls, number: Item) -> Place:
+        """Those of the address that the item of a number leads to."""
+        return cls(**{each.name: number[each.name] for each in fields(cls) if each.name in number})
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The same as an item keeps it."""
+        return present({each.name: getattr(self, each.name) for each in fields(self)})
+
+    @property
+    def keys(self) -> list[Key]:
+        return [*self._parts.values()]
+
+    def party(self, catalogue: Catalogue, items: Sequence[Item | None]) -> Party:
+        """What stands at ``keys``; whatever an address names is there for good."""
+        found = dict(zip(self._parts, items, strict=True))
+        holder, card = found.get("holder"), found.get("card")
+        return Party(
+            catalogue,
+            self.account(found["account"]),
+            Holder.from_item(holder) if holder else None,
+            Card.from_item(card) if card else None,
+            [
+                Counters.from_item(name, number, found[f"{name} counters"])
+                for name, number in self._numbers.items()
+                if number is not None
+            ],
+        )
+
+    def account(self, item: Item | None) -> LedgerAccount:
+        """What stands at ``account_key``."""
+        assert item is not None, "an address has its account"
+        kind: type[LedgerAccount] = Account if self.account_type == OF_HOLDER else SpecialAccount
+        return kind.from_item(item)
+
+    @property
+    def _numbers(self) -> dict[Owner, int | None]:
+        """Who has counters; those of a special account's card only have the order of its lists."""
+        if self.account_type != OF_HOLDER:
+            return {"card": self.card_id}
+        return {"account": self.account_id, "holder": self.holder_id, "card": self.card_id}
+
+    @property
+    def _parts(self) -> dict[str, Key]:
+        numbers = self._numbers
+        parts = {"account": self.account_key}
+        if self.account_type == OF_HOLDER:
+            parts |= {"holder": Holder.key(self.holder_id)} if self.holder_id is not None else {}
+            parts |= {"card": Card.key(self.card_id)} if self.card_id is not None else {}
+        kept = {
+            f"{name} counters": usage_counters.key(name, number)
+            for name, number in numbers.items()
+            if number is not None
+        }
+        return parts | kept
+
+    @property
+    def account_key(self) -> Key:
+        if self.account_type == OF_HOLDER:
+            return Account.key(self.account_id)
+        return special_account_key(self.manager_id, self.account_id)

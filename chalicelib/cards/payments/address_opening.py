@@ -1,0 +1,63 @@
+"""Addresses that the provider is asked to open, and what follows from its reply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chalicelib.cards.payments.account_ref import Place
+from chalicelib.cards.payments.address_record import ExternalAddress, number_keys, taking_numbers
+from chalicelib.cards.payments.pending_index import ANSWERED
+from chalicelib.cards.payments.provider import LONGEST_WORDS, Opened, Opening, Provider, ProviderRefused
+from chalicelib.cards.payments.provider_completion import Finished
+from chalicelib.cards.payments.serializers import address_shown, refused_by_provider
+from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_REFUSED
+from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.foundation.dynamodb.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class AddressOrders:
+    """What addresses ask the provider for; asked again, it opens the same one."""
+
+    store: Store
+    provider: Provider
+
+    def ask(self, address: ExternalAddress, /) -> Opened | ProviderRefused:
+        opening = Opening(address.id, address.method, address.currency, address.country, address.account_name)
+        try:
+            return self.provider.open_address(opening)
+        except ProviderRefused as refusal:
+            return refusal
+
+    ask_again = ask
+
+    def outcome(
+        self, address: ExternalAddress, reply: Opened | ProviderRefused, moment: Moment, /
+    ) -> Finished[ExternalAddress]:
+        if isinstance(reply, ProviderRefused):
+            return self._refused(address, str(reply)[:LONGEST_WORDS], moment)
+        numbers = {name: getattr(reply, name) for name in ("account_number", "sort_code", "iban", "bic", "country")}
+        members = numbers | {"assignment_state": ASSIGNED, **ANSWERED}
+        after = address.changed(**members)
+        if any(item and item["address_id"] != address.id for item in self.store.batch_get(number_keys(after))):
+            return self._refused(address, "the provider gave a number that leads elsewhere", moment)
+        return Finished([address.changing(moment.write_id, **members), *taking_numbers(after, moment.write_id)], after)
+
+    def told(self, address: ExternalAddress, /) -> Any:
+        if address.assignment_state == ASSIGNMENT_REFUSED:
+            raise refused_by_provider(address.note)
+        return [address_shown(address)]
+
+    def _refused(self, address: ExternalAddress, reason: str, moment: Moment) -> Finished[ExternalAddress]:
+        """The address is none of the account's any more."""
+        place = Place.of(address)
+        account = place.account(self.store.get(*place.account_key))
+        members = {"assignment_state": ASSIGNMENT_REFUSED, "note": reason, **ANSWERED}
+        left = (account.address_ids or frozenset()) - {address.id}
+        gone = account.changing(moment.write_id, address_ids=left or None)
+        return Finished([address.changing(moment.write_id, **members), gone], address.changed(**members))
+
+
+def _after(address: ExternalAddress, members: dict[str, Any]) -> ExternalAddress:
+    return replace(address, version=address.version + 1, **members)

@@ -1,0 +1,163 @@
+"""What becomes of a payment, as writes: it is booked, it is sent back, or it comes to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.issuing.account_record import LedgerAccount
+from chalicelib.cards.ledger.charges import Charge
+from chalicelib.cards.ledger.entries import EXTERNAL, Movement
+from chalicelib.cards.ledger.posting_context import Party
+from chalicelib.cards.ledger.transaction_record import Transaction
+from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.payments.pending_index import NOT_DUE
+from chalicelib.cards.protocol.payment_states import REJECTED, RESULT_RULES, RESULTS, RETURNED, SETTLED, PaymentKind
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.values import RETURN_TYPES
+from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.foundation.dynamodb.store import Item, Operation
+
+CALLED: Mapping[PaymentKind, str] = {
+    "out": "payment out",
+    "in": "payment in",
+    "debit": "direct debit",
+    "return": "return",
+}
+"""What the ledger calls each kind of payment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The writes of a change, the payment as it stands after them, and the account, if it was moved."""
+
+    operations: Sequence[Operation]
+    payment: ExternalPayment
+    account: LedgerAccount
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """Makes the writes; every one of them fails if payment, account or counters are not as they were read."""
+
+    sequences: Sequences
+
+    def enter(
+        self,
+        movement: Movement,
+        account: LedgerAccount,
+        payment: ExternalPayment,
+        *,
+        original: ExternalPayment | None = None,
+    ) -> int:
+        """Enter a payment into a movement, and show it on the account; answers the number of its transaction.
+
+        ``original`` is what is returned: the payment that this one sends back, or the payment itself, which came back.
+        """
+        charge = payment.charged.reversal if original is payment else payment.charged
+        number, *fees = self.sequences.take("transaction", 1 + len(charge.separate))
+        main = Transaction(
+            id=number,
+            transaction_type=RETURN_TYPES[charge.direction] if original else payment.transaction_type,
+            trans_link=payment.trans_link,
+            card_id=payment.card_id,
+            country=payment.country,
+            description=payment.remittance,
+            reference=payment.reference,
+            parent_id=original.transaction_id if original else None,
+            counterparty=payment.counterparty or None,
+            epm_transaction_id=payment.id,
+            epm_mandate_id=payment.mandate_id,
+            **charge.shown,
+        )
+        charge.book(movement, account, EXTERNAL)
+        charge.show(movement, account, main, fees)
+        return number
+
+    def settle(
+        self,
+        payment: ExternalPayment,
+        party: Party,
+        moment: Moment,
+        tally: Tally | None = None,
+        *,
+        original: ExternalPayment | None = None,
+        **members: Any,
+    ) -> Change:
+        """A pending payment is paid: what was held of the account is released, and what it comes to is booked.
+
+        ``original`` is the payment that it sends back, if it does.
+        """
+        movement = _movement("settled", payment, party, moment, tally)
+        movement.hold(party.account, -payment.held)
+        number = self.enter(movement, party.account, payment, original=original)
+        members = {"state": SETTLED, "held": 0, "transaction_id": number, **_unwatched(payment), **members}
+        return _changed(payment, party.account, movement, moment, members)
+
+    def reject(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
+        """A pending payment comes to nothing: what was held is released, and what was counted is given back."""
+        members = {"state": REJECTED, "held": 0, "counted": None, **_unwatched(payment), **members}
+        tally = Tally()
+        party.release(payment.counted, tally)
+        if not payment.held:
+            change = payment.changing(moment.write_id, **members)
+            return Change([change, *tally.operations(moment.write_id)], payment.changed(**members), party.account)
+        movement = _movement("rejected", payment, party, moment, tally)
+        movement.hold(party.account, -payment.held)
+        return _changed(payment, party.account, movement, moment, members)
+
+    def report(self, payment: ExternalPayment, party: Party, result: str, reason: str | None, moment: Moment) -> Change:
+        """The provider says what became of a payment out, which it may do more than once. Raises: Refused."""
+        if payment.payment != "out":
+            raise Refused(Status.WRONG_STATE, "it is not a payment out")
+        refused, state = RESULT_RULES[result][payment.state], RESULTS[result]
+        if refused is not None:
+            raise Refused(refused)
+        if payment.state == state:
+            return Change((), payment, party.account)
+        if state == SETTLED:
+            return self.settle(payment, party, moment)
+        if state == REJECTED:
+            return self.reject(payment, party, moment, reason=reason)
+        if payment.counterpart is not None:
+            raise Refused(Status.WRONG_STATE, "it was paid within this service: whoever was paid returns it")
+        return self.send_back(payment, party, moment, reason=reason)
+
+    def send_back(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
+        """A settled payment that went out comes back: what was taken for it is given, fees apart."""
+        movement = _movement("returned", payment, party, moment)
+        members = {"return_transaction_id": self.enter(movement, party.account, payment, original=payment), **members}
+        return _changed(payment, party.account, movement, moment, {"state": RETURNED, **members})
+
+
+def _unwatched(payment: ExternalPayment) -> Item:
+    """What takes a payment from the index of due times, unless its request still waits for an answer."""
+    return {} if payment.asks else NOT_DUE
+
+
+def _movement(
+    what: str, payment: ExternalPayment, party: Party, moment: Moment, tally: Tally | None = None
+) -> Movement:
+    cause = f"{CALLED[payment.payment]} {what}"
+    movement = Movement(cause, moment.at, moment.write_id, tally, epm_transaction_id=payment.id)
+    movement.list_by_card(*party.listed)
+    return movement
+
+
+def _changed(
+    payment: ExternalPayment, account: LedgerAccount, movement: Movement, moment: Moment, members: dict[str, Any]
+) -> Change:
+    operations = [payment.changing(moment.write_id, **members), *movement.operations()]
+    return Change(operations, payment.changed(**members), movement.after(account))
+
+
+def amounts(charge: Charge) -> dict[str, Any]:
+    """The members of a payment that follow from its charge."""
+    return {
+        "charge": charge.plain,
+        "settlement_amount": charge.settlement_amount,
+        "settlement_currency": charge.conversion.holder_currency,
+    }

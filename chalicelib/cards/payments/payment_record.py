@@ -1,0 +1,153 @@
+"""External payments: what came in from, went out to, or was collected by other banks, and what was sent back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from chalicelib.cards.ledger.charges import Charge
+from chalicelib.cards.payments.address_record import ExternalAddress
+from chalicelib.cards.payments.pending_index import Waiting
+from chalicelib.cards.payments.provider import OrderKind
+from chalicelib.cards.protocol.payment_states import PAYMENT_RULES, PENDING, PaymentKind
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.storage.record import present
+
+_OF_COUNTERPARTY = {
+    "counterparty_name": "account_name",
+    "counterparty_iban": "iban",
+    "counterparty_sort_code": "sort_code",
+    "counterparty_account_number": "account_number",
+}
+"""The interface's members on the other side of a payment, with those of a bank account as a payment keeps it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExternalPayment(Waiting):
+    """One payment; amounts are in minor units, times in Unix seconds.
+
+    Attributes:
+        payment: what it is: out, in, a direct debit, or the return of another one.
+        account_id: the account's, by ``account_type`` an account of a holder or a special one.
+        instructed_amount: in ``instructed_currency``, that of the address.
+        settlement_amount: what that is for the account, in ``settlement_currency``, without fees.
+        charge: the amounts in detail, as ``Charge.plain`` gives them.
+        held: what is held of the account as long as the payment is pending.
+        counted: what was counted in which limits, by the owner of the counters.
+        source, destination: the bank accounts, with the members that are known of them; of a direct debit and its
+            return, ``destination`` is the creditor's.
+        country: the other bank's, as far as it is known, else the address's; a numeric code of ISO 3166-1.
+        provider_reference: the provider's number of it, ``original_reference`` that of the one that it sends back.
+        returns: the payment that this one sends back, ``returned_by`` the one that sends this back.
+        counterpart: the same payment on its other side, if that is an address of this service, too; ``other_side`` says
+            whom it concerns there.
+        should_pay: of a direct debit, whether it is to be paid at its ``cut_off``.
+    """
+
+    kind: ClassVar = "external_payment"
+    missing: ClassVar = Status.NO_EXTERNAL_TRANSACTION
+
+    payment: PaymentKind
+    state: str
+    method: int
+    transaction_type: int
+    address_id: int
+    account_id: int
+    account_type: int
+    instructed_amount: int
+    instructed_currency: int
+    settlement_amount: int
+    settlement_currency: int
+    created_at: int
+    holder_id: int | None = None
+    card_id: int | None = None
+    charge: dict[str, Any] | None = None
+    held: int = 0
+    counted: dict[str, list[dict[str, Any]]] | None = None
+    source: dict[str, Any] | None = None
+    destination: dict[str, Any] | None = None
+    country: int | None = None
+    scheme: str | None = None
+    schemes: list[str] | None = None
+    reference: str | None = None
+    details: dict[str, Any] | None = None
+    provider_reference: int | None = None
+    original_reference: int | None = None
+    transaction_id: int | None = None
+    return_transaction_id: int | None = None
+    returns: int | None = None
+    returned_by: int | None = None
+    counterpart: int | None = None
+    other_side: dict[str, Any] | None = None
+    mandate_id: int | None = None
+    cut_off: int | None = None
+    should_pay: int = 1
+    reason: str | None = None
+
+    @property
+    def trans_link(self) -> str:
+        """What its transactions, and those of its return, have in common."""
+        return f"E{self.returns or self.id:011}"
+
+    @property
+    def counterparty(self) -> dict[str, Any]:
+        """The other side, as far as it is known, and the scheme, by the interface's names."""
+        other = (self.source if self.payment == "in" else self.destination) or {}
+        known = {name: other.get(kept) or None for name, kept in _OF_COUNTERPARTY.items()}
+        return present({**known, "scheme": self.scheme})
+
+    @property
+    def remittance(self) -> str | None:
+        """The remittance information, of a return the original's: what the other side was told, or has told."""
+        if self.payment in ("in", "debit"):
+            return self.reference
+        return (self.details or {}).get("description")
+
+    @property
+    def charged(self) -> Charge:
+        """What it comes to, once that was reckoned."""
+        assert self.charge is not None, "what is booked has a charge"
+        return Charge.of(self.charge)
+
+    @property
+    def order(self) -> OrderKind:
+        """What the provider is asked for."""
+        if self.payment != "return":
+            return "payment"
+        return "debit return" if self.mandate_id is not None else "return"
+
+    @property
+    def is_pending(self) -> bool:
+        return self.state == PENDING
+
+    def require(self, action: str) -> None:
+        """Raises: Refused, when its kind or state does not let the action pass, or it is being returned already."""
+        status = PAYMENT_RULES[action][self.payment, self.state]
+        if status is not None:
+            raise Refused(status)
+        if self.returned_by is not None:
+            raise Refused(Status.ALREADY_RETURNED)
+
+
+def by_address(address: ExternalAddress) -> dict[str, Any]:
+    """The members of a payment that follow from the address that it comes or goes by."""
+    return {
+        "manager_id": address.manager_id,
+        "access_level": address.access_level,
+        "method": address.method,
+        "address_id": address.id,
+        "account_id": address.account_id,
+        "account_type": address.account_type,
+        "holder_id": address.holder_id,
+        "card_id": address.card_id,
+    }
+
+
+def instructed(amount: int, currency: int) -> dict[str, Any]:
+    """The amounts of a payment of which it is not known yet what it comes to on the account."""
+    return {
+        "instructed_amount": amount,
+        "instructed_currency": currency,
+        "settlement_amount": 0,
+        "settlement_currency": currency,
+    }

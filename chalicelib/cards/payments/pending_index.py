@@ -1,0 +1,54 @@
+"""Records that wait, for the provider's answer or for a time to come; those that do stand in the index of due times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from chalicelib.cards.requests.idempotency import Claim
+from chalicelib.cards.storage.record import Record
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.dynamodb.store import Item
+
+TABLE = "external-payments"
+DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
+ASKING_SECONDS = 60
+"""So long a request may take that asks a provider, twice as long as a function runs; then somebody else finishes it."""
+
+NOT_DUE: Item = {"due_at": None, "due_shard": None}
+"""The members that take a record from the index."""
+ANSWERED: Item = NOT_DUE | {"asks": None, "claim": None}
+"""The members that end its wait for an answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting(Record):
+    """A record that may wait.
+
+    Attributes:
+        asks: the action that waits for the provider's answer, and ``claim`` the claim that waits for its own.
+        due_at: when somebody has to look after it, in Unix seconds; ``due_shard`` belongs to it.
+    """
+
+    table: ClassVar = TABLE
+
+    asks: str | None = None
+    claim: dict[str, str] | None = None
+    due_at: int | None = None
+    due_shard: str | None = None
+
+    @property
+    def waiting_claim(self) -> Claim | None:
+        """The claim that waits for its answer."""
+        return Claim(**self.claim, view=None) if self.claim else None
+
+
+def due(number: int, at: int) -> Item:
+    """The members that have a record looked after at ``at`` (Unix seconds)."""
+    return {"due_at": at, **DUE.entry(str(number))}
+
+
+def asking(number: int, action: str, claim: Claim | None, now: int) -> dict[str, Any]:
+    """The members that have a record wait for the provider from ``now`` on (Unix seconds)."""
+    kept = {"name": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt} if claim else None
+    return {"asks": action, "claim": kept, **due(number, now + ASKING_SECONDS)}

@@ -1,0 +1,154 @@
+"""Asks the provider, and writes down what came of it: by the request that wants it, or later by a schedule.
+
+What is to be asked was written before: its record waits in the index of due times until the outcome is written, in one
+transaction with the answer to the request. When that request does not come so far, a run of the schedule finds out how
+far the provider has come, asks once more only where that does nothing twice, and writes the same outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Generic, Protocol, TypeVar
+
+from chalicelib.cards.events.card_events import CardEvent, CardEvents
+from chalicelib.cards.payments.pending_index import ASKING_SECONDS, Waiting, due
+from chalicelib.cards.payments.provider import ProviderSilent
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.requests import envelope
+from chalicelib.cards.requests.idempotency import Claim, References, Repeated, Unanswered
+from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Store
+from chalicelib.foundation.identifiers import new_id
+
+W = TypeVar("W", bound=Waiting)
+
+PATIENCE_SECONDS = 10
+"""So long an outcome is decided anew while others change what it stands on; later the schedule does it."""
+_ATTEMPTS = 40
+_UNANSWERED = (
+    "the provider has not answered yet: repeat the request with the same request_reference_id; without one, look at "
+    "the balances before another, for the first may still be carried out"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finished(Generic[W]):
+    """What follows from a reply: writes, the record as it stands after them, and what is told of it."""
+
+    operations: Sequence[Operation]
+    record: W
+    events: Sequence[CardEvent] = ()
+
+
+class Orders(Protocol[W]):
+    """What the records of one kind ask the provider for, and what follows from its reply."""
+
+    def ask(self, record: W, /) -> Any:
+        """The provider's reply. Raises: ProviderSilent."""
+
+    def ask_again(self, record: W, /) -> Any:
+        """The same where the first reply was lost, or the first call was never made. Raises: ProviderSilent."""
+
+    def outcome(self, record: W, reply: Any, moment: Moment, /) -> Finished[W]:
+        """What follows from the reply. Raises: StoreError."""
+
+    def told(self, record: W, /) -> Any:
+        """The data of the answer, once the outcome is written. Raises: Refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finishing:
+    """Carries records that wait for the provider to its answer and beyond."""
+
+    store: Store
+    clock: Clock
+    references: References
+    events: CardEvents
+
+    def answer(self, orders: Orders[W], record: W) -> str:
+        """The answer to the request that has just written ``record``. Raises: Refused, StoreError.
+
+        8001 means that the provider has not answered, or others were in the way: the schedule will finish it.
+        """
+        try:
+            return self._finish(orders, record, orders.ask(record))
+        except ProviderSilent:
+            log.warning("provider was silent", kind=record.kind, id=record.id)
+        except Conflict:
+            log.warning("outcome not written", kind=record.kind, id=record.id)
+        raise Refused(Status.IN_PROGRESS, _UNANSWERED)
+
+    def resume(self, orders: Orders[W], record: W) -> bool:
+        """Finish what a request has left, unless somebody else does; whether that was possible. Raises: StoreError."""
+        again = due(record.id, self.clock.time() + ASKING_SECONDS)
+        try:
+            self.store.transact([record.changing(new_id(), **again)])
+        except ConditionFailed:
+            return False
+        try:
+            reply = orders.ask_again(record)
+        except ProviderSilent:
+            log.warning("provider was silent", kind=record.kind, id=record.id)
+            return False
+        self._finish(orders, record.changed(**again), reply)
+        return True
+
+    # -- inside
+
+    def _finish(self, orders: Orders[W], record: W, reply: Any) -> str:
+        """Write what the provider replied; the answer to the request. Raises: Conflict, StoreError."""
+        action, claim, deadline = record.asks, record.waiting_claim, self.clock.time() + PATIENCE_SECONDS
+        assert action is not None, "somebody has asked for it"
+        waiting = claim
+        for attempt in count():
+            moment = Moment(milliseconds(self.clock), new_id())
+            finished = orders.outcome(record, reply, moment)
+            answer = _answer(orders, action, finished.record)
+            answering = [self.references.answering(claim, answer, moment.at // 1000)] if claim else []
+            told = self.events.record(record.manager_id, finished.events)
+            try:
+                self.store.transact([*answering, *finished.operations, *told.operations])
+                self.events.dispatch(told)
+                return answer
+            except (ConditionFailed, Conflict) as failure:
+                if claim and isinstance(failure, ConditionFailed) and 0 in failure.failed:
+                    claim = None  # it was answered, or it is so old that it is another request's, or gone
+                if attempt + 1 >= _ATTEMPTS or self.clock.time() >= deadline:
+                    raise Conflict("others were in the way of an outcome") from None
+                self.store.wait(min(attempt, 4))
+            record = self._read(record)
+            if record.asks is None:  # somebody else has finished it
+                return self._kept(waiting) or _answer(orders, action, record)
+        raise AssertionError("unreachable")
+
+    def _kept(self, claim: Claim | None) -> str | None:
+        """The answer that all requests get which have the claim's reference."""
+        if claim is None:
+            return None
+        try:
+            self.references.look(claim, self.store.batch_get(self.references.keys(claim)), self.clock.time())
+        except Repeated as repeated:
+            return repeated.answer
+        except (Refused, Unanswered):  # so old that it is another request's
+            return None
+        return None
+
+    def _read(self, record: W) -> W:
+        item = self.store.get(*record.place)
+        assert item is not None, "what waits stays"
+        return record.from_item(item)
+
+
+def _answer(orders: Orders[W], action: str, record: W) -> str:
+    """What a request is answered with, once the provider has answered."""
+    row = ACTIONS[action]
+    try:
+        told = orders.told(record)
+        return envelope.success(row, told if row.answer else (), {})
+    except Refused as refusal:
+        return envelope.error(refusal)

@@ -1,0 +1,93 @@
+"""Payments and returns that the provider is asked to carry out, and what follows from its receipt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chalicelib.cards.ledger.posting_context import Party
+from chalicelib.cards.payments.account_ref import Place
+from chalicelib.cards.payments.event_payloads import change_told
+from chalicelib.cards.payments.payment_posting import Booking
+from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.payments.pending_index import ANSWERED
+from chalicelib.cards.payments.provider import LONGEST_WORDS, BankAccount, Order, Provider, Receipt
+from chalicelib.cards.payments.provider_completion import Finished
+from chalicelib.cards.payments.serializers import payment_shown, refused_by_provider
+from chalicelib.cards.programs.programmes import Programmes
+from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED
+from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.foundation.dynamodb.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentOrders:
+    """What payments ask the provider for; each is submitted once."""
+
+    store: Store
+    programmes: Programmes
+    provider: Provider
+    booking: Booking
+
+    def ask(self, payment: ExternalPayment, /) -> Receipt:
+        return self.provider.submit(_order(payment))
+
+    def ask_again(self, payment: ExternalPayment, /) -> Receipt:
+        """What the provider has not seen is submitted, unless it was reported to be over meanwhile."""
+        known = self.provider.find(payment.id)
+        if known is not None or not payment.is_pending:
+            return known or Receipt(accepted=False)
+        return self.ask(payment)
+
+    def outcome(self, payment: ExternalPayment, receipt: Receipt, moment: Moment, /) -> Finished[ExternalPayment]:
+        known: dict[str, Any] = {"provider_reference": receipt.reference, "scheme": receipt.scheme or payment.scheme}
+        was_reported = not payment.is_pending  # settled or rejected, before the answer came
+        if was_reported or (payment.payment == "out" and receipt.accepted):
+            members = known | ANSWERED
+            return Finished([payment.changing(moment.write_id, **members)], payment.changed(**members))
+        party, original = self._concerned(payment)
+        if receipt.accepted:
+            sent = replace(payment, scheme=known["scheme"])
+            change = self.booking.settle(sent, party, moment, original=original, **known, **ANSWERED)
+            of_original: dict[str, Any] = {"state": RETURNED}
+        else:
+            reason = receipt.reason and receipt.reason[:LONGEST_WORDS]
+            change = self.booking.reject(payment, party, moment, reason=reason, **ANSWERED)
+            of_original = {"returned_by": None}
+        events = change_told(payment, change.payment)
+        if original is None:
+            return Finished(change.operations, change.payment, events)
+        events += change_told(original, original.changed(**of_original))
+        with_original = [*change.operations, original.changing(moment.write_id, **of_original)]
+        return Finished(with_original, change.payment, events)
+
+    def told(self, payment: ExternalPayment, /) -> Any:
+        if payment.state == REJECTED:
+            raise refused_by_provider(payment.reason)
+        return payment_shown(payment)
+
+    def _concerned(self, payment: ExternalPayment) -> tuple[Party, ExternalPayment | None]:
+        """The party of a payment, and the payment that it sends back, if it does."""
+        place = Place.of(payment)
+        others = [ExternalPayment.key(payment.returns)] if payment.returns is not None else []
+        items = self.store.batch_get([*others, *place.keys])
+        original = ExternalPayment.from_item(items[0]) if others and items[0] else None
+        return place.party(self.programmes.catalogue(payment.manager_id), items[len(others) :]), original
+
+
+def _order(payment: ExternalPayment) -> Order:
+    """What the provider is asked for; what was collected is claimed back from whoever has collected it."""
+    to = payment.destination or {}
+    numbers = (to.get(name) for name in ("account_number", "sort_code", "iban", "bic"))
+    return Order(
+        payment_id=payment.id,
+        kind=payment.order,
+        method=payment.method,
+        currency=payment.instructed_currency,
+        amount=payment.instructed_amount,
+        schemes=tuple(payment.schemes or ()),
+        destination=BankAccount(to.get("account_name", ""), *numbers),
+        reference=payment.reference,
+        original_reference=payment.original_reference,
+        reason=payment.reason,
+    )

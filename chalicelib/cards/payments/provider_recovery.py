@@ -1,0 +1,61 @@
+"""What has waited long enough: for a provider's answer that nobody has written down, and for a cut-off."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from chalicelib.cards.events.card_events import CardEvents
+from chalicelib.cards.payments.address_opening import AddressOrders
+from chalicelib.cards.payments.address_record import ExternalAddress
+from chalicelib.cards.payments.direct_debits import Debits
+from chalicelib.cards.payments.event_payloads import change_told
+from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.payments.pending_index import DUE
+from chalicelib.cards.payments.provider_completion import Finishing
+from chalicelib.cards.payments.provider_orders import PaymentOrders
+from chalicelib.cards.programs.programmes import Programmes
+from chalicelib.cards.storage.due_index import DueItems
+from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.metrics import Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """Looks through the index of due times."""
+
+    store: Store
+    clock: Clock
+    metrics: Metrics
+    programmes: Programmes
+    finishing: Finishing
+    payments: PaymentOrders
+    addresses: AddressOrders
+    debits: Debits
+    events: CardEvents
+
+    def finish(self, until: float = math.inf) -> int:
+        """Look after everything whose time has come; answers how many have moved on, as ``DueItems.run``."""
+        return DueItems(self.store, self.clock, self.metrics, DUE, "payment").run(self._finish, until)
+
+    def _finish(self, item: Item) -> bool:
+        if item["part"] == ExternalAddress.kind:
+            return self.finishing.resume(self.addresses, ExternalAddress.from_item(item))
+        payment = ExternalPayment.from_item(item)
+        return self.finishing.resume(self.payments, payment) if payment.asks else self._pass_cut_off(payment)
+
+    def _pass_cut_off(self, payment: ExternalPayment) -> bool:
+        """Raises: StoreError."""
+        catalogue = self.programmes.catalogue(payment.manager_id)
+        moment = Moment(milliseconds(self.clock), new_id())
+        change = self.debits.due(payment, catalogue, self.store.batch_get, moment)
+        told = self.events.record(payment.manager_id, change_told(payment, change.payment))
+        try:
+            self.store.transact([*change.operations, *told.operations])
+        except (ConditionFailed, Conflict):  # it was changed meanwhile, or the account was: the next run sees to it
+            return False
+        self.events.dispatch(told)
+        return True

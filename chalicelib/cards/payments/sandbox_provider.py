@@ -1,0 +1,125 @@
+"""A provider of external payments that plays: it opens addresses and takes orders, and no money moves anywhere.
+
+Its books are items of the table of external payments, so that all instances of the service see the same. Names show
+what can go wrong, in capitals or small letters:
+
+- an order to a name that begins with ``REFUSE`` is refused;
+- one to a name that begins with ``SILENT`` is accepted, but the first answer is lost: ``find`` knows the order, and
+  when it is sent again it is answered;
+- one to a name that begins with ``LOST`` never arrives the first time: ``find`` does not know it, and when it is sent
+  again it is accepted;
+- an address for an account name that begins with ``REFUSE`` is not opened.
+
+For a return, too, it is the name of whom it goes to that counts: the one who had sent the money.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from chalicelib.cards.payments.pending_index import TABLE
+from chalicelib.cards.payments.provider import (
+    BankAccount,
+    Opened,
+    Opening,
+    Order,
+    ProviderRefused,
+    ProviderSilent,
+    Receipt,
+)
+from chalicelib.cards.payments.sandbox_account_numbers import BANK, SORT_CODE, british_iban, british_number, sepa_iban
+from chalicelib.cards.protocol.schemes import BRITAIN, METHOD_CURRENCIES, SEPA_COUNTRIES, UK, chosen
+from chalicelib.cards.storage.record import present
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError, absent
+from chalicelib.foundation.identifiers import new_id
+
+REFUSE, SILENT, LOST = "REFUSE", "SILENT", "LOST"
+_FIRST_REFERENCE = 9_000_000_000
+
+
+class SandboxProvider:
+    """Keeps the promises of ``Provider`` with nothing but the store; one that cannot be reached makes it silent."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def open_address(self, opening: Opening) -> Opened:
+        if METHOD_CURRENCIES.get(opening.method) != opening.currency:
+            raise ProviderRefused("the method has another currency")
+        if opening.account_name.upper().startswith(REFUSE):
+            raise ProviderRefused("the sandbox refuses this account name")
+        opened = _british(opening.address_id) if opening.method == UK else _european(opening)
+        if opened is None:
+            raise ProviderRefused("all account numbers of the sandbox are taken")
+        return opened
+
+    def submit(self, order: Order) -> Receipt:
+        if _is_to(order.destination, LOST):
+            attempt = _item(order, "lost")
+            if self._standing(attempt) == attempt:
+                raise ProviderSilent("the order never arrived")
+        item = _item(order, "order", **present(asdict(_decided(order))))
+        stands = self._standing(item)
+        if _is_to(order.destination, SILENT) and stands == item:
+            raise ProviderSilent("the answer was lost")
+        return _receipt(stands)
+
+    def find(self, payment_id: int) -> Receipt | None:
+        try:
+            found = self._store.get(TABLE, _key(payment_id, "order"))
+        except StoreError as failure:
+            raise ProviderSilent("the sandbox cannot be reached") from failure
+        return _receipt(found) if found else None
+
+    def _standing(self, item: Item) -> Item:
+        """What stands there after this attempt to write it: ``item`` itself, or what somebody wrote earlier."""
+        try:
+            self._store.put(TABLE, item, absent("owner"))
+        except ConditionFailed as failure:
+            assert failure.item is not None, "something stands there"
+            return failure.item
+        except StoreError as failure:
+            raise ProviderSilent("the sandbox cannot be reached") from failure
+        return item
+
+
+def _is_to(destination: BankAccount, word: str) -> bool:
+    return destination.name.upper().startswith(word)
+
+
+def _decided(order: Order) -> Receipt:
+    if _is_to(order.destination, REFUSE):
+        return Receipt(accepted=False, reason="the sandbox refuses this name")
+    scheme = chosen(order.method, order.schemes, order.amount)
+    if scheme is None:
+        return Receipt(accepted=False, reason="no scheme takes this amount")
+    return Receipt(accepted=True, reference=_FIRST_REFERENCE + order.payment_id, scheme=scheme)
+
+
+def _key(payment_id: int, part: str) -> Item:
+    return {"owner": f"provider#{payment_id}", "part": part}
+
+
+def _item(order: Order, part: str, **members: Any) -> Item:
+    """What is written down of an order, with a mark of the attempt that wrote it."""
+    about = {"kind": order.kind, "method": order.method, "currency": order.currency, "amount": order.amount}
+    return {**_key(order.payment_id, part), **about, **members, "written_by": new_id()}
+
+
+def _receipt(item: Item) -> Receipt:
+    return Receipt(item["accepted"], item.get("reference"), item.get("scheme"), item.get("reason"))
+
+
+def _british(address_id: int) -> Opened | None:
+    number = british_number(address_id)
+    if number is None:
+        return None
+    return Opened(number, SORT_CODE, british_iban(number), None, BRITAIN)
+
+
+def _european(opening: Opening) -> Opened | None:
+    iban = sepa_iban(opening.country, opening.address_id)
+    if iban is None:
+        return None
+    return Opened(None, None, iban, f"{BANK}{iban[:2]}2X", SEPA_COUNTRIES[iban[:2]])

@@ -1,0 +1,161 @@
+"""The sandbox's simulator of external payments: it plays other banks, creditors and the provider."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.ledger.posting_context import Party
+from chalicelib.cards.payments.account_ref import Place
+from chalicelib.cards.payments.address_record import ExternalAddress
+from chalicelib.cards.payments.direct_debits import Debits
+from chalicelib.cards.payments.event_payloads import change_told, mandate_told, payment_told
+from chalicelib.cards.payments.incoming_payments import Incoming
+from chalicelib.cards.payments.mandate_record import Mandate
+from chalicelib.cards.payments.payment_posting import Booking, Change
+from chalicelib.cards.payments.payment_record import ExternalPayment, by_address, instructed
+from chalicelib.cards.payments.serializers import bank_account
+from chalicelib.cards.protocol.payment_simulator_messages import (
+    SimulateDirectDebit,
+    SimulateInboundPayment,
+    SimulateMandate,
+    SimulateOutboundResult,
+)
+from chalicelib.cards.protocol.payment_states import PENDING, REJECTED, RETURNED
+from chalicelib.cards.protocol.schemes import SCHEMES
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
+from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.foundation.dynamodb.store import Operation
+
+_FIRST_REFERENCE = 8_000_000_000
+"""From here on the provider numbers what comes to it from other banks."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentSimulatorFlow:
+    """Has happen from outside what the service is told by others."""
+
+    sequences: Sequences
+    booking: Booking
+    incoming: Incoming
+    debits: Debits
+
+    def simulate_inbound_payment(self, call: Call) -> Outcome:
+        request: SimulateInboundPayment = call.request
+        address = call.find(ExternalAddress, request.epm_address_id)
+        if request.scheme not in SCHEMES[address.method]:
+            raise refused_field("scheme", "value", "is none of the address's method")
+        if request.currency_ison != address.currency:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "an address takes its own currency")
+        party = _party(call, address)
+        payment = ExternalPayment(
+            payment="in",
+            transaction_type=EXTERNAL_IN,
+            source={"account_name": request.sender_name},
+            destination=bank_account(address),
+            scheme=request.scheme,
+            reference=request.reference,
+            **self._from_outside(call, address, request.amount),
+        )
+        change = self.incoming.receive(payment, address, party, _moment(call))
+        told = {"epm_transaction_id": payment.id, "transaction_id": change.payment.transaction_id}
+        events = [payment_told(change.payment)]
+        return Outcome(present(told | _reason(change)) | _state(change), change.operations, events=events)
+
+    def simulate_mandate(self, call: Call) -> Outcome:
+        request: SimulateMandate = call.request
+        address = call.find(ExternalAddress, request.epm_address_id)
+        address.require(call.action.name)
+        mandate = Mandate(
+            id=self.sequences.next("mandate"),
+            manager_id=call.manager_id,
+            access_level=address.access_level,
+            address_id=address.id,
+            creditor_name=request.creditor_name,
+            reference=request.reference,
+            created_at=call.now,
+        )
+        made: list[Operation] = [mandate.making(call.write_id), address.unchanged()]
+        return Outcome({"epm_mandate_id": mandate.id}, made, events=[mandate_told(mandate)])
+
+    def simulate_direct_debit(self, call: Call) -> Outcome:
+        request: SimulateDirectDebit = call.request
+        if request.epm_transaction_id is not None:
+            payment = call.find(ExternalPayment, request.epm_transaction_id)
+            payment.require(call.action.name)
+            change = self.debits.due(payment, call.catalogue, call.items, _moment(call))
+        else:
+            change = self._announced(call)
+        told = {"epm_transaction_id": change.payment.id, "cut_off": change.payment.cut_off}
+        events = [payment_told(change.payment)]
+        return Outcome(present(told | _reason(change)) | _state(change), change.operations, events=events)
+
+    def simulate_outbound_result(self, call: Call) -> Outcome:
+        request: SimulateOutboundResult = call.request
+        payment = call.find(ExternalPayment, request.epm_transaction_id)
+        party = _party(call, payment)
+        change = self.booking.report(payment, party, request.result, request.reason, _moment(call))
+        after = change.payment
+        number = after.return_transaction_id if after.state == RETURNED else after.transaction_id
+        told = present({"transaction_id": number}) | _state(change)
+        return Outcome(told, change.operations, events=change_told(payment, after))
+
+    # -- inside
+
+    def _from_outside(self, call: Call, address: ExternalAddress, amount: int) -> dict[str, Any]:
+        """What all payments have that come by an address from outside."""
+        number = self.sequences.next("external_payment")
+        return {
+            "id": number,
+            "provider_reference": _FIRST_REFERENCE + number,
+            "state": PENDING,
+            "created_at": call.now,
+            "country": address.country,
+            **by_address(address),
+            **instructed(amount, address.currency),
+        }
+
+    def _announced(self, call: Call) -> Change:
+        """What a creditor announces by a mandate. Raises: Refused."""
+        request: SimulateDirectDebit = call.request
+        assert request.epm_mandate_id is not None and request.amount is not None
+        mandate = call.find(Mandate, request.epm_mandate_id)
+        address_item = call.items([ExternalAddress.key(mandate.address_id)])[0]
+        assert address_item is not None, "a mandate has its address"
+        address = ExternalAddress.from_item(address_item)
+        announced = ExternalPayment(
+            payment="debit",
+            transaction_type=DIRECT_DEBIT,
+            source=bank_account(address),
+            destination={"account_name": mandate.creditor_name},
+            **self._from_outside(call, address, request.amount),
+        )
+        payment = self.debits.announce(announced, mandate)
+        return Change([payment.making(call.write_id), mandate.unchanged()], payment, _party(call, address).account)
+
+
+def _party(call: Call, about: ExternalAddress | ExternalPayment) -> Party:
+    place = Place.of(about)
+    return place.party(call.catalogue, call.items(place.keys))
+
+
+def _moment(call: Call) -> Moment:
+    return Moment(call.at, call.write_id)
+
+
+def _reason(change: Change) -> dict[str, Any]:
+    """Why a payment came to nothing."""
+    payment = change.payment
+    return {"reason": payment.reason if payment.state == REJECTED else None}
+
+
+def _state(change: Change) -> dict[str, Any]:
+    return {
+        "state": change.payment.state,
+        "available_balance": change.account.available,
+        "settled_balance": change.account.settled,
+    }

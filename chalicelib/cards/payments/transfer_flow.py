@@ -1,0 +1,202 @@
+"""Payments out: transferToExternalPayment (specification, External payment operations)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
+
+from chalicelib.cards.ledger.entries import Movement
+from chalicelib.cards.ledger.posting_context import Party
+from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.payments.account_ref import Place
+from chalicelib.cards.payments.address_record import ExternalAddress, find_key
+from chalicelib.cards.payments.event_payloads import payment_told
+from chalicelib.cards.payments.incoming_payments import credited
+from chalicelib.cards.payments.modulus_check import fits
+from chalicelib.cards.payments.payment_posting import Booking, amounts
+from chalicelib.cards.payments.payment_record import ExternalPayment, by_address, instructed
+from chalicelib.cards.payments.pending_index import asking
+from chalicelib.cards.payments.provider_completion import Finishing
+from chalicelib.cards.payments.provider_orders import PaymentOrders
+from chalicelib.cards.payments.serializers import bank_account, payment_shown, refused_by_provider
+from chalicelib.cards.programs.programmes import Programmes
+from chalicelib.cards.protocol.payment_messages import TransferToExternalPayment
+from chalicelib.cards.protocol.payment_states import PENDING, SETTLED
+from chalicelib.cards.protocol.schemes import UK, chosen, country_of
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import EXTERNAL_IN, EXTERNAL_OUT
+from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.storage.record import present
+from chalicelib.foundation.dynamodb.store import Item, Operation
+
+_DETAILS = ("description", "note", "withdrawal_purpose", "receiver_type", "industry_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A destination that is an address of this service: it, and whom it concerns."""
+
+    address: ExternalAddress
+    party: Party
+
+
+@dataclass(frozen=True, slots=True)
+class TransferFlow:
+    """Pays from an address: to another bank, or at once to another address of this service."""
+
+    programmes: Programmes
+    booking: Booking
+    finishing: Finishing
+    orders: PaymentOrders
+
+    def transfer_to_external_payment(self, call: Call) -> Outcome:
+        request: TransferToExternalPayment = call.request
+        wanted = find_key(
+            iban=request.destination_iban,
+            sort_code=request.destination_sort_code,
+            account_number=request.destination_account_number,
+        )
+        address_item, number = call.items([ExternalAddress.key(request.epm_address_id), wanted])
+        address = call.seen(ExternalAddress, address_item)
+        schemes = _schemes(address, request)
+        party, own = self._parties(call, address, number)
+        address.require(call.action.name)
+        party.account.require(call.action.name)
+        if request.currency_ison != address.currency:
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "an address pays in its own currency")
+        payment = self._payment(call, address, schemes)
+        facts = party.facts(EXTERNAL_OUT, request.currency_ison, payment.country)
+        charge = party.charge(facts, request.amount, debit=True)
+        tally = Tally()
+        usage = party.count(facts, request.amount, call.now, tally)
+        party.require_funds(charge.total)
+        payment = replace(payment, counted=usage or None, **amounts(charge))
+        if own is not None:
+            outcome = self._at_home(call, payment, party, own, tally)
+            return replace(outcome, operations=[*outcome.operations, address.unchanged()])
+        waiting = asking(payment.id, call.action.name, call.claim, call.now)
+        payment = replace(payment, held=charge.total, **waiting)
+        movement = Movement("payment out held", call.at, call.write_id, tally, epm_transaction_id=payment.id)
+        movement.hold(party.account, payment.held)
+        operations = [payment.making(call.write_id), address.unchanged(), *movement.operations()]
+        asks = partial(self.finishing.answer, self.orders, payment)
+        return Outcome(operations=operations, asks=asks, events=[payment_told(payment)])
+
+    # -- inside
+
+    def _parties(self, call: Call, address: ExternalAddress, number: Item | None) -> tuple[Party, Own | None]:
+        """Who pays, and who is paid if that is an address of this service."""
+        place, own_keys, home = Place.of(address), [], None
+        if number is not None:
+            home = Place.led_to(number)
+            own_keys = [ExternalAddress.key(number["address_id"]), *home.keys]
+        items = call.items([*place.keys, *own_keys])
+        party = place.party(call.catalogue, items[: len(place.keys)])
+        if home is None:
+            return party, None
+        own_item, *rest = items[len(place.keys) :]
+        assert own_item is not None, "a number leads to its address"
+        return party, Own(
+            ExternalAddress.from_item(own_item), home.party(self.programmes.catalogue(home.manager_id), rest)
+        )
+
+    def _payment(self, call: Call, address: ExternalAddress, schemes: Sequence[str]) -> ExternalPayment:
+        """The payment as it was instructed, before it is known what it comes to."""
+        request: TransferToExternalPayment = call.request
+        known = {
+            "account_name": request.destination_account_name,
+            "account_number": request.destination_account_number,
+            "iban": request.destination_iban,
+            "sort_code": request.destination_sort_code,
+        }
+        return ExternalPayment(
+            id=self.booking.sequences.next("external_payment"),
+            payment="out",
+            state=PENDING,
+            transaction_type=EXTERNAL_OUT,
+            created_at=call.now,
+            source=bank_account(address),
+            destination=present(known),
+            country=country_of(request.destination_iban),
+            schemes=list(schemes) or None,
+            scheme=chosen(address.method, schemes, request.amount),
+            reference=request.reference_number,
+            details=present({name: getattr(request, name) for name in _DETAILS}) or None,
+            **by_address(address),
+            **instructed(request.amount, request.currency_ison),
+        )
+
+    def _at_home(self, call: Call, paid: ExternalPayment, payer: Party, own: Own, tally: Tally) -> Outcome:
+        """The money arrives in the same transaction: both accounts move, and nobody else is asked. Raises: Refused."""
+        address, payee = own.address, own.party
+        if payee.account.owner == payer.account.owner:
+            raise refused_field(_named(call.request), "value", "leads to the account that pays")
+        if address.currency != paid.instructed_currency:
+            raise refused_by_provider("the destination takes another currency")
+        number = self.booking.sequences.next("external_payment")
+        came = replace(
+            paid,
+            id=number,
+            counterpart=paid.id,
+            other_side=Place.of(paid).plain,
+            payment="in",
+            transaction_type=EXTERNAL_IN,
+            country=country_of((paid.source or {}).get("iban")),
+            destination=bank_account(address),
+            counted=None,
+            details=None,
+            **by_address(address),
+        )
+        try:
+            came = credited(came, address, payee, call.now, tally)
+        except Refused:
+            raise refused_by_provider("the destination does not take this payment") from None
+        movement = Movement("payment at home", call.at, call.write_id, tally, epm_transaction_id=paid.id)
+        movement.list_by_card(*payer.listed, *payee.listed)
+        paid = replace(paid, counterpart=number, other_side=Place.of(came).plain)
+        paid = replace(paid, state=SETTLED, transaction_id=self.booking.enter(movement, payer.account, paid))
+        came = replace(came, transaction_id=self.booking.enter(movement, payee.account, came))
+        made: list[Operation] = [paid.making(call.write_id), came.making(call.write_id), address.unchanged()]
+        operations = [*made, *movement.operations()]
+        return Outcome(payment_shown(paid), operations, events=[payment_told(paid), payment_told(came)])
+
+
+def _schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:
+    """The schemes that are wished for. Raises: Refused, when they or the destination do not fit the address."""
+    _require_one_account(request)
+    wished = cast(Sequence[str], request.schemes or ())
+    if address.method == UK:
+        sort_code, account_number = request.destination_sort_code, request.destination_account_number
+        if sort_code is not None and account_number is not None and not fits(sort_code, account_number):
+            raise refused_field("destination_account_number", "value", "does not belong to destination_sort_code")
+        if request.destination_iban is not None and not request.destination_iban.startswith("GB"):
+            raise refused_field("destination_iban", "value", "must be a British one for an address in the UK")
+    elif request.destination_iban is None:
+        raise refused_field("destination_iban", "required", "is required for an address in SEPA")
+    elif country_of(request.destination_iban) is None:
+        raise refused_field("destination_iban", "value", "must be one of SEPA for an address in SEPA")
+    if chosen(address.method, wished, 0) is None:
+        raise refused_field("schemes", "value", "has none that the address can pay by")
+    if chosen(address.method, wished, request.amount) is None:
+        raise refused_field("amount", "value", "is higher than the schemes allow")
+    return wished
+
+
+def _named(request: TransferToExternalPayment) -> str:
+    """The field that the destination is found by."""
+    return "destination_account_number" if request.destination_iban is None else "destination_iban"
+
+
+def _require_one_account(request: TransferToExternalPayment) -> None:
+    """Raises: Refused, when an IBAN and a sort code with an account number name two different accounts."""
+    iban, sort_code, account_number = (
+        request.destination_iban,
+        request.destination_sort_code,
+        request.destination_account_number,
+    )
+    if iban is None or sort_code is None or account_number is None:
+        return
+    if find_key(iban=iban) != find_key(sort_code=sort_code, account_number=account_number):
+        raise refused_field("destination_iban", "value", "names another account than destination_sort_code")

@@ -1,0 +1,60 @@
+"""The desk: how the people of a programme manager, signed in to the web interface, see and use its cards.
+
+They have no credential, and need none: the web interface knows who they are. What they ask goes the way of every
+request, by a credential that is made here, exists in memory only, and has no keys that anybody could show. It sees
+every record of the programme manager, and of card data the masked number, nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.api.dispatch import Dispatch
+from chalicelib.cards.programs.credentials import Credential
+from chalicelib.cards.protocol.card_fields import ABSENT, CARD_FIELDS, MASKED
+from chalicelib.cards.protocol.portal_messages import DESK_ACTIONS
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.values import API_VERSION
+from chalicelib.foundation import jsontext
+
+NAME = "web interface"
+"""What logs and claims call whoever asks here: no credential of a set-up can have a name with a space."""
+LEVEL = 1000
+"""The highest access level."""
+MODES: Mapping[str, str] = {**dict.fromkeys(CARD_FIELDS, ABSENT), "pan": MASKED}
+PREPARING = ("activateCard", "assignExternalPaymentAddress")
+"""What of the card API a card has to have behind it before the simulator does anything with it."""
+_STATUSES = {int(status): status for status in Status}
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Asks by ``reading``, and where there is a simulator by ``simulator`` and, for ``PREPARING``, by ``api``."""
+
+    reading: Dispatch
+    api: Dispatch
+    simulator: Dispatch
+
+    def see(self, manager_id: int, action: str, /, **members: Any) -> Mapping[str, Any]:
+        """The envelope of one of ``DESK_ACTIONS``. Raises: Refused."""
+        return _answered(self.reading, manager_id, frozenset(DESK_ACTIONS), action, members)
+
+    def act(self, manager_id: int, action: str, reference: str, /, **members: Any) -> Any:
+        """The data of one of the simulator's actions, or of ``PREPARING``; once for each reference. Raises: Refused."""
+        dispatch = self.api if action in PREPARING else self.simulator
+        allowed = frozenset((*self.simulator.actions, *PREPARING))
+        asked = {"request_reference_id": reference, **members}
+        return _answered(dispatch, manager_id, allowed, action, asked)["data"]
+
+
+def _answered(
+    dispatch: Dispatch, manager_id: int, allowed: frozenset[str], action: str, members: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    credential = Credential(manager_id, NAME, LEVEL, allowed, MODES, encryption_key=None, keys=())
+    asked = {**members, "action": action, "api_version": API_VERSION}
+    answer: Mapping[str, Any] = jsontext.loads(dispatch.carry(credential, asked))
+    if answer["status"] != "success":
+        raise Refused(_STATUSES[answer["status_code"]], answer["message"])
+    return answer

@@ -1,0 +1,202 @@
+"""What the pages of a programme manager show: cards, a card with all that belongs to it, and activity, latest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.authorization import activity_record
+from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.issuing import card_list_record
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.card_secrets import CardSecrets
+from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.issuing.serializers import account_shown, card_shown
+from chalicelib.cards.ledger import transaction_record
+from chalicelib.cards.ledger.entries import BALANCES, MOVEMENT
+from chalicelib.cards.payments.address_record import ExternalAddress
+from chalicelib.cards.payments.serializers import address_shown
+from chalicelib.cards.protocol.portal_messages import ACCOUNTS, ListActivity, ListCards, ShowCard
+from chalicelib.cards.protocol.values import BUSINESS
+from chalicelib.cards.reports import serializers
+from chalicelib.cards.requests import disclosure
+from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.storage import latest
+from chalicelib.cards.storage.latest import Rows
+from chalicelib.cards.storage.record import Key
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.parallel import together
+
+_GROUPS = ("card_programme", "product", "design", "fee_group", "limit_group", "usage_group", "risk_group")
+"""The entries of the set-up that a card names."""
+_OF_CARD = {"card_programme": "program_id"}
+"""The member that names one, where it is not called after the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeskFlow:
+    """Shows what belongs together."""
+
+    secrets: CardSecrets
+
+    def list_cards(self, call: Call) -> Outcome:
+        request: ListCards = call.request
+        before = None if request.before is None else card_list_record.part(request.before)
+        lists = card_list_record.of_manager(call.manager_id)
+        rows, more = latest.page(call.store, lists, request.item_count, before)
+        items = call.items([Card.key(row["card_id"]) for row in rows]) if rows else []
+        cards = [Card.from_item(item) for item in items if item is not None and call.sees(item)]
+        holders, accounts = _beside(call, cards)
+        listed = [
+            {
+                **self._card(call, card),
+                "holder_name": _name_of(holders.get(card.holder_id)),
+                "accounts": [_account(accounts[number]) for number in card.account_ids if number in accounts],
+                "more_accounts": max(0, len(card.account_ids) - ACCOUNTS),
+            }
+            for card in cards
+        ]
+        return _list(call, listed, more=more)
+
+    def show_card(self, call: Call) -> Outcome:
+        request: ShowCard = call.request
+        card = call.find(Card, request.card_id)
+        holders, accounts = _beside(call, [card])
+        of_card, lists = Rows.of(activity_record.of_card(card.id)), [_lists(account) for account in accounts.values()]
+        messages, *rows = together(
+            [
+                of_card.latest(call.store, request.item_count),
+                *(
+                    each.latest(call.store, count)
+                    for pair in lists
+                    for each, count in zip(pair, (request.item_count, request.balance_count), strict=True)
+                ),
+            ]
+        )
+        booked_rows, moved_rows = rows[::2], rows[1::2]
+        authorizations, addresses = _further(call, messages, booked_rows, accounts.values())
+        shown_accounts = [
+            {
+                **_account(account),
+                "transactions": [_transaction(row) for row in booked],
+                "balances": [_balances(row) for row in moved],
+            }
+            for account, booked, moved in zip(accounts.values(), booked_rows, moved_rows, strict=True)
+        ]
+        data = {
+            "card": self._card(call, card),
+            "entries": _entries(call, card),
+            "holder_name": _name_of(holders.get(card.holder_id)),
+            "accounts": shown_accounts,
+            "more_accounts": max(0, len(card.account_ids) - ACCOUNTS),
+            "activity": [_message(row) for row in messages],
+            "authorizations": authorizations,
+            "addresses": addresses,
+            "currencies": list(call.catalogue.currencies),
+        }
+        return Outcome(data, beside={"programme_manager": call.catalogue.name})
+
+    def list_activity(self, call: Call) -> Outcome:
+        request: ListActivity = call.request
+        if request.card_id is None:
+            timelines = activity_record.of_manager(call.manager_id)
+        else:
+            timelines = [activity_record.of_card(call.find(Card, request.card_id).id)]
+        before = None
+        if request.before_at is not None and request.before_id is not None:
+            before = timelines[0].part(request.before_at, request.before_id)
+        rows, more = latest.page(call.store, [Rows.of(each) for each in timelines], request.item_count, before)
+        return _list(call, [_message(row) for row in rows if call.sees(row)], more=more)
+
+    # -- inside
+
+    def _card(self, call: Call, card: Card) -> dict[str, Any]:
+        """A card as it is shown to this caller, with its number as disclosure has it."""
+        number = disclosure.shown(call.credential, card.id, "pan", self.secrets.number(card))
+        disclosure.revealed(call.credential, card.id, "pan")
+        programme = call.catalogue.card_programmes[card.program_id].name
+        return {**card_shown(card, call.now, None), "pan": number, "program_name": programme}
+
+
+def _list(call: Call, rows: Sequence[Mapping[str, Any]], *, more: bool) -> Outcome:
+    return Outcome(rows, beside={"programme_manager": call.catalogue.name, "has_more_records": "Y" if more else "N"})
+
+
+def _beside(call: Call, cards: Sequence[Card]) -> tuple[Mapping[int, Holder], Mapping[int, Account]]:
+    """The holders of cards, and the first accounts of each, by their ids; those that the caller may see."""
+    holders = list(dict.fromkeys(card.holder_id for card in cards))
+    accounts = list(dict.fromkeys(number for card in cards for number in card.account_ids[:ACCOUNTS]))
+    keys = [*map(Holder.key, holders), *map(Account.key, accounts)]
+    items = call.items(keys) if keys else []
+    seen = [item if call.sees(item) else None for item in items]
+    people = [Holder.from_item(item) for item in seen[: len(holders)] if item is not None]
+    books = [Account.from_item(item) for item in seen[len(holders) :] if item is not None]
+    return {each.id: each for each in people}, {each.id: each for each in books}
+
+
+def _lists(account: Account) -> tuple[Rows, Rows]:
+    """The transactions of an account, and its movements."""
+    booked = transaction_record.timeline(account.owner, None)
+    return Rows.of(booked), Rows(booked.table, account.owner, MOVEMENT)
+
+
+def _further(
+    call: Call, messages: Sequence[Item], booked: Sequence[Sequence[Item]], accounts: Any
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The authorizations that messages and transactions belong to, and the addresses that lead to accounts."""
+    card_id: int = call.request.card_id
+    of_card = [row.get("authorization_id") for rows in booked for row in rows if row.get("card_id") == card_id]
+    numbers = dict.fromkeys([*(int(row["trans_link"]) for row in messages), *filter(None, of_card)])
+    addresses = [number for account in accounts for number in sorted(account.address_ids or ())]
+    keys: list[Key] = [*map(Authorization.key, numbers), *map(ExternalAddress.key, addresses)]
+    items = call.items(keys) if keys else []
+    seen = [item for item in items if item is not None and call.sees(item)]
+    held = [Authorization.from_item(item) for item in seen if item["part"] == Authorization.kind]
+    paid = [ExternalAddress.from_item(item) for item in seen if item["part"] == ExternalAddress.kind]
+    return [_authorization(each) for each in held], [address_shown(each) for each in paid if each.is_live]
+
+
+def _authorization(each: Authorization) -> dict[str, Any]:
+    return {
+        "trans_link": each.trans_link,
+        "state": each.state,
+        "account_id": each.account_id,
+        "currency_ison": each.currency,
+        "left_amount": each.left,
+        "held_amount": each.held,
+        "cleared": bool(each.cleared),
+        "merchant_name": each.use.get("merchant_name"),
+    }
+
+
+def _account(account: Account) -> dict[str, Any]:
+    return {**account_shown(account), "held_balance": account.held}
+
+
+def _message(row: Item) -> dict[str, Any]:
+    return {**serializers.activity(row), "at": row["at"]}
+
+
+def _transaction(row: Item) -> dict[str, Any]:
+    return {**serializers.transaction(row), "at": row["at"], "direction": row["direction"]}
+
+
+def _balances(row: Item) -> dict[str, Any]:
+    """What an account came to by a movement, and when (Unix milliseconds)."""
+    return {"at": row["at"], **{str(name): row[name] for name in BALANCES}}
+
+
+def _entries(call: Call, card: Card) -> dict[str, str]:
+    """The names of the entries of the set-up that a card stands on, by their kinds."""
+    numbers = {kind: getattr(card, _OF_CARD.get(kind, f"{kind}_id")) for kind in _GROUPS}
+    return {kind: str(getattr(call.catalogue.of(kind)[number], "name", number)) for kind, number in numbers.items()}
+
+
+def _name_of(holder: Holder | None) -> str:
+    """A holder for people; nothing for one that the caller may not see."""
+    if holder is None:
+        return ""
+    names = ("business_name",) if holder.holder_type == BUSINESS else ("first_name", "last_name")
+    return " ".join(str(holder.details[name]) for name in names if holder.details.get(name))

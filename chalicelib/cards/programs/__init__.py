@@ -1,0 +1,1 @@
+"""What an operator sets up for a programme manager: programmes, credentials, groups."""

@@ -1,0 +1,272 @@
+"""Credentials of programme managers: what a caller has to show, and what it may do then.
+
+A credential is found by its access key. Beside it one or two keys are live, each a pair of ``access_api_id`` and
+``access_api_key``, so that a new one can be handed over before the old one ends. Of all three parts only digests are
+kept.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.cards.programs.programmes import TABLE, owner
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Store, Update, absent
+from chalicelib.foundation.identifiers import digest
+
+CACHED_SECONDS = 60
+NEW_SECONDS = 5
+"""A key that does not fit is held against what was read so long ago at most: a new key is good after that time."""
+KEYS_KEPT = 2
+
+_SHAPES = (re.compile("[A-Za-z0-9]{20}"), re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{64}"))
+_NOBODY = digest("")
+
+
+class UnknownCredential(LookupError):
+    """The programme manager has no credential of that name; the message is a sentence."""
+
+
+class CredentialChanged(Exception):
+    """Somebody else changed the credential at the same time; theirs holds."""
+
+
+class NoOldKey(Exception):
+    """A credential has one live key only, which cannot be dropped; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A live key: the digests of its two parts. ``created_at`` is in Unix seconds."""
+
+    api_id: str = field(repr=False)
+    api_key: str = field(repr=False)
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A credential's three parts in clear, as they are shown once; ``None`` for an access key that stays."""
+
+    access_key: str | None = field(repr=False)
+    access_api_id: str = field(repr=False)
+    access_api_key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What a credential may do.
+
+    ``actions`` are those allowed, all when ``None``. ``modes`` has one of ``MODES`` for each of ``CARD_FIELDS``;
+    ``encryption_key`` (PEM, RSA of at least 3072 bits) is there when one of them is ``encrypted``.
+    """
+
+    access_level: int
+    actions: frozenset[str] | None
+    modes: Mapping[str, str]
+    encryption_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A programme manager's credential; ``keys`` are its live keys, the newest last."""
+
+    manager_id: int
+    name: str
+    access_level: int
+    actions: frozenset[str] | None
+    modes: Mapping[str, str]
+    encryption_key: str | None
+    keys: tuple[Key, ...]
+    revision: int = 1
+
+    @property
+    def identity(self) -> str:
+        """A name among all programme managers' credentials, the same as long as the credential has its name."""
+        return f"{self.manager_id}.{self.name}"
+
+    @property
+    def rights(self) -> Rights:
+        return Rights(self.access_level, self.actions, self.modes, self.encryption_key)
+
+    def allows(self, action: str) -> bool:
+        return self.actions is None or action in self.actions
+
+
+class Credentials:
+    """The credentials. What an operator changes holds everywhere after a minute at the latest."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._cache: dict[str, tuple[int, Credential]] = {}
+
+    def check(self, access_key: object, api_id: object, api_key: object) -> Credential | None:
+        """The credential that all three parts belong to, else ``None``; of a known one nothing tells which is wrong.
+
+        Raises: StoreError.
+        """
+        shown = (access_key, api_id, api_key)
+        texts = [part for part in shown if isinstance(part, str)]
+        if len(texts) < len(shown) or not all(map(re.Pattern.fullmatch, _SHAPES, texts)):
+            return None
+        found, *parts = map(digest, texts)
+        credential = self._cached(found, CACHED_SECONDS)
+        if _has(credential, parts):
+            return credential
+        credential = self._cached(found, NEW_SECONDS)  # it may have got a new key since
+        return credential if _has(credential, parts) else None
+
+    # -- what the operator does
+
+    def get(self, manager_id: int, name: str) -> Credential:
+        """Raises: UnknownCredential."""
+        return self._find(manager_id, name)[1]
+
+    def read(self, digests: Mapping[str, str]) -> dict[str, Credential]:
+        """Credentials by name, as they stand now, from the digests of their access keys by name."""
+        items = self._store.batch_get([credential_key(found) for found in digests.values()]) if digests else []
+        return {name: _credential(item) for name, item in zip(digests, items, strict=True) if item}
+
+    def rotate(self, manager_id: int, name: str) -> Secret:
+        """Make a new key, which is live at once; the one before it stays live, older ones end.
+
+        Raises:
+            UnknownCredential, CredentialChanged.
+        """
+        found, credential = self._find(manager_id, name)
+        secret = new_secret(with_access_key=False)
+        made = new_key(secret, self._clock.time())
+        self._keep(found, credential, [*credential.keys, made][-KEYS_KEPT:])
+        return secret
+
+    def drop_old(self, manager_id: int, name: str) -> None:
+        """End the older of two live keys.
+
+        Raises:
+            UnknownCredential, NoOldKey, CredentialChanged.
+        """
+        found, credential = self._find(manager_id, name)
+        if len(credential.keys) < KEYS_KEPT:
+            raise NoOldKey(f"{name} has one live key only: make a new one with `programme rotate-key` first")
+        self._keep(found, credential, list(credential.keys[1:]))
+
+    def _find(self, manager_id: int, name: str) -> tuple[str, Credential]:
+        """A credential as it stands now, with the digest of its access key."""
+        entry = self._store.get(*name_key(manager_id, name))
+        item = self._store.get(*credential_key(entry["access_key"])) if entry else None
+        if entry is None or item is None:
+            raise UnknownCredential(f"programme manager {manager_id} has no credential {name}")
+        return entry["access_key"], _credential(item)
+
+    def _keep(self, found: str, credential: Credential, keys: list[Key]) -> None:
+        table, key = credential_key(found)
+        try:
+            self._store.update(
+                table,
+                key,
+                set={"keys": [_key_members(each) for each in keys], "revision": credential.revision + 1},
+                condition=Attr("revision").eq(credential.revision),
+            )
+        except ConditionFailed:
+            raise CredentialChanged("somebody else changed the credential at the same time: try again") from None
+        self._cache.pop(found, None)
+
+    def _cached(self, found: str, seconds: int) -> Credential | None:
+        """A credential as it was read at most so many seconds ago."""
+        read_at, credential = self._cache.get(found, (0, None))
+        if credential is None or self._clock.time() - read_at >= seconds:
+            self._cache.pop(found, None)
+            item = self._store.get(*credential_key(found))
+            if item is None:  # strangers' guesses must not fill the memory
+                return None
+            credential = _credential(item)
+            self._cache[found] = (self._clock.time(), credential)
+        return credential
+
+
+def _has(credential: Credential | None, parts: Sequence[str]) -> bool:
+    """Whether the digests of ``access_api_id`` and ``access_api_key`` are those of a live key; all are compared."""
+    kept = [(key.api_id, key.api_key) for key in credential.keys] if credential else []
+    kept += [(_NOBODY, _NOBODY)] * (KEYS_KEPT - len(kept))
+    held = [hmac.compare_digest(parts[0], one) & hmac.compare_digest(parts[1], other) for one, other in kept]
+    return credential is not None and any(held)
+
+
+def credential_key(found: str) -> tuple[str, Item]:
+    """Where a credential stands; ``found`` is the digest of its access key."""
+    return TABLE, {"owner": f"credential#{found}", "part": "credential"}
+
+
+def name_key(manager_id: int, name: str) -> tuple[str, Item]:
+    """Where a programme manager's set-up says which access key the credential of a name has."""
+    return TABLE, {"owner": owner(manager_id), "part": f"credential#{name}"}
+
+
+def new_secret(*, with_access_key: bool) -> Secret:
+    """A new key, with a new access key or beside the one that there is."""
+    drawn = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(20))
+    return Secret(drawn if with_access_key else None, secrets.token_hex(16), secrets.token_hex(32))
+
+
+def new_key(secret: Secret, now: int) -> Key:
+    """What is kept of a key."""
+    return Key(digest(secret.access_api_id), digest(secret.access_api_key), now)
+
+
+def adding(manager_id: int, name: str, rights: Rights, secret: Secret, now: int) -> list[Operation]:
+    """What makes a credential with a whole new secret; one that has the name has to have ended."""
+    assert secret.access_key is not None
+    found = digest(secret.access_key)
+    table, key = credential_key(found)
+    keys = [_key_members(new_key(secret, now))]
+    item = {**key, "manager_id": manager_id, "name": name, **_rights_members(rights), "keys": keys, "revision": 1}
+    return [
+        Put(table, item, absent("owner")),
+        Put(table, {**name_key(manager_id, name)[1], "access_key": found}),
+    ]
+
+
+def changing(found: str, rights: Rights) -> Operation:
+    """What gives a credential other rights; its keys stay as they are."""
+    table, key = credential_key(found)
+    made = _rights_members(rights)
+    removed = [name for name in ("actions", "encryption_key") if name not in made]
+    return Update(table, key, set=made, remove=removed, condition=Attr("owner").exists())
+
+
+def ending(manager_id: int, name: str, found: str) -> list[Operation]:
+    """What ends a credential with all its keys."""
+    return [Delete(*credential_key(found)), Delete(*name_key(manager_id, name))]
+
+
+def _credential(item: Item) -> Credential:
+    actions = item.get("actions")
+    return Credential(
+        manager_id=item["manager_id"],
+        name=item["name"],
+        access_level=item["access_level"],
+        actions=None if actions is None else frozenset(actions),
+        modes=item["modes"],
+        encryption_key=item.get("encryption_key"),
+        keys=tuple(Key(key["api_id"], key["api_key"], key["created_at"]) for key in item["keys"]),
+        revision=item["revision"],
+    )
+
+
+def _key_members(key: Key) -> Item:
+    return {"api_id": key.api_id, "api_key": key.api_key, "created_at": key.created_at}
+
+
+def _rights_members(rights: Rights) -> Item:
+    members: dict[str, Any] = {"access_level": rights.access_level, "modes": dict(rights.modes)}
+    members |= {} if rights.actions is None else {"actions": sorted(rights.actions)}
+    return members | ({} if rights.encryption_key is None else {"encryption_key": rights.encryption_key})

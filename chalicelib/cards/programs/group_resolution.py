@@ -1,0 +1,119 @@
+"""What a request names of the programme manager's set-up: found, and allowed where a programme decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme, Catalogue
+from chalicelib.cards.programs.programmes import EntryId
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT, LIMIT_OF_CARD, LIMIT_OF_HOLDER
+
+T = TypeVar("T")
+
+_MISSING = {
+    "product": Status.NO_PRODUCT,
+    "design": Status.NO_CARD_DESIGN,
+    "fee_group": Status.NO_FEE_GROUP,
+    "usage_group": Status.NO_USAGE_GROUP,
+    "risk_group": Status.NO_RISK_GROUP,
+}
+
+
+def card_programme(catalogue: Catalogue, number: int) -> CardProgramme:
+    """Raises: Refused."""
+    return _found(catalogue.card_programmes, number, Status.NO_PROGRAMME, "there is no such card programme")
+
+
+def account_programme(catalogue: Catalogue, number: int) -> AccountProgramme:
+    """Raises: Refused."""
+    return _found(catalogue.account_programmes, number, Status.NO_PROGRAMME, "there is no such account programme")
+
+
+def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> EntryId:
+    """A limit group of a type (1 card, 2 account, 3 holder). Raises: Refused."""
+    if _found(catalogue.limit_groups, number, Status.NO_LIMIT_GROUP).limit_type != limit_type:
+        raise Refused(Status.NO_LIMIT_GROUP, "there is no such limit group of this type")
+    return "limit_group", number
+
+
+def allowed_one(
+    catalogue: Catalogue, kind: str, field: str, number: int, allowed: Sequence[int], limit_type: int = LIMIT_OF_CARD
+) -> EntryId:
+    """An entry that ``field`` names, if it is there and the programme allows it. Raises: Refused."""
+    if kind == "limit_group":
+        limit_group(catalogue, limit_type, number)
+    else:
+        _found(catalogue.of(kind), number, _MISSING[kind])
+    if number not in allowed:
+        raise refused_field(field, "value", "is not allowed by the programme")
+    return kind, number
+
+
+def chosen(
+    catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], kept: int | None = None
+) -> int:
+    """What ``field`` asks for if the programme allows it; without a wish what there was, or the programme's default.
+
+    Raises: Refused.
+    """
+    if number is None:
+        return fitting(kept, allowed)
+    return allowed_one(catalogue, kind, field, number, allowed)[1]
+
+
+def fitting(kept: int | None, allowed: Sequence[int]) -> int:
+    """What there was if the programme allows it, else its default."""
+    return kept if kept is not None and kept in allowed else allowed[0]
+
+
+def account_limit_group(
+    catalogue: Catalogue, field: str, number: int | None, allowed: Sequence[int], default: int | None = None
+) -> int | None:
+    """The limit group of a new account: what is asked for, or the programme's, which may have none.
+
+    A programme that names no groups allows all of them. Raises: Refused.
+    """
+    if number is None:
+        return default if default is not None else next(iter(allowed), None)
+    return allowed_one(catalogue, "limit_group", field, number, allowed or (number,), LIMIT_OF_ACCOUNT)[1]
+
+
+def fee_groups_of(catalogue: Catalogue, programme: int) -> frozenset[int]:
+    """The fee groups that a card or account programme allows. Raises: Refused."""
+    return frozenset(number for each in _programmes(catalogue, programme) for number in each.fee_group_ids)
+
+
+def limit_groups_of(catalogue: Catalogue, programme: int, limit_type: int) -> frozenset[int]:
+    """The limit groups of a type that a card or account programme allows or gives. Raises: Refused.
+
+    Where a programme names no groups of accounts, it allows all of them.
+    """
+    every = [group.id for group in catalogue.limit_groups.values() if group.limit_type == limit_type]
+    found: set[int | None] = set()
+    for each in _programmes(catalogue, programme):
+        if limit_type == LIMIT_OF_HOLDER:
+            found.add(each.holder_limit_group_id)
+        elif limit_type == LIMIT_OF_ACCOUNT:
+            named = each.account_limit_group_ids if isinstance(each, CardProgramme) else each.limit_group_ids
+            found.update(named or every)
+        elif isinstance(each, CardProgramme):
+            found.update(each.limit_group_ids)
+    return frozenset(number for number in found if number in every)
+
+
+def _programmes(catalogue: Catalogue, number: int) -> Sequence[CardProgramme | AccountProgramme]:
+    """The programmes of an id, which may be one for cards and one for accounts. Raises: Refused."""
+    both = (catalogue.card_programmes.get(number), catalogue.account_programmes.get(number))
+    found = [each for each in both if each is not None]
+    if not found:
+        raise Refused(Status.NO_PROGRAMME)
+    return found
+
+
+def _found(entries: Mapping[int, T], number: int, missing: Status, message: str = "") -> T:
+    found = entries.get(number)
+    if found is None:
+        raise Refused(missing, message)
+    return found

@@ -1,0 +1,212 @@
+"""Card events: what a programme manager is told without asking, at the events URL of its set-up (Standard Webhooks).
+
+An event is ``type``, ``timestamp`` (when it happened) and ``data``. A row of ``EVENTS`` names a type, the model of its
+data, and when it is sent. Models describe; nothing is checked against them at work. No event has card data, masked
+neither: what it names is read by its id. A validation value of 3-D Secure is there encrypted only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from chalicelib.cards.protocol.enumerations import (
+    AccountGroup,
+    AccountType,
+    AuthorizeType,
+    CardStatus,
+    CardTransactionType,
+    KindOfCard,
+    KindOfPayment,
+    MandateState,
+    PaymentState,
+    ReasonCode,
+    ResponseCode,
+    Scheme,
+)
+from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N
+from chalicelib.cards.protocol.message import Answer
+
+CardEventType = Literal[
+    "card.created",
+    "card.activated",
+    "card.status_changed",
+    "card.authorization",
+    "card.clearing",
+    "account.program_changed",
+    "external_payment",
+    "mandate",
+    "three_d_secure.requested",
+]
+
+
+class CardCreatedEvent(Answer):
+    """A card was made, or made anew: then ``card_id`` stays and ``card_request_id`` is another."""
+
+    card_id: Id
+    card_request_id: Id
+    holder_id: Id
+    account_id: Id
+    virtual: KindOfCard
+    reissued: Flag
+    card_status: CardStatus
+
+
+class CardActivatedEvent(Answer):
+    """A card may be used from now on."""
+
+    card_id: Id
+    card_request_id: Id
+    holder_id: Id
+    card_status: CardStatus
+
+
+class CardStatusEvent(Answer):
+    """A card has another status than before."""
+
+    card_id: Id
+    holder_id: Id
+    card_status_before: CardStatus
+    card_status: CardStatus
+    reason_code: ReasonCode | None = None
+
+
+class CardAuthorizationEvent(Answer):
+    """The network has asked for something, or told; of what was declined the amounts that were asked for."""
+
+    authorize_id: Id
+    authorize_type: AuthorizeType
+    trans_link: ANS[1, 36]
+    card_id: Id
+    account_id: Id | None = None
+    response_code: ResponseCode
+    transaction_type: CardTransactionType
+    transaction_amount: int
+    transaction_currency_ison: CurrencyIson
+    holder_amount: int
+    holder_currency_ison: CurrencyIson
+    mcc: Digits[4] | None = None
+    merchant_name: ANS[1, 100] | None = None
+    suspicious: Flag
+    notify_cardholder: Flag
+    available_balance: int
+    settled_balance: int
+
+
+class CardClearingEvent(Answer):
+    """A shop's money was booked, or given back."""
+
+    transaction_id: Id
+    trans_link: ANS[1, 36]
+    card_id: Id
+    account_id: Id
+    transaction_type: CardTransactionType
+    transaction_amount: int
+    transaction_currency_ison: CurrencyIson
+    holder_amount: int
+    holder_currency_ison: CurrencyIson
+    released_amount: int
+    available_balance: int
+    settled_balance: int
+
+
+class ReplacedGroup(Answer):
+    """A group that the new programme does not allow, and the programme's own that has taken its place."""
+
+    group: AccountGroup
+    id_before: Id | None = None
+    id: Id
+
+
+class AccountProgramEvent(Answer):
+    """An account belongs to another programme; it keeps the groups that this one allows."""
+
+    account_id: Id
+    holder_id: Id
+    program_id_before: Id
+    program_id: Id
+    replaced_groups: list[ReplacedGroup]
+
+
+class ExternalPaymentEvent(Answer):
+    """A payment, a direct debit or a return, as it stands now."""
+
+    epm_transaction_id: Id
+    kind: KindOfPayment
+    state: PaymentState
+    reason: ANS[1, 255] | None = None
+    epm_address_id: Id
+    account_id: Id
+    account_type: AccountType
+    card_id: Id | None = None
+    holder_id: Id | None = None
+    instructed_amount: int
+    instructed_currency: CurrencyIson
+    settlement_amount: int | None = None
+    settlement_currency: CurrencyIson | None = None
+    description: ANS[1, 255] | None = None
+    counterparty_name: ANS[1, 101] | None = None
+    counterparty_iban: AN[15, 34] | None = None
+    counterparty_sort_code: AN[6] | None = None
+    counterparty_account_number: AN[1, 26] | None = None
+    scheme: Scheme | None = None
+    transaction_id: Id | None = None
+    return_transaction_id: Id | None = None
+    trans_link: ANS[1, 36] | None = None
+    returned_epm_transaction_id: Id | None = None
+    epm_mandate_id: Id | None = None
+    cut_off: N[1, 11] | None = None
+    created_at: Digits[1, 11]
+
+
+class MandateEvent(Answer):
+    """Somebody may collect from an address, or may not any more."""
+
+    epm_mandate_id: Id
+    state: MandateState
+    epm_address_id: Id
+    creditor_name: ANS[1, 70]
+    reference: ANS[1, 255]
+
+
+class ThreeDSecureEvent(Answer):
+    """An online shop waits for the cardholder's answer; authenticationConfirm hands it on."""
+
+    auth_request_id: Id
+    card_id: Id
+    amount: int
+    currency_ison: CurrencyIson
+    acquirer_bin: Digits[4, 11] | None = None
+    mcc: Digits[4] | None = None
+    merchant_name: ANS[1, 100] | None = None
+    merchant_id: ANS[1, 15] | None = None
+    merchant_country_ison: CountryIson | None = None
+    terminal_id: ANS[1, 16] | None = None
+    expires_at: N[1, 11]
+    validation_value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One type of event: the model of its ``data``, and when it is sent."""
+
+    data: type[Answer]
+    meaning: str
+
+
+EVENTS: Mapping[CardEventType, EventRow] = {
+    "card.created": EventRow(CardCreatedEvent, "A card was made, by createCard or anew by reissueCard."),
+    "card.activated": EventRow(CardActivatedEvent, "A card was activated."),
+    "card.status_changed": EventRow(CardStatusEvent, "A card has another status, by whomever; expiry is not told."),
+    "card.authorization": EventRow(
+        CardAuthorizationEvent, "A card was used: approved or declined, incremented, reversed, or its hold is over."
+    ),
+    "card.clearing": EventRow(CardClearingEvent, "The money of a card's use was booked, or a refund."),
+    "account.program_changed": EventRow(
+        AccountProgramEvent, "An account was moved to a programme; groups that it does not allow were replaced."
+    ),
+    "external_payment": EventRow(ExternalPaymentEvent, "A payment, direct debit or return has a new state."),
+    "mandate": EventRow(MandateEvent, "A mandate was made or cancelled."),
+    "three_d_secure.requested": EventRow(ThreeDSecureEvent, "An online shop asks the cardholder for confirmation."),
+}

@@ -1,1 +1,0 @@
-"""Proving the ledger while the service works: accounts read as a whole, one by one or round after round."""

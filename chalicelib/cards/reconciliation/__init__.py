@@ -1,0 +1,1 @@
+"""Proves the ledger against everything that moves or holds money."""

@@ -1,0 +1,306 @@
+"""The proof of the ledger: an account is the sum of its rows, and rows, transactions and accounts agree.
+
+Nothing is read here: whoever proves hands in the rows of an account in their order, each with the transactions that
+were recorded with it. What does not fit is a ``Broken``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from chalicelib.cards.ledger.entries import (
+    BALANCES,
+    CONVERSION,
+    EXTERNAL,
+    FEES,
+    NETWORK,
+    OTHER_SIDE,
+    Balance,
+    Entry,
+    entries_of,
+    unbalanced,
+)
+from chalicelib.cards.ledger.transaction_record import timeline
+from chalicelib.cards.protocol.values import RETURNS
+from chalicelib.cards.reconciliation.reservations import VERBS, Claim, claim_of
+from chalicelib.cards.storage.record import Key
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.fields import registries
+from chalicelib.foundation.identifiers import digest
+
+COMMON = (EXTERNAL, NETWORK, FEES, CONVERSION, *OTHER_SIDE.values())
+"""The books that belong to no account."""
+_MEMBERS = {"movement", "cause", "at", "entries", "written_by", *BALANCES}
+_AT_ITS_ID = (
+    *("at", "holder_amount", "transaction_type", "mti"),
+    *("account_id", "card_id", "authorization_id", "trans_link", "written_by"),
+)
+"""What a transaction's item says, too, to which its id leads."""
+Books = dict[tuple[str, int], int]
+"""What stands in books, by their names and currencies."""
+
+
+class Broken(Exception):
+    """The ledger does not hold; the message says where and why, in words for the operator.
+
+    Attributes:
+        owner: whose rows, for example ``account#17``.
+        problem: what does not fit.
+        row: the number of the row that it was seen at, if it was at one.
+    """
+
+    def __init__(self, owner: str, problem: str, row: Item | None = None) -> None:
+        self.owner = owner
+        self.problem = problem
+        self.row = number_of(row) if row else None
+        place = f", row {self.row} ({row['cause']}, {moment(row['at'])})" if row else ""
+        super().__init__(f"{spoken(owner)}{place}: {problem}")
+
+
+class Fold:
+    """An account's rows, one after the other, and what they come to.
+
+    Attributes:
+        balances: the sums of its own books.
+        claims: what is held and reserved, and for what, without what claims nothing any more.
+        books: what went to the common books; of a movement of several accounts only one of them counts it.
+        rows, transactions: how many there were; ``last_at`` is the last row's time in Unix milliseconds.
+    """
+
+    def __init__(self, owner: str, currency: int) -> None:
+        self.owner = owner
+        self.currency = currency
+        self.balances: dict[Balance, int] = dict.fromkeys(BALANCES, 0)
+        self.claims: dict[Claim, int] = {}
+        self.books: Books = {}
+        self.rows = 0
+        self.transactions = 0
+        self.last_at = 0
+
+    def take(self, row: Item, shown: Sequence[Item]) -> None:
+        """The next row, with the transactions that ``paired`` gives it. Raises: Broken."""
+        number = number_of(row)
+        if lost := _MEMBERS - row.keys():
+            raise Broken(self.owner, f"row {number} has no {', '.join(sorted(lost))}")
+        if number != self.rows + 1:
+            raise Broken(self.owner, f"row {self.rows + 1} is missing before it", row)
+        if row["at"] <= self.last_at:
+            raise Broken(self.owner, f"it is not later than the row before it, of {moment(self.last_at)}", row)
+        entries = entries_of(row)
+        if left := unbalanced(entries):
+            amounts = ", ".join(money(amount, currency) for currency, amount in left.items())
+            raise Broken(self.owner, f"its entries do not sum to zero but to {amounts}", row)
+        changes = self._changes(row, entries)
+        for name in BALANCES:
+            self.balances[name] += changes[name]
+            if row[name] != self.balances[name]:
+                self._fail(row, f"{name} after it", row[name], "the rows come to", self.balances[name])
+        for balance in VERBS:
+            self._claim(row, balance, changes[balance])
+        self._agree(row, changes["settled"], shown)
+        self._count(entries)
+        self.rows, self.last_at = number, row["at"]
+        self.transactions += len(shown)
+
+    def compare(self, account: Item) -> None:
+        """Hold the account's item against all its rows. Raises: Broken."""
+        if account["movements"] != self.rows:
+            raise Broken(self.owner, f"it counts {account['movements']} rows, and there are {self.rows}")
+        for name, amount in self.balances.items():
+            if account[name] != amount:
+                said, summed = money(account[name], self.currency), money(amount, self.currency)
+                raise Broken(self.owner, f"its {name} balance is {said}, its {self.rows} rows come to {summed}")
+        if account["last_at"] != self.last_at:
+            noted, last = moment(account["last_at"]), moment(self.last_at)
+            raise Broken(self.owner, f"it was last moved at {noted} as it says, and at {last} by its last row")
+
+    # -- inside
+
+    def _changes(self, row: Item, entries: Sequence[Entry]) -> dict[Balance, int]:
+        """What a row adds to each of the account's own books."""
+        changes: dict[Balance, int] = dict.fromkeys(BALANCES, 0)
+        for entry in entries:
+            owner, _, name = entry.book.rpartition(":")
+            if entry.book not in COMMON and not (owner and name in BALANCES):
+                raise Broken(self.owner, f"there is no book {entry.book!r}", row)
+            if owner != self.owner:
+                continue
+            if entry.currency != self.currency:
+                raise Broken(self.owner, f"{money(entry.amount, entry.currency)} is not in the account's currency", row)
+            changes[name] += entry.amount  # type: ignore[index]
+        return changes
+
+    def _claim(self, row: Item, balance: Balance, change: int) -> None:
+        if not change:
+            return
+        claim = claim_of(row, balance)
+        if claim is None:
+            raise Broken(self.owner, f"it {VERBS[balance]} {money(change, self.currency)} for nothing", row)
+        left = self.claims.pop(claim, 0) + change
+        if left < 0:
+            raise Broken(self.owner, f"it releases {money(-left, self.currency)} more than {claim} {balance}", row)
+        if left:
+            self.claims[claim] = left
+
+    def _agree(self, row: Item, change: int, shown: Sequence[Item]) -> None:
+        """Hold a row against its transactions: together they show what it books."""
+        for transaction in shown:
+            if transaction["at"] != row["at"]:
+                raise _without_row(self.owner, transaction)
+            if transaction["written_by"] != row["written_by"]:
+                raise Broken(self.owner, f"transaction {transaction['id']} was not written with it", row)
+        if (told := sum(map(_effect, shown))) != change:
+            self._fail(row, "what it books", change, "its transactions come to", told)
+
+    def _fail(self, row: Item, what: str, noted: int, instead: str, found: int) -> None:
+        said, summed = money(noted, self.currency), money(found, self.currency)
+        raise Broken(self.owner, f"{what} is {said}, {instead} {summed}", row)
+
+    def _count(self, entries: Sequence[Entry]) -> None:
+        if min(owners_of(entries), default=self.owner) != self.owner:
+            return
+        for entry in entries:
+            if entry.book in COMMON:
+                place = entry.book, entry.currency
+                self.books[place] = self.books.get(place, 0) + entry.amount
+
+
+def paired(owner: str, rows: Iterable[Item], shown: Iterable[Item]) -> Iterator[tuple[Item, list[Item]]]:
+    """Each row with the transactions up to its time, both in the order of time; they are the row's own, or nobody's.
+
+    Raises: Broken, for a transaction after the last row.
+    """
+    waiting = iter(shown)
+    transaction = next(waiting, None)
+    for row in rows:
+        up_to_it = []
+        while transaction is not None and transaction["at"] <= row["at"]:
+            up_to_it.append(transaction)
+            transaction = next(waiting, None)
+        yield row, up_to_it
+    if transaction is not None:
+        raise _without_row(owner, transaction)
+
+
+def _without_row(owner: str, transaction: Item) -> Broken:
+    return Broken(owner, f"transaction {transaction['id']} of {moment(transaction['at'])} belongs to no row")
+
+
+def check_pointer(transaction: Item, pointer: Item | None) -> None:
+    """Hold a transaction against the item that its id leads to. Raises: Broken."""
+    owner, number = transaction["owner"], transaction["id"]
+    if pointer is None:
+        raise Broken(owner, f"the id {number} of its transaction of {moment(transaction['at'])} leads nowhere")
+    leads_elsewhere = (pointer["account"], pointer["part_of_account"]) != (owner, transaction["part"])
+    if leads_elsewhere or any(pointer.get(name) != transaction.get(name) for name in _AT_ITS_ID):
+        raise Broken(owner, f"the id {number} of its transaction of {moment(transaction['at'])} leads to another one")
+
+
+def copies_of(transaction: Item) -> list[Key]:
+    """Where a transaction stands besides: in the lists of its card."""
+    card, owner = transaction.get("card_id"), transaction["owner"]
+    lists = [] if card is None else [timeline(None, card), timeline(owner, card)]
+    return [each.key(transaction["at"], transaction["id"]) for each in lists]
+
+
+def check_copy(transaction: Item, copy: Item | None) -> None:
+    """Hold a transaction against its copy in a list of its card. Raises: Broken."""
+    said = f"its transaction {transaction['id']} of {moment(transaction['at'])}"
+    if copy is None:
+        raise Broken(transaction["owner"], f"{said} is not in both lists of card {transaction['card_id']}")
+    place = {"owner": copy["owner"], "part": copy["part"]}
+    if copy != transaction | place:
+        raise Broken(transaction["owner"], f"{said} is another one in the lists of card {transaction['card_id']}")
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """A movement of several accounts, some of whose rows have not been seen: ``owner`` has the ``row`` that was."""
+
+    owner: str
+    row: Item
+    fingerprint: str
+    missing: frozenset[str]
+
+
+class Shared:
+    """Movements of several accounts: their rows in all of them have to have the same entries.
+
+    One is remembered from its first row to its last, and ``most`` at the same time: what comes on top of that is only
+    counted, in ``left_out``. May be used by several threads.
+    """
+
+    def __init__(self, most: int = 200_000) -> None:
+        self.left_out = 0
+        self._most = most
+        self._halves: dict[str, Half] = {}
+        self._lock = threading.Lock()
+
+    def note(self, owner: str, row: Item) -> None:
+        """A row of an account; the same one may come again. Raises: Broken."""
+        owners = frozenset(owners_of(entries_of(row)) | {owner})
+        movement = row["movement"]
+        if len(owners) == 1 and movement not in self._halves:
+            return
+        fingerprint = digest(repr(sorted(row["entries"])))
+        with self._lock:
+            half = self._halves.get(movement)
+            if half is None and len(self._halves) >= self._most:
+                self.left_out += 1
+                return
+            if half is not None and half.fingerprint != fingerprint:
+                raise Broken(
+                    owner, f"its entries are not those of row {number_of(half.row)} of {spoken(half.owner)}", row
+                )
+            missing = (half.missing if half else owners) - {owner}
+            self._halves.pop(movement, None)
+            if missing:
+                seen = {name: row[name] for name in ("part", "cause", "at")}
+                self._halves[movement] = Half(owner, seen, fingerprint, missing)
+
+    def missing(self) -> Mapping[str, Mapping[str, Half]]:
+        """The movements that have not been seen of an account, by that account."""
+        found: dict[str, dict[str, Half]] = {}
+        for movement, half in self._halves.items():
+            for owner in half.missing:
+                found.setdefault(owner, {})[movement] = half
+        return found
+
+
+def owners_of(entries: Iterable[Entry]) -> set[str]:
+    """The accounts in whose books something is entered."""
+    return {entry.book.rpartition(":")[0] for entry in entries} - {""}
+
+
+def number_of(row: Item) -> int:
+    """The number of a row of an account, from 1."""
+    return int(row["part"].partition("#")[2])
+
+
+def spoken(owner: str) -> str:
+    """An account in words: ``account 17``, ``special account 1.801``."""
+    kind, _, number = owner.partition("#")
+    return f"{kind.replace('_', ' ')} {number}"
+
+
+def moment(milliseconds: int) -> str:
+    """A time in Unix milliseconds as ISO 8601 writes it."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
+
+
+def money(amount: int, currency: int) -> str:
+    """An amount in minor units for people; in a currency without any as it is."""
+    decimals = registries.minor_units().get(currency, 0)
+    name = registries.currency_numbers().get(currency, f"of currency {currency}")
+    return f"{Decimal(amount).scaleb(-decimals):,.{decimals}f} {name}"
+
+
+def _effect(transaction: Item) -> int:
+    """What a transaction changes the settled balance by: a conversion's fee may stand beside its amount."""
+    amount = transaction["holder_amount"] * (-1 if transaction["direction"] == "debit" else 1)
+    beside = 0 if transaction["conversion_fee_blended"] else transaction["conversion_fee"]
+    return int(amount + (beside if transaction["transaction_type"] in RETURNS else -beside))

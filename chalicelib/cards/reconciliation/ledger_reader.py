@@ -1,0 +1,122 @@
+"""Reading the ledger: rows, transactions and accounts, page by page, while the service goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from chalicelib.cards.ledger.transaction_record import TABLE as LEDGER
+from chalicelib.cards.ledger.transaction_record import transaction_key
+from chalicelib.cards.reconciliation.ledger_proof import (
+    Broken,
+    Fold,
+    Shared,
+    check_copy,
+    check_pointer,
+    copies_of,
+    number_of,
+    paired,
+)
+from chalicelib.cards.storage.record import TABLE as CARDS
+from chalicelib.cards.storage.record import Key
+from chalicelib.foundation.dynamodb.store import Item, Store
+
+T = TypeVar("T")
+
+PAGE = 500
+READ_TOGETHER = 33
+"""So many transactions are looked up together: each has an item of its own, and two rows of its card's lists."""
+
+
+@dataclass
+class Reading:
+    """How far the rows and the transactions of an account were read; what came after them is ``beyond``."""
+
+    store: Store
+    fold: Fold
+    shared: Shared
+    after: dict[str, Item | None] = field(default_factory=lambda: {"movement#": None, "transaction#": None})
+    beyond: str | None = None
+
+    def go_on(self) -> None:
+        """Read the account, and the rows that it counts. Raises: Broken."""
+        account = _account(self.store, self.fold.owner)
+        self.beyond = None
+        for row, shown in paired(self.fold.owner, self._rows(account), self._shown(account)):
+            self.fold.take(row, shown)
+            self.shared.note(self.fold.owner, row)
+        self.fold.compare(account)
+
+    # -- inside
+
+    def _rows(self, account: Item) -> Iterator[Item]:
+        for row in self._all("movement#"):
+            if number_of(row) > account["movements"]:
+                self.beyond = f"it has row {number_of(row)} that it does not count"
+                return
+            self._passed("movement#", row)
+            yield row
+
+    def _shown(self, account: Item) -> Iterator[Item]:
+        for rows in batches(self._all("transaction#"), READ_TOGETHER):
+            known = [row for row in rows if row["at"] <= account["last_at"]]
+            self._look_up(known)
+            for row in known:
+                self._passed("transaction#", row)
+                yield row
+            if len(known) < len(rows):
+                self.beyond = f"its transaction {rows[len(known)]['id']} belongs to no row"
+                return
+
+    def _look_up(self, transactions: list[Item]) -> None:
+        """Hold transactions against what stands of them elsewhere. Raises: Broken."""
+        copies = [(row, key) for row in transactions for key in copies_of(row)]
+        keys = [*(transaction_key(row["id"]) for row in transactions), *(key for _, key in copies)]
+        found = iter(self.store.batch_get(keys) if keys else [])
+        for row in transactions:
+            check_pointer(row, next(found))
+        for row, _ in copies:
+            check_copy(row, next(found))
+
+    def _all(self, prefix: str) -> Iterator[Item]:
+        partition, rows = ("owner", self.fold.owner), ("part", prefix)
+        return self.store.each(LEDGER, partition, sort_prefix=rows, after=self.after[prefix], limit=PAGE)
+
+    def _passed(self, prefix: str, row: Item) -> None:
+        self.after[prefix] = {"owner": row["owner"], "part": row["part"]}
+
+
+def latest_first(store: Store, owner: str) -> Iterator[Item]:
+    """The rows of an account, the latest first."""
+    rows = ("part", "movement#")
+    return store.each(LEDGER, ("owner", owner), sort_prefix=rows, limit=PAGE, newest_first=True)
+
+
+def account_key(owner: str) -> Key:
+    """Where the account is that an owner's rows belong to: its part is its kind."""
+    return CARDS, {"owner": owner, "part": owner.partition("#")[0]}
+
+
+def as_moved(account: Item) -> Item:
+    """An account's item; one that was made before there was a ledger, and has not been moved since, counts no rows."""
+    return {"movements": 0, "last_at": 0} | account
+
+
+def batches(whole: Iterable[T], size: int) -> Iterator[list[T]]:
+    """``whole`` in lists of ``size``, the last one perhaps shorter, without having more than that at hand."""
+    batch: list[T] = []
+    for each in whole:
+        batch.append(each)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _account(store: Store, owner: str) -> Item:
+    item = store.get(*account_key(owner))
+    if item is None:
+        raise Broken(owner, "it is not there any more")
+    return as_moved(item)

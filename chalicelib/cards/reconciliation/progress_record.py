@@ -1,0 +1,88 @@
+"""How far the rolling proof of the ledger has come: one item, which every step of a run replaces."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Self
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.cards.ledger.transaction_record import TABLE
+from chalicelib.cards.storage.record import Key
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
+
+STRETCHES = ("account", "external_address")
+"""What a round goes through, as numbers are named (``sequences.Name``): accounts, and the addresses that lead to
+special accounts."""
+ROUND_SECONDS = 24 * 3600
+"""A round begins no earlier than so long after the one before it has begun."""
+MOST_BROKEN = 100
+"""So many broken accounts are looked at in every run, until they hold again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Times are Unix seconds.
+
+    Attributes:
+        began_at: when this round began; ``before_began_at`` the one before it, which went through everything.
+        stretch: which numbers it is at, ``None`` when it is over; ``number`` the last one of them that was looked at.
+        proved: how many accounts this round has proved.
+        broken: the owners of the rows of accounts that did not hold when they were last looked at.
+        version: counts the changes; 0 where nothing stands yet.
+    """
+
+    began_at: int
+    before_began_at: int | None = None
+    stretch: str | None = STRETCHES[0]
+    number: int = 0
+    proved: int = 0
+    broken: tuple[str, ...] = ()
+    version: int = 0
+
+    @classmethod
+    def of(cls, item: Item | None, now: int) -> Self:
+        """From its item; a first round begins where there is none."""
+        if item is None:
+            return cls(now)
+        members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
+        return cls(**members | {"stretch": item.get("stretch"), "broken": tuple(item["broken"])})
+
+    @property
+    def is_over(self) -> bool:
+        return self.stretch is None
+
+    def age(self, now: int) -> int:
+        """Every account was proved within so many seconds; in the first round, some perhaps not yet."""
+        return now - (self.began_at if self.is_over or self.before_began_at is None else self.before_began_at)
+
+    def resumed(self, now: int) -> Progress:
+        """A new round, where this one is over and it is time for another."""
+        if not self.is_over or now - self.began_at < ROUND_SECONDS:
+            return self
+        return replace(self, began_at=now, before_began_at=self.began_at, stretch=STRETCHES[0], number=0, proved=0)
+
+    def passed(self, number: int, proved: int) -> Progress:
+        """Everything up to a number was looked at, and so many more accounts hold or do not."""
+        return replace(self, number=number, proved=self.proved + proved)
+
+    def turned(self) -> Progress:
+        """At the next stretch, or over."""
+        left = STRETCHES[STRETCHES.index(self.stretch) + 1 :]
+        return replace(self, stretch=left[0] if left else None, number=0)
+
+    def found(self, broken: frozenset[str], held: frozenset[str]) -> Progress:
+        """With accounts that were seen broken, and without those that were seen to hold."""
+        return replace(self, broken=tuple(sorted({*self.broken, *broken} - held))[:MOST_BROKEN])
+
+    def saving(self) -> tuple[Progress, Put]:
+        """The write of it, which fails if another run was faster; and how it stands then."""
+        after = replace(self, version=self.version + 1)
+        as_read = Attr("version").eq(self.version) if self.version else absent("owner")
+        members = {name: value for name, value in asdict(after).items() if value is not None}
+        table, key = PROGRESS
+        return after, Put(table, key | members | {"broken": list(after.broken)}, as_read)
+
+
+PROGRESS: Key = (TABLE, {"owner": "proof", "part": "proof"})
+"""Where it stands."""

@@ -1,0 +1,69 @@
+"""Claims: what an account's money is held or reserved for, as the ledger's rows and the records of these things say.
+
+Payments and authorizations hold money, and open disputes reserve it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from chalicelib.cards.ledger.entries import Balance
+from chalicelib.cards.protocol.authorization_states import OPENED
+from chalicelib.foundation.dynamodb.store import Item
+
+PAYMENT, AUTHORIZATION, DISPUTE = "payment", "authorization", "dispute of transaction"
+ABOUT = {"epm_transaction_id": PAYMENT, "authorization_id": AUTHORIZATION, "transaction_id": DISPUTE}
+"""The members of a row that say what it is about."""
+_CLAIMING: Mapping[Balance, tuple[str, ...]] = {
+    "held": ("epm_transaction_id", "authorization_id"),
+    "reserved": ("transaction_id",),
+}
+"""Those that claim money in a balance."""
+VERBS: Mapping[Balance, str] = {"held": "holds", "reserved": "reserves"}
+
+
+class Claim(NamedTuple):
+    """One claim, by the number of the payment, the authorization or the disputed transaction."""
+
+    kind: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number}"
+
+    @property
+    def balance(self) -> Balance:
+        """Where what it claims stands."""
+        return "reserved" if self.kind == DISPUTE else "held"
+
+    @property
+    def verb(self) -> str:
+        """What it does with money: "holds"."""
+        return VERBS[self.balance]
+
+    def amount(self, record: Item | None) -> int:
+        """What its record claims, in minor units of the account's currency."""
+        if record is None:
+            return 0
+        if self.kind == DISPUTE:
+            return int(record["amount"]) if record["step"] == OPENED else 0
+        return int(record.get("held", 0))
+
+
+def claim_of(row: Item, balance: Balance) -> Claim | None:
+    """The claim that a row of the ledger changes."""
+    found = (Claim(ABOUT[name], row[name]) for name in _CLAIMING[balance] if row.get(name) is not None)
+    return next(found, None)
+
+
+def about(row: Item) -> str:
+    """What a row of the ledger is about, in words; nothing, where it is about itself."""
+    return ", ".join(str(Claim(kind, row[name])) for name, kind in ABOUT.items() if row.get(name) is not None)
+
+
+def mismatched(claims: Mapping[Claim, int], records: Mapping[Claim, Item | None]) -> list[Claim]:
+    """Those whose records do not claim what the rows of their account do."""
+    return [
+        claim for claim, record in records.items() if record is None or claim.amount(record) != claims.get(claim, 0)
+    ]

@@ -1,0 +1,201 @@
+"""The rolling proof of the ledger: run after run, some accounts further, and round after round all of them.
+
+Accounts are found by their numbers, which are given in ascending order, and special accounts by the addresses that lead
+to them: nothing is searched through. A run looks first at what was broken before, so that an alarm stays on until the
+ledger holds again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
+
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.payments.address_record import ExternalAddress
+from chalicelib.cards.payments.special_account_record import special_account_key
+from chalicelib.cards.protocol.values import SPECIAL
+from chalicelib.cards.reconciliation.account_proof import prove_account
+from chalicelib.cards.reconciliation.counterparts import missing
+from chalicelib.cards.reconciliation.ledger_proof import Broken, Shared, spoken
+from chalicelib.cards.reconciliation.ledger_reader import account_key, as_moved
+from chalicelib.cards.reconciliation.progress_record import PROGRESS, STRETCHES, Progress
+from chalicelib.cards.storage.record import Key
+from chalicelib.cards.storage.sequences import SEQUENCES
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError
+from chalicelib.foundation.metrics import Metrics
+from chalicelib.foundation.parallel import together
+
+AT_ONCE = 16
+"""So many accounts are proved at the same time, and then it is written down how far the round has come."""
+LOOKED_UP = 50
+"""So many numbers are looked up together."""
+MOST_ROWS = 50_000
+"""So many rows at most have the accounts that are proved at the same time, so that a run ends in time though it reads
+them three times. An account that has more by itself is left to the command line."""
+MOST_SHARED = 50_000
+"""So many movements of several accounts are remembered in a run; more are not compared."""
+COMPARING_SECONDS = 120
+"""So long, after its time, a run goes on to look for the other rows of movements of several accounts."""
+
+
+@dataclass
+class _Run:
+    """What one run has seen."""
+
+    shared: Shared = field(default_factory=lambda: Shared(MOST_SHARED))
+    broken: dict[str, Broken] = field(default_factory=dict)
+    proved: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """Proves accounts for a while."""
+
+    store: Store
+    clock: Clock
+    metrics: Metrics
+
+    def go_on(self, until: float) -> Progress:
+        """Prove until the clock's monotonic ``until``, or until the round is over; answers how far it has come.
+
+        Raises: StoreError.
+        """
+        run = _Run()
+        progress = Progress.of(self.store.get(*PROGRESS), self.clock.time())
+        progress = self._again(progress, run, until).resumed(self.clock.time())
+        was_over = progress.is_over
+        while (stretch := progress.stretch) is not None and self.clock.monotonic() < until:
+            progress = self._step(progress, stretch, run)
+            saved = self._saved(progress)
+            if saved is None:
+                return progress
+            progress = saved
+        self._compare(run, until + COMPARING_SECONDS)
+        progress = progress.found(frozenset(run.broken), frozenset())
+        self._tell(progress, run, ended=progress.is_over and not was_over)
+        return self._saved(progress) or progress
+
+    # -- inside
+
+    def _again(self, progress: Progress, run: _Run, until: float) -> Progress:
+        """Look at what was broken before, as far as there is time. Raises: StoreError."""
+        held = set()
+        for owner in progress.broken:
+            if self.clock.monotonic() >= until:
+                break
+            broken = self._alone(owner, until + COMPARING_SECONDS)
+            if broken is not None:
+                run.broken[owner] = broken
+            elif self._has_time(until + COMPARING_SECONDS)():
+                held.add(owner)
+                log.info("ledger holds again", account=owner)
+        return progress.found(frozenset(), frozenset(held))
+
+    def _alone(self, owner: str, until: float) -> Broken | None:
+        """What is wrong with one account, its movements with others among it. Raises: StoreError."""
+        item, shared = self.store.get(*account_key(owner)), Shared(MOST_SHARED)
+        if item is None:
+            return Broken(owner, "it is not there any more")
+        return self._prove(item, shared) or next(missing(self.store, shared, self._has_time(until)), None)
+
+    def _step(self, progress: Progress, stretch: str, run: _Run) -> Progress:
+        """The next accounts of a stretch, or the next stretch. Raises: StoreError."""
+        last = (self.store.get(*SEQUENCES) or {}).get(stretch, 0)
+        numbers = range(progress.number + 1, min(progress.number + LOOKED_UP, last) + 1)
+        if not numbers:
+            return progress.turned()
+        found = self._accounts(stretch, numbers)
+        taken = _together(found)
+        accounts = [item for _, item in taken if self._is_short(item)]
+        failures = together([partial(self._prove, item, run.shared) for item in accounts])
+        broken = {failure.owner: failure for failure in failures if failure is not None}
+        run.broken |= broken
+        run.proved += len(accounts)
+        reached = taken[-1][0] if len(taken) < len(found) else numbers[-1]
+        return progress.passed(reached, len(accounts)).found(frozenset(broken), frozenset())
+
+    def _accounts(self, stretch: str, numbers: Sequence[int]) -> list[tuple[int, Item]]:
+        """The accounts that numbers lead to, with them; a special account by the lowest of its addresses only."""
+        if stretch == STRETCHES[0]:
+            items = self.store.batch_get([Account.key(number) for number in numbers])
+            return [(number, item) for number, item in zip(numbers, items, strict=True) if item is not None]
+        leading: dict[str, set[int]] = {}
+        for address in self._there([ExternalAddress.key(number) for number in numbers]):
+            if address["account_type"] == SPECIAL:
+                _, key = special_account_key(address["manager_id"], address["account_id"])
+                leading.setdefault(key["owner"], set()).add(address["id"])
+        there = self._there([account_key(owner) for owner in leading])
+        lowest = [(min(item.get("address_ids") or leading[item["owner"]]), item) for item in there]
+        return sorted((each for each in lowest if each[0] in leading[each[1]["owner"]]), key=lambda each: each[0])
+
+    def _there(self, keys: Sequence[Key]) -> list[Item]:
+        return [item for item in (self.store.batch_get(keys) if keys else ()) if item is not None]
+
+    def _is_short(self, account: Item) -> bool:
+        if _rows(account) > MOST_ROWS:
+            log.warning("account not proved", account=account["owner"], rows=_rows(account))
+        return _rows(account) <= MOST_ROWS
+
+    def _prove(self, account: Item, shared: Shared) -> Broken | None:
+        """What is wrong with an account. Raises: StoreError."""
+        try:
+            prove_account(self.store, account, (), shared)
+        except Broken as broken:
+            return broken
+        except StoreError:
+            raise
+        except Exception as error:  # a record that cannot be read must not keep the round from the others
+            return _unreadable(account, error)
+        return None
+
+    def _compare(self, run: _Run, until: float) -> None:
+        """Hold movements of several accounts against their rows in the others."""
+        for broken in missing(self.store, run.shared, self._has_time(until)):
+            run.broken.setdefault(broken.owner, broken)
+
+    def _has_time(self, until: float) -> Callable[[], bool]:
+        return lambda: self.clock.monotonic() < until
+
+    def _saved(self, progress: Progress) -> Progress | None:
+        """How it stands after it was written; ``None``, if another run is at it, too."""
+        after, put = progress.saving()
+        try:
+            self.store.put(put.table, put.item, put.condition)
+        except ConditionFailed:
+            return None
+        return after
+
+    def _tell(self, progress: Progress, run: _Run, *, ended: bool) -> None:
+        for owner, broken in sorted(run.broken.items()):
+            log.defect("ledger broken", broken, account=owner, row=broken.row, problem=broken.problem)
+        if ended:
+            log.info("ledger proved", accounts=progress.proved, broken=[spoken(owner) for owner in progress.broken])
+        self.metrics.write(
+            {
+                "LedgerBreaks": len(progress.broken),
+                "ProvedAccounts": run.proved,
+                "UncomparedMovements": run.shared.left_out,
+                "LedgerProofSeconds": progress.age(self.clock.time()),
+            }
+        )
+
+
+def _together(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, Item]]:
+    """The first of them, as many as are proved at the same time; at least one, if there is one."""
+    rows = list(accumulate(_rows(item) for _, item in accounts))
+    fitting = sum(total <= MOST_ROWS for total in rows)
+    return accounts[: max(min(fitting, AT_ONCE), 1)]
+
+
+def _rows(account: Item) -> int:
+    return int(as_moved(account).get("movements") or 0)
+
+
+def _unreadable(account: Item, error: Exception) -> Broken:
+    broken = Broken(account["owner"], f"it cannot be read: {type(error).__name__}")
+    broken.__cause__ = error
+    return broken

@@ -1,0 +1,77 @@
+"""Addendums: details of a transaction that the network tells after it was booked.
+
+An addendum is a row of its transaction and of its programme manager, in the order of recording, and an item that its id
+leads to. The programme manager's rows are spread over partitions, so that none carries them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.cards.authorization.activity_record import TABLE, shard_of, shards
+from chalicelib.cards.ledger.transaction_record import transaction_key
+from chalicelib.cards.storage.record import Key
+from chalicelib.cards.storage.time_ordered import Timeline
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, absent
+
+_DIGITS = 20
+_LAST_AT = "last_addendum_at"
+"""The member of a transaction's item that gives its addendums their order."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Addendum:
+    """One addendum; ``data`` is an object of whatever members, ``at`` is in Unix milliseconds."""
+
+    id: int
+    manager_id: int
+    access_level: int
+    transaction_id: int
+    addendum_type: str
+    data: dict[str, Any]
+    at: int
+
+
+def of_transaction(number: int) -> Timeline:
+    """The addendums of a transaction."""
+    return Timeline(TABLE, f"transaction#{number}", "addendum", _DIGITS)
+
+
+def of_manager(manager_id: int) -> Sequence[Timeline]:
+    """All addendums of a programme manager, by shards."""
+    return [Timeline(TABLE, shard, "addendum", _DIGITS) for shard in shards(manager_id)]
+
+
+def addendum_key(number: int) -> Key:
+    """The item that an addendum's id leads to."""
+    return TABLE, {"owner": f"addendum#{number}", "part": "addendum"}
+
+
+def next_at(transaction: Item, at: int) -> int:
+    """When the next addendum of a transaction's item is recorded: at ``at`` or just after the last one."""
+    return max(at, int(transaction.get(_LAST_AT, 0)) + 1)
+
+
+def recording(addendum: Addendum, transaction: Item, write_id: str) -> Sequence[Operation]:
+    """The writes of a new addendum; they fail if the transaction's item is not as it was read any more."""
+    members = {name: getattr(addendum, name) for name in Addendum.__slots__}
+    row = members | {"data": jsontext.dumps(addendum.data), "written_by": write_id}
+    found = {name: members[name] for name in ("manager_id", "access_level", "transaction_id", "at")}
+    lists = [of_transaction(addendum.transaction_id), of_manager(addendum.manager_id)[shard_of(addendum.id)]]
+    places = [each.key(addendum.at, addendum.id) for each in lists]
+    last_at = transaction.get(_LAST_AT)
+    as_read = Attr(_LAST_AT).not_exists() if last_at is None else Attr(_LAST_AT).eq(last_at)
+    return [
+        Update(
+            *transaction_key(addendum.transaction_id),
+            set={_LAST_AT: addendum.at},
+            condition=Attr("owner").exists() & as_read,
+        ),
+        *(Put(table, {**key, **row}, absent("owner")) for table, key in places),
+        Put(TABLE, {**addendum_key(addendum.id)[1], **found, "written_by": write_id}, absent("owner")),
+    ]

@@ -1,0 +1,198 @@
+"""The rows of reports as the interface shows them; members without a value are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from chalicelib.cards.protocol.message import Answer
+from chalicelib.cards.protocol.report_messages import (
+    AddendumRecord,
+    CardActivityRecord,
+    FinancialAuthorizeRecord,
+    TransactionRecord,
+)
+from chalicelib.cards.protocol.values import (
+    CHARGEBACK,
+    EXTERNAL_PAYMENT,
+    EXTERNAL_TYPES,
+    FEE,
+    FEE_COLLECTION,
+    PRESENTMENT,
+    RETURN_TYPES,
+    RETURNS,
+    RISK_ACTIONS,
+    SECURITY_CHECKS,
+)
+from chalicelib.cards.storage.record import present
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.fields.registries import country_letters
+
+_RATES = (
+    "billing_conversion_rate",
+    "settlement_conversion_rate",
+    "base_conversion_rate",
+    "holder_conversion_rate",
+)
+_FLAGS: Mapping[str, Sequence[str]] = {"risk_actions": RISK_ACTIONS, "security_checks": SECURITY_CHECKS}
+_BY_CARD = frozenset((PRESENTMENT, CHARGEBACK))
+_UNCHECKED: Mapping[str, Any] = {"suspicious": 0, "risk_actions": {}, "security_checks": {}}
+"""What no network has had a part in."""
+
+
+def activity(row: Item) -> dict[str, Any]:
+    """A row of card activity, which has the record's members under their names."""
+    return _record(CardActivityRecord, row)
+
+
+def authorize(row: Item) -> dict[str, Any]:
+    """The same row as a financial authorize.
+
+    ``currency_conversion_fee`` is there when something else than ``holder_amount`` has it in it, ``transaction_fee``
+    when no transaction of its own shows it.
+    """
+    fee = row.get("currency_conversion_fee")
+    apart = None if row["is_conversion_fee_blended"] else fee or None
+    fees = {
+        "transaction_fee": row["blended_fee"] or None,
+        "currency_conversion_fee": apart,
+        "currency_convertion_fee": apart,
+    }
+    return _record(FinancialAuthorizeRecord, {**row, **fees})
+
+
+def transaction(row: Item) -> dict[str, Any]:
+    """A transaction: what the network said of it, and what the account's books know.
+
+    From the network, under the record's names: mcc, merchant, acquirer, security checks, risk actions and rules,
+    ``auth_code`` and the like. All else is the books': the amounts and rates of the conversion, the fees that
+    ``holder_amount`` has in it, in the account's currency, and the day of recording, on which it is settled.
+    """
+    network: Mapping[str, Any] = row.get("network") or {}
+    books = _booked(row) | _amounts(row) | _outside(row)
+    members = {**_UNCHECKED, **network, **_merchant(row, network), **present(books), **row.get("counterparty", {})}
+    null = ("card_id",) if row["transaction_type"] in EXTERNAL_TYPES else ()
+    return _record(TransactionRecord, members, null)
+
+
+def addendum(row: Item) -> dict[str, Any]:
+    """An addendum, with its data as they came."""
+    members = {**row, "date_imported": row["at"] // 1000, "data": jsontext.loads(row["data"])}
+    return _record(AddendumRecord, members)
+
+
+# -- transactions
+
+
+def _type(row: Item) -> int:
+    """The transaction's type; a return's follows from its direction, since older rows have one type for both."""
+    kind = int(row["transaction_type"])
+    return RETURN_TYPES[row["direction"]] if kind in RETURNS else kind
+
+
+def _mti(row: Item) -> int:
+    """The type of the message that a transaction came with; by its own type where its row does not say."""
+    kind = row["transaction_type"]
+    derived = FEE_COLLECTION if kind == FEE else EXTERNAL_PAYMENT if kind in EXTERNAL_TYPES else PRESENTMENT
+    return int(row.get("mti", derived))
+
+
+def _booked(row: Item) -> dict[str, Any]:
+    """What it is, and what it belongs to: ``transaction_log_id`` is the authorization."""
+    return {
+        "transaction_id": row["id"],
+        "mti": _mti(row),
+        "account_id": row["account_id"],
+        "proc_code": _type(row) * 10_000,
+        "trans_link": row["trans_link"],
+        "transaction_type": _type(row),
+        "entry_mode_type": row["entry_mode"],
+        "description": row.get("description"),
+        "card_id": row.get("card_id"),
+        "parent_transaction_id": row.get("parent_id"),
+        "transaction_log_id": row.get("authorization_id"),
+        "reason_code": row.get("reason_code"),
+        "function_code": row.get("function_code"),
+        "reference_number": row.get("reference"),
+        "epm_transaction_id": row.get("epm_transaction_id"),
+        "epm_mandate_id": row.get("epm_mandate_id"),
+    }
+
+
+def _amounts(row: Item) -> dict[str, Any]:
+    """What it comes to on the account; ``holder_billing_amount`` is the amount at the base rate, without any fee.
+
+    A return gives back the fee of its conversion, too: it is always shown within ``holder_amount``.
+    """
+    conversion_fee, is_return = row["conversion_fee"], row["transaction_type"] in RETURNS
+    # what came in bears its cost, and so does its return: in both the amount is less than what was paid in
+    sign = 1 if (row["direction"] == "debit") != is_return else -1
+    blended = row["conversion_fee_blended"] or is_return
+    holder_amount = row["holder_amount"] + (0 if row["conversion_fee_blended"] == blended else sign * conversion_fee)
+    return {
+        "base_conversion_rate": row["base_rate"],
+        "holder_conversion_rate": row["holder_rate"],
+        "is_conversion_fee_blended": int(blended),
+        "transaction_amount": row["amount"],
+        "transaction_currency_ison": row["currency"],
+        "holder_billing_amount": holder_amount - sign * (row["fee"] + (conversion_fee if blended else 0)),
+        "holder_billing_currency_ison": row["holder_currency"],
+        "holder_amount": holder_amount,
+        "holder_currency_ison": row["holder_currency"],
+        "currency_convertion_fee": conversion_fee or None,
+        "currency_conversion_fee": conversion_fee or None,
+        "transaction_fee": row["fee"] or None,
+        "settlement_date": _day(row),
+    }
+
+
+def _outside(row: Item) -> dict[str, Any]:
+    """What is reconciled with the network or the provider: the amount, in its own currency. Fees are taken in house.
+
+    A return is of the whole original amount.
+    """
+    if _mti(row) == FEE_COLLECTION:
+        return {}
+    reconciled = {
+        "reconciliation_amount": row["amount"],
+        "reconciliation_currency_ison": row["currency"],
+        "reconciliation_date": _day(row),
+    }
+    if row["transaction_type"] not in RETURNS:
+        return reconciled
+    originals = ("transaction_original_amount", "reconciliation_original_amount")
+    return reconciled | dict.fromkeys(originals, row["amount"])
+
+
+def _day(row: Item) -> int:
+    """The day of recording (UTC), as digits of year, month and day."""
+    return int(f"{datetime.fromtimestamp(row['at'] // 1000, UTC):%y%m%d}")
+
+
+def _merchant(row: Item, network: Mapping[str, Any]) -> dict[str, Any]:
+    """The country in letters, and name and place in one line, as statements have them (ISO 8583, field 43)."""
+    number = network.get("merchant_country", row.get("country") if _mti(row) in _BY_CARD else None)
+    country = None if number is None else country_letters()[number]
+    if "merchant_name" not in network:
+        return {"merchant_country": country}
+    parts = (network["merchant_name"], network.get("merchant_city"), country)
+    return {"merchant_country": country, "merchant": " ".join(filter(None, parts))}
+
+
+# -- records
+
+
+def _record(model: type[Answer], members: Mapping[str, Any], null: Collection[str] = ()) -> dict[str, Any]:
+    """The members of a record in its order, as the interface writes them; those that are ``null`` without a value."""
+    found = ((name, members.get(name)) for name in model.model_fields)
+    named: dict[str, Any] = {name: value for name, value in found if value is not None or name in null}
+    rates = {name: Decimal(named[name]) for name in _RATES if name in named}
+    flags = {name: [_flags(named[name], every)] for name, every in _FLAGS.items() if name in named}
+    return named | rates | flags
+
+
+def _flags(found: Mapping[str, int], every: Sequence[str]) -> dict[str, int]:
+    return {name: found.get(name, 0) for name in every}

@@ -1,0 +1,1 @@
+"""One request of the card API: its context, its repeats, its envelope, what it may see."""

@@ -1,0 +1,87 @@
+"""How card data are shown to a credential: plain, masked, encrypted or not at all; and the audit line of a reveal.
+
+A validation value of 3-D Secure, which events hold, is encrypted in the same way.
+"""
+
+from __future__ import annotations
+
+import base64
+from functools import lru_cache
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+from chalicelib.cards.card_data import numbers
+from chalicelib.cards.programs.catalogue import Catalogue
+from chalicelib.cards.programs.credentials import Credential
+from chalicelib.cards.protocol.card_fields import ABSENT, ENCRYPTED, MASKED, MINIMUM_KEY_BITS, PLAIN, CardField
+from chalicelib.foundation import log
+from chalicelib.foundation.crypto import signatures
+
+
+def check_key(pem: str) -> None:
+    """Raises: ValueError: ``pem`` is no public RSA key of at least 3072 bits."""
+    _public_key(pem)
+
+
+def is_absent(credential: Credential, field: CardField) -> bool:
+    """Whether the credential never gets to see this field, so that it need not even be opened."""
+    return credential.modes[field] == ABSENT
+
+
+def shown(credential: Credential, card_id: int, field: CardField, clear: str) -> str | None:
+    """A value of a card as the credential gets to see it; ``None``: the member is left out.
+
+    Encrypted is base64 of RSA-OAEP with SHA-256 and MGF1 of SHA-256, labelled ``<card_id>|<field>``.
+    """
+    return None if is_absent(credential, field) else _shown(credential, card_id, field, clear)
+
+
+def shown_expiry(credential: Credential, card_id: int, year: int, month: int) -> tuple[int | str, int | str] | None:
+    """The year and month of a card's expiry as the credential gets to see them: numbers, or each of them encrypted."""
+    if is_absent(credential, "expiry"):
+        return None
+    if credential.modes["expiry"] == PLAIN:
+        return year, month
+    return _shown(credential, card_id, "expiry", str(year)), _shown(credential, card_id, "expiry", str(month))
+
+
+def in_event(catalogue: Catalogue, auth_request_id: int, value: str) -> str | None:
+    """A validation value as the event of its request holds it; ``None``: its programme manager does not deliver it.
+
+    It is encrypted as card data are, labelled ``<auth_request_id>|validation_value``.
+    """
+    if not catalogue.delivers_validation_values or catalogue.events_encryption_key is None:
+        return None
+    return _encrypted(catalogue.events_encryption_key, f"{auth_request_id}|validation_value", value)
+
+
+def revealed(credential: Credential, card_id: int, field: CardField) -> None:
+    """Leave the audit line of a datum that leaves the service, for the first time or in a kept answer."""
+    mode = credential.modes[field]
+    log.audit("card data revealed", credential=credential.identity, card_id=card_id, field=field, mode=mode)
+
+
+def _shown(credential: Credential, card_id: int, field: CardField, clear: str) -> str:
+    mode = credential.modes[field]
+    if mode == PLAIN:
+        return clear
+    if mode == MASKED and field == "pan":
+        return numbers.masked(clear)
+    if mode == ENCRYPTED and credential.encryption_key:
+        return _encrypted(credential.encryption_key, f"{card_id}|{field}", clear)
+    raise ValueError(f"{credential.identity} cannot be shown {field} in the mode {mode}")
+
+
+def _encrypted(pem: str, label: str, clear: str) -> str:
+    scheme = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), label.encode())
+    return base64.b64encode(_public_key(pem).encrypt(clear.encode(), scheme)).decode("ascii")
+
+
+@lru_cache(maxsize=256)
+def _public_key(pem: str) -> RSAPublicKey:
+    key = signatures.load_public_key(pem)
+    if key.key_size < MINIMUM_KEY_BITS:
+        raise signatures.InvalidKey(f"the public key has {key.key_size} bits; at least {MINIMUM_KEY_BITS} are needed")
+    return key

@@ -1,0 +1,135 @@
+"""``request_reference_id``: a request that is sent twice is carried out once, and both get the same answer.
+
+The claim is an item of the effect's own transaction. It keeps the answer, sealed, for 30 days. Where the answer has
+card data, the claim keeps it without them, and a second item keeps it whole for a day, for a credential that still gets
+to see card data in the same way. Where the answer depends on a provider, the claim waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from boto3.dynamodb.conditions import Attr, ConditionBase
+
+from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import Conflict, Item, Put, absent
+from chalicelib.foundation.identifiers import digest
+
+TABLE = "idempotency"
+KEPT = 30 * 24 * 3600
+CARD_DATA_KEPT = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One request with a reference: the name of its claim, and what tells its body from another one.
+
+    ``view`` is how the credential gets to see card data, where the answer may have some, else ``None``; ``attempt``
+    tells equal requests apart.
+    """
+
+    name: str
+    fingerprint: str
+    view: str | None
+    attempt: str
+
+
+class Repeated(Exception):
+    """The request was carried out before.
+
+    Attributes:
+        answer: what it got, ``None`` when only the claim is kept.
+        other_view: whether the credential was shown card data in another way then.
+    """
+
+    def __init__(self, answer: str | None, *, other_view: bool = False) -> None:
+        self.answer = answer
+        self.other_view = other_view
+        super().__init__("the request was carried out before")
+
+
+class Unanswered(Exception):
+    """The request is being carried out: its provider has not answered, or what it answered is not written yet."""
+
+
+class References:
+    """Makes the writes that claim a reference and keep its answer, and finds them again."""
+
+    def __init__(self, vault: Vault, card_data: CardData) -> None:
+        self._vault = vault
+        self._card_data = card_data
+
+    def claim(self, credential: str, reference: str, body: str, *, view: str | None, attempt: str) -> Claim:
+        """The claim of a credential's request; ``body`` is the request's meaning, in one spelling."""
+        name = f"card-api#{credential}#{digest(reference)}"
+        return Claim(name, self._card_data.fingerprint(body), view and digest(view), attempt)
+
+    def keys(self, claim: Claim) -> list[tuple[str, Item]]:
+        """Where the claim is, and the whole answer if there may be one."""
+        names = [claim.name] if claim.view is None else [claim.name, _whole(claim)]
+        return [(TABLE, {"claim": name}) for name in names]
+
+    def look(self, claim: Claim, items: Sequence[Item | None], now: int) -> None:
+        """Compare a request with what ``keys`` led to.
+
+        Raises:
+            Repeated: it was carried out before.
+            Unanswered: it is being carried out.
+            Refused: the reference was used with another body.
+            Conflict: it is being written: of what belongs together only one item was seen.
+        """
+        item, *rest = items
+        if item is None or item["expires_at"] <= now:
+            return
+        if item["fingerprint"] != claim.fingerprint:
+            raise Refused(Status.REFERENCE_REUSED)
+        if item.get("unanswered"):
+            raise Unanswered
+        if item.get("whole_until", 0) > now and item["view"] == claim.view:
+            whole = next((each for each in rest if each and each["attempt"] == item["attempt"]), None)
+            if whole is None:
+                raise Conflict("the answer with card data has not been seen yet")
+            raise Repeated(self._vault.unseal(whole["answer"], _whole(claim)))
+        answer = None if item.get("again") else self._vault.unseal(item["answer"], claim.name)
+        raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view)
+
+    def keeping(self, claim: Claim, answer: str | None, whole: str | None, now: int) -> list[Put]:
+        """The writes that claim the reference; the first of them fails for all requests but the first.
+
+        ``answer`` is what repeats get, for a day ``whole`` in its place if there is one; without an answer they are
+        carried out again.
+        """
+        item = _claimed(claim, now)
+        item |= {"again": True} if answer is None else {"answer": self._vault.seal(answer, claim.name)}
+        first = _unclaimed(now)
+        if whole is None:
+            return [Put(TABLE, item, first)]
+        until = now + CARD_DATA_KEPT
+        sealed = self._vault.seal(whole, _whole(claim))
+        kept = {"claim": _whole(claim), "attempt": claim.attempt, "answer": sealed, "expires_at": until}
+        return [Put(TABLE, item | {"whole_until": until, "view": claim.view}, first), Put(TABLE, kept)]
+
+    def beginning(self, claim: Claim, now: int) -> Put:
+        """The write that claims the reference before the answer is known; it fails for all requests but the first."""
+        return Put(TABLE, _claimed(claim, now) | {"unanswered": True}, _unclaimed(now))
+
+    def answering(self, claim: Claim, answer: str, now: int) -> Put:
+        """The write that gives a claim its answer; it fails if the claim is another request's, or has one."""
+        waiting = Attr("attempt").eq(claim.attempt) & Attr("unanswered").exists()
+        return Put(TABLE, _claimed(claim, now) | {"answer": self._vault.seal(answer, claim.name)}, waiting)
+
+
+def _claimed(claim: Claim, now: int) -> Item:
+    kept = {"claim": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt}
+    return kept | {"expires_at": now + KEPT}
+
+
+def _unclaimed(now: int) -> ConditionBase:
+    return absent("claim") | Attr("expires_at").lte(now)
+
+
+def _whole(claim: Claim) -> str:
+    return f"{claim.name}#card-data"

@@ -1,0 +1,130 @@
+"""One request on its way: who asks, for what, with which rights; and its first read, which finds a repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from chalicelib.cards.events.card_events import CardEvent
+from chalicelib.cards.programs.catalogue import Catalogue
+from chalicelib.cards.programs.credentials import Credential
+from chalicelib.cards.programs.programmes import EntryId
+from chalicelib.cards.protocol.action import Action
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.requests.idempotency import Claim, References
+from chalicelib.cards.storage.hot_key_queue import Turn
+from chalicelib.cards.storage.record import Key, Record
+from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.store import Item, Operation, Store
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.parallel import pieces, together
+
+R = TypeVar("R", bound=Record)
+MOST_TOGETHER = 100
+"""So many items the storage reads together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a flow decided: the answer's data, what is written with it, and the entries of the programme it uses.
+
+    ``beside`` are members of the envelope that stand beside the data. With ``asks`` the answer is not known yet: when
+    the operations are written, it asks a provider, writes what came of it, and tells the answer; it may be called once.
+    ``events`` are what programme managers are told of it, once, when it is written.
+    """
+
+    data: Any = ()
+    operations: Sequence[Operation] = ()
+    uses: Sequence[EntryId] = ()
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    asks: Callable[[], str] | None = None
+    events: Sequence[CardEvent] = ()
+
+
+class RefusedWith(Refused):
+    """A refusal that is decided together with writes: a wrong PIN is counted."""
+
+    def __init__(self, status: Status, operations: Sequence[Operation], message: str = "") -> None:
+        super().__init__(status, message)
+        self.operations = tuple(operations)
+
+
+@dataclass(slots=True)
+class Call:
+    """One attempt at one request.
+
+    Attributes:
+        request: its fields, checked.
+        level: records above it do not exist for the caller.
+        at: the time of the last reading in Unix milliseconds: whoever waited in line has read later than it came.
+        turn: the request's place among others of this process that change the same items.
+        claim: with a ``request_reference_id``, where repeats find the answer.
+        write_id: names this attempt in the records that it writes.
+        has_looked: whether the claim was read.
+    """
+
+    store: Store
+    references: References
+    action: Action
+    request: Any
+    credential: Credential
+    catalogue: Catalogue
+    level: int
+    clock: Clock
+    turn: Turn
+    claim: Claim | None = None
+    write_id: str = field(default_factory=new_id)
+    has_looked: bool = False
+    at: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.at = milliseconds(self.clock)
+
+    @property
+    def now(self) -> int:
+        """The time in Unix seconds."""
+        return self.at // 1000
+
+    @property
+    def manager_id(self) -> int:
+        return self.catalogue.manager_id
+
+    def items(self, keys: Sequence[Key]) -> list[Item | None]:
+        """Items, strongly consistent. The first time the claim is read along. Raises: Repeated, Refused."""
+        if self.action.effect == "write":
+            self.turn.approach(keys)
+        claim = None if self.has_looked else self.claim
+        own = self.references.keys(claim) if claim else []
+        found = self._read([*own, *keys])
+        self.at = milliseconds(self.clock)
+        if claim is not None:
+            self.has_looked = True
+            self.references.look(claim, found[: len(own)], self.now)
+        return found[len(own) :]
+
+    def _read(self, keys: Sequence[Key]) -> list[Item | None]:
+        """In one round trip: more than are read together are read at the same time."""
+        if len(keys) <= MOST_TOGETHER:
+            return self.store.batch_get(keys)
+        parts = together([partial(self.store.batch_get, piece) for piece in pieces(keys, MOST_TOGETHER)])
+        return [item for part in parts for item in part]
+
+    def find(self, kind: type[R], number: int) -> R:
+        """A record that the caller may see. Raises: Repeated, Refused."""
+        return self.seen(kind, self.items([kind.key(number)])[0])
+
+    def seen(self, kind: type[R], item: Item | None) -> R:
+        """The record in ``item``. Raises: Refused, when there is none, or none for this caller."""
+        if item is None or not self.sees(item):
+            raise Refused(kind.missing)
+        return kind.from_item(item)
+
+    def sees(self, item: Item | None) -> bool:
+        """Whether there is a record that the caller may see."""
+        return (
+            item is not None
+            and bool(item["manager_id"] == self.manager_id)
+            and bool(item["access_level"] <= self.level)
+        )

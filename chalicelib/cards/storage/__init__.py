@@ -1,0 +1,1 @@
+"""How records of cards are kept: rows, lists in order of time, due times, sequences."""

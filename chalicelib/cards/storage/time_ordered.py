@@ -1,0 +1,135 @@
+"""Timelines: rows of one partition in the order in which they were recorded, and pages of several of them as one.
+
+A row stands at its recording millisecond and its own number, which only tell apart what one transaction has written:
+whoever writes gives each transaction a later millisecond than the last one of the same timeline had. So whatever comes
+while somebody pages stands after what was read.
+
+A row that must not wait for the others is written out of turn: a second ahead of the clock and of the last row, where
+nobody has read yet. Until no row that is written in turn comes before it any more, a page ends in front of it. This
+relies on clocks, and on the time from a reading to its write, which do not differ by as much as a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
+from math import ceil, sqrt
+
+from chalicelib.cards.storage.record import Key
+from chalicelib.foundation.dynamodb.store import Item, Page, Store
+from chalicelib.foundation.parallel import together
+
+Position = tuple[int, int]
+"""When a row was recorded, in Unix milliseconds, and its number."""
+
+CERTAIN_AFTER = 1000
+"""So many milliseconds after its own a row has no other come before it that no record keeps in order."""
+_LATEST = 10**13 - 1
+"""The last millisecond that is written with 13 digits, in the year 2286."""
+_MANY = 1000
+"""So many rows are read at once where most of them are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The rows that are wanted: from one millisecond to another, both included, and after a row if there is one."""
+
+    since: int
+    until: int
+    after: Position | None = None
+
+    @classmethod
+    def of_seconds(cls, first: int | None, last: int | None, after: Position | None = None) -> Span:
+        """From the begin of a second to the end of another, in Unix seconds; without one of them there is no end."""
+        since = 0 if first is None else first * 1000
+        until = _LATEST if last is None else last * 1000 + 999
+        return cls(min(since, _LATEST), min(until, _LATEST), after)
+
+    def has(self, position: Position) -> bool:
+        return self.since <= position[0] <= self.until and (self.after is None or position > self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Where rows stand: in the partition ``owner`` of a table, with parts that begin with ``name``.
+
+    ``digits`` is how long their numbers may be.
+    """
+
+    table: str
+    owner: str
+    name: str
+    digits: int
+
+    def part(self, at: int, number: int) -> str:
+        return f"{self.name}#{at:013}#{number:0{self.digits}}"
+
+    def key(self, at: int, number: int) -> Key:
+        """The place of a row."""
+        return self.table, {"owner": self.owner, "part": self.part(at, number)}
+
+    def begin(self, span: Span) -> str:
+        """What the parts of a span's rows are not before."""
+        first = f"{self.name}#{span.since:013}#"
+        return first if span.after is None else max(first, _past(self.part(*span.after)))
+
+    def rows(self, store: Store, first: str, until: int, limit: int) -> Page:
+        """The first rows from the part ``first`` on that were recorded by the end of a millisecond; one call."""
+        last = _past(f"{self.name}#{until:013}#")
+        if first > last:
+            return Page([], None)
+        return store.query(self.table, ("owner", self.owner), between=("part", first, last), limit=limit)
+
+
+def page(
+    store: Store, timelines: Sequence[Timeline], span: Span, count: int, is_shown: Callable[[Item], bool] | None = None
+) -> tuple[list[Item], bool]:
+    """The first ``count`` rows of all timelines, in order, and whether there are more; only those that are shown.
+
+    The timelines, which have the same name, are asked at the same time, and where many rows are not shown those that
+    have more are asked again.
+    """
+    found: list[Item] = []
+    begins = {timeline: timeline.begin(span) for timeline in timelines}
+    limit = _enough(count + 1, len(timelines))
+    while begins and _known(found, begins) <= count:
+        pages = together([partial(each.rows, store, first, span.until, limit) for each, first in begins.items()])
+        answers = dict(zip(begins, pages, strict=True))
+        found += [row for answer in answers.values() for row in answer.items if is_shown is None or is_shown(row)]
+        begins = {each: _past(answer.items[-1]["part"]) for each, answer in answers.items() if answer.next is not None}
+        limit = _MANY
+    found.sort(key=lambda row: str(row["part"]))
+    return found[:count], len(found) > count
+
+
+def out_of_turn(now: int, last_at: int) -> int:
+    """Where a row stands that is written at ``now``, after one of ``last_at``, and waits for no other."""
+    return max(now, last_at) + CERTAIN_AFTER
+
+
+def certain(rows: Sequence[Item], now: int) -> list[Item]:
+    """The first rows of a page, up to one written out of turn that another may still come before."""
+    return list(takewhile(lambda row: row.get("certain_at", 0) <= now, rows))
+
+
+def _enough(rows: int, partitions: int) -> int:
+    """So many rows of each partition that the first ``rows`` of all are among them.
+
+    Rows are spread evenly, as if by chance: eight standard deviations more than the average of a partition is as good
+    as never too few, and where it is, those that have more are asked again.
+    """
+    average = rows / partitions
+    return min(rows, ceil(average + 8 * sqrt(average)))
+
+
+def _known(found: Sequence[Item], begins: Mapping[Timeline, str]) -> int:
+    """How many rows there are that nothing can come before which has not been read."""
+    first = min(begins.values())
+    return sum(row["part"] < first for row in found)
+
+
+def _past(part: str) -> str:
+    """What comes right after a part, and all parts that begin with it."""
+    return f"{part}~"

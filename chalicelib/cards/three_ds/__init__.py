@@ -1,0 +1,1 @@
+"""3-D Secure: authentications and merchant whitelist rules."""

@@ -1,0 +1,88 @@
+"""Merchant whitelist rules of 3-D Secure: where a cardholder is asked nothing.
+
+A rule is an item of its card's collection, and each of its lists an item of its own beside it: a list may have 64 KB.
+Criteria are and-ed, members of a list or-ed; a maximum holds for amounts in its own currency only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chalicelib.cards.storage.record import TABLE, Key
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, absent
+from chalicelib.foundation.identifiers import digest
+
+LISTS = ("acquirer_bin_merchant_id", "mcc", "merchant_country_ison", "merchant_name")
+"""The criteria, each a list."""
+_PREFIX = "rule#"
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """What a rule is held against: the members of ``LISTS`` that are known, amount and currency."""
+
+    amount: int
+    currency: int
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class WhitelistRule:
+    """A rule; ``lists`` has those of ``LISTS`` that it was given."""
+
+    id: int
+    maximum: int | None = None
+    currency: int | None = None
+    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def matches(self, purchase: Purchase) -> bool:
+        """Whether every criterion fits, and the amount is not above the maximum."""
+        if self.maximum is not None and (purchase.currency != self.currency or purchase.amount > self.maximum):
+            return False
+        return bool(self.lists) and all(purchase.facts.get(name) in entries for name, entries in self.lists.items())
+
+
+def making(card_id: int, rule: WhitelistRule, name: str, code: Key | None, write_id: str) -> list[Operation]:
+    """The writes that make a rule; they fail when its code is taken."""
+    owner = f"card#{card_id}"
+    head: dict[str, Any] = {"name": name, "lists": sorted(rule.lists), "written_by": write_id}
+    if rule.maximum is not None:
+        head |= {"maximum": rule.maximum, "currency": rule.currency}
+    part = f"{_PREFIX}{rule.id:020}"
+    operations: list[Operation] = [Put(TABLE, {"owner": owner, "part": part, **head}, absent("owner"))]
+    operations += [
+        Put(TABLE, {"owner": owner, "part": f"{part}#{each}", "entries": list(entries)}, absent("owner"))
+        for each, entries in rule.lists.items()
+    ]
+    if code is not None:
+        table, key = code
+        operations.append(Put(table, {**key, "rule_id": rule.id, "written_by": write_id}, absent("owner")))
+    return operations
+
+
+def code_key(manager_id: int, code: str) -> Key:
+    """Where a rule's code is taken, one for all cards of a programme manager."""
+    return TABLE, {"owner": f"rule_code#{manager_id}#{digest(code)}", "part": "rule_code"}
+
+
+def of_card(store: Store, card_id: int) -> list[WhitelistRule]:
+    """All rules of a card."""
+    return _rules(store.rows(TABLE, ("owner", f"card#{card_id}"), sort_prefix=("part", _PREFIX)))
+
+
+def _rules(rows: Iterable[Item]) -> list[WhitelistRule]:
+    heads: dict[str, Item] = {}
+    lists: dict[str, dict[str, tuple[str, ...]]] = {}
+    for row in rows:
+        _, number, *rest = row["part"].split("#")
+        if rest:
+            lists.setdefault(number, {})[rest[0]] = tuple(row["entries"])
+        else:
+            heads[number] = row
+    return [
+        WhitelistRule(int(number), head.get("maximum"), head.get("currency"), lists.get(number, {}))
+        for number, head in heads.items()
+        if set(head["lists"]) == set(lists.get(number, {}))
+    ]

@@ -1,0 +1,120 @@
+"""``POST /api`` and ``POST /simulator`` over HTTP."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from chalicelib.cards.api.dispatch import Dispatch
+from chalicelib.foundation import jsontext
+from tests.cards.scenes import Scene
+from tests.conftest import Lines
+from tests.test_structure import ROOT
+from tests.world import Answer
+
+JSON = "application/json"
+PROD = {"STAGE": "prod", "PUBLIC_URL": "https://hub.example.com"}
+
+
+def post(scene: Scene, path: str, action: str, content_type: str | None = JSON, **members: Any) -> Answer:
+    headers = {} if content_type is None else {"content-type": content_type}
+    return scene.world.call("POST", path, jsontext.dumps(scene.body(action, **members)).encode(), headers)
+
+
+@pytest.fixture(scope="module")
+def card_id(stage: Scene) -> int:
+    return stage.card_in("A").card_id
+
+
+def test_an_action_is_posted_and_answered_as_json(stage: Scene, card_id: int) -> None:
+    answer = post(stage, "/api", "getCardStatus", card_id=card_id)
+
+    assert answer.status == 200
+    assert answer.headers["content-type"] == JSON
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.text == '{"status":"success","duplicated":0,"data":{"card_status":"A"}}'
+
+
+def test_the_request_id_of_the_caller_comes_back(stage: Scene, card_id: int) -> None:
+    given = str(uuid.uuid4())
+    body = jsontext.dumps(stage.body("getCardStatus", card_id=card_id)).encode()
+
+    answer = stage.world.call("POST", "/api", body, {"content-type": JSON, "x-request-id": given})
+
+    assert answer.headers["x-request-id"] == given
+
+
+def test_every_error_that_is_found_in_a_body_is_a_200(stage: Scene) -> None:
+    for members, code in (
+        ({"card_id": 987654321}, 3002),
+        ({"card_id": []}, 2002),
+        ({"access_api_id": "0" * 32}, 1101),
+        ({"api_version": "2"}, 1003),
+    ):
+        answer = post(stage, "/api", "getCardStatus", **members)
+        assert (answer.status, answer.body["status_code"]) == (200, code)
+    for body in (b"", b"[]", b"{", b"\xff", b'{"a":"' + b"x" * 1_000_000 + b'"}'):
+        answer = stage.world.call("POST", "/api", body, {"content-type": JSON})
+        assert (answer.status, answer.body["status_code"]) == (200, 1005 if len(body) > 1_000_000 else 1001)
+
+
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/x-www-form-urlencoded", f"{JSON}; charset=utf-8", None]
+)
+def test_a_body_counts_and_not_what_it_is_called(stage: Scene, card_id: int, content_type: str | None) -> None:
+    answer = post(stage, "/api", "getCardStatus", content_type, card_id=card_id)
+
+    assert (answer.status, answer.body["status"]) == (200, "success")
+
+
+@pytest.mark.parametrize("path", ["/api", "/simulator"])
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+def test_only_post_is_taken(stage: Scene, path: str, method: str) -> None:
+    answer = stage.world.call(method, path, None, {"content-type": JSON})
+
+    assert (answer.status, answer.headers["allow"]) == (405, "POST, OPTIONS")
+    assert answer.body["status"] == "error"
+
+
+def test_the_simulator_is_posted_to_as_well(stage: Scene, card_id: int) -> None:
+    purchase = {"card_id": card_id, "transaction_type": 39, "amount": 0, "currency_ison": 978}
+
+    answer = post(stage, "/simulator", "simulateAuthorization", **purchase)
+
+    assert (answer.status, answer.body["data"]["response_code"]) == (200, "00")
+    assert post(stage, "/simulator", "getCardStatus", card_id=card_id).body["status_code"] == 1002
+    assert post(stage, "/api", "simulateAuthorization", **purchase).body["status_code"] == 1002
+
+
+def test_there_is_no_simulator_in_production() -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_ENDPOINT")} | PROD
+    listing = "import app; print(*sorted(app.app.routes))"
+
+    routes = subprocess.run(
+        [sys.executable, "-c", listing], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert {"/api", "/cards/{card_id}"} <= {*routes}
+    assert not [route for route in routes if "simulator" in route]
+
+
+def test_a_defect_outside_the_one_way_is_9001_too(stage: Scene, lines: Lines) -> None:
+    with patch.object(Dispatch, "answer", side_effect=ZeroDivisionError("secret")):
+        answer = post(stage, "/api", "getDesign", program_id=101)
+
+    assert (answer.status, answer.body["status_code"]) == (200, 9001)
+    assert "secret" not in answer.text
+
+
+def test_no_line_holds_a_credential_or_a_body(stage: Scene, card_id: int, lines: Lines) -> None:
+    post(stage, "/api", "changeCardStatus", card_id=card_id, status="T", note="very private")
+    post(stage, "/api", "createHolder", first_name="Very7Private")
+
+    assert "rivate" not in lines.text
+    assert not any(secret in lines.text for secret in stage.secrets["full"].values())

@@ -1,0 +1,177 @@
+"""A programme manager that declines for every reason there is, and the decisions upon its cards.
+
+Rates and fees are those of ``shops``. A card may be used anywhere, and has no limits and no risk rules, unless it is
+put into one of the groups below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from chalicelib.cards.authorization import activity_record
+from chalicelib.cards.authorization.card_context import Wallet, read_wallet
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.protocol.values import RISK_ACTIONS
+from chalicelib.cards.storage.time_ordered import Timeline
+from chalicelib.foundation.dynamodb.store import Item
+from tests.cards.authorization.shops import FREE, Buyer, buyer, content
+from tests.cards.scenes import DELIVERY, GBP, PIN, Scene
+from tests.cards.setups import Content, limit, loaded
+
+SUSPICIOUS, NOTIFY, TO_RISK, TO_SUSPENDED, REJECT = RISK_ACTIONS
+AMERICA = 840
+
+ANYWHERE, NO_CASH, AUTHENTICATED = 601, 602, 603
+"""Usage groups: everything; neither cash, gambling (7995) nor America; online with 3-D Secure only."""
+UNWATCHED, WATCHED, WATCHED_TOO = 401, 402, 403
+"""Risk groups; the rules of the latter two are by merchant category, as below."""
+OF_MCC = {"1001": SUSPICIOUS, "1002": NOTIFY, "1003": TO_RISK, "1004": TO_SUSPENDED, "1005": REJECT}
+"""What each rule does that goes by category alone."""
+ALL_AT_ONCE, THIRD_TIME, LARGE = "1006", "1007", "1008"
+"""Categories with all actions, with a rejection from the third attempt a day on, and with one above 10.00 EUR."""
+EACH_CARD, TWICE_A_DAY, ONE_COUNTRY = 203, 204, 205
+"""Limit groups of cards: 50.00 GBP a use, two uses, or one country a day."""
+NEVER, EACH_ACCOUNT, EACH_HOLDER, TWICE_A_HOLDER = 206, 213, 223, 224
+"""No use at all; 60.00 GBP a use of an account, 70.00 of a holder; two uses a day of all cards of a holder."""
+
+
+def _rule(number: int, mcc: str, *actions: str, **members: Any) -> Content:
+    return (
+        {"id": number, "name": f"Rule {number}", "mcc_low": int(mcc), "mcc_high": int(mcc)}
+        | members
+        | {"actions": [*actions]}
+    )
+
+
+def with_issuer(scene: Scene, name: str = "issuer") -> Scene:
+    """The scene of such a programme manager, which is set up for it."""
+    made = content()
+    rules = [_rule(number, mcc, action) for number, (mcc, action) in enumerate(OF_MCC.items(), start=1)]
+    rules += [
+        _rule(6, ALL_AT_ONCE, *RISK_ACTIONS),
+        _rule(7, THIRD_TIME, REJECT, count=2, duration=1),
+        _rule(8, LARGE, REJECT, amount=1000, currency=978),
+    ]
+    too = [_rule(1, "1001", NOTIFY), _rule(2, THIRD_TIME, SUSPICIOUS, count=1, duration=1)]
+    made["risk_groups"] = [
+        {"id": UNWATCHED, "name": "Unwatched"},
+        {"id": WATCHED, "name": "Watched", "rules": rules},
+        {"id": WATCHED_TOO, "name": "Watched, too", "rules": too},
+    ]
+    made["usage_groups"] = [
+        {"id": ANYWHERE, "name": "Anywhere"},
+        {
+            "id": NO_CASH,
+            "name": "No cash",
+            "blocked_channels": ["cash"],
+            "blocked_mccs": [{"mcc_low": 7995, "mcc_high": 7995}],
+            "blocked_countries": [AMERICA],
+        },
+        {"id": AUTHENTICATED, "name": "Authenticated", "authenticated_online": True},
+    ]
+    limits = {
+        EACH_CARD: (1, limit(duration=0, amount=50_00, currency=GBP)),
+        TWICE_A_DAY: (1, {"id": 1, "count": 2, "currency": GBP, "duration": 1}),
+        ONE_COUNTRY: (1, {"id": 1, "country_count": 1, "currency": GBP, "duration": 1}),
+        NEVER: (1, {"id": 1, "count": 0, "currency": GBP, "duration": 1}),
+        EACH_ACCOUNT: (2, limit(duration=0, amount=60_00, currency=GBP)),
+        EACH_HOLDER: (3, limit(duration=0, amount=70_00, currency=GBP)),
+        TWICE_A_HOLDER: (3, {"id": 1, "count": 2, "currency": GBP, "duration": 1}),
+    }
+    made["limit_groups"] += [
+        {"id": number, "name": f"Limits {number}", "limit_type": kind, "entries": [entry]}
+        for number, (kind, entry) in limits.items()
+    ]
+    risks, usages = ([group["id"] for group in made[name]] for name in ("risk_groups", "usage_groups"))
+    for programme in made["account_programmes"]:
+        programme["risk_group_ids"] = risks
+        programme["limit_group_ids"] = [211, 212, EACH_ACCOUNT]
+    for programme in made["card_programmes"]:
+        programme |= {"risk_group_ids": risks, "usage_group_ids": usages}
+        programme["limit_group_ids"] = [201, 202, EACH_CARD, TWICE_A_DAY, ONE_COUNTRY, NEVER]
+        programme["account_limit_group_ids"] = [211, 212, EACH_ACCOUNT]
+    loaded(scene.hub, made)
+    return scene.lend(name, manager=made["id"])
+
+
+def held(scene: Scene, funds: int = 100_00, **members: Any) -> Buyer:
+    """A new physical card with a PIN, with so much on its account in pounds, without fees."""
+    least = {"card_virtual": 0, "card_pin": PIN, "order_shipping_method": 1, "card_fee_group_id": FREE}
+    return buyer(scene, funds, **least | members)
+
+
+def wallet_of(user: Buyer) -> Wallet:
+    """The records of a card as the authorizer is given them."""
+    hub = user.scene.hub
+    [item] = hub.store.batch_get([Card.key(user.card_id)])
+    assert item is not None
+    card = Card.from_item(item)
+    return read_wallet(hub.store.batch_get, hub.programmes.catalogue(card.manager_id), card)
+
+
+def code(user: Buyer, amount: int = 10_00, currency: int = GBP, **members: Any) -> str:
+    """The response code of a purchase of 10.00 GBP, unless it is said otherwise."""
+    return str(user.asked(amount, currency, **members)["response_code"])
+
+
+def advised(user: Buyer, amount: int, currency: int = GBP, **members: Any) -> Any:
+    """What the network is answered when it has approved a purchase itself."""
+    least = {"card_id": user.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
+    return user.scene.data("simulateAdvice", **least | {"response_code": "00"} | members)
+
+
+def card_item(user: Buyer) -> Item:
+    """The card as it is stored."""
+    found = user.scene.hub.store.get(*Card.key(user.card_id))
+    assert found is not None
+    return found
+
+
+def change_card(user: Buyer, **members: Any) -> None:
+    """Change what is stored of the card behind everybody's back."""
+    table, key = Card.key(user.card_id)
+    user.scene.hub.store.update(table, key, set=members)
+
+
+def other(digits: str) -> str:
+    """Other digits, as many."""
+    return f"{(int(digits) + 1) % 10 ** len(digits):0{len(digits)}}"
+
+
+def reissued(scene: Scene, status: str = "A") -> Buyer:
+    """A card that was issued anew with another number; the buyer knows the old one."""
+    user = held(scene)
+    scene.data("changeCardStatus", card_id=user.card_id, status=status)
+    new = DELIVERY | {"order_shipping_method": 1, "card_name_line_3": "ZOE ONEIL", "generate_new_pan": 1}
+    scene.data("reissueCard", card_id=user.card_id, **new)
+    return user
+
+
+# -- what is written down
+
+
+def rows(user: Buyer, lists: Sequence[Timeline]) -> list[Item]:
+    """What stands in lists about a card, in the order of its recording, without where it stands."""
+    store = user.scene.hub.store
+    found = [
+        row for each in lists for row in store.rows(each.table, ("owner", each.owner), sort_prefix=("part", each.name))
+    ]
+    bare = [{name: value for name, value in row.items() if name not in ("owner", "part")} for row in found]
+    return sorted(
+        (row for row in bare if row["card_id"] == user.card_id), key=lambda row: (row["at"], row["authorize_id"])
+    )
+
+
+def messages(user: Buyer) -> list[Item]:
+    """Every message about a card; the list of all cards of the programme manager has the same."""
+    listed = rows(user, [activity_record.of_card(user.card_id)])
+    assert rows(user, activity_record.of_manager(listed[0]["manager_id"] if listed else 0)) == listed
+    return listed
+
+
+def authorizes(user: Buyer) -> list[int]:
+    """The numbers of those messages that asked something of the holder's money, and were approved."""
+    found = rows(user, [activity_record.authorizes_of_card(user.card_id)])
+    assert [row for row in messages(user) if row["authorize_id"] in {each["authorize_id"] for each in found}] == found
+    return [row["authorize_id"] for row in found]

@@ -1,0 +1,268 @@
+"""A programme manager whose cards are easy to reckon with, and what shops do with them, through the simulator.
+
+A card has an account in pounds, and one in euros where it is asked for. Every rate of the euro has a mark-up of 2.5 %;
+the dollar has none. Between euros and yen there is no rate, and none for the dinar. A card has no fees and no limits
+unless it is put into one of the groups below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.transaction_record import timeline
+from chalicelib.cards.ledger.usage_counters import Counters
+from chalicelib.foundation.dynamodb.store import Item
+from infra.admin.proving import prove_one
+from tests.cards.ledgers import movements, transactions
+from tests.cards.scenes import (
+    BRITAIN,
+    EUR,
+    EVERYDAY,
+    EVERYDAY_ACCOUNT,
+    GBP,
+    PREPAID,
+    PREPAID_ACCOUNT,
+    USD,
+    Envelope,
+    MadeCard,
+    Scene,
+)
+from tests.cards.setups import Content, card_programme, fee, limit, loaded, manager
+
+YEN, DINAR = 392, 414
+BLENDING, NOT_BLENDING = EVERYDAY, PREPAID
+"""Card programmes: whether the fee of a conversion is part of a transaction's amount."""
+FREE, SEPARATE, BLENDED = 301, 302, 303
+"""Fee groups. A purchase costs 0.30 and 1 %, a refund 0.10, as transactions of their own; or 0.20 and 1 % within."""
+NO_LIMITS = {"card_limit_group_id": 201, "account_limit_group_id": 211}
+LIMITED = {"card_limit_group_id": 202, "account_limit_group_id": 212}
+"""100.00 GBP, 5 uses and 2 countries a day, and 50.00 GBP back a week; 200.00 EUR a month and account."""
+A_DAY, COUNTRIES, BACK_A_WEEK, OF_ACCOUNT, OF_HOLDER = "202.1", "202.2", "202.3", "212.1", "221.1"
+"""The windows that count; the one of the holder counts for everybody."""
+
+_RATES = {
+    (EUR, GBP): ("0.8", "2.5"),
+    (GBP, EUR): ("1.25", "2.5"),
+    (USD, GBP): ("0.75", "0"),
+    (GBP, USD): ("1.3", "0"),
+    (USD, EUR): ("0.9", "0"),
+    (YEN, GBP): ("0.004", "2.5"),
+}
+_FEES = {
+    FREE: [],
+    SEPARATE: [
+        fee("BUY", title="Purchase", transaction_type=0, fixed=30, currency=GBP),
+        fee("SHARE", title="Share", transaction_type=0, percent="1", currency=GBP),
+        fee("BACK", title="Refund", transaction_type=20, fixed=10, currency=GBP),
+    ],
+    BLENDED: [fee("BUY", title="Purchase", transaction_type=0, fixed=20, percent="1", currency=GBP, blended=True)],
+}
+_LIMITS: dict[int, tuple[int, list[Content]]] = {
+    201: (1, []),
+    202: (
+        1,
+        [
+            limit(1, amount=100_00, count=5, currency=GBP),
+            {"id": 2, "country_count": 2, "currency": GBP, "duration": 1},
+            limit(3, amount=50_00, currency=GBP, duration=7, **{"class": 4}),
+        ],
+    ),
+    211: (2, []),
+    212: (2, [limit(1, amount=200_00, duration=30)]),
+    221: (3, [limit(1, amount=1_000_000_00, currency=GBP, duration=365)]),
+}
+
+
+def content(number: int | None = None, rates: Mapping[tuple[int, int], tuple[str, str]] | None = None) -> Content:
+    """What a file says of such a programme manager; of the one with an id, or a new one."""
+    accounts = {
+        "currencies": [EUR, GBP],
+        "fee_group_ids": [FREE],
+        "limit_group_ids": [211, 212],
+        "risk_group_ids": [1],
+        "holder_limit_group_id": 221,
+    }
+    cards = {
+        "fee_group_ids": [FREE, SEPARATE, BLENDED],
+        "limit_group_ids": [201, 202],
+        "account_limit_group_id": 211,
+        "account_limit_group_ids": [211, 212],
+        "holder_limit_group_id": 221,
+        "currencies": [GBP, EUR],
+        "auto_conversion": True,
+    }
+    changed = _RATES | (rates or {})
+    made = manager() | {
+        "currencies": [EUR, GBP, USD, YEN, DINAR],
+        "exchange_rates": [
+            {"of": of, "to": to, "rate": rate, "markup_percent": markup} for (of, to), (rate, markup) in changed.items()
+        ],
+        "fee_groups": [{"id": group, "name": f"Fees {group}", "entries": entries} for group, entries in _FEES.items()],
+        "limit_groups": [
+            {"id": group, "name": f"Limits {group}", "limit_type": kind, "entries": entries}
+            for group, (kind, entries) in _LIMITS.items()
+        ],
+        "account_programmes": [
+            {"id": EVERYDAY_ACCOUNT, "name": "Blends conversions", **accounts},
+            {"id": PREPAID_ACCOUNT, "name": "Does not", "conversion_fee_blended": False, **accounts},
+        ],
+        "card_programmes": [
+            card_programme(id=BLENDING, account_program_id=EVERYDAY_ACCOUNT, **cards),
+            card_programme(id=NOT_BLENDING, account_program_id=PREPAID_ACCOUNT, **cards),
+        ],
+    }
+    return made if number is None else made | {"id": number}
+
+
+def with_shops(scene: Scene, name: str = "shops") -> Scene:
+    """The scene of such a programme manager, which is set up for it."""
+    made = content()
+    loaded(scene.hub, made)
+    return scene.lend(name, manager=made["id"])
+
+
+@dataclass(frozen=True)
+class Buyer:
+    """A card that is used, with its account in pounds and, where it has one, that in euros."""
+
+    scene: Scene
+    card: MadeCard
+    euros: int | None = None
+
+    @property
+    def card_id(self) -> int:
+        return self.card.card_id
+
+    @property
+    def account(self) -> int:
+        return self.card.account_id
+
+    # -- what shops do
+
+    def asks(self, amount: int, currency: int = GBP, **members: Any) -> Any:
+        """An approved authorization of a purchase."""
+        answer = self.asked(amount, currency, **members)
+        assert answer["response_code"] == "00", answer
+        return answer
+
+    def asked(self, amount: int, currency: int = GBP, **members: Any) -> Any:
+        """What a purchase is answered."""
+        least = {"card_id": self.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
+        return self.scene.data("simulateAuthorization", **least | members)
+
+    def asks_more(self, link: str, amount: int) -> Any:
+        """What an increment is answered."""
+        return self.scene.data("simulateIncrement", trans_link=link, amount=amount)
+
+    def reverses(self, link: str, amount: int | None = None) -> Any:
+        return self.scene.data("simulateReversal", **_given(trans_link=link, amount=amount))
+
+    def clears(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
+        """What the clearing of an authorization is answered, or of nothing that was authorized."""
+        return _succeeded(self.tries_to("simulateClearing", link, amount, currency, **members))
+
+    def refunds(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
+        return _succeeded(self.tries_to("simulateRefund", link, amount, currency, **members))
+
+    def tries_to(self, action: str, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Envelope:
+        """What a clearing or a refund is answered, which may be refused."""
+        least = {"card_id": self.card_id} if link is None else {"trans_link": link}
+        return self.scene.sim(action, **least | {"amount": amount, "currency_ison": currency} | members)
+
+    def disputes(self, transaction_id: int, step: str = "opened", amount: int | None = None) -> Any:
+        return _succeeded(self.tries_to_dispute(transaction_id, step, amount))
+
+    def tries_to_dispute(self, transaction_id: int, step: str = "opened", amount: int | None = None) -> Envelope:
+        return self.scene.sim("simulateDispute", **_given(transaction_id=transaction_id, step=step, amount=amount))
+
+    # -- what has come of it
+
+    def balances(self, account: int | None = None) -> tuple[int, int, int, int]:
+        """Settled, held, reserved and available balance, which its rows come to."""
+        number = account or self.account
+        key = Account.key(number)
+        prove_one(self.scene.hub.store, key)
+        item = self.scene.hub.store.get(*key)
+        assert item is not None
+        kept = Account.from_item(item)
+        return kept.settled, kept.held, kept.reserved, kept.available
+
+    def record(self, link: str) -> Authorization:
+        """What a ``trans_link`` stands for by now; it waits for its time as long as it is held, and no longer."""
+        item = self.scene.hub.store.get(*Authorization.key(int(link)))
+        assert item is not None
+        found = Authorization.from_item(item)
+        assert (found.due_at is not None) == (found.due_shard is not None) == found.is_held
+        return found
+
+    def stands(self, link: str) -> tuple[str, int, int]:
+        """Its state, what is left of it in the shop's currency, and what is held for that."""
+        found = self.record(link)
+        return found.state, found.left, found.held
+
+    def shown(self, account: int | None = None) -> list[Item]:
+        """The transactions of an account, the oldest first; the card's lists have the same rows."""
+        rows = transactions(self.scene, account or self.account)
+        lists = (timeline(None, self.card_id), timeline(f"account#{account or self.account}", self.card_id))
+        for each in lists:
+            listed = self.scene.hub.store.rows("ledger", ("owner", each.owner), sort_prefix=("part", each.name))
+            of_account = [row for row in listed if row["account_id"] == (account or self.account)]
+            assert [_bare(row) for row in of_account] == [_bare(row) for row in rows if "card_id" in row]
+        return [row for row in rows if "card_id" in row]
+
+    def causes(self, account: int | None = None) -> list[str]:
+        """What the ledger calls the movements of an account, without the payment that it began with."""
+        return [row["cause"] for row in movements(self.scene, account or self.account)][1:]
+
+    def used(self, *windows: str) -> list[tuple[int, int]]:
+        """Count and amount in windows of limits; nothing where there is no window."""
+        found = self._windows()
+        return [(found[name].count, found[name].amount) if name in found else (0, 0) for name in windows]
+
+    def countries(self) -> Mapping[int, int]:
+        """The countries that limits have counted."""
+        found = self._windows()
+        return found[COUNTRIES].countries if COUNTRIES in found else {}
+
+    def _windows(self) -> dict[str, Any]:
+        owners = (("card", self.card_id), ("account", self.account), ("holder", self.card.holder_id))
+        items = self.scene.hub.store.batch_get([usage_counters.key(*owner) for owner in owners])  # type: ignore[arg-type]
+        kept = [Counters.from_item(*owner, item) for owner, item in zip(owners, items, strict=True)]  # type: ignore[arg-type]
+        return {name: window for each in kept for name, window in each.windows.items()}
+
+
+def buyer(scene: Scene, funds: int = 1_000_00, *, euros: int | None = None, **members: Any) -> Buyer:
+    """A new card that has been activated, with so much on its account, and on one in euros where it shall have one."""
+    currencies = [GBP] if euros is None else [GBP, EUR]
+    least = {"card_currency_ison": currencies, "card_country_ison": BRITAIN, "auto_conversion": 1}
+    card = scene.card_in("A", **least | members)
+    if funds:
+        scene.inbound(scene.address(card.account_id), funds)
+    if euros is None:
+        return Buyer(scene, card)
+    [other] = set(accounts_of(scene, card)) - {card.account_id}
+    if euros:
+        scene.inbound(scene.address(other, method=2), euros)
+    return Buyer(scene, card, other)
+
+
+def accounts_of(scene: Scene, card: MadeCard) -> Sequence[int]:
+    return [record["id"] for record in scene.data("getHolderAccounts", holder_id=card.holder_id)]
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _succeeded(answer: Envelope) -> Any:
+    assert answer.status == "success", answer.raw
+    return answer.data
+
+
+def _bare(row: Item) -> Item:
+    return {name: value for name, value in row.items() if name not in ("owner", "part")}

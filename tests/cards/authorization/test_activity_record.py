@@ -1,0 +1,451 @@
+"""Card activity: what each message leaves in the lists, in which of them, and in one order per card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.authorization import activity_record
+from chalicelib.cards.authorization.activity_record import SHARDS, Message, shard_of
+from chalicelib.cards.authorization.card_use import UNCHECKED, CardUse
+from chalicelib.cards.authorization.risk_rules import Fired
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger.transaction_record import timeline
+from chalicelib.cards.protocol.values import ADVICE, AUTHORIZE_TYPES, RESPONSE_CODES, RISK_ACTIONS, SECURITY_CHECKS
+from chalicelib.cards.storage.time_ordered import Timeline
+from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.foundation.dynamodb.store import Item
+from infra.admin.proving import prove
+from tests.cards.authorization.shops import BLENDED, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
+from tests.cards.scenes import BRITAIN, DAY, EUR, GBP, PIN, MadeCard, Scene
+
+AUTHORIZATION, _, INCREMENT, REVERSAL, EXPIRY = AUTHORIZE_TYPES
+FRANCE = 250
+NOW = 1_772_442_000
+"""When a scene begins: 2026-03-02, 09:00 UTC."""
+
+
+@pytest.fixture(scope="module")
+def shops(stage: Scene) -> Iterator[Scene]:
+    """After all tests the whole ledger is proven."""
+    yield with_shops(stage)
+    prove(stage.hub.store)
+
+
+def rows(card: Buyer, of: Timeline | None = None) -> list[Item]:
+    """The rows of the card's activity, or of another list."""
+    wanted = of or activity_record.of_card(card.card_id)
+    return card.scene.hub.store.rows(wanted.table, ("owner", wanted.owner), sort_prefix=("part", f"{wanted.name}#"))
+
+
+def members(row: Item) -> Item:
+    """What a row says, without where it stands and who wrote it."""
+    return {name: value for name, value in row.items() if name not in ("owner", "part", "written_by")}
+
+
+def advised(card: Buyer, amount: int, code: str = "00") -> Any:
+    """What an advice is answered."""
+    use = {"card_id": card.card_id, "transaction_type": 0, "amount": amount, "currency_ison": GBP}
+    return card.scene.data("simulateAdvice", response_code=code, **use)
+
+
+# -- what a row says
+
+
+def test_a_row_has_every_member_that_there_is(shops: Scene) -> None:
+    order = {"card_virtual": 0, "order_shipping_method": 1, "card_pin": PIN, "access_level": 30}
+    card = buyer(shops, 500_00, card_fee_group_id=SEPARATE, **order)
+    shop = {"mcc": "0742", "merchant_name": "Vet", "merchant_id": "VET1", "terminal_id": "T1"}
+    proof = {"pin": PIN, "cvc2": card.card.cvc2, "expiry_year": 2029, "eci_indicator": 5, "entry_mode_type": 5}
+
+    asked = card.asks(100_00, EUR, cashback_amount=20_00, merchant_country_ison=FRANCE, **shop, **proof)
+
+    [row] = rows(card)
+    number, said = asked["authorize_id"], members(row)
+    checks = {"card_expiration_date_present", "online_pin", "3_d_secure", "cvv_2", "chip_data"}
+    assert said == {
+        "authorize_id": number,
+        "authorize_type": AUTHORIZATION,
+        "trans_link": f"{number:012}",
+        "card_id": card.card_id,
+        "card_present": 1,
+        "at": row["at"],
+        "manager_id": card.record(asked["trans_link"]).manager_id,
+        "access_level": 30,
+        "transmission_date": "2026-03-02",
+        "transmission_time": NOW,
+        "transaction_local_time": "260302090000",
+        "retrieval_reference_number": f"606109{number:06}",
+        "stan": number,
+        "trace_number": f"{number:06}",
+        "trace_id": f"{number:015}",
+        "proc_code": 0,
+        "transaction_type": 0,
+        "entry_mode_type": 5,
+        "pos_entry_mode": "051",
+        "pos_condition_code": "00",
+        "eci_indicator": 5,
+        "acquirer_id": "00000100001",
+        "forwarder_id": "00000200001",
+        "country_ison": FRANCE,
+        "mcc": 742,
+        "merchant_name": "Vet",
+        "merchant_id": "VET1",
+        "terminal_id": "T1",
+        "response_code": "00",
+        "auth_code": asked["auth_code"],
+        "actual": 1,
+        "reversal": 0,
+        "suspicious": 0,
+        "risk_actions": dict.fromkeys(RISK_ACTIONS, 0),
+        "security_checks": {name: int(name in checks) for name in SECURITY_CHECKS},
+        "transaction_amount": 120_00,
+        "transaction_currency_ison": EUR,
+        "transaction_fee_amount": 0,
+        "cashback_amount": 20_00,
+        "billing_amount": 96_00,
+        "billing_currency_ison": GBP,
+        "billing_conversion_rate": "0.8",
+        "base_conversion_rate": "0.8",
+        "holder_conversion_rate": said["holder_conversion_rate"],
+        "holder_amount": 98_40,
+        "holder_currency_ison": GBP,
+        "currency_conversion_fee": 2_40,
+        "is_conversion_fee_blended": 1,
+        "transaction_fee": 1_26,
+        "blended_fee": 0,
+        "date_valid": "2026-03-09",
+    }
+    assert Decimal(said["holder_conversion_rate"]) == Decimal("0.82")
+
+
+def test_a_decline_before_anything_was_reckoned_says_what_it_would_have_come_to(shops: Scene) -> None:
+    card = Buyer(shops, shops.card_in("T", card_country_ison=BRITAIN))
+
+    asked = card.asked(100_00, EUR)
+
+    [row] = rows(card)
+    assert (row["response_code"], row["actual"], row["transaction_amount"]) == ("62", 0, 100_00)
+    worth = ("billing_amount", "holder_amount", "transaction_fee", "currency_conversion_fee")
+    assert [row[name] for name in worth] == [80_00, 82_00, 0, 2_00]
+    assert [row[name] for name in ("billing_currency_ison", "holder_currency_ison")] == [GBP, GBP]
+    rates = ("billing_conversion_rate", "base_conversion_rate", "holder_conversion_rate")
+    assert [row[name] for name in rates] == ["0.8", "0.8", "0.8200"]
+    assert (row["authorize_id"], row["card_present"], row["pos_entry_mode"]) == (asked["authorize_id"], 0, "002")
+    absent = {"auth_code", "country_ison", "mcc", "merchant_name", "merchant_id", "terminal_id", "eci_indicator"}
+    absent |= {"note", "risk_rule_ids", "cashback_amount", "date_valid", "advice_reason_code"}
+    assert absent.isdisjoint(row)
+
+
+def test_a_decline_for_money_says_what_it_would_have_come_to(shops: Scene) -> None:
+    card = buyer(shops, 10_00, card_fee_group_id=BLENDED)
+
+    card.asked(100_00)
+
+    [row] = rows(card)
+    assert (row["response_code"], row["holder_amount"], row["transaction_fee"]) == ("51", 101_20, 1_20)
+    assert (row["blended_fee"], "date_valid" in row) == (1_20, False)
+
+
+def test_the_fee_of_a_conversion_may_stand_beside_the_amount(shops: Scene) -> None:
+    card = buyer(shops, card_program_id=NOT_BLENDING)
+
+    card.asks(100_00, EUR)
+
+    [row] = rows(card)
+    assert (row["billing_amount"], row["holder_amount"]) == (80_00, 80_00)
+    assert (row["currency_conversion_fee"], row["is_conversion_fee_blended"]) == (2_00, 0)
+
+
+@pytest.mark.parametrize(
+    ("entry_mode", "present", "condition", "pos_entry_mode"),
+    [
+        (0, 0, "00", "002"),
+        (1, 0, "08", "012"),
+        (2, 1, "00", "022"),
+        (5, 1, "00", "052"),
+        (7, 1, "00", "072"),
+        (10, 0, "08", "102"),
+        (80, 1, "00", "802"),
+        (81, 0, "59", "812"),
+        (90, 1, "00", "902"),
+        (91, 1, "00", "912"),
+    ],
+)
+def test_how_the_card_was_read_is_said(entry_mode: int, present: int, condition: str, pos_entry_mode: str) -> None:
+    said = message(use=CardUse(transaction_type=1, entry_mode=entry_mode, checks=UNCHECKED)).members(NOW)
+
+    assert (said["card_present"], said["pos_condition_code"], said["pos_entry_mode"]) == (
+        present,
+        condition,
+        pos_entry_mode,
+    )
+    assert (said["proc_code"], said["transaction_type"], said["entry_mode_type"]) == (10_000, 1, entry_mode)
+
+
+def test_the_risk_rules_that_fired_are_named(shops: Scene) -> None:
+    said = message(fired=Fired(("401.7", "402.1"), (RISK_ACTIONS[0], RISK_ACTIONS[4]))).members(NOW)
+
+    assert (said["suspicious"], said["risk_rule_ids"], said["note"]) == (1, "401.7,402.1", "fired: 401.7, 402.1")
+    assert [name for name, flag in said["risk_actions"].items() if flag] == [RISK_ACTIONS[0], RISK_ACTIONS[4]]
+    assert message(fired=Fired(("1",), (RISK_ACTIONS[1],))).members(NOW)["suspicious"] == 0
+
+
+@pytest.mark.parametrize("code", RESPONSE_CODES)
+@pytest.mark.parametrize("kind", AUTHORIZE_TYPES)
+def test_only_what_took_effect_is_actual(kind: int, code: str) -> None:
+    said = message(kind=kind, code=code).members(NOW)
+
+    assert said["actual"] == (1 if code in ("00", "10") else 0)
+    assert said["reversal"] == (1 if kind in (REVERSAL, EXPIRY) else 0)
+    assert said.get("advice_reason_code") == {ADVICE: 1, EXPIRY: 2}.get(kind)
+
+
+def test_long_numbers_keep_to_their_fields() -> None:
+    said = message(number=12_345_678_901, trans_link="012345678900").members(NOW + 307 * DAY)
+
+    assert (said["stan"], said["trace_number"], said["trace_id"]) == (678_901, "678901", "000012345678900")
+    assert (said["retrieval_reference_number"], said["transmission_date"]) == ("700309678901", "2027-01-03")
+
+
+def message(**given: Any) -> Message:
+    """A message with little."""
+    least: dict[str, Any] = {
+        "number": 7,
+        "kind": AUTHORIZATION,
+        "card": _card(),
+        "trans_link": "000000000007",
+        "use": CardUse(transaction_type=0, checks=UNCHECKED),
+        "code": "00",
+        "amount": 100,
+        "currency": EUR,
+        "charge": None,
+        "holder_currency": GBP,
+    }
+    return Message(**least | given)
+
+
+def _card() -> Card:
+    """A card of which only the ids matter."""
+    numbers = ("holder_id", "currency", "program_id", "product_id", "sub_product_id", "virtual", "country", "design_id")
+    numbers += ("expiry_year", "expiry_month", "request_id", "key_version", "auto_conversion")
+    numbers += ("fee_group_id", "limit_group_id", "usage_group_id", "risk_group_id")
+    rest: dict[str, Any] = {"account_ids": [1], "pan": b"", "acs_password": b"", "stored_status": "A"}
+    rest |= {"service_code": "201", "name_line_3": "ZOE ONEIL"}
+    return Card(id=11, manager_id=5, access_level=30, **dict.fromkeys(numbers, 1), **rest)
+
+
+# -- later messages
+
+
+def test_what_comes_later_says_its_own_share(shops: Scene) -> None:
+    card = buyer(shops, 500_00, card_fee_group_id=SEPARATE)
+    link = str(card.asks(100_00, EUR, merchant_name="Hotel")["trans_link"])
+    increment = card.asks_more(link, 20_00)
+    part = card.reverses(link, 60_00)
+    rest = shops.data("simulateExpiry", trans_link=link)
+
+    first, *later = rows(card)
+    shown = ("authorize_type", "transaction_amount", "billing_amount", "holder_amount", "transaction_fee")
+    assert [[row[name] for name in shown] for row in later] == [
+        [INCREMENT, 20_00, 16_00, 16_40, 16],
+        [REVERSAL, 60_00, 48_00, 49_20, 63],
+        [EXPIRY, 60_00, 48_00, 49_20, 63],
+    ]
+    assert [row["authorize_id"] for row in later] == [each["authorize_id"] for each in (increment, part, rest)]
+    assert {row["trans_link"] for row in later} == {link}
+    assert {row["merchant_name"] for row in later} == {"Hotel"}
+    assert [(row.get("auth_code"), row.get("date_valid")) for row in later] == [
+        (increment["auth_code"], "2026-03-09"),
+        (None, None),
+        (None, None),
+    ]
+    assert first["transaction_amount"] == 100_00
+
+
+def test_cashback_is_told_of_what_it_was_asked_with_only(shops: Scene) -> None:
+    card = buyer(shops, 500_00)
+    link = str(card.asks(50_00, cashback_amount=7_00)["trans_link"])
+    card.asks_more(link, 10_00)
+    card.reverses(link, 5)
+    shops.data("simulateExpiry", trans_link=link)
+
+    assert [row.get("cashback_amount") for row in rows(card)] == [7_00, None, None, None]
+
+
+@pytest.mark.parametrize("transaction_type", [30, 39])
+def test_an_inquiry_says_the_amount_that_was_told_and_holds_nothing(shops: Scene, transaction_type: int) -> None:
+    card = buyer(shops, 500_00)
+
+    answer = card.asks(10_00, transaction_type=transaction_type)
+
+    [row] = rows(card)
+    assert (row["transaction_amount"], row["billing_amount"], row["response_code"]) == (10_00, 10_00, "00")
+    assert (answer["approved_amount"], answer["holder_amount"], answer["fee_amount"]) == (0, 0, 0)
+    assert card.balances()[1] == 0
+
+
+# -- in which lists
+
+
+def test_every_message_is_listed_and_what_was_approved_among_financial_authorizes(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = str(card.asks(40_00)["trans_link"])
+    card.asked(100_00)
+    advised(card, 10_00)
+    advised(card, 10_00, "51")
+    card.asked(100_00, partial_approval=1)
+    card.asks_more(link, 1_000_00)
+    card.reverses(link, 10_00)
+    card.asks_more(link, 5_00)
+    credit = str(card.asks(5_00, transaction_type=20)["trans_link"])
+    card.reverses(credit)
+    shops.data("simulateExpiry", trans_link=link)
+    card.clears(None, 1_00)
+    card.refunds(None, 1_00)
+
+    found = rows(card)
+    listed = rows(card, activity_record.authorizes_of_card(card.card_id))
+    kinds = [(row["authorize_type"], row["response_code"]) for row in found]
+    assert kinds == [
+        (1, "00"),
+        (1, "51"),
+        (2, "00"),
+        (2, "51"),
+        (1, "10"),
+        (3, "51"),
+        (4, "00"),
+        (3, "00"),
+        (1, "00"),
+        (4, "00"),
+        (5, "00"),
+    ]
+    expected = [row for row in found if row["actual"] and not row["reversal"]]
+    assert [members(row) for row in listed] == [members(row) for row in expected]
+    assert [row["part"].partition("#")[2] for row in listed] == [row["part"].partition("#")[2] for row in expected]
+
+
+def test_the_list_over_all_cards_has_each_message_once_in_the_shard_of_its_number(shops: Scene) -> None:
+    cards = [buyer(shops, 100_00) for _ in range(2)]
+    links = [str(card.asks(1_00)["trans_link"]) for card in cards for _ in range(10)]
+    cards[0].asked(500_00)
+    cards[0].reverses(links[0])
+    manager_id = cards[0].record(links[0]).manager_id
+
+    shards = [rows(cards[0], each) for each in activity_record.of_manager(manager_id)]
+
+    assert len(shards) == SHARDS == 16
+    of_cards = {card.card_id for card in cards}
+    listed = [row for shard in shards for row in shard if row["card_id"] in of_cards]
+    for number, shard in enumerate(shards):
+        assert all(shard_of(row["authorize_id"]) == number for row in shard)
+        assert all(row["owner"] == f"manager#{manager_id}#{number}" for row in shard)
+    by_card = [row for card in cards for row in rows(card)]
+    assert sorted(map(repr, map(_sorted, listed))) == sorted(map(repr, map(_sorted, by_card)))
+    assert len({shard_of(row["authorize_id"]) for row in by_card}) > 8, "they are spread"
+
+
+def _sorted(row: Item) -> list[tuple[str, Any]]:
+    return sorted((name, value) for name, value in row.items() if name != "owner")
+
+
+def test_a_row_is_seen_by_whom_its_card_is_seen_by() -> None:
+    puts = message(code="51").recording(Moment(NOW * 1000 + 1, "attempt"))
+
+    assert {put.table for put in puts} == {"card-activity"}
+    assert [put.item["owner"] for put in puts] == ["card#11", f"manager#5#{shard_of(7)}"]
+    assert {put.item["part"] for put in puts} == {f"activity#{NOW * 1000 + 1}#{7:020}"}
+    for put in puts:
+        said = {name: put.item[name] for name in ("manager_id", "access_level", "at", "written_by")}
+        assert said == {"manager_id": 5, "access_level": 30, "at": NOW * 1000 + 1, "written_by": "attempt"}
+
+
+# -- in which order
+
+
+def everything_listed(card: Buyer) -> list[tuple[int, int]]:
+    """When each message and each transaction was recorded that is listed under a card, and its number, in order."""
+    transactions = [(row["at"], row["id"]) for row in rows(card, timeline(None, card.card_id))]
+    return sorted([*transactions, *((row["at"], row["authorize_id"]) for row in rows(card))])
+
+
+def test_whatever_is_listed_is_recorded_after_the_last_one_though_the_clock_stands_still(shops: Scene) -> None:
+    card = buyer(shops, 100_00, euros=100_00)
+    start = shops.clock.time() * 1000
+    links = [str(card.asks(1_00, currency)["trans_link"]) for currency in (GBP, EUR, GBP, EUR)]
+    credit = str(card.asks(1_00, transaction_type=20)["trans_link"])
+    bill = card.clears(links[0], 1_00)["transaction_id"]
+    steps: list[Callable[[], object]] = [
+        lambda: card.reverses(links[1]),
+        lambda: card.clears(None, 1_00, EUR),
+        lambda: card.asks_more(links[2], 1_00),
+        lambda: card.reverses(credit),
+        lambda: card.disputes(bill),
+        lambda: card.disputes(bill, "lost"),
+        lambda: card.refunds(links[0], 1_00),
+        lambda: expired(card, links[3]),
+    ]
+    known = everything_listed(card)
+    for step in steps:
+        card.asked(500_00)
+        card.asked(500_00)
+        step()
+        card.asked(500_00)
+
+        now = everything_listed(card)
+        assert now[: len(known)] == known, "nothing comes before what was listed"
+        assert len(now) == len(known) + 4
+        known = now
+    times = [at for at, _ in known]
+    assert (times == sorted(set(times)), times[0] >= start, times[-1] < start + 100) == (True, True, True)
+
+
+def expired(card: Buyer, link: str) -> object:
+    return card.scene.data("simulateExpiry", trans_link=link)
+
+
+def test_cards_of_one_account_and_accounts_of_one_card_push_each_other_on(shops: Scene) -> None:
+    card = buyer(shops, 100_00, euros=100_00)
+    sibling = shops.data("createCard", **_on(card))
+    shops.data("activateCard", card_id=sibling["card_id"])
+    made = {"holder_id": card.card.holder_id, "card_request_id": 0, "account_id": card.account, "acs_password": ""}
+    other = Buyer(shops, MadeCard(card_id=sibling["card_id"], **made))
+
+    for _ in range(3):
+        card.asks(1_00)
+        other.asks(1_00)
+        card.asks(1_00, EUR)
+        other.asked(500_00)
+
+    for each in (card, other):
+        times = [row["at"] for row in rows(each)]
+        assert (len(times), times) == (6, sorted(set(times)))
+
+
+def _on(card: Buyer) -> dict[str, Any]:
+    """What orders another card for the same account."""
+    least = {"card_program_id": 101, "card_country_ison": BRITAIN, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
+    return least | {
+        "holder_id": card.card.holder_id,
+        "account_id": [card.account],
+        "account_owner_id": [card.card.holder_id],
+    }
+
+
+def test_a_clock_that_is_behind_does_not_change_the_order(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    ahead = Buyer(shops.apart(days=1), card.card)
+    link = str(ahead.asks(1_00)["trans_link"])
+
+    card.asked(500_00)
+    card.reverses(link)
+    answered = card.clears(None, 1_00)
+
+    times = [row["at"] for row in rows(card)]
+    assert times == [times[0], times[0] + 1, times[0] + 2]
+    [booked] = card.shown()
+    assert (booked["id"], booked["at"]) == (answered["transaction_id"], times[0] + 3)
+    assert rows(card)[0]["transmission_time"] == NOW + DAY

@@ -1,0 +1,79 @@
+"""simulateAdvice, and codes that are forced: what others have decided is taken as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cards.authorization.issuers import advised, held, messages
+from tests.cards.authorization.shops import A_DAY, DINAR, Buyer
+from tests.cards.field_values import RESPONSE_CODES
+from tests.cards.scenes import EUR, GBP, Scene
+
+ACTIONS = ("simulateAuthorization", "simulateAdvice")
+
+
+@pytest.fixture(scope="module")
+def user(issuer: Scene) -> Buyer:
+    """A card with 100.00 GBP that no test spends."""
+    return held(issuer)
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_what_is_decided_elsewhere_is_held_without_asking(issuer: Scene, action: str) -> None:
+    """Though the card is blocked, the limit reached, and the balance falls below zero."""
+    user = held(issuer, 5_00, card_limit_group_id=202)
+    issuer.data("changeCardStatus", card_id=user.card_id, status="B")
+    told = {"response_code": "00"} if action == "simulateAdvice" else {"force_response_code": "00"}
+    asked = {"card_id": user.card_id, "transaction_type": 0, "amount": 120_00, "currency_ison": GBP, **told}
+
+    answer = issuer.data(action, **asked, pin="0000", expiry_year=2020)
+
+    assert (answer["response_code"], answer["approved_amount"]) == ("00", 120_00)
+    assert (answer["available_balance"], answer["settled_balance"]) == (-115_00, 5_00)
+    assert user.balances() == (5_00, 120_00, 0, -115_00)
+    assert user.stands(answer["trans_link"]) == ("H", 120_00, 120_00)
+    assert user.used(A_DAY) == [(1, 120_00)]
+    assert user.causes() == ["advice" if action == "simulateAdvice" else "authorization"]
+    [message] = messages(user)
+    assert (message["authorize_type"], message.get("advice_reason_code")) == (
+        (2, 1) if action == "simulateAdvice" else (1, None)
+    )
+
+
+@pytest.mark.parametrize("forced", RESPONSE_CODES)
+def test_a_code_can_be_forced_and_told(issuer: Scene, user: Buyer, forced: str) -> None:
+    approved = forced in ("00", "10")
+    own = held(issuer) if approved else user
+    asked = {"card_id": own.card_id, "transaction_type": 0, "amount": 5_00, "currency_ison": GBP}
+
+    answers = [
+        issuer.data("simulateAuthorization", **asked, force_response_code=forced),
+        issuer.data("simulateAdvice", **asked, response_code=forced),
+    ]
+
+    for answer in answers:
+        assert (answer["response_code"], answer["approved_amount"]) == (forced, 5_00 if approved else 0)
+        assert ("auth_code" in answer) is approved
+        assert user.record(answer["trans_link"]).response_code == forced
+    assert own.balances() == ((100_00, 10_00, 0, 90_00) if approved else (100_00, 0, 0, 100_00))
+    assert [row["response_code"] for row in messages(own)[-2:]] == [forced] * 2
+
+
+def test_what_is_decided_elsewhere_in_a_currency_without_a_rate_cannot_be_held(issuer: Scene) -> None:
+    user = held(issuer)
+
+    assert advised(user, 10_00, DINAR)["response_code"] == "57"
+    assert user.balances() == (100_00, 0, 0, 100_00)
+
+
+def test_what_is_decided_elsewhere_is_converted_though_the_card_does_not(issuer: Scene) -> None:
+    user = held(issuer, auto_conversion=0)
+
+    assert advised(user, 10_00, EUR)["holder_amount"] == 8_20
+    assert user.balances() == (100_00, 8_20, 0, 91_80)
+
+
+def test_an_advice_is_about_a_card_that_there_is(issuer: Scene) -> None:
+    advice = {"transaction_type": 0, "amount": 100, "currency_ison": GBP, "response_code": "00"}
+
+    assert issuer.sim("simulateAdvice", pan="2223000000000007", **advice).status_code == 3002

@@ -1,0 +1,298 @@
+"""simulateAuthorization: what is held, counted and written down, and what is answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.authorization import activity_record
+from chalicelib.cards.protocol.values import HOLD_SECONDS
+from tests.cards.authorization.issuers import EACH_CARD, TWICE_A_DAY, authorizes, code, held, messages
+from tests.cards.authorization.shops import A_DAY, BACK_A_WEEK, BLENDED, LIMITED, NOT_BLENDING, SEPARATE, Buyer
+from tests.cards.ledgers import entries, movements
+from tests.cards.scenes import BRITAIN, EUR, GBP, GERMANY, LEFT_OUT, USD, Scene
+from tests.cards.test_call_counts import transactions
+
+# -- approvals
+
+
+def test_what_is_approved_is_held_and_written_down(issuer: Scene) -> None:
+    user = held(issuer, card_fee_group_id=SEPARATE, **LIMITED)
+
+    answer = user.asked(10_00, mcc="5411", merchant_name="Grocer", merchant_country_ison=GERMANY)
+
+    number = answer["authorize_id"]
+    assert {name: value for name, value in answer.items() if name not in ("risk_actions", "security_checks")} == {
+        "authorize_id": number,
+        "trans_link": f"{number:012}",
+        "response_code": "00",
+        "auth_code": answer["auth_code"],
+        "approved_amount": 10_00,
+        "holder_amount": 10_00,
+        "holder_currency_ison": GBP,
+        "fee_amount": 40,
+        "available_balance": 89_60,
+        "settled_balance": 100_00,
+    }
+    assert len(answer["auth_code"]) == 6
+    assert answer["auth_code"].isdigit()
+    assert user.balances() == (100_00, 10_40, 0, 89_60)
+    kept = user.record(answer["trans_link"])
+    assert (kept.state, kept.response_code, kept.left, kept.held) == ("H", "00", 10_00, 10_40)
+    assert (kept.card_id, kept.account_id, kept.holder_id) == (user.card_id, user.account, user.card.holder_id)
+    assert (kept.auth_code, kept.due_at) == (answer["auth_code"], issuer.clock.time() + HOLD_SECONDS)
+    row = movements(issuer, user.account)[-1]
+    assert (row["cause"], row["authorization_id"], row["at"]) == ("authorization", number, kept.at)
+    assert entries(row) == {("held", GBP): 10_40, ("pending", GBP): -10_40}
+    assert (user.used(A_DAY), user.countries()) == ([(1, 10_00)], {GERMANY: 1})
+    [message] = messages(user)
+    assert (message["authorize_id"], message["authorize_type"], message["response_code"]) == (number, 1, "00")
+    assert (message["actual"], message["reversal"], message["transaction_fee"]) == (1, 0, 40)
+    assert (message["merchant_name"], message["mcc"], message["country_ison"]) == ("Grocer", 5411, GERMANY)
+    assert message["at"] == kept.at
+    assert authorizes(user) == [number]
+    assert user.shown() == [], "nothing is booked yet"
+
+
+def test_a_decision_is_one_transaction(issuer: Scene) -> None:
+    approved = held(issuer, **LIMITED)
+    with transactions(issuer.world) as made:
+        approved.asked(10_00)
+        approved.asked(1_000_00)
+        approved.asked(10_00, pin="0000")
+
+    listed = ["Put authorization", "Put activity", "Put activity"]
+    assert [sorted(each) for each in made] == [
+        sorted(
+            [*listed, "Put authorize", "Update account", "Put movement", *["Put limits"] * 3, "ConditionCheck card"]
+        ),
+        sorted([*listed, "Put limits", "ConditionCheck card"]),
+        sorted([*listed, "Put limits", "Update card"]),
+    ]
+
+
+def test_messages_stand_in_the_order_of_recording_though_the_clock_stands_still(issuer: Scene) -> None:
+    user = held(issuer)
+    numbers = [user.asked(amount)["authorize_id"] for amount in (1_00, 200_00, 2_00, 3_00)]
+
+    assert [row["authorize_id"] for row in messages(user)] == numbers
+    times = [row["at"] for row in messages(user)]
+    assert times == sorted(set(times))
+    assert authorizes(user) == [numbers[0], *numbers[2:]]
+
+
+def test_a_part_is_held_counted_and_written_down_as_far_as_it_was_approved(issuer: Scene) -> None:
+    user = held(issuer, 9_00, **LIMITED)
+
+    answer = user.asked(10_00, partial_approval=1, cashback_amount=5_00)
+
+    assert (answer["response_code"], answer["approved_amount"], answer["holder_amount"]) == ("10", 9_00, 9_00)
+    assert user.balances() == (9_00, 9_00, 0, 0)
+    assert user.stands(answer["trans_link"]) == ("H", 9_00, 9_00)
+    assert user.used(A_DAY) == [(1, 9_00)]
+    [message] = messages(user)
+    assert (message["transaction_amount"], message["response_code"], message["actual"]) == (9_00, "10", 1)
+
+
+def test_cashback_is_held_with_the_purchase(issuer: Scene) -> None:
+    user = held(issuer, 15_00)
+
+    answer = user.asked(10_00, cashback_amount=5_00)
+
+    assert (answer["response_code"], answer["approved_amount"]) == ("00", 15_00)
+    assert user.balances() == (15_00, 15_00, 0, 0)
+    [message] = messages(user)
+    assert (message["transaction_amount"], message["cashback_amount"]) == (15_00, 5_00)
+
+
+# -- declines
+
+
+def test_a_decline_is_written_down_and_changes_nothing_else(issuer: Scene) -> None:
+    user = held(issuer, **LIMITED)
+
+    answer = user.asked(100_01, merchant_country_ison=GERMANY)
+
+    number = answer["authorize_id"]
+    assert answer["response_code"] == "61"
+    assert (answer["approved_amount"], answer["holder_amount"], answer["fee_amount"]) == (0, 0, 0)
+    assert "auth_code" not in answer
+    assert (answer["available_balance"], answer["settled_balance"]) == (100_00, 100_00)
+    assert user.balances() == (100_00, 0, 0, 100_00)
+    kept = user.record(answer["trans_link"])
+    assert (kept.state, kept.response_code, kept.left, kept.held, kept.counted) == ("D", "61", 0, 0, None)
+    assert user.causes() == []
+    assert (user.used(A_DAY), user.countries()) == ([(0, 0)], {})
+    [message] = messages(user)
+    assert (message["authorize_id"], message["response_code"], message["actual"]) == (number, "61", 0)
+    assert (message["transaction_amount"], message["billing_amount"]) == (100_01, 100_01)
+    assert not {"auth_code", "date_valid"} & message.keys()
+    assert authorizes(user) == []
+
+
+@pytest.mark.parametrize(("currency", "shown"), [(GBP, GBP), (EUR, EUR), (USD, GBP)])
+def test_a_decline_is_about_the_account_that_would_have_paid(issuer: Scene, currency: int, shown: int) -> None:
+    user = held_with_euros(issuer)
+
+    answer = user.asked(10_00, currency, expiry_year=2028)
+
+    assert (answer["response_code"], answer["holder_currency_ison"]) == ("54", shown)
+    assert answer["available_balance"] == (50_00 if shown == EUR else 100_00)
+    assert user.record(answer["trans_link"]).account_id == (user.euros if shown == EUR else user.account)
+
+
+def test_what_no_card_has_is_answered_and_not_written_down(issuer: Scene) -> None:
+    user = held(issuer)
+    before = sum(1 for _ in issuer.hub.store.scan(activity_record.TABLE))
+
+    answer = user.asked(10_00, card_id=LEFT_OUT, pan="2223000000000007", cvc2="123")
+
+    assert answer["response_code"] == "14"
+    assert (answer["holder_currency_ison"], answer["available_balance"], answer["settled_balance"]) == (GBP, 0, 0)
+    assert answer["security_checks"][0]["cvv_2"] == 1
+    assert sum(1 for _ in issuer.hub.store.scan(activity_record.TABLE)) == before
+
+
+# -- accounts, conversion and fees
+
+
+def test_the_account_is_the_one_in_the_currency(issuer: Scene) -> None:
+    user = held_with_euros(issuer)
+
+    answers = [user.asked(10_00, currency) for currency in (GBP, EUR, USD)]
+
+    assert [(each["response_code"], each["holder_currency_ison"], each["holder_amount"]) for each in answers] == [
+        ("00", GBP, 10_00),
+        ("00", EUR, 10_00),
+        ("00", GBP, 7_50),
+    ]
+    assert user.balances() == (100_00, 17_50, 0, 82_50)
+    assert user.balances(user.euros) == (50_00, 10_00, 0, 40_00)
+
+
+def test_what_the_accounts_currency_cannot_pay_is_not_taken_from_another_account(issuer: Scene) -> None:
+    user = held_with_euros(issuer)
+
+    answer = user.asked(50_01, EUR)
+
+    assert (answer["response_code"], answer["holder_currency_ison"]) == ("51", EUR)
+    assert (answer["available_balance"], answer["settled_balance"]) == (50_00, 50_00)
+
+
+def held_with_euros(scene: Scene) -> Buyer:
+    return held(scene, euros=50_00)
+
+
+@pytest.mark.parametrize("auto_conversion", [0, 1])
+def test_only_a_card_that_converts_is_used_in_another_currency(issuer: Scene, auto_conversion: int) -> None:
+    user = held(issuer, auto_conversion=auto_conversion)
+
+    answer = user.asked(10_00, EUR)
+
+    assert answer["response_code"] == ("00" if auto_conversion else "57")
+    assert user.balances()[1] == (8_20 if auto_conversion else 0)
+
+
+def test_a_conversion_is_marked_up_within_the_amount_or_beside_it(issuer: Scene) -> None:
+    blending, apart = held(issuer), held(issuer, card_program_id=NOT_BLENDING)
+
+    within, beside = (each.asked(10_00, EUR) for each in (blending, apart))
+
+    assert (within["holder_amount"], within["fee_amount"]) == (8_20, 0)
+    assert (beside["holder_amount"], beside["fee_amount"]) == (8_00, 0)
+    for user in (blending, apart):
+        assert user.balances() == (100_00, 8_20, 0, 91_80)
+        [message] = messages(user)
+        assert (message["billing_amount"], message["billing_conversion_rate"]) == (8_00, "0.8")
+        assert (message["currency_conversion_fee"], message["holder_conversion_rate"]) == (20, "0.8200")
+        assert message["is_conversion_fee_blended"] == int(user is blending)
+        assert message["transaction_currency_ison"] == EUR
+
+
+def test_fees_are_those_of_the_card_and_held_with_it(issuer: Scene) -> None:
+    separate, blended = held(issuer, card_fee_group_id=SEPARATE), held(issuer, card_fee_group_id=BLENDED)
+
+    beside, within = (each.asked(10_00) for each in (separate, blended))
+
+    assert (beside["holder_amount"], beside["fee_amount"], separate.balances()[1]) == (10_00, 40, 10_40)
+    assert (within["holder_amount"], within["fee_amount"], blended.balances()[1]) == (10_30, 30, 10_30)
+    assert [messages(each)[0]["blended_fee"] > 0 for each in (separate, blended)] == [False, True]
+
+
+def test_fees_have_to_be_paid_for_too(issuer: Scene) -> None:
+    user = held(issuer, 10_39, card_fee_group_id=SEPARATE)
+
+    assert code(user, 10_00) == "51"
+    answer = user.asked(10_00, partial_approval=1)
+    assert (answer["response_code"], answer["approved_amount"], user.balances()) == ("10", 9_99, (10_39, 10_39, 0, 0))
+
+
+# -- credits and inquiries
+
+
+@pytest.mark.parametrize("transaction_type", [2, 20, 21, 22, 26])
+def test_a_credit_is_approved_and_nothing_is_held(issuer: Scene, transaction_type: int) -> None:
+    user = held(issuer, 0, **LIMITED)
+
+    answer = user.asked(50_00, transaction_type=transaction_type)
+
+    assert (answer["response_code"], answer["approved_amount"], answer["available_balance"]) == ("00", 50_00, 0)
+    assert user.balances() == (0, 0, 0, 0)
+    assert user.stands(answer["trans_link"]) == ("H", 50_00, 0)
+    assert user.causes() == []
+    assert user.used(A_DAY, BACK_A_WEEK) == [(0, 0), (1, 50_00)]
+    assert code(user, 1, transaction_type=transaction_type) == "61"
+
+
+@pytest.mark.parametrize(
+    ("status", "taken", "given"), [("A", "51", "00"), ("R", "62", "00"), ("S", "62", "62"), ("C", "46", "46")]
+)
+def test_an_account_that_gives_nothing_may_still_take(issuer: Scene, status: str, taken: str, given: str) -> None:
+    user = held(issuer, 0)
+    issuer.data("changeAccountStatus", account_id=user.account, account_status=status)
+
+    assert [code(user, transaction_type=each) for each in (0, 20)] == [taken, given]
+
+
+@pytest.mark.parametrize("transaction_type", [30, 39])
+@pytest.mark.parametrize("forced", [{}, {"force_response_code": "00"}])
+def test_an_inquiry_is_approved_for_nothing(issuer: Scene, transaction_type: int, forced: dict[str, Any]) -> None:
+    user = held(issuer, 5_00, **LIMITED, card_fee_group_id=SEPARATE)
+
+    answer = user.asked(50_00, transaction_type=transaction_type, **forced)
+
+    assert (answer["response_code"], answer["approved_amount"], answer["fee_amount"]) == ("00", 0, 0)
+    assert len(answer["auth_code"]) == 6
+    assert (user.balances(), user.used(A_DAY)) == ((5_00, 0, 0, 5_00), [(0, 0)])
+    assert user.stands(answer["trans_link"]) == ("D", 0, 0)
+    assert [(row["response_code"], row["transaction_type"]) for row in messages(user)] == [("00", transaction_type)]
+    assert authorizes(user) == [], "it asked nothing of the holder's money"
+
+
+def test_an_inquiry_needs_a_good_card_and_account(issuer: Scene) -> None:
+    user = held(issuer)
+    assert code(user, 0, transaction_type=39, cvc2="000" if user.card.cvc2 != "000" else "001") == "N7"
+    issuer.data("changeAccountStatus", account_id=user.account, account_status="S")
+    assert code(user, 0, transaction_type=30) == "62"
+
+
+# -- limits over time
+
+
+def test_a_days_limits_are_new_at_midnight(issuer: Scene) -> None:
+    user = held(issuer, card_limit_group_id=TWICE_A_DAY)
+    assert [code(user) for _ in range(3)] == ["00", "00", "65"]
+
+    late, new = (issuer.apart(days=seconds / 86400) for seconds in (15 * 3600 - 1, 15 * 3600))
+
+    assert code(replace(user, scene=late)) == "65"
+    assert [code(replace(user, scene=new)) for _ in range(3)] == ["00", "00", "65"]
+
+
+def test_a_limit_of_a_single_use_counts_the_cashback_and_the_fees_do_not_matter(issuer: Scene) -> None:
+    user = held(issuer, card_limit_group_id=EACH_CARD, card_fee_group_id=SEPARATE)
+
+    assert code(user, 45_00, cashback_amount=5_01) == "61"
+    assert code(user, 45_00, cashback_amount=5_00, merchant_country_ison=BRITAIN) == "00"

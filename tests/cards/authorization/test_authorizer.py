@@ -1,0 +1,359 @@
+"""The authorizer: how every response code comes about, in which order it is looked at, and how much is approved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from chalicelib.cards.authorization.authorizer import Asked, Authorizer, Decision
+from chalicelib.cards.authorization.card_context import Wallet
+from chalicelib.cards.authorization.card_use import UNCHECKED, CardUse
+from chalicelib.cards.authorization.cardholder_verification import Presented
+from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.protocol.values import RESPONSE_CODES
+from tests.cards.authorization.issuers import (
+    ALL_AT_ONCE,
+    AMERICA,
+    AUTHENTICATED,
+    EACH_ACCOUNT,
+    EACH_CARD,
+    EACH_HOLDER,
+    NEVER,
+    NO_CASH,
+    ONE_COUNTRY,
+    TWICE_A_DAY,
+    TWICE_A_HOLDER,
+    WATCHED,
+    change_card,
+    code,
+    held,
+    other,
+    wallet_of,
+)
+from tests.cards.authorization.shops import BLENDED, DINAR, FREE, SEPARATE, Buyer
+from tests.cards.field_values import RESPONSE_CODES as EVERY_CODE
+from tests.cards.scenes import BRITAIN, DELIVERY, EUR, GBP, GERMANY, LEFT_OUT, PIN, Scene
+
+
+def in_status(scene: Scene, status: str) -> Buyer:
+    user = held(scene)
+    scene.data("changeCardStatus", card_id=user.card_id, status=status)
+    return user
+
+
+def with_account_in(scene: Scene, status: str) -> Buyer:
+    user = held(scene, 0 if status == "C" else 100_00)
+    scene.data("changeAccountStatus", account_id=user.account, account_status=status)
+    return user
+
+
+def by_old_number(scene: Scene, status: str = "A", **members: Any) -> str:
+    """The code of a purchase by the number that a card had before it was issued anew."""
+    user = in_status(scene, status)
+    new = DELIVERY | {"order_shipping_method": 1, "card_name_line_3": "ZOE ONEIL", "generate_new_pan": 1}
+    scene.data("reissueCard", card_id=user.card_id, **new)
+    scene.data("activateCard", card_id=user.card_id)
+    assert code(user) == "00", "by its id the card is good"
+    return code(user, card_id=LEFT_OUT, pan=user.card.pan, **members)
+
+
+def expired(scene: Scene) -> str:
+    user = held(scene, card_validity_period=1)
+    return code(replace(user, scene=scene.apart(days=62)))
+
+
+def wrong_pins(user: Buyer, times: int) -> str:
+    return [code(user, pin=other(PIN)) for _ in range(times)][-1]
+
+
+def without_keys(user: Buyer) -> str:
+    gone = EndpointConnectionError(endpoint_url="https://kms.example.com")
+    with patch.object(CardData, "open", side_effect=gone):
+        return code(user, pin=PIN)
+
+
+def broken(scene: Scene, **members: Any) -> str:
+    user = held(scene)
+    change_card(user, **members)
+    return code(user, pin=PIN)
+
+
+def twice(user: Buyer, *more: Mapping[str, Any]) -> str:
+    """The code of the last of several purchases, of which all others are approved."""
+    *before, last = [code(user, **members) for members in more]
+    assert set(before) == {"00"}
+    return last
+
+
+WAYS: Mapping[str, Mapping[str, Callable[[Scene], str]]] = {
+    "00": {"a purchase": lambda scene: code(held(scene))},
+    "10": {"a part of a purchase": lambda scene: code(held(scene, 9_99), partial_approval=1)},
+    "14": {
+        "nobody's number": lambda scene: code(held(scene), card_id=LEFT_OUT, pan="2223000000000007"),
+        "an old number": by_old_number,
+    },
+    "41": {
+        "a lost card": lambda scene: code(in_status(scene, "L")),
+        "the old number of a lost card": lambda scene: by_old_number(scene, "L"),
+    },
+    "43": {
+        "a stolen card": lambda scene: code(in_status(scene, "S")),
+        "the old number of a stolen card": lambda scene: by_old_number(scene, "S"),
+    },
+    "46": {
+        "a blocked card": lambda scene: code(in_status(scene, "B")),
+        "a closed account": lambda scene: code(with_account_in(scene, "C")),
+    },
+    "51": {
+        "no funds": lambda scene: code(held(scene, 9_99)),
+        "a part that was not asked for": lambda scene: code(held(scene, 9_99), partial_approval=0),
+        "cashback": lambda scene: code(held(scene, 10_00), cashback_amount=1),
+        "funds that are held": lambda scene: twice(held(scene, 19_99), {}, {}),
+    },
+    "54": {
+        "an expired card": expired,
+        "another year": lambda scene: code(held(scene), expiry_year=2028, expiry_month=3),
+        "another month": lambda scene: code(held(scene), expiry_month=4),
+    },
+    "55": {"a wrong PIN": lambda scene: wrong_pins(held(scene), 2)},
+    "57": {
+        "a category": lambda scene: code(held(scene, card_usage_group_id=NO_CASH), mcc="7995"),
+        "a channel": lambda scene: code(held(scene, card_usage_group_id=NO_CASH), transaction_type=1),
+        "a country": lambda scene: code(held(scene, card_usage_group_id=NO_CASH), merchant_country_ison=AMERICA),
+        "no conversion": lambda scene: code(held(scene, auto_conversion=0), currency=EUR),
+        "no rate": lambda scene: code(held(scene), currency=DINAR),
+    },
+    "59": {
+        "a card at risk": lambda scene: code(in_status(scene, "R")),
+        "a rule": lambda scene: code(held(scene, risk_rules_group_id=WATCHED), mcc=ALL_AT_ONCE),
+    },
+    "61": {
+        "the card's limit": lambda scene: code(held(scene, card_limit_group_id=EACH_CARD), 50_01),
+        "the account's limit": lambda scene: code(held(scene, account_limit_group_id=EACH_ACCOUNT), 60_01),
+        "the holder's limit": lambda scene: code(held(scene, holder_limit_group_id=EACH_HOLDER), 70_01),
+        "a limit in another currency": lambda scene: code(held(scene, card_limit_group_id=EACH_CARD), 62_51, EUR),
+    },
+    "62": {
+        "a blocked card": lambda scene: code(in_status(scene, "T")),
+        "a suspended account": lambda scene: code(with_account_in(scene, "S")),
+        "a restricted account": lambda scene: code(with_account_in(scene, "R")),
+    },
+    "65": {
+        "the card's limit": lambda scene: twice(held(scene, card_limit_group_id=TWICE_A_DAY), {}, {}, {}),
+        "the holder's limit": lambda scene: twice(held(scene, holder_limit_group_id=TWICE_A_HOLDER), {}, {}, {}),
+        "countries": lambda scene: twice(
+            held(scene, card_limit_group_id=ONE_COUNTRY),
+            *({"merchant_country_ison": country} for country in (BRITAIN, BRITAIN, GERMANY)),
+        ),
+    },
+    "75": {
+        "the third wrong PIN": lambda scene: wrong_pins(held(scene), 3),
+        "a blocked PIN": lambda scene: wrong_pins(held(scene), 4),
+    },
+    "78": {"not activated": lambda scene: code(Buyer(scene, scene.card()))},
+    "91": {"keys that cannot be reached": lambda scene: without_keys(held(scene))},
+    "96": {
+        "a number that does not open": lambda scene: broken(scene, pan=b"\x01" + bytes(60)),
+        "keys that are gone": lambda scene: broken(scene, key_version=99),
+    },
+    "1A": {
+        "no 3-D Secure": lambda scene: code(held(scene, card_usage_group_id=AUTHENTICATED), entry_mode_type=81),
+        "failed": lambda scene: code(
+            held(scene, card_usage_group_id=AUTHENTICATED), entry_mode_type=81, eci_indicator=7
+        ),
+    },
+    "N7": {"a wrong CVC2": lambda scene: (user := held(scene)) and code(user, cvc2=other(user.card.cvc2))},
+}
+"""Each code with what brings it about."""
+
+
+def test_the_codes_are_the_networks_and_each_comes_about() -> None:
+    assert sorted(EVERY_CODE) == sorted(RESPONSE_CODES) == sorted(WAYS)
+
+
+@pytest.mark.parametrize(("expected", "way"), [(each, way) for each, ways in WAYS.items() for way in ways])
+def test_a_code_comes_about(issuer: Scene, expected: str, way: str) -> None:
+    assert WAYS[expected][way](issuer) == expected
+
+
+@pytest.mark.parametrize(
+    ("members", "more"),
+    [
+        ({"card_limit_group_id": EACH_CARD}, {"amount": 50_00}),
+        ({"account_limit_group_id": EACH_ACCOUNT}, {"amount": 60_00}),
+        ({"holder_limit_group_id": EACH_HOLDER}, {"amount": 70_00}),
+        ({"card_limit_group_id": EACH_CARD}, {"amount": 62_50, "currency": EUR}),
+        ({"card_usage_group_id": AUTHENTICATED}, {"entry_mode_type": 81, "eci_indicator": 5}),
+        ({"card_usage_group_id": NO_CASH}, {"mcc": "7994", "merchant_country_ison": BRITAIN, "cashback_amount": 100}),
+        ({}, {"expiry_year": 2029, "expiry_month": "03", "pin": PIN}),
+        ({}, {"amount": 100_00}),
+        ({}, {"amount": 90_00, "cashback_amount": 10_00}),
+        ({"auto_conversion": 0}, {}),
+    ],
+)
+def test_what_just_fits_is_approved(issuer: Scene, members: dict[str, Any], more: dict[str, Any]) -> None:
+    assert code(held(issuer, **members), **more) == "00"
+
+
+# -- the order of the checks
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A purchase of 80.00 GBP with a card that has 100.00, as far as nothing is in the way."""
+
+    wallet: Wallet
+    asked: Asked
+    by_number: str | None = None
+
+    def of_card(self, **members: Any) -> Attempt:
+        return replace(self, wallet=replace(self.wallet, card=replace(self.wallet.card, **members)))
+
+    def of_account(self, **members: Any) -> Attempt:
+        [account] = self.wallet.accounts
+        return replace(self, wallet=replace(self.wallet, accounts=[replace(account, **members)]))
+
+    def asking(self, **members: Any) -> Attempt:
+        return replace(self, asked=replace(self.asked, **members))
+
+    def presenting(self, **members: Any) -> Attempt:
+        return self.asking(presented=replace(self.asked.presented, **members))
+
+    def used(self, **members: Any) -> Attempt:
+        return self.asking(use=replace(self.asked.use, **members))
+
+
+OBSTACLES: list[tuple[str, str, Callable[[Attempt], Attempt]]] = [
+    ("number", "14", lambda attempt: replace(attempt, by_number="14")),
+    ("card", "62", lambda attempt: attempt.of_card(stored_status="T")),
+    ("expiry", "54", lambda attempt: attempt.presenting(expiry_month=4)),
+    ("PIN", "55", lambda attempt: attempt.presenting(pin=other(PIN))),
+    ("CVC2", "N7", lambda attempt: attempt.presenting(cvc2=other(str(attempt.asked.presented.cvc2)))),
+    ("usage", "1A", lambda attempt: attempt.of_card(usage_group_id=AUTHENTICATED).used(entry_mode=81)),
+    ("choice", "57", lambda attempt: attempt.of_card(auto_conversion=0).asking(currency=DINAR)),
+    ("account", "46", lambda attempt: attempt.of_account(status="C")),
+    ("risk", "59", lambda attempt: attempt.of_card(risk_group_id=WATCHED).used(mcc=ALL_AT_ONCE)),
+    ("rate", "57", lambda attempt: attempt.asking(currency=DINAR)),
+    ("amount", "61", lambda attempt: attempt.of_account(limit_group_id=EACH_ACCOUNT)),
+    ("count", "65", lambda attempt: attempt.of_card(limit_group_id=NEVER)),
+    ("balance", "51", lambda attempt: attempt.of_account(settled=0)),
+]
+"""What may be in the way, in the order in which it is looked at."""
+
+
+@pytest.fixture(scope="module")
+def authorizer(issuer: Scene) -> Authorizer:
+    return issuer.hub.card_simulator.flows["authorizations"].authorizer  # type: ignore[attr-defined,no-any-return]
+
+
+@pytest.fixture(scope="module")
+def user(issuer: Scene) -> Buyer:
+    return held(issuer)
+
+
+def attempt_of(user: Buyer) -> Attempt:
+    use = CardUse(transaction_type=0, mcc="5411", country=BRITAIN, checks=UNCHECKED)
+    presented = Presented(2029, 3, PIN, user.card.cvc2)
+    return Attempt(wallet_of(user), Asked(use, 80_00, GBP, presented))
+
+
+def decided(authorizer: Authorizer, attempt: Attempt, tally: Tally | None = None) -> Decision:
+    now = attempt.wallet.of_card.last_at // 1000 or 1_772_442_000
+    return authorizer.decide(attempt.wallet, attempt.asked, now, tally or Tally(), attempt.by_number)
+
+
+def test_the_first_that_is_in_the_way_gives_the_code(authorizer: Authorizer, user: Buyer) -> None:
+    attempt = attempt_of(user)
+    assert decided(authorizer, attempt).code == "00"
+
+    for name, expected, put in reversed(OBSTACLES):
+        attempt = put(attempt)
+        assert decided(authorizer, attempt).code == expected, name
+
+
+def test_the_balance_is_not_looked_at_for_a_part_of_what_a_limit_forbids(authorizer: Authorizer, user: Buyer) -> None:
+    attempt = attempt_of(user).of_account(limit_group_id=EACH_ACCOUNT, settled=10_00).asking(partial=True)
+
+    assert decided(authorizer, attempt).code == "61"
+    assert decided(authorizer, attempt.asking(amount=60_00)).code == "10"
+
+
+def test_only_approvals_count_in_limits(authorizer: Authorizer, user: Buyer) -> None:
+    attempt = attempt_of(user).of_card(limit_group_id=TWICE_A_DAY)
+    for changed, counted in (
+        (attempt, True),
+        (attempt.of_account(settled=10_00).asking(partial=True), True),
+        (attempt.of_account(settled=10_00), False),
+        (attempt.of_account(limit_group_id=EACH_ACCOUNT), False),
+        (attempt.of_card(risk_group_id=WATCHED).used(mcc=ALL_AT_ONCE), False),
+        (attempt.used(transaction_type=39), False),
+    ):
+        tally = Tally()
+        decision = decided(authorizer, changed, tally)
+        assert bool(decision.counted) is counted
+        assert bool(tally.now(changed.wallet.of_card).windows) is counted
+
+
+def test_what_the_account_would_pay_is_known_of_a_decline_for_money(authorizer: Authorizer, user: Buyer) -> None:
+    attempt = attempt_of(user).asking(currency=EUR)
+    known = {
+        "51": attempt.of_account(settled=0),
+        "61": attempt.of_account(limit_group_id=EACH_ACCOUNT).asking(amount=75_01),
+        "59": attempt.of_card(risk_group_id=WATCHED).used(mcc=ALL_AT_ONCE),
+    }
+    for expected, changed in known.items():
+        decision = decided(authorizer, changed)
+        assert decision.code == expected
+        assert decision.charge is not None
+        assert decision.amount == 0
+    assert decided(authorizer, attempt.of_card(stored_status="T")).charge is None
+
+
+# -- how much is approved
+
+
+def total(attempt: Attempt, amount: int) -> int:
+    """What an amount comes to, fees and conversion included."""
+    wallet, asked = attempt.wallet, attempt.asked
+    facts = asked.use.facts(asked.currency, wallet.holder_country)
+    party = wallet.party(wallet.accounts[0])
+    return party.charge(facts, amount, debit=True, fee_group_id=wallet.card.fee_group_id).total
+
+
+@pytest.mark.parametrize("cashback", [0, 150])
+@pytest.mark.parametrize("currency", [GBP, EUR])
+@pytest.mark.parametrize("fee_group_id", [FREE, SEPARATE, BLENDED])
+def test_a_part_is_the_largest_that_the_account_can_pay_and_never_cashback(
+    authorizer: Authorizer, user: Buyer, fee_group_id: int, currency: int, cashback: int
+) -> None:
+    attempt = attempt_of(user).of_card(fee_group_id=fee_group_id)
+    attempt = attempt.asking(amount=400, currency=currency, partial=True).used(cashback_amount=cashback)
+    totals = [total(attempt, amount) for amount in range(401)]
+
+    for available in (*range(0, 60, 7), *range(60, totals[400], 37), totals[250] - 1, totals[250], totals[400] - 1):
+        decision = decided(authorizer, attempt.of_account(settled=available, held=0))
+        largest = max((amount for amount in range(401 - cashback) if totals[amount] <= available), default=0)
+        assert (decision.code, decision.amount) == (("10", largest) if largest else ("51", 0)), available
+        if largest:
+            assert decision.charge is not None
+            assert decision.charge.total == totals[largest]
+    assert decided(authorizer, attempt.of_account(settled=totals[400], held=0)).amount == 400
+
+
+def test_what_is_only_cashback_is_not_approved_in_part(authorizer: Authorizer, user: Buyer) -> None:
+    attempt = attempt_of(user).of_account(settled=50_00, held=0).used(cashback_amount=80_00).asking(partial=True)
+
+    assert decided(authorizer, attempt).code == "51"
+
+
+def test_what_is_held_or_reserved_is_not_available(authorizer: Authorizer, user: Buyer) -> None:
+    attempt = attempt_of(user).of_account(settled=100_00, held=15_00, reserved=5_00)
+
+    assert decided(authorizer, attempt).code == "00"
+    assert decided(authorizer, attempt.asking(amount=80_01)).code == "51"

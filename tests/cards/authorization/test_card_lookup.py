@@ -1,0 +1,78 @@
+"""By which number a card is found, and for whom: old numbers, and access levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cards.authorization.issuers import advised, code, held, messages, reissued
+from tests.cards.scenes import EUR, GBP, LEFT_OUT, Envelope, Scene
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [("A", "00"), ("T", "62"), ("R", "59"), ("L", "41"), ("S", "43"), ("B", "46")]
+)
+def test_a_number_is_as_good_as_the_card_that_it_leads_to(issuer: Scene, status: str, expected: str) -> None:
+    user = held(issuer)
+    issuer.data("changeCardStatus", card_id=user.card_id, status=status)
+
+    answer = user.asked(10_00, card_id=LEFT_OUT, pan=user.card.pan)
+
+    assert answer["response_code"] == expected
+    assert [row["card_id"] for row in messages(user)] == [user.card_id]
+
+
+@pytest.mark.parametrize(("status", "expected"), [("A", "14"), ("T", "14"), ("L", "41"), ("S", "43")])
+def test_an_old_number_declines_before_the_card_is_activated_and_is_written_down(
+    issuer: Scene, status: str, expected: str
+) -> None:
+    user = reissued(issuer, status)
+
+    answer = user.asked(10_00, card_id=LEFT_OUT, pan=user.card.pan, pin="0000")
+
+    assert answer["response_code"] == expected
+    assert code(user) == "78"
+    assert [row["response_code"] for row in messages(user)] == [expected, "78"]
+    assert issuer.data("getCardDetails", card_id=user.card_id)["invalid_pin_tries"] == 0
+
+
+def test_an_advice_may_be_about_an_old_number(issuer: Scene) -> None:
+    user = reissued(issuer, "L")
+
+    answer = advised(user, 10_00, card_id=LEFT_OUT, pan=user.card.pan)
+
+    assert (answer["response_code"], user.balances()[1]) == ("00", 10_00)
+
+
+def test_a_card_above_the_level_is_not_there_by_id_and_nobodys_by_number(issuer: Scene) -> None:
+    user = held(issuer, access_level=500)
+    asked = {"transaction_type": 39, "amount": 0, "currency_ison": GBP}
+
+    def by(level: int, **named: Any) -> Envelope:
+        return issuer.sim("simulateAuthorization", **asked, **named, access_level=level)
+
+    assert by(499, card_id=user.card_id).status_code == 3002
+    assert by(499, pan=user.card.pan).data["response_code"] == "14"
+    assert by(500, card_id=user.card_id).data["response_code"] == "00"
+    assert by(500, pan=user.card.pan).data["response_code"] == "00"
+    told = {"amount": 0, "response_code": "00", "access_level": 499}
+    assert issuer.sim("simulateAdvice", **asked | told, pan=user.card.pan).status_code == 3002
+
+
+def test_the_balances_of_an_account_above_the_level_are_not_told(issuer: Scene) -> None:
+    own = held(issuer, 0)
+    account = issuer.account(holder_id=own.card.holder_id, currency_ison=EUR, access_level=500, cards=[own.card_id])
+    issuer.inbound(issuer.address(account, 2), 50_00)
+
+    answers = {level: own.asked(10_00, EUR, access_level=level) for level in (499, 500)}
+
+    assert {answer["response_code"] for answer in answers.values()} == {"00"}
+    assert (answers[499]["available_balance"], answers[499]["settled_balance"]) == (0, 0)
+    assert (answers[500]["available_balance"], answers[500]["settled_balance"]) == (30_00, 50_00)
+
+
+def test_another_programme_managers_number_is_nobodys(issuer: Scene, stage: Scene) -> None:
+    foreign = stage.card_in("A")
+
+    assert issuer.authorization(pan=foreign.pan, currency_ison=GBP)["response_code"] == "14"

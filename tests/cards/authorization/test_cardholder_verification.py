@@ -1,0 +1,118 @@
+"""PIN, CVC2 and expiry: wrong entries count where they are looked at, whatever else is declined."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.protocol.values import SECURITY_CHECKS
+from tests.cards.authorization.issuers import card_item, change_card, code, held, messages, other
+from tests.cards.authorization.shops import Buyer
+from tests.cards.scenes import DAY, LEFT_OUT, PIN, Scene
+
+
+@pytest.fixture(scope="module")
+def user(issuer: Scene) -> Buyer:
+    """A card with 100.00 GBP that no test spends."""
+    return held(issuer)
+
+
+def test_the_checks_that_were_made_are_flagged(issuer: Scene, user: Buyer) -> None:
+    given = {"pin": PIN, "cvc2": user.card.cvc2, "expiry_year": 2029, "eci_indicator": 5, "entry_mode_type": 5}
+
+    for members, done in (
+        ({}, set()),
+        (given, {"card_expiration_date_present", "online_pin", "3_d_secure", "cvv_2", "chip_data"}),
+        ({"entry_mode_type": 90}, {"magnetic_stripe"}),
+        ({"entry_mode_type": 81, "eci_indicator": 7}, set()),
+    ):
+        answer = user.asked(0, transaction_type=39, **members)
+        [checks] = answer["security_checks"]
+        assert list(checks) == list(SECURITY_CHECKS)
+        assert {name for name, flag in checks.items() if flag} == done
+        assert messages(user)[-1]["security_checks"] == checks
+
+
+def test_a_right_pin_clears_the_tries_whatever_is_declined_later(issuer: Scene) -> None:
+    user = held(issuer)
+    code(user, pin="0000")
+
+    assert code(user, 100_01, pin=PIN) == "51"
+    assert issuer.data("getCardDetails", card_id=user.card_id)["invalid_pin_tries"] == 0
+
+
+@pytest.mark.parametrize(
+    ("members", "expected", "tries", "wrong_cvc2s"),
+    [
+        ({"pin": "0000", "cvc2": "wrong"}, "55", 1, 0),
+        ({"pin": PIN, "cvc2": "wrong"}, "N7", 0, 1),
+        ({"pin": "0000", "expiry_month": 4}, "54", 0, 0),
+        ({"cvc2": "wrong", "expiry_year": 2028}, "54", 0, 0),
+        ({"pin": "0000", "force_response_code": "00"}, "00", 0, 0),
+        ({"cvc2": "wrong", "force_response_code": "N7"}, "N7", 0, 0),
+        ({"pin": "0000", "status": "T"}, "62", 0, 0),
+        ({"pin": "0000", "amount": 200_00}, "55", 1, 0),
+    ],
+)
+def test_wrong_entries_count_where_they_are_looked_at(
+    issuer: Scene, members: dict[str, Any], expected: str, tries: int, wrong_cvc2s: int
+) -> None:
+    user = held(issuer)
+    if "status" in members:
+        members = dict(members)
+        issuer.data("changeCardStatus", card_id=user.card_id, status=members.pop("status"))
+    given = {name: other(user.card.cvc2) if value == "wrong" else value for name, value in members.items()}
+
+    assert user.asked(given.pop("amount", 10_00), **given)["response_code"] == expected
+    stored = card_item(user)
+    assert stored["pin_tries"] == tries
+    assert bool(stored.get("wrong")) is bool(wrong_cvc2s)
+
+
+def test_a_blocked_pin_declines_before_its_cvc2_is_looked_at(issuer: Scene) -> None:
+    user = held(issuer)
+    issuer.block_pin(user.card_id)
+
+    assert code(user, pin=PIN, cvc2=user.card.cvc2) == "75"
+    assert code(user, cvc2=user.card.cvc2) == "00"
+
+
+def test_a_card_without_a_pin_takes_none(issuer: Scene) -> None:
+    user = held(issuer, card_virtual=1, card_pin=LEFT_OUT)
+
+    assert [code(user, pin=PIN) for _ in range(4)] == ["55", "55", "75", "75"]
+
+
+def test_keys_that_cannot_be_reached_do_not_matter_where_none_is_needed(issuer: Scene) -> None:
+    user = held(issuer)
+    change_card(user, pan=b"\x01" + bytes(60))
+
+    assert code(user, cvc2=user.card.cvc2) == "96"
+    assert code(user) == "00"
+    assert issuer.data("getCardDetails", card_id=user.card_id)["invalid_pin_tries"] == 0
+
+
+def test_five_wrong_codes_a_day_and_then_no_more_until_midnight(issuer: Scene) -> None:
+    user = held(issuer)
+    right, wrong = user.card.cvc2, other(user.card.cvc2)
+
+    assert code(user, cvc2=right) == "00"
+    assert [code(user, cvc2=wrong) for _ in range(5)] == ["N7"] * 5
+    assert code(user, cvc2=right) == "N7"
+    assert code(user) == "00"
+    late, new = (replace(user, scene=issuer.apart(days=seconds / DAY)) for seconds in (15 * 3600 - 1, 15 * 3600))
+    assert code(late, cvc2=right) == "N7"
+    assert code(new, cvc2=right) == "00"
+
+
+def test_wrong_codes_and_wrong_data_at_activation_are_counted_apart(issuer: Scene) -> None:
+    user = Buyer(issuer, issuer.card())
+    for _ in range(5):
+        issuer.do("activateCard", card_id=user.card_id, card_cvc2=other(user.card.cvc2))
+    assert issuer.do("activateCard", card_id=user.card_id, card_cvc2=user.card.cvc2).status_code == 8004
+
+    issuer.data("activateCard", card_id=user.card_id)
+
+    assert code(user, 0, transaction_type=39, cvc2=user.card.cvc2) == "00"

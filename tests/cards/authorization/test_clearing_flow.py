@@ -1,0 +1,686 @@
+"""simulateClearing: what shops collect is booked, come what may, and what was held for it is released with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
+from infra.admin.proving import prove
+from tests.cards.authorization.shops import (
+    A_DAY,
+    BACK_A_WEEK,
+    BLENDED,
+    COUNTRIES,
+    DINAR,
+    LIMITED,
+    NOT_BLENDING,
+    OF_ACCOUNT,
+    SEPARATE,
+    YEN,
+    Buyer,
+    buyer,
+    content,
+    with_shops,
+)
+from tests.cards.ledgers import entries, movements
+from tests.cards.scenes import BRITAIN, EUR, GBP, GERMANY, USD, Scene
+from tests.cards.setups import loaded
+
+CLEARING = "simulateClearing"
+FRANCE = 250
+
+
+@pytest.fixture(scope="module")
+def shops(stage: Scene) -> Iterator[Scene]:
+    """After all tests the whole ledger is proven."""
+    yield with_shops(stage)
+    prove(stage.hub.store)
+
+
+def link_of(answer: Any) -> str:
+    return str(answer["trans_link"])
+
+
+# -- what was authorized is collected
+
+
+def test_what_was_held_is_booked(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = link_of(card.asks(25_00))
+    assert (card.balances(), card.stands(link)) == ((100_00, 25_00, 0, 75_00), ("H", 25_00, 25_00))
+
+    answer = card.clears(link, 25_00)
+
+    assert answer == {
+        "transaction_id": answer["transaction_id"],
+        "trans_link": link,
+        "holder_amount": 25_00,
+        "released_amount": 25_00,
+        "available_balance": 75_00,
+        "settled_balance": 75_00,
+    }
+    assert (card.balances(), card.stands(link)) == ((75_00, 0, 0, 75_00), ("C", 0, 0))
+    row = movements(shops, card.account)[-1]
+    assert (row["cause"], row["authorization_id"]) == ("clearing", int(link))
+    assert entries(row) == {
+        ("held", GBP): -25_00,
+        ("pending", GBP): 25_00,
+        ("settled", GBP): -25_00,
+        ("network", GBP): 25_00,
+    }
+
+
+def test_a_transaction_says_what_the_network_and_the_books_know(shops: Scene) -> None:
+    card = buyer(shops)
+    shop = {"mcc": "0742", "merchant_name": "Vet", "merchant_id": "VET1", "terminal_id": "T1", "entry_mode_type": 7}
+    asked = card.asks(25_00, merchant_country_ison=FRANCE, cvc2=card.card.cvc2, **shop)
+
+    answer = card.clears(link_of(asked), 25_00)
+
+    [row] = card.shown()
+    network = row.pop("network")
+    checks = network.pop("security_checks")
+    actions = network.pop("risk_actions")
+    names = ("owner", "part", "at", "written_by", "base_rate", "holder_rate", "conversion_fee_blended")
+    assert {name: value for name, value in row.items() if name not in names} == {
+        "id": answer["transaction_id"],
+        "transaction_type": 0,
+        "direction": "debit",
+        "mti": 1240,
+        "function_code": 200,
+        "trans_link": link_of(asked),
+        "authorization_id": asked["authorize_id"],
+        "card_id": card.card_id,
+        "account": f"account#{card.account}",
+        "account_id": card.account,
+        "amount": 25_00,
+        "currency": GBP,
+        "holder_amount": 25_00,
+        "holder_currency": GBP,
+        "conversion_fee": 0,
+        "fee": 0,
+        "entry_mode": 7,
+        "country": FRANCE,
+        "description": "Vet",
+    }
+    assert (row["base_rate"], row["holder_rate"]) == (1, 1)
+    assert network == {
+        "proc_code": 0,
+        "transaction_type": 0,
+        "entry_mode_type": 7,
+        "mcc": 742,
+        "merchant_name": "Vet",
+        "merchant_id": "VET1",
+        "merchant_terminal_id": "T1",
+        "merchant_country": FRANCE,
+        "acquirer_id": "00000100001",
+        "acquirer_bin": 400001,
+        "forwarder_id": "00000200001",
+        "acquirer_processing_date": "260302",
+        "settlement_date": 260302,
+        "reconciliation_date": 260302,
+        "transaction_local_time": "260302090000",
+        "retrieval_reference_number": f"606109{answer['transaction_id']:06}",
+        "pos_entry_mode": "072",
+        "auth_code": asked["auth_code"],
+        "suspicious": 0,
+    }
+    assert {name for name, flag in checks.items() if flag} == {"cvv_2", "chip_data"}
+    assert set(actions.values()) == {0}
+
+
+@pytest.mark.parametrize(("amount", "available"), [(24_99, 75_01), (1, 99_99), (25_01, 74_99), (110_00, -10_00)])
+def test_another_amount_is_booked_as_it_comes_and_all_that_was_held_is_released(
+    shops: Scene, amount: int, available: int
+) -> None:
+    card = buyer(shops, 100_00)
+    link = link_of(card.asks(25_00))
+
+    answer = card.clears(link, amount)
+
+    assert (answer["holder_amount"], answer["released_amount"]) == (amount, 25_00)
+    assert (answer["available_balance"], answer["settled_balance"]) == (available, available)
+    assert (card.balances(), card.stands(link)) == ((available, 0, 0, available), ("C", 0, 0))
+
+
+def test_several_clearings_release_their_shares_and_the_final_one_the_rest(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = link_of(card.asks(30_00))
+
+    answers = [card.clears(link, amount, final=final) for amount, final in ((10_00, 0), (5_00, 0), (2_00, 1))]
+
+    assert [answer["released_amount"] for answer in answers] == [10_00, 5_00, 15_00]
+    assert [answer["available_balance"] for answer in answers] == [70_00, 70_00, 83_00]
+    assert card.balances() == (83_00, 0, 0, 83_00)
+    assert card.stands(link) == ("C", 0, 0)
+    assert [row["function_code"] for row in card.shown()] == [200, 205, 205]
+
+
+def test_clearings_that_are_not_final_are_over_when_nothing_is_left(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = link_of(card.asks(30_00))
+
+    card.clears(link, 29_99, final=0)
+    assert card.stands(link) == ("H", 1, 1)
+    card.clears(link, 5_00, final=0)
+
+    assert (card.balances(), card.stands(link)) == ((65_01, 0, 0, 65_01), ("C", 0, 0))
+
+
+@pytest.mark.parametrize("shares", [[333, 333, 334], [1] * 7 + [993], [7, 993], [999, 1]])
+def test_shares_of_a_hold_with_fees_in_another_currency_come_to_all_of_it(shops: Scene, shares: list[int]) -> None:
+    card = buyer(shops, card_fee_group_id=SEPARATE)
+    link = link_of(card.asks(10_00, EUR))
+    held = card.stands(link)[2]
+    assert held == 8_00 + 20 + 30 + 8, "at 0.8, marked up by 2.5 %; 0.30 and 1 %"
+
+    released = [card.clears(link, share, EUR, final=0)["released_amount"] for share in shares]
+
+    assert sum(released) == held
+    assert all(abs(each - held * share / 1000) <= 1 for each, share in zip(released, shares, strict=True))
+    assert (card.stands(link), card.balances()[1]) == (("C", 0, 0), 0)
+
+
+def test_what_comes_late_is_booked_though_nothing_is_held(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    late = [link_of(card.asks(20_00)), link_of(card.asks(20_00)), link_of(card.asked(500_00))]
+    shops.data("simulateExpiry", trans_link=late[0])
+    card.reverses(late[1])
+    assert [card.stands(link)[0] for link in late] == ["X", "R", "D"]
+    assert card.used(A_DAY) == [(0, 0)]
+
+    answers = [card.clears(link, 20_00, final=final) for link, final in zip(late, (1, 0, 1), strict=True)]
+
+    assert [answer["released_amount"] for answer in answers] == [0, 0, 0]
+    assert [card.stands(link) for link in late] == [("C", 0, 0)] * 3
+    assert card.balances() == (40_00, 0, 0, 40_00)
+    assert card.used(A_DAY) == [(3, 60_00)]
+
+
+def test_what_is_left_after_a_partial_reversal_is_released_by_the_final_clearing(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = link_of(card.asks(30_00))
+    card.reverses(link, 12_34)
+
+    answer = card.clears(link, 10_00)
+
+    assert (answer["released_amount"], card.balances()) == (17_66, (90_00, 0, 0, 90_00))
+    assert card.used(A_DAY, OF_ACCOUNT) == [(1, 10_00), (1, 12_50)]
+
+
+def test_what_was_asked_for_on_top_after_a_first_clearing_is_held_and_collected(shops: Scene) -> None:
+    card = buyer(shops, 100_00, card_fee_group_id=BLENDED, **LIMITED)
+    link = link_of(card.asks(30_00))
+    card.clears(link, 10_00, final=0)
+    assert card.stands(link) == ("H", 20_00, 50_50 - 30_17), "two thirds of what was held with a fee of 0.50"
+
+    assert card.asks_more(link, 5_00)["response_code"] == "00"
+    assert card.stands(link) == ("H", 25_00, 25_45)
+    card.clears(link, 25_00)
+
+    assert card.stands(link) == ("C", 0, 0)
+    assert card.balances() == (100_00 - 10_30 - 25_45, 0, 0, 64_25)
+    assert card.used(A_DAY) == [(1, 35_00)]
+
+
+@pytest.mark.parametrize("final", [0, 1])
+def test_an_authorization_of_nothing_that_holds_a_fee_releases_it_and_counts_once(shops: Scene, final: int) -> None:
+    card = buyer(shops, 100_00, card_fee_group_id=SEPARATE, **LIMITED)
+    link = link_of(card.asks(0))
+    assert (card.stands(link), card.used(A_DAY)) == (("H", 0, 30), [(1, 0)])
+
+    answer = card.clears(link, 10_00, final=final)
+
+    assert (answer["released_amount"], card.stands(link)) == (30, ("C", 0, 0))
+    assert card.balances() == (89_60, 0, 0, 89_60)
+    assert card.used(A_DAY) == [(1, 10_00)]
+
+
+def test_what_was_declined_is_collected_from_the_account_in_its_currency(shops: Scene) -> None:
+    card = buyer(shops, 100_00, euros=100_00)
+    shops.data("changeCardStatus", card_id=card.card_id, status="T")
+    pounds, euros = (str(card.asked(10_00, currency)["trans_link"]) for currency in (GBP, EUR))
+
+    card.clears(euros, 10_00, EUR)
+    assert (card.balances()[0], card.balances(card.euros)[0]) == (100_00, 90_00)
+    card.clears(euros, 10_00, EUR)
+    card.refunds(euros, 5_00, EUR)
+    assert (card.balances()[0], card.balances(card.euros)[0]) == (100_00, 85_00)
+    card.clears(pounds, 10_00, EUR)
+    card.refunds(pounds, 10_00, EUR)
+    assert (card.balances()[0], card.balances(card.euros)[0]) == (100_00, 85_00)
+
+
+def test_an_inquiry_has_nothing_that_could_be_collected(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+
+    for transaction_type in (30, 39):
+        link = link_of(card.asks(0, transaction_type=transaction_type))
+        assert card.tries_to(CLEARING, link, 1).status_code == 4008
+        assert card.tries_to("simulateRefund", link, 1).status_code == 4008
+
+
+# -- without an authorization
+
+
+def test_what_was_never_authorized_is_booked_and_has_a_link_of_its_own(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+
+    first, second = (card.clears(None, 30_00, merchant_name="Toll", merchant_country_ison=FRANCE) for _ in range(2))
+
+    assert (second["released_amount"], second["available_balance"]) == (0, 40_00)
+    assert len({first["trans_link"], second["trans_link"], link_of(card.asks(1))}) == 3
+    assert [card.stands(link_of(each)) for each in (first, second)] == [("C", 0, 0)] * 2
+    row = card.shown()[0]
+    assert (row["mti"], row["function_code"], row["transaction_type"], row["country"]) == (1240, 200, 0, FRANCE)
+    assert ("auth_code" in row["network"], row["description"], row["entry_mode"]) == (False, "Toll", 0)
+    assert set(row["network"]["security_checks"].values()) == {0}
+
+
+def test_the_account_is_the_one_in_the_currency_else_the_first(shops: Scene) -> None:
+    card = buyer(shops, 100_00, euros=100_00)
+    assert card.euros is not None
+
+    card.clears(None, 10_00, EUR)
+    card.clears(None, 10_00, USD)
+
+    assert card.balances(card.euros)[0] == 90_00
+    assert card.balances()[0] == 92_50
+
+
+def test_what_was_never_authorized_is_not_converted_for_a_card_that_converts_nothing(shops: Scene) -> None:
+    card = buyer(shops, 100_00, auto_conversion=0)
+
+    assert card.tries_to(CLEARING, None, 10_00, EUR).status_code == 5003
+    assert card.clears(None, 10_00, GBP)["holder_amount"] == 10_00
+
+
+def test_an_account_that_the_card_gets_later_is_not_that_of_what_was_authorized_before(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = link_of(card.asks(10_00, EUR))
+    members = {"currency_ison": EUR, "holder_id": card.card.holder_id, "cards": [card.card_id]}
+    euros = shops.account(**members)
+
+    card.clears(link, 10_00, EUR)
+    card.clears(None, 10_00, EUR)
+
+    assert (card.balances(), card.balances(euros)) == ((91_80, 0, 0, 91_80), (-10_00, 0, 0, -10_00))
+
+
+# -- other currencies
+
+
+def test_a_clearing_is_converted_at_its_rate_and_mark_up(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = link_of(card.asks(10_00, EUR))
+    assert card.stands(link) == ("H", 10_00, 8_20)
+
+    answer = card.clears(link, 10_00, EUR)
+
+    assert (answer["holder_amount"], answer["released_amount"], answer["available_balance"]) == (8_20, 8_20, 91_80)
+    [row] = card.shown()
+    assert (row["amount"], row["currency"], row["holder_amount"], row["conversion_fee"]) == (10_00, EUR, 8_20, 20)
+    assert (row["base_rate"], row["holder_rate"]) == (Decimal("0.8"), Decimal("0.82"))
+    assert row["conversion_fee_blended"]
+    assert entries(movements(shops, card.account)[-1]) == {
+        ("held", GBP): -8_20,
+        ("pending", GBP): 8_20,
+        ("settled", GBP): -8_20,
+        ("conversion", GBP): 8_00,
+        ("fees", GBP): 20,
+        ("conversion", EUR): -10_00,
+        ("network", EUR): 10_00,
+    }
+
+
+def test_the_fee_of_a_conversion_may_stand_beside_the_amount(shops: Scene) -> None:
+    card = buyer(shops, 100_00, card_program_id=NOT_BLENDING)
+    link = link_of(card.asks(10_00, EUR))
+
+    answer = card.clears(link, 10_00, EUR)
+
+    assert (answer["holder_amount"], answer["released_amount"], card.balances()[0]) == (8_00, 8_20, 91_80)
+    [row] = card.shown()
+    assert (row["holder_amount"], row["conversion_fee"], row["conversion_fee_blended"]) == (8_00, 20, False)
+
+
+def test_another_currency_than_the_authorized_one_takes_the_share_that_it_is_worth(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = link_of(card.asks(40_00, USD))
+    assert (card.stands(link), card.used(A_DAY)) == (("H", 40_00, 30_00), [(1, 30_00)])
+
+    answer = card.clears(link, 10_00, GBP, final=0)
+
+    assert (answer["holder_amount"], answer["released_amount"]) == (10_00, 9_75), "13.00 of 40.00 dollars"
+    assert card.stands(link) == ("H", 27_00, 20_25)
+    card.clears(link, 27_00, USD)
+    assert (card.stands(link), card.record(link).cleared) == (("C", 0, 0), {str(GBP): 10_00, str(USD): 27_00})
+    assert card.used(A_DAY) == [(1, 30_00)]
+
+
+def test_a_currency_without_a_rate_to_the_account_is_refused_and_nothing_is_written(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = link_of(card.asks(10_00))
+    before = card.record(link)
+
+    assert card.tries_to(CLEARING, link, 1, DINAR).status_code == 5003
+    assert card.tries_to(CLEARING, None, 1, DINAR).status_code == 5003
+
+    assert (card.record(link), card.balances(), card.shown()) == (before, (100_00, 10_00, 0, 90_00), [])
+
+
+@pytest.mark.parametrize("final", [0, 1])
+def test_a_currency_without_a_rate_to_the_authorized_one_releases_all_of_it(shops: Scene, final: int) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = link_of(card.asks(10_00, EUR))
+
+    answer = card.clears(link, 2_500, YEN, final=final)
+
+    assert (answer["holder_amount"], answer["released_amount"]) == (10_25, 8_20)
+    assert (card.stands(link), card.used(A_DAY)) == (("C", 0, 0), [(1, 8_00)])
+
+
+def test_what_comes_late_counts_at_its_own_worth_without_a_rate_to_the_authorized_currency(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = link_of(card.asks(10_00, EUR))
+    card.reverses(link)
+
+    card.clears(link, 2_500, YEN)
+
+    assert card.used(A_DAY) == [(1, 10_00)]
+
+
+def test_an_amount_that_is_worth_nothing_takes_nothing(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = link_of(card.asks(10_00))
+
+    answers = [card.clears(link, 1, YEN, final=0), card.clears(None, 1, YEN)]
+
+    assert [answer["holder_amount"] for answer in answers] == [0, 0], "a yen is 0.4 pence"
+    assert (card.stands(link), card.used(A_DAY)) == (("H", 10_00, 10_00), [(2, 10_00)])
+    assert card.reverses(link)["released_amount"] == 10_00
+    assert card.used(A_DAY) == [(2, 0)]
+
+
+# -- fees
+
+
+def test_fees_of_the_cards_group_are_transactions_of_their_own(shops: Scene) -> None:
+    card = buyer(shops, 100_00, card_fee_group_id=SEPARATE)
+    link = link_of(card.asks(25_00, merchant_country_ison=FRANCE))
+
+    answer = card.clears(link, 20_00)
+
+    assert (answer["holder_amount"], answer["released_amount"], card.balances()[0]) == (20_00, 25_55, 79_50)
+    main, *fees = card.shown()
+    assert (main["fee"], main["holder_amount"]) == (0, 20_00)
+    members = ("mti", "transaction_type", "direction", "fee_code", "description", "holder_amount", "amount", "currency")
+    assert [tuple(fee[name] for name in members) for fee in fees] == [
+        (1740, 70, "debit", "BUY", "Purchase", 30, 30, GBP),
+        (1740, 70, "debit", "SHARE", "Share", 20, 20, GBP),
+    ]
+    for fee in fees:
+        assert (fee["parent_id"], fee["trans_link"], fee["authorization_id"]) == (main["id"], link, int(link))
+        assert (fee["card_id"], fee["country"], fee["at"]) == (card.card_id, FRANCE, main["at"])
+        assert {"network", "function_code"}.isdisjoint(fee)
+
+
+def test_fees_may_be_within_the_amount(shops: Scene) -> None:
+    card = buyer(shops, 100_00, card_fee_group_id=BLENDED)
+    link = link_of(card.asks(25_00))
+
+    answer = card.clears(link, 20_00)
+
+    assert (answer["holder_amount"], answer["released_amount"]) == (20_40, 25_45)
+    [row] = card.shown()
+    assert (row["amount"], row["holder_amount"], row["fee"]) == (20_00, 20_40, 40)
+
+
+def test_each_of_several_clearings_bears_the_fees_of_its_own_amount(shops: Scene) -> None:
+    card = buyer(shops, 100_00, card_fee_group_id=SEPARATE)
+    link = link_of(card.asks(30_00))
+
+    for amount, final in ((10_00, 0), (20_00, 1)):
+        card.clears(link, amount, final=final)
+
+    fees = [row["holder_amount"] for row in card.shown() if row["mti"] == 1740]
+    assert (fees, card.balances()) == ([30, 10, 30, 20], (69_10, 0, 0, 69_10))
+
+
+def test_fees_and_rates_are_those_of_the_clearings_time(shops: Scene) -> None:
+    made = content()
+    loaded(shops.hub, made)
+    scene = shops.lend("moving", manager=made["id"])
+    card = buyer(scene, 100_00)
+    link = link_of(card.asks(10_00, EUR))
+
+    loaded(scene.hub, content(made["id"], {(EUR, GBP): ("0.9", "0")}))
+    scene.data("assignCardToFeesGroup", card_id=card.card_id, fees_group_id=SEPARATE)
+    scene.hub.programmes._cache.clear()
+    answer = card.clears(link, 10_00, EUR)
+
+    assert (answer["holder_amount"], answer["released_amount"]) == (9_00, 8_20)
+    assert card.balances() == (100_00 - 9_00 - 39, 0, 0, 90_61)
+
+
+# -- where it is collected
+
+
+def test_what_a_collection_says_of_the_shop_replaces_what_was_said_before(shops: Scene) -> None:
+    card = buyer(shops)
+    said = {"mcc": "5411", "merchant_name": "Shop", "merchant_id": "S1", "terminal_id": "T1"}
+    link = link_of(card.asks(25_00, merchant_country_ison=FRANCE, **said))
+
+    card.clears(link, 10_00, final=0, merchant_name="Shop Ltd", merchant_country_ison=GERMANY)
+    card.clears(link, 10_00)
+
+    first, second = card.shown()
+    assert (first["description"], first["country"], second["description"], second["country"]) == (
+        "Shop Ltd",
+        GERMANY,
+        "Shop",
+        FRANCE,
+    )
+    names = ("mcc", "merchant_name", "merchant_id", "merchant_terminal_id", "merchant_country")
+    assert [first["network"][name] for name in names] == [5411, "Shop Ltd", "S1", "T1", GERMANY]
+
+
+# -- limits
+
+
+@pytest.mark.parametrize(
+    ("collected", "counted"),
+    [
+        ([(40_00, 1)], (1, 40_00)),
+        ([(30_00, 1)], (1, 30_00)),
+        ([(60_00, 1)], (1, 60_00)),
+        ([(250_00, 1)], (1, 250_00)),
+        ([(10_00, 0), (10_00, 0)], (1, 40_00)),
+        ([(10_00, 0), (10_00, 1)], (1, 20_00)),
+        ([(10_00, 0), (50_00, 0), (5_00, 0)], (1, 65_00)),
+    ],
+)
+def test_limits_have_counted_once_and_what_was_collected(
+    shops: Scene, collected: list[tuple[int, int]], counted: tuple[int, int]
+) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = link_of(card.asks(40_00, merchant_country_ison=FRANCE))
+
+    for amount, final in collected:
+        card.clears(link, amount, final=final)
+
+    count, amount = counted
+    assert card.used(A_DAY, OF_ACCOUNT) == [counted, (count, amount * 5 // 4)]
+    assert card.countries() == {FRANCE: 1}
+
+
+def test_what_was_never_authorized_counts_beyond_every_limit(shops: Scene) -> None:
+    card = buyer(shops, 500_00, **LIMITED)
+
+    for country in (FRANCE, GERMANY, BRITAIN, FRANCE, GERMANY, BRITAIN):
+        card.clears(None, 30_00, merchant_country_ison=country)
+
+    assert card.used(A_DAY, OF_ACCOUNT) == [(6, 180_00), (6, 225_00)]
+    assert card.countries() == {FRANCE: 2, GERMANY: 2, BRITAIN: 2}
+    assert card.asked(1)["response_code"] == "61"
+
+
+def test_what_is_not_collected_is_given_back_to_the_day_that_it_came_from(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    yesterday, tomorrow = shops, shops.apart(days=1)
+    link = link_of(card.asks(40_00))
+    later = Buyer(tomorrow, card.card)
+    later.asks(7_00)
+    assert card.used(A_DAY, OF_ACCOUNT) == [(1, 7_00), (2, 58_75)]
+
+    Buyer(yesterday, card.card).clears(link, 10_00)
+
+    assert card.used(A_DAY, OF_ACCOUNT) == [(1, 7_00), (2, 21_25)]
+
+
+# -- whatever the state
+
+
+@pytest.mark.parametrize("state", CARD_STATES)
+def test_each_state_of_a_card_lets_clearings_pass(shops: Scene, state: str) -> None:
+    made = shops.card_in(state, card_country_ison=BRITAIN)
+    card = Buyer(shops.apart(days=62) if state == "E" else shops, made)
+    advice = {"card_id": made.card_id, "transaction_type": 0, "amount": 5_00, "currency_ison": GBP}
+    link = link_of(card.scene.data("simulateAdvice", response_code="00", **advice))
+
+    answers = [card.clears(link, 5_00), card.clears(None, 5_00)]
+
+    assert [answer["settled_balance"] for answer in answers] == [-5_00, -10_00]
+    assert card.balances() == (-10_00, 0, 0, -10_00)
+
+
+@pytest.mark.parametrize("state", ACCOUNT_STATES)
+def test_each_status_of_an_account_lets_clearings_pass(shops: Scene, state: str) -> None:
+    card = buyer(shops, 0)
+    link = link_of(card.asked(10_00))
+    shops.data("changeAccountStatus", account_id=card.account, account_status=state)
+
+    card.clears(link, 10_00)
+    answer = card.clears(None, 10_00)
+
+    assert (answer["settled_balance"], card.balances()) == (-20_00, (-20_00, 0, 0, -20_00))
+
+
+# -- what brings money
+
+
+def test_what_was_authorized_to_bring_money_brings_it_when_it_is_cleared(shops: Scene) -> None:
+    card = buyer(shops, 100_00, card_fee_group_id=SEPARATE, **LIMITED)
+    link = link_of(card.asks(20_00, transaction_type=20))
+    assert (card.balances(), card.stands(link)) == ((100_00, 0, 0, 100_00), ("H", 20_00, 0))
+
+    answer = card.clears(link, 15_00)
+
+    assert (answer["holder_amount"], answer["released_amount"], answer["settled_balance"]) == (15_00, 0, 114_90)
+    assert (card.stands(link), card.balances()) == (("C", 0, 0), (114_90, 0, 0, 114_90))
+    main, fee = card.shown()
+    assert (main["transaction_type"], main["direction"], main["function_code"]) == (20, "credit", 200)
+    assert (fee["fee_code"], fee["direction"], fee["holder_amount"]) == ("BACK", "debit", 10)
+    assert card.used(A_DAY, BACK_A_WEEK, COUNTRIES) == [(0, 0), (1, 15_00), (0, 0)]
+    assert card.causes() == ["credit"]
+
+
+# -- who may, and what is asked
+
+
+def test_only_what_is_there_can_be_cleared(shops: Scene) -> None:
+    card = buyer(shops, access_level=500)
+    link = link_of(card.asks(10_00))
+    increment = card.asks_more(link, 1_00)["authorize_id"]
+    clearing: dict[str, Any] = {"amount": 1, "currency_ison": GBP}
+
+    for one in (f"{increment + 1000:012}", f"{increment:012}", "0" * 12):
+        assert shops.sim(CLEARING, trans_link=one, **clearing).status_code == 3012, one
+    assert shops.sim(CLEARING, trans_link=link, **clearing, access_level=499).status_code == 3012
+    assert shops.of_caller("other").sim(CLEARING, trans_link=link, **clearing).status_code == 3012
+    assert shops.sim(CLEARING, card_id=10**9, **clearing).status_code == 3002
+    assert shops.sim(CLEARING, trans_link=link, **clearing | {"amount": 0}).status_code == 2005
+    assert shops.sim(CLEARING, **clearing).status_code == 2006
+    assert shops.sim(CLEARING, trans_link=link, card_id=card.card_id, **clearing).status_code == 2007
+    assert card.stands(link) == ("H", 11_00, 11_00)
+
+
+def test_a_repeat_is_answered_and_not_booked_again(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    reference = {"request_reference_id": shops.reference()}
+
+    first, second = (card.tries_to(CLEARING, None, 10_00, **reference) for _ in range(2))
+
+    assert (second.data, second.duplicated) == (first.data, 1)
+    assert card.balances()[0] == 90_00
+
+
+def test_balances_of_an_account_that_the_caller_may_not_see_are_not_told(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = link_of(card.asks(10_00))
+    account = {"owner": f"account#{card.account}", "part": "account"}
+    shops.hub.store.update("cards", account, set={"access_level": 900})
+
+    answer = card.clears(link, 10_00, access_level=100)
+
+    assert (answer["available_balance"], answer["settled_balance"]) == (0, 0)
+    assert card.balances()[0] == 90_00
+
+
+# -- others are faster
+
+
+def test_two_clearings_at_once_release_what_is_held_once(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = link_of(card.asks(40_00))
+    other: list[Any] = []
+
+    with shops.world.meanwhile("transact", lambda: other.append(card.clears(link, 30_00))):
+        answer = card.clears(link, 20_00)
+
+    assert [each["released_amount"] for each in (*other, answer)] == [40_00, 0]
+    assert (card.balances(), card.stands(link)) == ((50_00, 0, 0, 50_00), ("C", 0, 0))
+    assert card.used(A_DAY) == [(1, 50_00)]
+    assert [row["function_code"] for row in card.shown()] == [200, 205]
+
+
+def test_a_clearing_that_is_faster_leaves_nothing_to_be_reversed_or_asked_for_on_top(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    late = [
+        partial(shops.sim, "simulateReversal"),
+        partial(shops.sim, "simulateExpiry"),
+        partial(shops.sim, "simulateIncrement", amount=1_00),
+    ]
+    for call in late:
+        link = link_of(card.asks(10_00))
+        with shops.world.meanwhile("transact", partial(card.clears, link, 10_00)):
+            assert call(trans_link=link).status_code == 4008
+
+    assert card.balances() == (70_00, 0, 0, 70_00)
+
+
+def test_a_reversal_that_is_faster_leaves_a_late_clearing(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = link_of(card.asks(40_00))
+
+    with shops.world.meanwhile("transact", lambda: card.reverses(link, 25_00)):
+        answer = card.clears(link, 40_00)
+
+    assert (answer["released_amount"], card.balances()) == (15_00, (60_00, 0, 0, 60_00))
+    assert card.used(A_DAY) == [(1, 40_00)]
+
+
+def test_an_account_that_moves_meanwhile_is_booked_on_as_it_stands_then(shops: Scene) -> None:
+    card = buyer(shops, 100_00, euros=0)
+    link = link_of(card.asks(10_00))
+
+    with shops.world.meanwhile("transact", lambda: card.clears(None, 90_00)):
+        answer = card.clears(link, 10_00)
+
+    assert (answer["settled_balance"], card.balances()) == (0, (0, 0, 0, 0))
+    assert [row["holder_amount"] for row in card.shown()] == [90_00, 10_00]

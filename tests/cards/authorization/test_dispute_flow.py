@@ -1,0 +1,381 @@
+"""simulateDispute: what is disputed is given back at once and set apart, until it is known who keeps it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.authorization.dispute_record import Dispute
+from chalicelib.cards.protocol.authorization_states import DISPUTE_RULES
+from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
+from infra.admin.proving import prove
+from tests.cards.authorization.shops import A_DAY, BLENDED, LIMITED, SEPARATE, YEN, Buyer, buyer, with_shops
+from tests.cards.ledgers import entries, movements, transactions
+from tests.cards.scenes import BRITAIN, EUR, GBP, USD, Scene
+
+DISPUTE = "simulateDispute"
+ENDS = ("won", "lost")
+
+
+@pytest.fixture(scope="module")
+def shops(stage: Scene) -> Iterator[Scene]:
+    """After all tests the whole ledger is proven."""
+    yield with_shops(stage)
+    prove(stage.hub.store)
+
+
+def bought(card: Buyer, amount: int, currency: int = GBP, **members: Any) -> Any:
+    """What a clearing of nothing that was authorized is answered."""
+    return card.clears(None, amount, currency, **members)
+
+
+def dispute(card: Buyer, transaction_id: int) -> Dispute:
+    """A transaction's dispute as it stands."""
+    item = card.scene.hub.store.get(*Dispute.key(transaction_id))
+    assert item is not None
+    return Dispute.from_item(item)
+
+
+# -- the steps
+
+
+def test_what_is_disputed_is_given_back_and_set_apart(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    bill = bought(card, 30_00)["transaction_id"]
+
+    answer = card.disputes(bill, amount=20_00)
+
+    assert answer == {
+        "dispute_id": answer["dispute_id"],
+        "reserved_balance": 20_00,
+        "available_balance": 70_00,
+        "settled_balance": 90_00,
+    }
+    assert card.balances() == (90_00, 0, 20_00, 70_00)
+    row = movements(shops, card.account)[-1]
+    assert (row["cause"], row["transaction_id"]) == ("dispute opened", bill)
+    assert entries(row) == {
+        ("settled", GBP): 20_00,
+        ("network", GBP): -20_00,
+        ("reserved", GBP): 20_00,
+        ("disputed", GBP): -20_00,
+    }
+    kept = dispute(card, bill)
+    assert (kept.id, kept.step, kept.amount, kept.worth) == (answer["dispute_id"], "opened", 20_00, 20_00)
+    assert kept.opened_at == shops.clock.time()
+
+
+def test_who_wins_keeps_it(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    bill = bought(card, 30_00)["transaction_id"]
+    opened = card.disputes(bill, amount=20_00)
+
+    answer = card.disputes(bill, "won")
+
+    assert answer == opened | {"reserved_balance": 0, "available_balance": 90_00}
+    assert (card.balances(), dispute(card, bill).step) == ((90_00, 0, 0, 90_00), "won")
+    row = movements(shops, card.account)[-1]
+    assert (row["cause"], entries(row)) == (
+        "dispute won",
+        {("reserved", GBP): -20_00, ("disputed", GBP): 20_00},
+    )
+
+
+def test_who_loses_pays_again(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    bill = bought(card, 30_00)["transaction_id"]
+    opened = card.disputes(bill, amount=20_00)
+
+    answer = card.disputes(bill, "lost", 20_00)
+
+    assert answer == opened | {"reserved_balance": 0, "settled_balance": 70_00}
+    assert (card.balances(), dispute(card, bill).step) == ((70_00, 0, 0, 70_00), "lost")
+    row = movements(shops, card.account)[-1]
+    assert (row["cause"], entries(row)) == (
+        "dispute lost",
+        {
+            ("settled", GBP): -20_00,
+            ("network", GBP): 20_00,
+            ("reserved", GBP): -20_00,
+            ("disputed", GBP): 20_00,
+        },
+    )
+
+
+def test_giving_back_and_taking_again_are_transactions_about_the_disputed_one(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = str(card.asks(30_00, EUR, mcc="5411", merchant_country_ison=250, entry_mode_type=5)["trans_link"])
+    card.clears(link, 30_00, EUR, merchant_name="Shop")
+
+    bill = card.shown()[0]
+    card.disputes(bill["id"])
+    card.disputes(bill["id"], "lost")
+
+    same = ("trans_link", "authorization_id", "card_id", "country", "entry_mode")
+    first, back, again = card.shown()
+    for row, (kind, direction, description) in (
+        (back, (2, "credit", "dispute opened")),
+        (again, (19, "debit", "dispute lost")),
+    ):
+        assert (row["transaction_type"], row["direction"], row["description"]) == (kind, direction, description)
+        assert (row["mti"], row["function_code"], row["reason_code"], row["parent_id"]) == (1442, 450, 12, first["id"])
+        assert (row["amount"], row["currency"], row["holder_amount"]) == (24_60, GBP, 24_60)
+        assert [row[name] for name in same] == [first[name] for name in same]
+        network = row["network"]
+        assert (network["proc_code"], network["transaction_type"], network["mcc"]) == (kind * 10_000, kind, 5411)
+        assert network["auth_code"] == first["network"]["auth_code"]
+
+
+def test_winning_shows_no_transaction(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    bill = bought(card, 30_00)["transaction_id"]
+    card.disputes(bill)
+    before = card.shown()
+
+    card.disputes(bill, "won")
+
+    assert card.shown() == before
+
+
+# -- how much
+
+
+@pytest.mark.parametrize(("amount", "code"), [(None, None), (24_60, None), (1, None), (24_61, 5004), (30_00, 5004)])
+def test_it_is_the_whole_transaction_or_a_part_in_the_accounts_currency(
+    shops: Scene, amount: int | None, code: int | None
+) -> None:
+    card = buyer(shops, 100_00)
+    bill = bought(card, 30_00, EUR)["transaction_id"]
+
+    answer = card.tries_to_dispute(bill, amount=amount)
+
+    assert answer.status_code == code
+    assert card.balances()[2] == (0 if code else amount or 24_60)
+
+
+def test_fees_within_the_amount_are_disputed_with_it_and_others_are_not(shops: Scene) -> None:
+    within, beside = (buyer(shops, 100_00, card_fee_group_id=group) for group in (BLENDED, SEPARATE))
+
+    for card in (within, beside):
+        card.disputes(bought(card, 30_00)["transaction_id"])
+
+    assert (within.balances()[2], within.balances()[0]) == (30_50, 100_00)
+    assert (beside.balances()[2], beside.balances()[0]) == (30_00, 99_40)
+
+
+def test_the_end_is_of_what_was_opened(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    for end, amount in itertools.product(ENDS, (19_99, 20_01, 30_00)):
+        bill = bought(card, 30_00)["transaction_id"]
+        card.disputes(bill, amount=20_00)
+
+        assert card.tries_to_dispute(bill, end, amount).status_code == 2005
+        assert dispute(card, bill).step == "opened"
+        assert card.tries_to_dispute(bill, end, 20_00).status_code is None
+    assert card.balances()[2] == 0
+
+
+def test_what_was_worth_nothing_can_be_disputed_and_moves_nothing(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    bill = bought(card, 1, YEN)["transaction_id"]
+
+    assert card.tries_to_dispute(bill, amount=1).status_code == 5004
+    assert card.disputes(bill)["reserved_balance"] == 0
+    card.disputes(bill, "lost")
+
+    assert card.balances() == (100_00, 0, 0, 100_00)
+
+
+# -- refunds and disputes
+
+
+def test_what_was_refunded_is_not_disputed_too(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    bill = bought(card, 30_00)
+    card.refunds(bill["trans_link"], 12_00)
+
+    codes = [card.tries_to_dispute(bill["transaction_id"], amount=amount).status_code for amount in (None, 18_01)]
+
+    assert codes == [5004, 5004]
+    card.disputes(bill["transaction_id"], amount=18_00)
+    card.disputes(bill["transaction_id"], "won")
+    assert card.balances() == (100_00, 0, 0, 100_00)
+
+
+@pytest.mark.parametrize(("end", "refundable"), [("won", 10_00), ("lost", 30_00)])
+def test_what_is_disputed_is_not_refunded_until_it_is_lost(shops: Scene, end: str, refundable: int) -> None:
+    card = buyer(shops, 100_00)
+    bill = bought(card, 30_00)
+    card.disputes(bill["transaction_id"], amount=20_00)
+    link, refund = bill["trans_link"], "simulateRefund"
+    assert card.tries_to(refund, link, 10_01).status_code == 5004
+
+    card.disputes(bill["transaction_id"], end)
+
+    assert card.tries_to(refund, link, refundable + 1).status_code == 5004
+    card.refunds(link, refundable)
+    assert card.tries_to(refund, link, 1).status_code == 5004
+    assert card.balances() == (100_00, 0, 0, 100_00)
+
+
+def test_a_dispute_in_the_accounts_currency_bounds_refunds_in_the_shops(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    bill = bought(card, 30_00, EUR)
+    card.disputes(bill["transaction_id"], amount=8_20)
+
+    codes = [
+        card.tries_to("simulateRefund", bill["trans_link"], 20_01, currency).status_code for currency in (EUR, GBP)
+    ]
+
+    assert codes == [5004, 5003]
+    card.refunds(bill["trans_link"], 20_00, EUR)
+    assert card.record(bill["trans_link"]).given_back == {str(EUR): 30_00}
+
+
+def test_each_of_several_transactions_of_an_authorization_has_a_dispute_of_its_own(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = str(card.asks(40_00)["trans_link"])
+    first, second, dollars = (
+        card.clears(link, amount, currency, final=0)["transaction_id"]
+        for amount, currency in ((10_00, GBP), (20_00, GBP), (4_00, USD))
+    )
+
+    card.refunds(link, 25_00)
+    codes = [card.tries_to_dispute(bill).status_code for bill in (second, first, dollars)]
+    card.disputes(first, amount=5_00)
+
+    assert (codes, card.record(link).given_back) == ([5004, 5004, None], {str(GBP): 30_00, str(USD): 4_00})
+    assert card.balances()[2] == 8_00
+    assert card.stands(link)[0] == "H"
+    card.reverses(link)
+
+
+# -- which
+
+
+@pytest.mark.parametrize("step", DISPUTE_RULES)
+@pytest.mark.parametrize("before", [None, "opened", *ENDS])
+def test_a_transaction_is_disputed_once(shops: Scene, before: str | None, step: str) -> None:
+    card = buyer(shops, 100_00)
+    bill = bought(card, 30_00)["transaction_id"]
+    for each in {None: [], "opened": ["opened"]}.get(before, ["opened", before]):
+        card.disputes(bill, each)
+    balances = card.balances()
+
+    answer = card.tries_to_dispute(bill, step)
+
+    expected = {(None, "won"): 4008, (None, "lost"): 4008, ("opened", "opened"): 4008}
+    final = {(end, step): 4002 for end in ENDS}
+    assert answer.status_code == (expected | final).get((before, step)) == DISPUTE_RULES[step][before]
+    assert (card.balances() == balances) is (answer.status_code is not None)
+
+
+def test_only_what_a_shop_has_collected_is_disputed(shops: Scene) -> None:
+    card = buyer(shops, 100_00, card_fee_group_id=SEPARATE)
+    [payment] = transactions(shops, card.account)
+    link = str(card.asks(30_00)["trans_link"])
+    card.clears(link, 30_00)
+    card.refunds(link, 5_00)
+    bill, fee, share, refund, _ = card.shown()
+    card.disputes(bill["id"], amount=10_00)
+    back = card.shown()[-1]
+
+    for row in (payment, fee, share, refund, back):
+        assert card.tries_to_dispute(row["id"]).status_code == 4008, row["transaction_type"]
+    assert card.tries_to_dispute(10**9).status_code == 3012
+    assert card.tries_to_dispute(bill["id"], "won", 0).status_code == 2005
+    assert card.tries_to_dispute(bill["id"], "withdrawn").status_code == 2005
+
+
+def test_what_brought_money_is_not_disputed(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = str(card.asks(10_00, transaction_type=20)["trans_link"])
+
+    bill = card.clears(link, 10_00)["transaction_id"]
+
+    assert card.tries_to_dispute(bill).status_code == 4008
+
+
+def test_only_who_may_see_the_account_can_dispute(shops: Scene) -> None:
+    card = buyer(shops, access_level=500)
+    bill = bought(card, 30_00)["transaction_id"]
+    members = {"transaction_id": bill, "step": "opened"}
+
+    assert shops.sim(DISPUTE, **members, access_level=499).status_code == 3012
+    assert shops.of_caller("other").sim(DISPUTE, **members).status_code == 3012
+    assert shops.sim(DISPUTE, **members, access_level=500).status_code is None
+
+
+@pytest.mark.parametrize("state", ACCOUNT_STATES)
+@pytest.mark.parametrize("end", ENDS)
+def test_each_status_of_an_account_lets_disputes_pass(shops: Scene, state: str, end: str) -> None:
+    card = buyer(shops, 30_00)
+    bill = bought(card, 30_00)["transaction_id"]
+    shops.data("changeAccountStatus", account_id=card.account, account_status=state)
+
+    assert card.disputes(bill)["reserved_balance"] == 30_00
+    card.disputes(bill, end)
+
+    assert card.balances()[0] == (30_00 if end == "won" else 0)
+
+
+@pytest.mark.parametrize("state", [state for state in CARD_STATES if state != "E"])
+def test_each_state_of_a_card_lets_disputes_pass(shops: Scene, state: str) -> None:
+    card = Buyer(shops, shops.card_in(state, card_country_ison=BRITAIN))
+    bill = bought(card, 30_00)["transaction_id"]
+
+    card.disputes(bill)
+
+    assert card.disputes(bill, "won")["available_balance"] == 0
+
+
+def test_limits_count_neither_the_one_way_nor_the_other(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    bill = bought(card, 30_00)["transaction_id"]
+
+    for step in ("opened", "lost"):
+        card.disputes(bill, step)
+
+    assert card.used(A_DAY) == [(1, 30_00)]
+
+
+def test_an_account_may_go_below_zero_when_a_dispute_is_lost(shops: Scene) -> None:
+    card = buyer(shops, 30_00)
+    bill = bought(card, 30_00)["transaction_id"]
+    card.disputes(bill)
+    assert card.asked(1)["response_code"] == "51", "what is set apart is not to be spent"
+
+    bought(card, 10_00)
+    card.disputes(bill, "lost")
+
+    assert card.balances() == (-10_00, 0, 0, -10_00)
+
+
+# -- others are faster
+
+
+def test_two_disputes_at_once_give_back_once(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    bill = bought(card, 30_00)["transaction_id"]
+
+    with shops.world.meanwhile("transact", lambda: card.disputes(bill)):
+        codes = [card.tries_to_dispute(bill).status_code]
+    with shops.world.meanwhile("transact", lambda: card.disputes(bill, "lost")):
+        codes.append(card.tries_to_dispute(bill, "won").status_code)
+
+    assert (codes, card.balances()) == ([4008, 4002], (70_00, 0, 0, 70_00))
+
+
+def test_a_refund_and_a_dispute_at_once_give_back_once(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    bill, other = bought(card, 30_00), bought(card, 20_00)
+
+    with shops.world.meanwhile("transact", lambda: card.refunds(bill["trans_link"], 30_00)):
+        codes = [card.tries_to_dispute(bill["transaction_id"]).status_code]
+    with shops.world.meanwhile("transact", lambda: card.disputes(other["transaction_id"])):
+        codes.append(card.tries_to("simulateRefund", other["trans_link"], 20_00).status_code)
+
+    assert (codes, card.balances()) == ([5004, 5004], (100_00, 0, 20_00, 80_00))

@@ -1,0 +1,419 @@
+"""simulateReversal and simulateExpiry: what is given up is not held any more, and limits have it back."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.authorization.authorization_record import Authorization, divided, joined, portion
+from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_RULES, AUTHORIZATION_STATES, HELD
+from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
+from chalicelib.foundation.dynamodb.store import Item
+from infra.admin.proving import prove
+from tests.cards.authorization.shops import (
+    A_DAY,
+    BACK_A_WEEK,
+    BLENDED,
+    LIMITED,
+    OF_ACCOUNT,
+    OF_HOLDER,
+    SEPARATE,
+    Buyer,
+    buyer,
+    content,
+    with_shops,
+)
+from tests.cards.ledgers import entries, movements
+from tests.cards.scenes import BRITAIN, EUR, GBP, Scene
+from tests.cards.setups import loaded
+
+REVERSAL, EXPIRY, INCREMENT = "simulateReversal", "simulateExpiry", "simulateIncrement"
+FRANCE = 250
+
+
+@pytest.fixture(scope="module")
+def shops(stage: Scene) -> Iterator[Scene]:
+    """After all tests the whole ledger is proven."""
+    yield with_shops(stage)
+    prove(stage.hub.store)
+
+
+def expired(card: Buyer, link: str) -> Any:
+    return card.scene.data(EXPIRY, trans_link=link)
+
+
+# -- shares
+
+
+def test_a_portion_is_rounded_half_up_and_all_of_it_is_all() -> None:
+    assert [portion(whole, part, of) for whole, part, of in ((10, 1, 3), (10, 2, 3), (5, 1, 2), (7, 3, 3))] == [
+        3,
+        7,
+        3,
+        7,
+    ]
+    assert [portion(50, 0, 0), portion(50, 0, 9), portion(0, 5, 9), portion(10, 9, 9)] == [50, 0, 0, 10]
+
+
+def test_shares_of_what_is_left_always_come_to_the_whole() -> None:
+    random.seed(8)
+    for _ in range(500):
+        left, held = random.randint(1, 10**6), random.randint(0, 10**9)
+        taken = 0
+        while left:
+            part = random.randint(1, left)
+            share = portion(held, part, left)
+            assert 0 <= share <= held
+            left, held, taken = left - part, held - share, taken + share
+        assert held == 0
+
+
+def test_what_was_counted_is_divided_without_a_rest_and_its_number_goes_one_way() -> None:
+    counted = {"key": "1.1", "start": 60, "amount": 101, "count": 1, "country": FRANCE}
+    usage = {"card#1": [counted]}
+    bare = {"key": "1.1", "start": 60, "count": 0}
+
+    assert divided(usage, 1, 2, with_count=True) == (
+        {"card#1": [counted | {"amount": 51}]},
+        {"card#1": [bare | {"amount": 50}]},
+    )
+    assert divided(usage, 1, 2, with_count=False) == (
+        {"card#1": [bare | {"amount": 51}]},
+        {"card#1": [counted | {"amount": 50}]},
+    )
+    assert divided(None, 1, 2, with_count=True) == ({}, {})
+
+
+def test_what_is_joined_has_each_window_once_and_nothing_that_counts_nothing() -> None:
+    first = {"key": "1.1", "start": 60, "amount": 5, "count": 1, "country": FRANCE}
+    more = {"key": "1.1", "start": 60, "amount": 7, "count": 0}
+    later = {"key": "1.1", "start": 90, "amount": 1, "count": 0}
+    nothing = {"key": "1.2", "start": 60, "amount": 0, "count": 0}
+
+    assert joined({"card#1": [first, nothing]}, {"card#1": [more, later], "card#2": [nothing]}) == {
+        "card#1": [first | {"amount": 12}, later]
+    }
+    assert joined(None, {"card#1": [first]}) == {"card#1": [first]}
+    assert joined({"card#1": [nothing]}, None) is joined(None, None) is None
+
+
+# -- reversals
+
+
+def test_a_reversal_releases_everything(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    asked = card.asks(40_00, merchant_country_ison=FRANCE)
+    link = str(asked["trans_link"])
+
+    answer = card.reverses(link)
+
+    assert answer == {
+        "authorize_id": answer["authorize_id"],
+        "released_amount": 40_00,
+        "available_balance": 100_00,
+        "settled_balance": 100_00,
+    }
+    assert answer["authorize_id"] > asked["authorize_id"]
+    assert (card.balances(), card.stands(link)) == ((100_00, 0, 0, 100_00), ("R", 0, 0))
+    row = movements(shops, card.account)[-1]
+    assert (row["cause"], row["authorization_id"]) == ("reversal", int(link))
+    assert entries(row) == {("held", GBP): -40_00, ("pending", GBP): 40_00}
+    assert (card.used(A_DAY, OF_ACCOUNT, OF_HOLDER), card.countries()) == ([(0, 0), (0, 0), (0, 0)], {})
+    assert card.shown() == []
+
+
+def test_a_part_is_released_by_itself_and_counts_on(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = str(card.asks(40_00, merchant_country_ison=FRANCE)["trans_link"])
+
+    answers = [card.reverses(link, amount) for amount in (15_00, 5_00)]
+
+    assert [answer["released_amount"] for answer in answers] == [15_00, 5_00]
+    assert (card.balances(), card.stands(link)) == ((100_00, 20_00, 0, 80_00), ("H", 20_00, 20_00))
+    assert (card.used(A_DAY, OF_ACCOUNT), card.countries()) == ([(1, 20_00), (1, 25_00)], {FRANCE: 1})
+    card.reverses(link, 20_00)
+    assert (card.balances(), card.stands(link)) == ((100_00, 0, 0, 100_00), ("R", 0, 0))
+    assert (card.used(A_DAY, OF_ACCOUNT), card.countries()) == ([(0, 0), (0, 0)], {})
+
+
+@pytest.mark.parametrize("parts", [[3_33, 3_33, 3_34], [1, 1, 9_98], [7, 1, 7, 9_85], [9_99, 1]])
+def test_parts_of_a_hold_with_fees_in_another_currency_come_to_all_of_it(shops: Scene, parts: list[int]) -> None:
+    card = buyer(shops, **LIMITED, card_fee_group_id=SEPARATE)
+    before, unused = card.balances(), card.used(A_DAY, OF_ACCOUNT, OF_HOLDER)
+    link = str(card.asks(10_00, EUR)["trans_link"])
+    held = card.stands(link)[2]
+
+    released = [card.reverses(link, part)["released_amount"] for part in parts]
+
+    assert sum(released) == held == 8_58
+    assert all(abs(each - held * part / 10_00) <= 1 for each, part in zip(released, parts, strict=True))
+    assert (card.stands(link), card.balances()) == (("R", 0, 0), before)
+    assert card.used(A_DAY, OF_ACCOUNT, OF_HOLDER) == unused
+
+
+def test_no_more_is_released_than_is_left(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = str(card.asks(40_00)["trans_link"])
+    card.clears(link, 10_00, final=0)
+    card.reverses(link, 5_00)
+
+    codes = [shops.sim(REVERSAL, trans_link=link, amount=amount).status_code for amount in (25_01, 25_00)]
+
+    assert codes == [5004, None]
+    assert (card.balances(), card.stands(link)) == ((90_00, 0, 0, 90_00), ("R", 0, 0))
+
+
+def test_what_was_collected_in_part_counts_on_when_the_rest_is_released(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = str(card.asks(40_00, merchant_country_ison=FRANCE)["trans_link"])
+    card.clears(link, 10_00, final=0)
+
+    assert card.reverses(link)["released_amount"] == 30_00
+
+    assert (card.used(A_DAY, OF_ACCOUNT), card.countries()) == ([(1, 10_00), (1, 12_50)], {FRANCE: 1})
+    assert (card.balances(), card.stands(link)[0]) == ((90_00, 0, 0, 90_00), "R")
+
+
+def test_what_was_counted_yesterday_is_given_back_to_yesterday(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = str(card.asks(40_00)["trans_link"])
+    today = Buyer(shops.apart(days=1), card.card)
+    today.asks(7_00)
+
+    today.reverses(link)
+
+    assert card.used(A_DAY, OF_ACCOUNT) == [(1, 7_00), (1, 8_75)]
+
+
+@pytest.mark.parametrize("card_state", [state for state in CARD_STATES if state not in "NAE"])
+@pytest.mark.parametrize("account_state", [state for state in ACCOUNT_STATES if state != "C"])
+def test_it_is_released_in_every_state(shops: Scene, card_state: str, account_state: str) -> None:
+    card = buyer(shops, 100_00)
+    link = str(card.asks(40_00)["trans_link"])
+    shops.data("changeCardStatus", card_id=card.card_id, status=card_state)
+    shops.data("changeAccountStatus", account_id=card.account, account_status=account_state)
+
+    assert card.reverses(link, 10_00)["released_amount"] == 10_00
+    assert expired(card, link)["released_amount"] == 30_00
+    assert card.balances() == (100_00, 0, 0, 100_00)
+
+
+def test_what_would_bring_money_is_given_up_without_a_movement(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = str(card.asks(20_00, transaction_type=20)["trans_link"])
+    assert card.used(BACK_A_WEEK) == [(1, 20_00)]
+
+    parts = [card.reverses(link, 5_00), card.asks_more(link, 1_00), card.reverses(link)]
+
+    assert (parts[0]["released_amount"], parts[2]["released_amount"]) == (0, 0)
+    assert (card.stands(link), card.balances(), card.causes()) == (("R", 0, 0), (100_00, 0, 0, 100_00), [])
+    assert card.used(BACK_A_WEEK) == [(0, 0)]
+
+
+def test_an_authorization_of_nothing_gives_up_the_fee_that_it_holds(shops: Scene) -> None:
+    card = buyer(shops, 100_00, card_fee_group_id=SEPARATE, **LIMITED)
+    link = str(card.asks(0)["trans_link"])
+    assert shops.sim(REVERSAL, trans_link=link, amount=1).status_code == 5004
+
+    assert card.reverses(link)["released_amount"] == 30
+
+    assert (card.stands(link), card.balances()[1], card.used(A_DAY)) == (("R", 0, 0), 0, [(0, 0)])
+
+
+# -- increments
+
+
+def test_an_increment_is_reckoned_together_with_what_is_held(shops: Scene) -> None:
+    card = buyer(shops, 100_00, card_fee_group_id=BLENDED, **LIMITED)
+    link = str(card.asks(40_00)["trans_link"])
+    assert card.stands(link) == ("H", 40_00, 40_60)
+
+    answer = card.asks_more(link, 10_00)
+
+    assert (answer["approved_amount"], answer["holder_amount"], answer["fee_amount"]) == (10_00, 10_10, 10)
+    assert (card.stands(link), answer["available_balance"]) == (("H", 50_00, 50_70), 49_30)
+    assert (card.used(A_DAY), card.causes()) == ([(1, 50_00)], ["authorization", "increment"])
+
+
+def test_increments_and_reversals_in_turns_leave_nothing(shops: Scene) -> None:
+    card = buyer(shops, 1000_00, **LIMITED, card_fee_group_id=SEPARATE)
+    link = str(card.asks(7_77, EUR)["trans_link"])
+
+    for more, less in ((3_33, 5_01), (11, 1), (12_00, 7_07)):
+        assert card.asks_more(link, more)["response_code"] == "00"
+        card.reverses(link, less)
+    state, left, held = card.stands(link)
+    assert (state, left, card.balances()[1]) == ("H", 11_12, held)
+    windows = [each["key"] for counted in (card.record(link).counted or {}).values() for each in counted]
+    assert sorted(windows) == sorted(set(windows)), "each window is kept once"
+    expired(card, link)
+
+    assert card.balances() == (1000_00, 0, 0, 1000_00)
+    assert card.used(A_DAY, OF_ACCOUNT, OF_HOLDER) == [(0, 0)] * 3
+
+
+def test_an_increment_that_is_declined_leaves_everything_as_it_was(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = str(card.asks(40_00)["trans_link"])
+    before, used = card.record(link), card.used(A_DAY, OF_ACCOUNT)
+
+    codes = [card.asks_more(link, amount)["response_code"] for amount in (60_01, 200_00)]
+    poor = buyer(shops, 100_00)
+    poor_link = str(poor.asks(40_00)["trans_link"])
+    codes.append(poor.asks_more(poor_link, 60_01)["response_code"])
+
+    assert codes == ["61", "61", "51"]
+    assert (card.record(link), card.used(A_DAY, OF_ACCOUNT)) == (before, used)
+    assert poor.stands(poor_link) == ("H", 40_00, 40_00)
+
+
+def test_an_increment_at_a_better_rate_may_release_something(shops: Scene) -> None:
+    made = content()
+    loaded(shops.hub, made)
+    scene = shops.lend("falling", manager=made["id"])
+    card = buyer(scene, 100_00)
+    link = str(card.asks(10_00, EUR)["trans_link"])
+    loaded(scene.hub, content(made["id"], {(EUR, GBP): ("0.4", "0")}))
+    scene.hub.programmes._cache.clear()
+
+    answer = card.asks_more(link, 5_00)
+
+    assert (answer["holder_amount"], answer["available_balance"]) == (2_00, 94_00)
+    assert (card.stands(link), card.balances()) == (("H", 15_00, 6_00), (100_00, 6_00, 0, 94_00))
+
+
+# -- the end of a hold
+
+
+def test_an_expiry_releases_whatever_is_left(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = str(card.asks(40_00)["trans_link"])
+    card.asks_more(link, 10_00)
+    card.reverses(link, 5_00)
+    card.clears(link, 20_00, final=0)
+
+    answer = expired(card, link)
+
+    assert (answer["released_amount"], answer["available_balance"]) == (25_00, 80_00)
+    assert (card.stands(link), card.causes()[-1]) == (("X", 0, 0), "hold over")
+    assert card.used(A_DAY) == [(1, 20_00)]
+
+
+# -- states
+
+
+@pytest.mark.parametrize("state", AUTHORIZATION_STATES)
+@pytest.mark.parametrize("action", [REVERSAL, EXPIRY, INCREMENT])
+def test_only_what_is_held_can_be_given_up_or_increased(shops: Scene, action: str, state: str) -> None:
+    card = buyer(shops, 100_00)
+    link = str(card.asked(500_00 if state == "D" else 5_00)["trans_link"])
+    if state == "R":
+        card.reverses(link)
+    if state == "X":
+        expired(card, link)
+    if state == "C":
+        card.clears(link, 5_00)
+    before = card.record(link)
+    assert before.state == state
+
+    answer = shops.sim(action, trans_link=link, **({"amount": 1} if action == INCREMENT else {}))
+
+    assert answer.status_code == (None if state == HELD else 4008)
+    assert AUTHORIZATION_RULES[action][state] == answer.status_code
+    assert (card.record(link) == before) is (state != HELD)
+
+
+@pytest.mark.parametrize("transaction_type", [30, 39])
+def test_an_inquiry_holds_nothing_that_could_be_given_up(shops: Scene, transaction_type: int) -> None:
+    card = buyer(shops, 0)
+    link = str(card.asks(0, transaction_type=transaction_type)["trans_link"])
+
+    assert card.record(link).state == "D"
+    assert shops.sim(REVERSAL, trans_link=link).status_code == 4008
+
+
+# -- what later messages leave
+
+
+def test_the_number_of_a_later_message_leads_to_the_authorization(shops: Scene) -> None:
+    card = buyer(shops, access_level=40)
+    asked = card.asks(40_00)
+    link = str(asked["trans_link"])
+    increment, reversal = card.asks_more(link, 1_00), card.reverses(link, 2_00)
+    declined = card.asks_more(link, 5_000_00)
+    expiry = expired(card, link)
+
+    rows = {row["authorize_id"]: row for row in activity(card)}
+    for answer in (increment, reversal, declined, expiry):
+        number = answer["authorize_id"]
+        lead = shops.hub.store.get(*Authorization.key(number))
+        assert lead is not None
+        assert {name: lead[name] for name in ("of", "card_id", "access_level", "at", "manager_id")} == {
+            "of": asked["authorize_id"],
+            "card_id": card.card_id,
+            "access_level": 40,
+            "at": rows[number]["at"],
+            "manager_id": rows[number]["manager_id"],
+        }
+        for action in (REVERSAL, EXPIRY, INCREMENT):
+            members = {"amount": 1} if action == INCREMENT else {}
+            assert shops.sim(action, trans_link=f"{number:012}", **members).status_code == 3012
+
+
+def test_only_who_may_see_the_card_can_give_up(shops: Scene) -> None:
+    card = buyer(shops, access_level=500)
+    link = str(card.asks(40_00)["trans_link"])
+
+    for action, members in ((REVERSAL, {}), (EXPIRY, {}), (INCREMENT, {"amount": 1})):
+        assert shops.sim(action, trans_link=link, access_level=499, **members).status_code == 3012
+        assert shops.of_caller("other").sim(action, trans_link=link, **members).status_code == 3012
+    assert card.stands(link) == ("H", 40_00, 40_00)
+
+
+def test_balances_of_an_account_that_the_caller_may_not_see_are_not_told(shops: Scene) -> None:
+    card = buyer(shops, 100_00, card_country_ison=BRITAIN)
+    link = str(card.asks(40_00)["trans_link"])
+    account = {"owner": f"account#{card.account}", "part": "account"}
+    shops.hub.store.update("cards", account, set={"access_level": 900})
+
+    answer = shops.data(REVERSAL, trans_link=link, access_level=100)
+
+    assert (answer["released_amount"], answer["available_balance"], answer["settled_balance"]) == (40_00, 0, 0)
+
+
+# -- others are faster
+
+
+def test_two_reversals_at_once_release_what_is_held_once(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = str(card.asks(40_00)["trans_link"])
+
+    with shops.world.meanwhile("transact", lambda: card.reverses(link, 30_00)):
+        codes = [shops.sim(REVERSAL, trans_link=link, amount=30_00).status_code]
+    with shops.world.meanwhile("transact", lambda: card.reverses(link)):
+        codes.append(shops.sim(EXPIRY, trans_link=link).status_code)
+
+    assert (codes, card.stands(link)) == ([5004, 4008], ("R", 0, 0))
+    assert (card.balances(), card.used(A_DAY)) == ((100_00, 0, 0, 100_00), [(0, 0)])
+
+
+def test_an_increment_and_a_reversal_at_once_both_take_place(shops: Scene) -> None:
+    card = buyer(shops, 100_00, **LIMITED)
+    link = str(card.asks(40_00)["trans_link"])
+
+    with shops.world.meanwhile("transact", lambda: card.asks_more(link, 10_00)):
+        released = card.reverses(link, 15_00)["released_amount"]
+    with shops.world.meanwhile("transact", lambda: card.reverses(link, 5_00)):
+        card.asks_more(link, 2_00)
+
+    assert (released, card.stands(link)) == (15_00, ("H", 32_00, 32_00))
+    assert (card.balances(), card.used(A_DAY)) == ((100_00, 32_00, 0, 68_00), [(1, 32_00)])
+
+
+def activity(card: Buyer) -> list[Item]:
+    """The card's messages, the oldest first."""
+    owner = ("owner", f"card#{card.card_id}")
+    return card.scene.hub.store.rows("card-activity", owner, sort_prefix=("part", "activity#"))

@@ -1,0 +1,157 @@
+"""simulateIncrement: what decides upon more on top of what was approved, and what is written down of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.protocol.values import HOLD_SECONDS
+from tests.cards.authorization.issuers import (
+    ALL_AT_ONCE,
+    EACH_ACCOUNT,
+    EACH_CARD,
+    EACH_HOLDER,
+    NO_CASH,
+    TWICE_A_DAY,
+    WATCHED,
+    authorizes,
+    held,
+    messages,
+)
+from tests.cards.authorization.shops import A_DAY, LIMITED, SEPARATE, Buyer
+from tests.cards.scenes import EUR, PIN, Scene
+from tests.cards.test_call_counts import transactions
+
+
+def more(user: Buyer, asked: Any, amount: int) -> str:
+    return str(user.asks_more(asked["trans_link"], amount)["response_code"])
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [("T", "62"), ("R", "59"), ("L", "41"), ("S", "43"), ("B", "46"), ("A", "00")]
+)
+def test_the_card_has_to_be_good(issuer: Scene, status: str, expected: str) -> None:
+    user = held(issuer)
+    asked = user.asks(10_00)
+    issuer.data("changeCardStatus", card_id=user.card_id, status=status)
+
+    assert more(user, asked, 5_00) == expected
+    assert user.stands(asked["trans_link"]) == (("H", 15_00, 15_00) if expected == "00" else ("H", 10_00, 10_00))
+
+
+@pytest.mark.parametrize("status", ["S", "R"])
+def test_the_account_has_to_be_good(issuer: Scene, status: str) -> None:
+    user = held(issuer)
+    asked = user.asks(10_00)
+    issuer.data("changeAccountStatus", account_id=user.account, account_status=status)
+
+    assert more(user, asked, 5_00) == "62"
+
+
+@pytest.mark.parametrize(
+    ("members", "most"),
+    [
+        ({"card_limit_group_id": EACH_CARD}, 50_00),
+        ({"account_limit_group_id": EACH_ACCOUNT}, 60_00),
+        ({"holder_limit_group_id": EACH_HOLDER}, 70_00),
+        (LIMITED, 100_00),
+    ],
+)
+def test_all_of_it_has_to_be_within_the_limits(issuer: Scene, members: dict[str, Any], most: int) -> None:
+    """Those of a single use, too: it is one use, however often it is increased."""
+    user = held(issuer, 1_000_00, **members)
+    asked = user.asks(most - 10_00)
+
+    assert more(user, asked, 10_01) == "61"
+    assert [more(user, asked, amount) for amount in (9_99, 1, 1)] == ["00", "00", "61"]
+
+
+def test_it_is_one_use_however_often_it_is_increased(issuer: Scene) -> None:
+    user = held(issuer, card_limit_group_id=TWICE_A_DAY)
+    asked = user.asks(1_00)
+
+    assert [more(user, asked, 1_00) for _ in range(3)] == ["00"] * 3
+    assert [user.asked(1_00)["response_code"] for _ in range(2)] == ["00", "65"]
+
+
+def test_limits_are_looked_at_before_the_balance(issuer: Scene) -> None:
+    user = held(issuer, 45_00, card_limit_group_id=EACH_CARD)
+    asked = user.asks(40_00)
+
+    assert [more(user, asked, amount) for amount in (10_01, 5_01, 5_00)] == ["61", "51", "00"]
+
+
+def test_a_fixed_fee_is_paid_once(issuer: Scene) -> None:
+    """0.30 and 1 % of 20.00 GBP, not of 10.00 twice."""
+    user = held(issuer, 20_50, card_fee_group_id=SEPARATE)
+    asked = user.asks(10_00)
+
+    assert more(user, asked, 10_01) == "51"
+    assert more(user, asked, 10_00) == "00"
+    assert user.balances() == (20_50, 20_50, 0, 0)
+
+
+def test_neither_usage_nor_risk_is_looked_at_again(issuer: Scene) -> None:
+    user = held(issuer)
+    asked = user.asks(10_00, transaction_type=1, mcc=ALL_AT_ONCE)
+    issuer.data("assignCardToUsageGroup", card_id=user.card_id, usages_group_id=NO_CASH)
+    issuer.data("assignCardToRiskRuleGroup", card_id=user.card_id, risk_rules_group_id=WATCHED)
+
+    assert more(user, asked, 5_00) == "00"
+
+
+def test_what_is_approved_is_held_anew_and_written_down(issuer: Scene) -> None:
+    user = held(issuer, **LIMITED)
+    asked = user.asks(10_00, EUR, merchant_name="Grocer")
+    later = issuer.apart(days=5)
+
+    answer = later.data("simulateIncrement", trans_link=asked["trans_link"], amount=5_00)
+
+    assert answer["authorize_id"] > asked["authorize_id"]
+    assert (answer["trans_link"], answer["response_code"]) == (asked["trans_link"], "00")
+    assert (answer["approved_amount"], answer["holder_amount"]) == (5_00, 4_10)
+    assert (answer["available_balance"], answer["settled_balance"]) == (87_70, 100_00)
+    assert user.stands(asked["trans_link"]) == ("H", 15_00, 12_30)
+    assert user.record(asked["trans_link"]).due_at == later.clock.time() + HOLD_SECONDS
+    first, second = messages(user)
+    assert (second["authorize_type"], second["trans_link"], second["transaction_amount"]) == (
+        3,
+        first["trans_link"],
+        5_00,
+    )
+    assert second["merchant_name"] == "Grocer"
+    assert authorizes(user) == [asked["authorize_id"], answer["authorize_id"]]
+    assert user.causes() == ["authorization", "increment"]
+
+
+def test_a_decline_changes_nothing_and_is_written_down(issuer: Scene) -> None:
+    user = held(issuer, **LIMITED)
+    asked = user.asks(10_00)
+    before = user.record(asked["trans_link"])
+
+    answer = user.asks_more(asked["trans_link"], 95_00)
+
+    assert (answer["response_code"], answer["approved_amount"], "auth_code" in answer) == ("61", 0, False)
+    assert user.record(asked["trans_link"]) == before
+    assert (user.balances(), user.used(A_DAY)) == ((100_00, 10_00, 0, 90_00), [(1, 10_00)])
+    assert [(row["authorize_type"], row["response_code"], row["actual"]) for row in messages(user)] == [
+        (1, "00", 1),
+        (3, "61", 0),
+    ]
+    assert authorizes(user) == [asked["authorize_id"]]
+
+
+def test_a_decision_is_one_transaction(issuer: Scene) -> None:
+    user = held(issuer)
+    asked = user.asks(10_00, pin=PIN)
+    with transactions(issuer.world) as made:
+        more(user, asked, 5_00)
+        more(user, asked, 500_00)
+
+    listed = ["Put authorization", "Put activity", "Put activity", "ConditionCheck card"]
+    moved = ["Update authorization", "Put authorize", "Update account", "Put movement", *["Put limits"] * 2]
+    assert [sorted(each) for each in made] == [
+        sorted([*listed, *moved]),
+        sorted([*listed, "ConditionCheck authorization", "Put limits"]),
+    ]

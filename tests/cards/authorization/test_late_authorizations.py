@@ -1,0 +1,288 @@
+"""An authorization that others are in the way of: the network is answered in time, and nothing is lost of it."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER
+from chalicelib.foundation.dynamodb.store import Conflict, Operation, Store
+from tests.cards.authorization.issuers import authorizes, held, messages, reissued
+from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
+from tests.cards.events.test_card_events import Listener
+from tests.cards.scenes import GBP, Scene
+from tests.cards.test_call_counts import transactions
+
+pytestmark = pytest.mark.dynamodb
+
+STEP = 0.3
+"""So many seconds each transaction takes that others are in the way of."""
+
+
+@pytest.fixture(autouse=True)
+def _without_sleep(issuer: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits take no time."""
+    monkeypatch.setattr(issuer.hub.store, "_pause", lambda seconds: None)
+
+
+def contended(user: Buyer) -> list[tuple[str, dict[str, Any]]]:
+    """Every item of a card, its account and its holder that requests change."""
+    holder = user.card.holder_id
+    owners = (("card", user.card_id), ("account", user.account), ("holder", holder))
+    limits = [usage_counters.key(kind, number) for kind, number in owners]  # type: ignore[arg-type]
+    return [Card.key(user.card_id), Account.key(user.account), Holder.key(holder), *limits]
+
+
+def overtake(user: Buyer) -> None:
+    """Change all of them, as a request does that comes first."""
+    for place in contended(user):
+        members = {"windows": {}} if place[1]["part"] == "limits" else None
+        user.scene.hub.store.update(*place, add={"version": 1}, set=members)
+
+
+@contextlib.contextmanager
+def crowded(user: Buyer, step: float = STEP) -> Iterator[None]:
+    """Somebody else changes all of them before every transaction, and time goes by."""
+    transact = Store.transact
+
+    def overtaken(self: Store, operations: Sequence[Operation]) -> None:
+        overtake(user)
+        user.scene.clock.advance(step)
+        transact(self, operations)
+
+    with patch.object(Store, "transact", overtaken):
+        yield
+
+
+@contextlib.contextmanager
+def timed(scene: Scene) -> Iterator[list[float]]:
+    """How many seconds have gone by, waits included."""
+    took: list[float] = []
+    began = scene.clock.monotonic()
+    with patch.object(scene.hub.store, "_pause", scene.clock.advance):
+        yield took
+    took.append(scene.clock.monotonic() - began)
+
+
+def listed(user: Buyer, **members: Any) -> tuple[list[int], bool]:
+    """A page of the card's activity, and whether there is more."""
+    span = {"date_from": 0, "date_to": user.scene.clock.time() + 3600, "item_count": 100}
+    answer = user.scene.do("getCardsActivity", **span | {"card_id": user.card_id} | members)
+    assert answer.status == "success", answer.raw
+    return [row["authorize_id"] for row in answer.data], answer.members["has_more_records"] == "Y"
+
+
+def test_what_others_are_in_the_way_of_for_two_seconds_is_declined_with_91_within_three(issuer: Scene) -> None:
+    user = held(issuer, **LIMITED)
+    reference = {"request_reference_id": issuer.reference()}
+    use = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP} | reference
+
+    with crowded(user), timed(issuer) as took:
+        answer = issuer.sim("simulateAuthorization", **use)
+
+    assert 2 <= took[0] < 3
+    assert answer.status == "success"
+    number, link = answer.data["authorize_id"], answer.data["trans_link"]
+    assert (answer.data["response_code"], answer.data["approved_amount"]) == ("91", 0)
+    assert (answer.data["available_balance"], answer.data["settled_balance"]) == (100_00, 100_00)
+    assert "auth_code" not in answer.data
+    assert user.balances() == (100_00, 0, 0, 100_00)
+    assert user.used(A_DAY) == [(0, 0)]
+    [row] = messages(user)
+    assert (row["authorize_id"], row["response_code"], row["actual"]) == (number, "91", 0)
+    assert row["transaction_amount"] == row["holder_amount"] == 10_00
+    kept = user.record(link)
+    assert (kept.state, kept.response_code, kept.left, kept.held, kept.at) == ("D", "91", 0, 0, row["at"])
+    assert authorizes(user) == []
+    again = issuer.sim("simulateAuthorization", **use)
+    assert (again.duplicated, again.data) == (1, answer.data)
+    assert len(messages(user)) == 1
+    assert issuer.sim("simulateReversal", trans_link=link).status_code == 4008
+
+
+def test_its_writes_have_no_condition_but_that_they_are_new(issuer: Scene) -> None:
+    user = held(issuer)
+
+    with transactions(issuer.world) as made, crowded(user):
+        user.asked(10_00)
+
+    assert sorted(made[-1]) == ["Put activity", "Put activity", "Put authorization"]
+
+
+def test_what_is_decided_too_late_is_not_written(issuer: Scene) -> None:
+    """Nobody was in the way at last, but the network waits no more."""
+    user, read = held(issuer), Store.batch_get
+
+    def slowly(self: Store, keys: Any) -> Any:
+        issuer.clock.advance(1.01)
+        return read(self, keys)
+
+    with patch.object(Store, "batch_get", slowly):
+        answer = user.asked(10_00)
+
+    assert (answer["response_code"], user.balances()[1]) == ("91", 0)
+
+
+def test_the_waits_between_attempts_end_when_time_is_up(issuer: Scene) -> None:
+    user, transact = held(issuer), Store.transact
+
+    def busy(self: Store, operations: Sequence[Operation]) -> None:
+        if any(operation.table == "cards" for operation in operations):
+            raise Conflict("busy")
+        transact(self, operations)
+
+    longest = patch("random.uniform", lambda least, most: most)
+    with patch.object(Store, "transact", busy), longest, timed(issuer) as took:
+        answer = user.asked(10_00)
+
+    assert answer["response_code"] == "91"
+    assert took == [pytest.approx(2)]
+
+
+def test_however_often_it_is_overtaken_within_two_seconds_it_is_answered(issuer: Scene) -> None:
+    user = held(issuer)
+
+    with crowded(user, step=0):
+        answer = user.asked(10_00)
+
+    assert answer["response_code"] == "91"
+    assert len(messages(user)) == 1
+
+
+def test_where_storage_takes_nothing_at_all_it_is_8003(issuer: Scene) -> None:
+    user = held(issuer)
+    use = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP}
+
+    with patch.object(Store, "transact", side_effect=Conflict("busy")):
+        assert issuer.sim("simulateAuthorization", **use).status_code == 8003
+
+
+def test_advices_and_increments_are_tried_for_ten_seconds(issuer: Scene) -> None:
+    user = held(issuer)
+    link = user.asks(10_00)["trans_link"]
+    use = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP}
+
+    for action, members in (
+        ("simulateAdvice", use | {"response_code": "00"}),
+        ("simulateIncrement", {"trans_link": link, "amount": 1_00}),
+    ):
+        with crowded(user), timed(issuer) as took:
+            assert issuer.sim(action, **members).status_code == 8003
+        assert 10 <= took[0] < 11
+    assert len(messages(user)) == 1
+
+
+def test_a_number_that_no_card_has_is_14_however_late(issuer: Scene) -> None:
+    user = reissued(issuer)
+    unknown = {"pan": "4111110000000000", "transaction_type": 0, "amount": 1_00, "currency_ison": GBP}
+    read = Store.batch_get
+
+    def slowly(self: Store, keys: Any) -> Any:
+        issuer.clock.advance(2.01)
+        return read(self, keys)
+
+    with patch.object(Store, "batch_get", slowly):
+        assert issuer.data("simulateAuthorization", **unknown)["response_code"] == "14"
+    assert messages(user) == []
+
+
+def test_it_is_told_as_other_declines_are(stage: Scene) -> None:
+    with stage.world.manager_wants_events():
+        scene = stage
+        card = scene.spendable(5000)
+        user = Buyer(scene, card)
+        heard = Listener(scene)
+        heard.forget()
+        with crowded(user):
+            answer = scene.purchase(card.card_id, 2000)
+
+        [told] = heard.told("card.authorization")
+
+    assert (told["authorize_id"], told["response_code"], told["available_balance"]) == (
+        answer["authorize_id"],
+        "91",
+        5000,
+    )
+
+
+# -- lists
+
+
+def test_its_row_is_shown_when_no_other_comes_before_it_any_more(issuer: Scene) -> None:
+    user = held(issuer)
+    first = user.asks(1_00)["authorize_id"]
+    with crowded(user):
+        late = user.asked(2_00)["authorize_id"]
+    second = user.asks(3_00)["authorize_id"]
+
+    assert listed(user) == ([first, second], False)
+    issuer.clock.advance(CERTAIN_AFTER / 1000)
+    third = user.asks(4_00)["authorize_id"]
+    assert listed(user) == ([first, second], False), "the page ends before it"
+    issuer.clock.advance(CERTAIN_AFTER / 1000)
+    assert listed(user) == ([first, second, late, third], False)
+    assert listed(user, item_count=3) == ([first, second, late], True)
+    assert listed(user, last_id=late) == ([third], False)
+
+
+def test_it_stands_after_rows_of_a_clock_that_is_ahead(issuer: Scene) -> None:
+    user = held(issuer)
+    ahead = Buyer(issuer.apart(days=7 / 86_400), user.card)
+    first = ahead.asks(1_00)["authorize_id"]
+    with crowded(user):
+        late = user.asked(2_00)["authorize_id"]
+
+    assert listed(user) == ([first], False)
+    issuer.clock.advance(10)
+    assert listed(user) == ([first, late], False)
+
+
+@pytest.mark.parametrize("of", ["card", "manager"])
+@pytest.mark.parametrize("seed", range(4))
+def test_pages_neither_repeat_nor_leave_out_rows_whatever_comes_late(issuer: Scene, of: str, seed: int) -> None:
+    """A reader follows, while rows come in turn and out of turn, each up to half a second after its reading."""
+    user, dice, transact = held(issuer), random.Random(seed), Store.transact
+    rival = Buyer(issuer.beside(), user.card)
+    issuer.clock.advance(60)
+    least: dict[str, Any] = {"date_from": issuer.clock.time(), "date_to": issuer.clock.time() + 3600}
+    least |= {"card_id": user.card_id} if of == "card" else {}
+    written: list[str] = []
+    read: list[int] = []
+
+    def follow() -> None:
+        last = {"last_id": read[-1]} if read else {}
+        read.extend(row["authorize_id"] for row in issuer.data("getCardsActivity", item_count=3, **least, **last))
+
+    def watched(self: Store, operations: Sequence[Operation]) -> None:
+        if is_crowded and any(operation.table == "cards" for operation in operations):
+            overtake(user)
+            issuer.clock.advance(2.1)
+            return transact(self, operations)
+        issuer.clock.advance(dice.choice((0, 0.2, 0.5)))
+        if dice.random() < 0.5:
+            with patch.object(Store, "transact", transact):
+                written.append(rival.asked(1)["response_code"])
+        follow()
+        return transact(self, operations)
+
+    for _ in range(25):
+        is_crowded = dice.random() < 0.4
+        with patch.object(Store, "transact", watched):
+            written.append(user.asked(1)["response_code"])
+        issuer.clock.advance(dice.choice((0, 0, 0.3, 0.9)))
+        follow()
+    issuer.clock.advance(60)
+    for _ in written:
+        follow()
+
+    assert {"00", "91"} <= set(written)
+    assert len(read) == len(set(read)) == len(written)

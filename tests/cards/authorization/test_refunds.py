@@ -1,0 +1,428 @@
+"""simulateRefund: shops give back at most what they have taken, to accounts that take money."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_STATES
+from chalicelib.cards.protocol.states import CARD_STATES
+from chalicelib.foundation.dynamodb.store import Put
+from infra.admin.proving import prove
+from tests.cards.authorization.shops import (
+    A_DAY,
+    BACK_A_WEEK,
+    BLENDED,
+    BLENDING,
+    DINAR,
+    LIMITED,
+    NOT_BLENDING,
+    SEPARATE,
+    YEN,
+    Buyer,
+    buyer,
+    content,
+    with_shops,
+)
+from tests.cards.ledgers import entries, movements
+from tests.cards.scenes import BRITAIN, EUR, GBP, USD, Scene
+from tests.cards.setups import loaded
+
+REFUND = "simulateRefund"
+FRANCE = 250
+
+
+@pytest.fixture(scope="module")
+def shops(stage: Scene) -> Iterator[Scene]:
+    """After all tests the whole ledger is proven."""
+    yield with_shops(stage)
+    prove(stage.hub.store)
+
+
+def bought(card: Buyer, amount: int, currency: int = GBP, **members: Any) -> str:
+    """The link of what a shop has collected."""
+    link = str(card.asks(amount, currency)["trans_link"])
+    card.clears(link, amount, currency, **members)
+    return link
+
+
+# -- what was collected is given back
+
+
+def test_a_refund_is_booked_beside_what_it_gives_back(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = bought(card, 30_00)
+
+    answer = card.refunds(link, 10_00)
+
+    assert answer == {
+        "transaction_id": answer["transaction_id"],
+        "trans_link": link,
+        "holder_amount": 10_00,
+        "released_amount": 0,
+        "available_balance": 80_00,
+        "settled_balance": 80_00,
+    }
+    assert (card.balances(), card.stands(link)) == ((80_00, 0, 0, 80_00), ("C", 0, 0))
+    row = movements(shops, card.account)[-1]
+    assert (row["cause"], row["authorization_id"]) == ("credit", int(link))
+    assert entries(row) == {("settled", GBP): 10_00, ("network", GBP): -10_00}
+
+
+def test_its_transaction_is_a_credit_with_the_same_link(shops: Scene) -> None:
+    card = buyer(shops)
+    asked = card.asks(30_00, merchant_name="Shop", mcc="5411", entry_mode_type=5)
+    card.clears(asked["trans_link"], 30_00)
+
+    card.refunds(asked["trans_link"], 30_00, merchant_country_ison=FRANCE, merchant_name="Shop Returns")
+
+    bill, back = card.shown()
+    members = ("mti", "function_code", "transaction_type", "direction", "amount", "currency", "holder_amount")
+    assert [back[name] for name in members] == [1240, 200, 20, "credit", 30_00, GBP, 30_00]
+    for name in ("trans_link", "authorization_id", "card_id", "entry_mode"):
+        assert back[name] == bill[name]
+    assert (back["description"], back["country"], "parent_id" in back) == ("Shop Returns", FRANCE, False)
+    network = back["network"]
+    assert (network["proc_code"], network["transaction_type"], network["mcc"]) == (200_000, 20, 5411)
+    assert (network["auth_code"], network["merchant_name"]) == (asked["auth_code"], "Shop Returns")
+
+
+def test_no_more_is_given_back_than_was_collected(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = str(card.asks(30_00)["trans_link"])
+    for amount in (10_00, 15_00):
+        card.clears(link, amount, final=0)
+
+    codes = [card.tries_to(REFUND, link, amount).status_code for amount in (25_01, 20_00, 5_01, 5_00, 1)]
+
+    assert codes == [5004, None, 5004, None, 5004]
+    assert card.record(link).given_back == {str(GBP): 25_00}
+    assert (card.balances(), card.stands(link)) == ((100_00, 5_00, 0, 95_00), ("H", 5_00, 5_00))
+    card.clears(link, 40_00)
+    assert [card.tries_to(REFUND, link, amount).status_code for amount in (40_01, 40_00)] == [5004, None]
+
+
+def test_each_currency_has_what_was_collected_in_it(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = str(card.asks(30_00)["trans_link"])
+    card.clears(link, 10_00, final=0)
+    card.clears(link, 20_00, EUR)
+
+    asked = [(20_01, EUR), (10_01, GBP), (1, USD), (1, DINAR), (20_00, EUR), (1, EUR), (10_00, GBP)]
+
+    codes = [card.tries_to(REFUND, link, amount, currency).status_code for amount, currency in asked]
+    assert codes == [5004, 5004, 5003, 5003, None, 5004, None]
+    assert card.balances()[0] == 100_00 - 16_40 + 15_60, "the mark-up is paid both ways"
+
+
+@pytest.mark.parametrize("state", AUTHORIZATION_STATES)
+def test_nothing_is_given_back_where_nothing_was_collected(shops: Scene, state: str) -> None:
+    card = buyer(shops, 100_00)
+    link = str(card.asked(500_00 if state == "D" else 5_00)["trans_link"])
+    if state == "R":
+        card.reverses(link)
+    if state == "X":
+        shops.data("simulateExpiry", trans_link=link)
+    if state == "C":
+        card.clears(link, 5_00)
+
+    assert card.record(link).state == state
+    assert card.tries_to(REFUND, link, 5_00).status_code == (None if state == "C" else 4008)
+
+
+def test_what_brought_money_is_not_given_back(shops: Scene) -> None:
+    card = buyer(shops)
+    link = str(card.asks(10_00, transaction_type=20)["trans_link"])
+    card.clears(link, 10_00)
+    unasked = str(card.refunds(None, 10_00)["trans_link"])
+    card.clears(unasked, 10_00)
+
+    assert [card.tries_to(REFUND, each, 10_00).status_code for each in (link, unasked)] == [4008, 4008]
+
+
+def test_two_refunds_at_once_give_back_no_more_than_was_collected(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = bought(card, 30_00)
+
+    with shops.world.meanwhile("transact", lambda: card.refunds(link, 20_00)):
+        assert card.tries_to(REFUND, link, 20_00).status_code == 5004
+
+    assert card.balances()[0] == 90_00
+
+
+def test_what_was_never_authorized_is_given_back_by_its_link(shops: Scene) -> None:
+    card = buyer(shops, 100_00)
+    link = str(card.clears(None, 30_00)["trans_link"])
+
+    codes = [card.tries_to(REFUND, link, amount).status_code for amount in (30_01, 30_00, 1)]
+
+    assert (codes, card.balances()[0]) == ([5004, None, 5004], 100_00)
+
+
+# -- rounding
+
+
+@pytest.fixture(scope="module")
+def yen(stage: Scene) -> Scene:
+    """A programme manager at which 60 yen are 38 pence, 37.8 exactly, and no conversion costs anything."""
+    made = content(rates={(YEN, GBP): ("0.0063", "0"), (EUR, GBP): ("0.8", "0")})
+    loaded(stage.hub, made)
+    return stage.lend("yen", manager=made["id"])
+
+
+def test_many_small_refunds_bring_no_more_than_the_purchase_took(yen: Scene) -> None:
+    card = buyer(yen, 100_00)
+    link = bought(card, 60, YEN)
+    assert card.balances()[0] == 100_00 - 38
+
+    brought = [card.refunds(link, 1, YEN)["holder_amount"] for _ in range(60)]
+
+    assert [sum(brought[:count]) for count in range(61)] == [38 * count // 60 for count in range(61)]
+    assert card.balances()[0] == 100_00
+    assert card.tries_to(REFUND, link, 1, YEN).status_code == 5004
+
+
+@settings(max_examples=6, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(
+    collected=st.lists(st.integers(1, 400), min_size=1, max_size=3),
+    refunds=st.lists(st.integers(1, 200), min_size=1, max_size=6),
+    currency=st.sampled_from([YEN, EUR]),
+    program=st.sampled_from([BLENDING, NOT_BLENDING]),
+    has_mark_up=st.booleans(),
+)
+def test_whatever_was_collected_refunds_bring_their_share_at_most(
+    shops: Scene,
+    yen: Scene,
+    collected: list[int],
+    refunds: list[int],
+    currency: int,
+    program: int,
+    has_mark_up: bool,
+) -> None:
+    card = buyer(shops if has_mark_up else yen, 100_00, card_program_id=program)
+    link = str(card.asks(1_00, currency)["trans_link"])
+    for amount in collected:
+        card.clears(link, amount, currency, final=0)
+    before, given_back = card.balances()[0], 0
+
+    for each in [*refunds, sum(collected)]:
+        amount = min(each, sum(collected) - given_back)
+        if amount:
+            card.refunds(link, amount, currency)
+            given_back += amount
+            assert card.balances()[0] - before <= (100_00 - before) * given_back // sum(collected)
+
+    assert has_mark_up or card.balances()[0] == 100_00
+
+
+def test_the_last_refund_brings_the_remainder_where_a_shop_cleared_between_refunds(yen: Scene) -> None:
+    card = buyer(yen, 100_00)
+    link = bought(card, 10, YEN)  # 6.3 pence, so 6
+    assert card.refunds(link, 5, YEN)["holder_amount"] == 3
+    for _ in range(10):
+        card.clears(link, 1, YEN)  # 0.63 pence, so 1
+
+    assert card.refunds(link, 15, YEN)["holder_amount"] == 13
+
+    assert card.balances()[0] == 100_00
+
+
+def test_two_refunds_at_once_bring_no_more_than_the_purchase_took(yen: Scene) -> None:
+    card = buyer(yen, 100_00)
+    link = bought(card, 3, YEN)  # 1.89 pence, so 2
+    assert card.balances()[0] == 99_98
+
+    with yen.world.meanwhile("transact", lambda: card.refunds(link, 1, YEN)):
+        assert card.refunds(link, 1, YEN)["holder_amount"] == 1
+    assert card.balances()[0] == 99_99
+    card.refunds(link, 1, YEN)
+
+    assert card.balances()[0] == 100_00
+    assert (card.record(link).debited, card.record(link).credited) == ({str(YEN): 2}, {str(YEN): 2})
+
+
+def test_a_better_rate_brings_no_more_than_the_purchase_took_and_a_worse_one_less(stage: Scene) -> None:
+    made = content(rates={(YEN, GBP): ("0.0063", "0")})
+    loaded(stage.hub, made)
+    scene = stage.lend("moving", manager=made["id"])
+    card = buyer(scene, 100_00)
+    better, worse = bought(card, 60, YEN), bought(card, 60, YEN)
+
+    for rate, link, brought in (("0.0126", better, [19, 19]), ("0.00315", worse, [9, 10])):
+        changed = content(made["id"], {(YEN, GBP): (rate, "0")})
+        loaded(stage.hub, changed)
+        stage.hub.programmes._cache.clear()
+        assert [card.refunds(link, 30, YEN)["holder_amount"] for _ in range(2)] == brought
+
+
+def test_a_dispute_and_refunds_bring_no_more_than_the_purchase_took(yen: Scene) -> None:
+    card = buyer(yen, 100_00)
+    bill = card.clears(None, 60, YEN)
+    link = bill["trans_link"]
+    card.refunds(link, 20, YEN)
+    assert card.balances()[0] == 100_00 - 38 + 12
+
+    assert card.tries_to_dispute(bill["transaction_id"], amount=27).status_code == 5004
+    card.disputes(bill["transaction_id"], amount=25)
+    card.refunds(link, 1, YEN)
+
+    assert card.tries_to(REFUND, link, 1, YEN).status_code == 5004
+    assert card.balances()[0] == 100_00
+    card.disputes(bill["transaction_id"], "lost")
+    card.refunds(link, 39, YEN)
+    assert card.balances()[0] == 100_00
+
+
+def test_a_purchase_that_was_cleared_before_it_was_recorded_what_it_took_is_refunded_in_parts(yen: Scene) -> None:
+    """Records of an older form have only what was cleared, and what of it was given back."""
+    card = buyer(yen, 100_00)
+    link = bought(card, 60, YEN)
+    table, key = Authorization.key(int(link))
+    item = yen.hub.store.get(table, key)
+    assert item is not None
+    newer = {"debited", "credited", "rates"}
+    assert item.keys() & newer
+    older = {name: value for name, value in item.items() if name not in newer}
+    yen.hub.store.transact([Put(table, older)])
+
+    for _ in range(30):
+        card.refunds(link, 1, YEN)
+    card.clears(link, 40, YEN)  # 25.2 pence, so 25
+    brought = sum(card.refunds(link, 10, YEN)["holder_amount"] for _ in range(7))
+
+    assert card.balances()[0] == 100_00 - 38 + 19 - 25 + brought == 100_00
+    assert card.tries_to(REFUND, link, 1, YEN).status_code == 5004
+    assert (card.record(link).debited, card.record(link).credited) == ({str(YEN): 63}, {str(YEN): 63})
+
+
+# -- of nothing in particular
+
+
+def test_a_refund_to_a_card_has_a_link_of_its_own_and_no_bound(shops: Scene) -> None:
+    card = buyer(shops, 0, **LIMITED)
+
+    first, second = (card.refunds(None, 5_000_00, merchant_name="Shop") for _ in range(2))
+
+    assert (first["trans_link"] != second["trans_link"], second["settled_balance"]) == (True, 10_000_00)
+    assert [card.stands(each["trans_link"]) for each in (first, second)] == [("C", 0, 0)] * 2
+    assert card.used(A_DAY, BACK_A_WEEK) == [(0, 0), (2, 10_000_00)]
+    row = card.shown()[0]
+    assert (row["transaction_type"], row["direction"], row["description"]) == (20, "credit", "Shop")
+
+
+def test_it_goes_to_the_account_in_its_currency_else_to_the_first(shops: Scene) -> None:
+    card = buyer(shops, 0, euros=0)
+
+    card.refunds(None, 10_00, EUR)
+    card.refunds(None, 10_00, USD)
+
+    assert (card.balances(card.euros)[0], card.balances()[0]) == (10_00, 7_50)
+    assert card.tries_to(REFUND, None, 1, DINAR).status_code == 5003
+    bound = buyer(shops, 0, auto_conversion=0)
+    assert bound.tries_to(REFUND, None, 10_00, EUR).status_code == 5003
+
+
+# -- what it comes to
+
+
+@pytest.mark.parametrize(("program", "shown"), [(None, 7_80), (NOT_BLENDING, 8_00)])
+def test_a_conversion_costs_the_mark_up(shops: Scene, program: int | None, shown: int) -> None:
+    card = buyer(shops, 0, **({} if program is None else {"card_program_id": program}))
+
+    answer = card.refunds(None, 10_00, EUR)
+
+    assert (answer["holder_amount"], answer["settled_balance"]) == (shown, 7_80)
+    [row] = card.shown()
+    assert (row["conversion_fee"], row["conversion_fee_blended"]) == (20, program is None)
+    assert entries(movements(shops, card.account)[-1]) == {
+        ("settled", GBP): 7_80,
+        ("conversion", GBP): -8_00,
+        ("fees", GBP): 20,
+        ("conversion", EUR): 10_00,
+        ("network", EUR): -10_00,
+    }
+
+
+@pytest.mark.parametrize(("amount", "fee"), [(10_00, 10), (7, 7)])
+def test_it_bears_the_fees_of_refunds_up_to_its_amount(shops: Scene, amount: int, fee: int) -> None:
+    card = buyer(shops, 0, card_fee_group_id=SEPARATE)
+
+    answer = card.refunds(None, amount)
+
+    assert (answer["holder_amount"], answer["settled_balance"]) == (amount, amount - fee)
+    main, shown = card.shown()
+    assert (shown["fee_code"], shown["direction"], shown["holder_amount"]) == ("BACK", "debit", fee)
+    assert shown["parent_id"] == main["id"]
+
+
+def test_fees_of_the_purchase_stay_paid(shops: Scene) -> None:
+    card = buyer(shops, 100_00, card_fee_group_id=BLENDED)
+    link = bought(card, 30_00)
+
+    card.refunds(link, 30_00)
+
+    assert card.balances()[0] == 99_50
+
+
+def test_an_amount_that_is_worth_nothing_brings_nothing(shops: Scene) -> None:
+    card = buyer(shops, 0)
+
+    assert card.refunds(None, 1, YEN)["holder_amount"] == 0
+    assert card.balances() == (0, 0, 0, 0)
+
+
+def test_limits_that_are_exceeded_do_not_refuse_it(shops: Scene) -> None:
+    card = buyer(shops, 200_00, **LIMITED)
+    link = bought(card, 60_00)
+
+    card.refunds(link, 60_00)
+
+    assert card.used(A_DAY, BACK_A_WEEK) == [(1, 60_00), (1, 60_00)]
+    assert card.asked(1_00, transaction_type=20)["response_code"] == "61"
+
+
+# -- states
+
+
+@pytest.mark.parametrize("state", CARD_STATES)
+def test_each_state_of_a_card_lets_refunds_pass(shops: Scene, state: str) -> None:
+    made = shops.card_in(state, card_country_ison=BRITAIN)
+    card = Buyer(shops.apart(days=62) if state == "E" else shops, made)
+    link = str(card.clears(None, 10_00)["trans_link"])
+
+    assert card.refunds(link, 10_00)["settled_balance"] == 0
+    assert card.refunds(None, 10_00)["settled_balance"] == 10_00
+
+
+@pytest.mark.parametrize(("state", "code"), [("A", None), ("R", None), ("S", 4003), ("C", 4003)])
+def test_only_accounts_that_take_money_get_it(shops: Scene, state: str, code: int | None) -> None:
+    card = buyer(shops, 10_00)
+    link = bought(card, 10_00)
+    shops.data("changeAccountStatus", account_id=card.account, account_status=state)
+    before = card.record(link)
+
+    answers = [card.tries_to(REFUND, each, 10_00) for each in (link, None)]
+
+    assert [answer.status_code for answer in answers] == [code, code]
+    if code is None:
+        assert card.balances()[0] == 20_00
+    else:
+        assert (card.balances()[0], card.record(link)) == (0, before)
+
+
+def test_only_what_is_there_can_be_refunded(shops: Scene) -> None:
+    card = buyer(shops, access_level=500)
+    link = str(card.asks(10_00)["trans_link"])
+    increment = card.asks_more(link, 1_00)["authorize_id"]
+    refund: dict[str, Any] = {"amount": 1, "currency_ison": GBP}
+
+    assert shops.sim(REFUND, trans_link=f"{increment:012}", **refund).status_code == 3012
+    assert shops.sim(REFUND, trans_link=link, **refund, access_level=499).status_code == 3012
+    assert shops.of_caller("other").sim(REFUND, trans_link=link, **refund).status_code == 3012
+    assert shops.sim(REFUND, card_id=10**9, **refund).status_code == 3002
+    assert shops.sim(REFUND, trans_link=link, **refund | {"amount": 0}).status_code == 2005

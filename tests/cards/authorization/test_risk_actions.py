@@ -1,0 +1,205 @@
+"""What comes of risk rules that fire when a card is used: each action by itself, and what is written down of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.protocol.values import REASONS, RISK_ACTIONS
+from tests.cards.authorization.issuers import (
+    ALL_AT_ONCE,
+    LARGE,
+    NOTIFY,
+    OF_MCC,
+    REJECT,
+    SUSPICIOUS,
+    THIRD_TIME,
+    TO_RISK,
+    TO_SUSPENDED,
+    WATCHED,
+    WATCHED_TOO,
+    authorizes,
+    code,
+    held,
+    messages,
+)
+from tests.cards.authorization.shops import Buyer
+from tests.cards.scenes import DAY, EUR, GBP, PIN, Scene
+
+OF_RULE = 11
+"""``reason_code`` of what a risk rule has done."""
+
+
+def watched(scene: Scene, funds: int = 100_00, **members: Any) -> Buyer:
+    return held(scene, funds, risk_rules_group_id=WATCHED, **members)
+
+
+def flagged(answer: Any) -> list[str]:
+    [flags] = answer["risk_actions"]
+    assert list(flags) == list(RISK_ACTIONS)
+    return [name for name, flag in flags.items() if flag]
+
+
+def states(user: Buyer) -> tuple[Any, Any]:
+    """The status of card and account, each with why it has it."""
+    card = user.scene.data("getCardStatus", card_id=user.card_id)
+    [account] = user.scene.data("getAccounts", account_id=user.account)
+    return (
+        (card["card_status"], card.get("reason_code"), card.get("note")),
+        (account["account_status"], account.get("status_change_reason_code"), account.get("status_change_note")),
+    )
+
+
+GOOD = ("A", None, None)
+AFTER = {TO_RISK: (("R", OF_RULE, None), GOOD), TO_SUSPENDED: (GOOD, ("S", OF_RULE, None))}
+
+
+def test_the_reason_is_the_one_of_the_list() -> None:
+    assert REASONS[OF_RULE] == "risk rule"
+
+
+@pytest.mark.parametrize(("mcc", "action"), OF_MCC.items())
+def test_an_action_has_its_effect_and_no_other(issuer: Scene, mcc: str, action: str) -> None:
+    user = watched(issuer)
+    rule = f"{WATCHED}.{[*OF_MCC].index(mcc) + 1}"
+
+    answer = user.asked(10_00, mcc=mcc)
+
+    approved = action != REJECT
+    assert answer["response_code"] == ("00" if approved else "59")
+    assert flagged(answer) == [action]
+    assert user.balances() == ((100_00, 10_00, 0, 90_00) if approved else (100_00, 0, 0, 100_00))
+    assert (answer["available_balance"], answer["settled_balance"]) == (user.balances()[3], 100_00)
+    assert states(user) == AFTER.get(action, (GOOD, GOOD))
+    [message] = messages(user)
+    assert message["risk_actions"] == answer["risk_actions"][0]
+    assert (message["risk_rule_ids"], message["note"]) == (rule, f"fired: {rule}")
+    assert (message["suspicious"], message["actual"]) == (int(action == SUSPICIOUS), int(approved))
+    assert authorizes(user) == ([answer["authorize_id"]] if approved else [])
+
+
+def test_what_has_put_a_card_at_risk_or_suspended_an_account_holds_for_the_next(issuer: Scene) -> None:
+    card, account = watched(issuer), watched(issuer)
+
+    assert [code(card, mcc="1003"), code(card), code(account, mcc="1004"), code(account)] == ["00", "59", "00", "62"]
+    assert [row.get("risk_rule_ids") for row in messages(card)] == [f"{WATCHED}.3", None]
+
+
+def test_everything_may_come_at_once(issuer: Scene) -> None:
+    user = watched(issuer)
+
+    answer = user.asked(10_00, mcc=ALL_AT_ONCE)
+
+    assert answer["response_code"] == "59"
+    assert flagged(answer) == [*RISK_ACTIONS]
+    assert states(user) == (("R", OF_RULE, None), ("S", OF_RULE, None))
+    assert user.balances() == (100_00, 0, 0, 100_00)
+    assert issuer.do("changeCardStatus", card_id=user.card_id, status="A").status == "success"
+    assert issuer.do("changeAccountStatus", account_id=user.account, account_status="A").status == "success"
+    assert code(user) == "00"
+
+
+def test_why_a_status_was_what_it_was_does_not_stay(issuer: Scene) -> None:
+    user = watched(issuer)
+    why = {"reason_code": 2, "note": "is back"}
+    issuer.data("changeCardStatus", card_id=user.card_id, status="A", **why)
+    issuer.data("changeAccountStatus", account_id=user.account, account_status="A", **why)
+
+    later = replace(user, scene=issuer.apart(days=1))
+    assert code(later, mcc=ALL_AT_ONCE) == "59"
+
+    assert states(user) == (("R", OF_RULE, None), ("S", OF_RULE, None))
+    [account] = issuer.data("getAccounts", account_id=user.account)
+    assert account["date_updated"] == later.scene.clock.time()
+
+
+def test_a_rule_acts_though_the_purchase_is_declined_for_something_later(issuer: Scene) -> None:
+    user = watched(issuer, 9_99)
+
+    answer = user.asked(10_00, mcc="1003", pin=PIN)
+
+    assert (answer["response_code"], flagged(answer)) == ("51", [TO_RISK])
+    assert states(user)[0] == ("R", OF_RULE, None)
+
+
+def test_a_rule_and_a_right_pin_change_the_card_together(issuer: Scene) -> None:
+    user = watched(issuer)
+    code(user, pin="0000")
+
+    assert code(user, mcc="1003", pin=PIN) == "00"
+
+    assert states(user)[0] == ("R", OF_RULE, None)
+    assert issuer.data("getCardDetails", card_id=user.card_id)["invalid_pin_tries"] == 0
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{"pin": "0000"}, {"expiry_year": 2028}, {"force_response_code": "00"}, {"force_response_code": "51"}],
+)
+def test_what_does_not_get_so_far_fires_nothing(issuer: Scene, members: dict[str, Any]) -> None:
+    user = watched(issuer)
+
+    answer = user.asked(10_00, mcc=ALL_AT_ONCE, **members)
+
+    assert flagged(answer) == []
+    assert states(user) == (GOOD, GOOD)
+    assert not {"risk_rule_ids", "note"} & messages(user)[0].keys()
+
+
+def test_the_rules_of_card_and_account_add_up(issuer: Scene) -> None:
+    user = watched(issuer)
+    issuer.data("assignAccountToRiskRuleGroup", account_id=user.account, risk_rule_group_id=WATCHED_TOO)
+
+    answer = user.asked(10_00, mcc="1001")
+
+    assert flagged(answer) == [SUSPICIOUS, NOTIFY]
+    assert messages(user)[0]["risk_rule_ids"] == f"{WATCHED}.1,{WATCHED_TOO}.1"
+    assert messages(user)[0]["note"] == f"fired: {WATCHED}.1, {WATCHED_TOO}.1"
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "expected"), [(7_99, GBP, "00"), (8_00, GBP, "59"), (9_99, EUR, "00"), (10_00, EUR, "59")]
+)
+def test_an_amount_is_compared_at_the_base_rate(issuer: Scene, amount: int, currency: int, expected: str) -> None:
+    assert code(watched(issuer), amount, currency, mcc=LARGE) == expected
+
+
+def tries(user: Buyer, *attempts: dict[str, Any]) -> Sequence[str]:
+    return [code(user, **{"mcc": THIRD_TIME} | attempt) for attempt in attempts]
+
+
+def test_attempts_are_counted_whether_or_not_they_are_declined(issuer: Scene) -> None:
+    user = watched(issuer)
+
+    assert tries(user, {"amount": 200_00}, {}, {}, {}) == ["51", "00", "59", "59"]
+    assert tries(replace(user, scene=issuer.apart(days=1)), {}, {}, {}) == ["00", "00", "59"]
+
+
+def test_attempts_that_do_not_get_so_far_are_not_counted(issuer: Scene) -> None:
+    user = watched(issuer)
+
+    assert tries(user, {"pin": "0000"}, {"expiry_month": 4}, {}, {}, {}) == ["55", "54", "00", "00", "59"]
+
+
+def test_a_cards_attempts_are_its_own_and_an_accounts_are_those_of_all_its_cards(issuer: Scene) -> None:
+    one = watched(issuer)
+    issuer.data("assignAccountToRiskRuleGroup", account_id=one.account, risk_rule_group_id=WATCHED_TOO)
+    shared = {"account_id": [one.account], "account_owner_id": [one.card.holder_id], "holder_id": one.card.holder_id}
+    other = replace(one, card=issuer.card_in("A", risk_rules_group_id=WATCHED, **shared))
+
+    answers = [each.asked(1_00, mcc=THIRD_TIME) for each in (one, other, one, other, one, other)]
+
+    assert [answer["response_code"] for answer in answers] == ["00"] * 4 + ["59"] * 2
+    assert [flagged(answer) for answer in answers] == [[], *[[SUSPICIOUS]] * 3, *[[SUSPICIOUS, REJECT]] * 2]
+
+
+def test_windows_of_rules_end_at_midnight(issuer: Scene) -> None:
+    user = watched(issuer)
+    late, new = (replace(user, scene=issuer.apart(days=seconds / DAY)) for seconds in (15 * 3600 - 1, 15 * 3600))
+
+    assert tries(user, {}, {}) == ["00", "00"]
+    assert tries(late, {}) == ["59"]
+    assert tries(new, {}) == ["00"]

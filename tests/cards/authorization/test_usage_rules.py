@@ -1,0 +1,124 @@
+"""Usage groups: every channel, merchant and country on either side of what is blocked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.authorization.usage_rules import CHANNELS, channels, declined
+from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.programs.catalogue import MccRange, UsageGroup
+from chalicelib.cards.protocol.values import ECI_INDICATORS, ENTRY_MODES, RESPONSE_CODES, TRANSACTION_TYPES
+
+DE, FR, US = 276, 250, 840
+EUR = 978
+CHIP, CONTACTLESS, CREDENTIAL_ON_FILE, E_COMMERCE = 5, 7, 10, 81
+PURCHASE = Facts(0, EUR, entry_mode=CHIP, mcc=5411, country=FR, holder_country=DE)
+READ_BY = {
+    "unknown": {0},
+    "manual": {1},
+    "magnetic_stripe": {2, 80, 90},
+    "chip": {5},
+    "contactless": {7, 91},
+    "credential_on_file": {10},
+    "online": {81},
+}
+
+
+def group(**members: Any) -> UsageGroup:
+    return UsageGroup(1, "Usage", **members)
+
+
+def code(facts: Facts = PURCHASE, eci_indicator: int | None = None, **members: Any) -> str | None:
+    return declined(group(**members), facts, eci_indicator)
+
+
+@pytest.mark.parametrize("entry_mode", ENTRY_MODES)
+@pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
+def test_a_group_that_blocks_nothing_permits_everything(entry_mode: int, transaction_type: int) -> None:
+    facts = Facts(transaction_type, EUR, entry_mode=entry_mode)
+
+    assert declined(group(), facts, None) is None
+    assert declined(None, facts, None) is None
+
+
+@pytest.mark.parametrize("entry_mode", ENTRY_MODES)
+@pytest.mark.parametrize("channel", READ_BY)
+def test_a_blocked_channel_declines_its_entry_modes_and_no_others(channel: str, entry_mode: int) -> None:
+    facts = replace(PURCHASE, entry_mode=entry_mode)
+
+    assert code(facts, blocked_channels=(channel,)) == ("57" if entry_mode in READ_BY[channel] else None)
+
+
+def test_every_channel_can_be_blocked() -> None:
+    assert set(CHANNELS) == {"cash", *READ_BY}
+    assert set().union(*READ_BY.values()) == set(ENTRY_MODES)
+
+
+@pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
+def test_blocked_cash_declines_withdrawals_and_advances_and_nothing_else(transaction_type: int) -> None:
+    facts = replace(PURCHASE, transaction_type=transaction_type)
+
+    assert code(facts, blocked_channels=("cash",)) == ("57" if transaction_type in (1, 12) else None)
+
+
+def test_cash_from_a_chip_takes_both_channels() -> None:
+    facts = replace(PURCHASE, transaction_type=1)
+
+    assert channels(facts) == {"cash", "chip"}
+    assert [each for each in CHANNELS if code(facts, blocked_channels=(each,))] == ["cash", "chip"]
+    assert code(facts, blocked_channels=("contactless", "online")) is None
+
+
+@pytest.mark.parametrize(
+    ("mcc", "said"),
+    [(7799, None), (7800, "57"), (7801, "57"), (7802, "57"), (7803, None), (7994, None), (7995, "57"), (7996, None)],
+)
+def test_blocked_merchant_categories_include_both_ends_of_a_range(mcc: int, said: str | None) -> None:
+    facts = replace(PURCHASE, mcc=mcc)
+
+    assert code(facts, blocked_mccs=(MccRange(7800, 7802), MccRange(7995, 7995))) == said
+
+
+@pytest.mark.parametrize(("low", "high", "said"), [(0, 9999, "57"), (1, 9999, None), (0, 9998, None)])
+def test_without_a_merchant_category_only_a_block_of_all_declines(low: int, high: int, said: str | None) -> None:
+    assert code(replace(PURCHASE, mcc=None), blocked_mccs=(MccRange(low, high),)) == said
+
+
+@pytest.mark.parametrize(("country", "said"), [(DE, None), (FR, None), (US, "57"), (None, "57")])
+def test_only_the_countries_that_are_allowed_are_permitted(country: int | None, said: str | None) -> None:
+    assert code(replace(PURCHASE, country=country), countries=(DE, FR)) == said
+
+
+@pytest.mark.parametrize(("country", "said"), [(DE, None), (US, "57"), (None, None)])
+def test_blocked_countries_are_declined_and_all_others_permitted(country: int | None, said: str | None) -> None:
+    assert code(replace(PURCHASE, country=country), blocked_countries=(US,)) == said
+
+
+@pytest.mark.parametrize(
+    ("eci_indicator", "said"),
+    [(None, "1A"), (0, "1A"), (1, None), (2, None), (5, None), (6, None), (7, "1A")],
+)
+def test_e_commerce_needs_an_authentication_or_its_attempt(eci_indicator: int | None, said: str | None) -> None:
+    facts = replace(PURCHASE, entry_mode=E_COMMERCE)
+
+    assert code(facts, eci_indicator, authenticated_online=True) == said
+    assert code(facts, eci_indicator) is None
+
+
+def test_every_eci_indicator_has_its_case() -> None:
+    assert set(ECI_INDICATORS) == {0, 1, 2, 5, 6, 7}
+
+
+@pytest.mark.parametrize("entry_mode", [mode for mode in ENTRY_MODES if mode != E_COMMERCE])
+def test_only_e_commerce_needs_an_authentication(entry_mode: int) -> None:
+    assert code(replace(PURCHASE, entry_mode=entry_mode), authenticated_online=True) is None
+
+
+def test_what_is_not_permitted_is_not_sent_to_an_authentication() -> None:
+    facts = replace(PURCHASE, entry_mode=E_COMMERCE, country=US)
+
+    assert code(facts, countries=(DE,), authenticated_online=True) == "57"
+    assert {"57", "1A"} <= set(RESPONSE_CODES)

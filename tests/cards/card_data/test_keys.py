@@ -1,0 +1,165 @@
+"""The card keys: a new version is for new cards, and what is found by keyed hash is found for ever."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from chalicelib.cards.card_data.keys import CardKeys
+from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.crypto.secret_keys import CACHED_SECONDS, NoKeys, SecretChanged
+from chalicelib.foundation.crypto.vault import Vault
+from tests.foundation.fakes import FakeKms, FakeSecrets
+from tests.world import START
+
+NAME = "causeway-test-card-keys"
+PAN = "4111111111111111"
+
+
+@pytest.fixture
+def secrets() -> FakeSecrets:
+    return FakeSecrets()
+
+
+@pytest.fixture
+def keys(secrets: FakeSecrets) -> CardKeys:
+    made = CardKeys(secrets, FakeKms(), NAME, ManualClock(START))
+    assert made.initialise()
+    return made
+
+
+def another(keys: CardKeys) -> CardKeys:
+    """The keys as another process has them."""
+    return CardKeys(keys._secrets, keys._kms, NAME, keys._clock)
+
+
+def data(keys: CardKeys) -> CardData:
+    return CardData(Vault(None), keys)
+
+
+def test_before_they_are_made_they_say_what_to_do(secrets: FakeSecrets) -> None:
+    with pytest.raises(NoKeys, match=r"holds no keys yet: run `.venv/bin/python -m infra\.admin keys init`"):
+        CardKeys(secrets, FakeKms(), NAME, ManualClock(START)).current()
+
+
+def test_making_them_again_changes_nothing(keys: CardKeys, secrets: FakeSecrets) -> None:
+    before = dict(secrets.values)
+
+    assert not keys.initialise()
+    assert not another(keys).initialise()
+    assert secrets.values == before
+
+
+def test_of_two_that_make_them_at_once_the_first_is_right(secrets: FakeSecrets) -> None:
+    first, second = (CardKeys(secrets, FakeKms(), NAME, ManualClock(START)) for _ in range(2))
+    secrets.before_put = first.initialise
+
+    assert not second.initialise()
+    assert second.cvk(1) == first.cvk(1)
+    assert second.derived("purpose") == first.derived("purpose")
+
+
+def test_no_key_is_stored_in_clear(keys: CardKeys, secrets: FakeSecrets) -> None:
+    stored = secrets.values[NAME]
+
+    for key in (keys.cvk(1), keys.pvk(1), keys.derived("purpose")):
+        assert key.hex() not in stored
+    assert set(secrets.get(NAME)) == {"lookup", "versions"}
+
+
+def test_every_key_is_another_one(keys: CardKeys) -> None:
+    keys.rotate()
+    made = {keys.cvk(1), keys.cvk(2), keys.pvk(1), keys.pvk(2)}
+
+    assert len(made) == 4
+    assert {len(key) for key in made} == {16}
+    assert keys.derived("one") != keys.derived("other")
+    assert len(keys.derived("one")) == 32
+
+
+def test_a_rotated_key_leaves_an_old_cards_values_as_they_were(keys: CardKeys) -> None:
+    version = data(keys).key_version()
+    before = data(keys).cvc2(PAN, 2029, 12, version), data(keys).pvv(PAN, "1902", version)
+
+    for _ in range(3):
+        keys.rotate()
+    for now in (data(keys), data(another(keys))):
+        assert (now.cvc2(PAN, 2029, 12, version), now.pvv(PAN, "1902", version)) == before
+        assert now.key_version() == version + 3
+
+
+def test_what_cards_are_found_by_survives_every_rotation(keys: CardKeys) -> None:
+    before = data(keys).lookup(PAN), data(keys).fingerprint("{}")
+
+    keys.rotate()
+    assert (data(keys).lookup(PAN), data(keys).fingerprint("{}")) == before
+    assert (data(another(keys)).lookup(PAN), data(another(keys)).fingerprint("{}")) == before
+
+
+def test_a_card_of_a_version_that_a_process_has_not_seen_yet_is_served_at_once(keys: CardKeys) -> None:
+    stale = another(keys)
+    assert stale.current() == 1
+    version = keys.rotate()
+
+    assert stale.cvk(version) == keys.cvk(version)
+    assert stale.current() == version
+
+
+def test_new_cards_get_the_new_version_everywhere_within_a_minute(keys: CardKeys) -> None:
+    stale = another(keys)
+    assert stale.current() == 1
+    assert keys.rotate() == 2
+    assert keys.current() == 2
+
+    assert stale.current() == 1
+    keys._clock.advance(CACHED_SECONDS)
+    assert stale.current() == 2
+
+
+def test_of_two_rotations_at_once_one_is_refused_and_no_version_is_lost(keys: CardKeys, secrets: FakeSecrets) -> None:
+    other = another(keys)
+    secrets.before_put = other.rotate
+
+    with pytest.raises(SecretChanged):
+        keys.rotate()
+    assert [entry["id"] for entry in secrets.get(NAME)["versions"]] == [1, 2]
+    assert another(keys).cvk(2) == other.cvk(2)
+
+
+def test_an_unknown_version_is_a_key_error(keys: CardKeys) -> None:
+    with pytest.raises(KeyError):
+        keys.cvk(7)
+
+
+def test_a_key_is_unwrapped_once_and_only_when_it_is_used(keys: CardKeys) -> None:
+    fresh = CardKeys(keys._secrets, kms := FakeKms(), NAME, keys._clock)
+    fresh.current()
+    assert kms.unwrapped == []
+
+    for _ in range(3):
+        fresh.cvk(1)
+        fresh._clock.advance(CACHED_SECONDS)
+    assert len(kms.unwrapped) == 1
+
+
+def test_while_the_secret_cannot_be_read_the_keys_go_on(keys: CardKeys, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = keys.cvk(1)
+    keys._clock.advance(CACHED_SECONDS)
+
+    def gone(name: str) -> None:
+        raise ConnectionError
+
+    monkeypatch.setattr(keys._secrets, "get", gone)
+    assert keys.cvk(1) == before
+    assert keys.current() == 1
+
+
+def test_importing_the_keys_loads_no_client_of_aws() -> None:
+    loaded = "print(*(n for n in ('boto3', 'pydantic') if n in sys.modules))"
+    seen = f"import sys; import chalicelib.cards.card_data.sealed_data; {loaded}"
+
+    done = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -1,0 +1,67 @@
+"""Card numbers: the programme's BIN, digits that nobody can foresee, and a check digit."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stdnum import luhn
+
+from chalicelib.cards.card_data import numbers
+
+BINS = st.text("0123456789", min_size=6, max_size=8)
+LENGTHS = st.integers(16, 19)
+
+
+@given(BINS, LENGTHS)
+def test_a_new_number_has_the_bin_the_length_and_a_right_check_digit(bin: str, length: int) -> None:
+    pan = numbers.new_pan(bin, length)
+
+    assert pan.startswith(bin)
+    assert len(pan) == length
+    assert luhn.is_valid(pan)
+    assert numbers.is_valid(pan)
+
+
+@given(st.text("0123456789", min_size=16, max_size=19))
+def test_a_number_is_valid_when_its_check_digit_is_right(pan: str) -> None:
+    assert numbers.is_valid(pan) == luhn.is_valid(pan)
+
+
+@given(BINS, LENGTHS, st.data())
+def test_one_mistyped_digit_is_always_noticed(bin: str, length: int, data: st.DataObject) -> None:
+    pan = numbers.new_pan(bin, length)
+    place = data.draw(st.integers(0, length - 1))
+    other = data.draw(st.sampled_from([digit for digit in "0123456789" if digit != pan[place]]))
+
+    assert not numbers.is_valid(pan[:place] + other + pan[place + 1 :])
+
+
+@pytest.mark.parametrize("text", ["", "4111 1111 1111 1111", "411111111111111x", "٤١١١١١١١١١١١١١١١"])
+def test_what_is_not_digits_is_no_card_number(text: str) -> None:
+    assert not numbers.is_valid(text)
+
+
+def test_every_digit_between_the_bin_and_the_check_digit_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[int] = []
+
+    def drawn(limit: int) -> int:
+        limits.append(limit)
+        return 42
+
+    monkeypatch.setattr(numbers.secrets, "randbelow", drawn)
+
+    assert numbers.new_pan("411111", 16)[:-1] == "411111000000042"
+    assert limits == [10**9]
+
+
+def test_numbers_do_not_repeat_by_design() -> None:
+    assert len({numbers.new_pan("41111111", 16) for _ in range(500)}) > 495
+
+
+@pytest.mark.parametrize(
+    ("pan", "shown"),
+    [("4111111111111111", "411111******1111"), ("4111111111111111113", "411111*********1113")],
+)
+def test_a_masked_number_shows_its_first_six_and_last_four_digits(pan: str, shown: str) -> None:
+    assert numbers.masked(pan) == shown

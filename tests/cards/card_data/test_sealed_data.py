@@ -1,0 +1,74 @@
+"""Card data: sealed for one card and field, found by keyed hash, never the same ciphertext twice."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chalicelib.cards.card_data.keys import CardKeys
+from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.foundation.clock import ManualClock
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.vault import Unsealable, Vault
+from tests.foundation.fakes import FakeKms, FakeSecrets
+from tests.world import START
+
+PAN = "4111111111111111"
+within = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+
+
+@pytest.fixture(scope="module")
+def data() -> CardData:
+    secrets, kms, clock = FakeSecrets(), FakeKms(), ManualClock(START)
+    keyring = Keyring(secrets, kms, "causeway-test-keys", clock)
+    keyring.initialise()
+    keys = CardKeys(secrets, kms, "causeway-test-card-keys", clock)
+    keys.initialise()
+    return CardData(Vault(keyring), keys)
+
+
+@within
+@given(st.integers(1, 10**20), st.sampled_from(["pan", "pin", "acs_password"]), st.text(min_size=1, max_size=128))
+def test_what_was_sealed_for_a_field_of_a_card_opens_there(data: CardData, card_id: int, field: str, text: str) -> None:
+    assert data.open(card_id, field, data.seal(card_id, field, text)) == text
+
+
+@pytest.mark.parametrize(("card_id", "field"), [(1002, "pan"), (1001, "pin"), (100, "pan"), (10010, "pan")])
+def test_a_sealed_number_moved_to_another_card_or_field_does_not_open(data: CardData, card_id: int, field: str) -> None:
+    sealed = data.seal(1001, "pan", PAN)
+
+    with pytest.raises(Unsealable) as refused:
+        data.open(card_id, field, sealed)
+    assert PAN not in str(refused.value)
+
+
+def test_a_sealed_value_with_one_bit_changed_does_not_open(data: CardData) -> None:
+    sealed = data.seal(1001, "pin", "1902")
+
+    for place in range(len(sealed)):
+        altered = sealed[:place] + bytes([sealed[place] ^ 1]) + sealed[place + 1 :]
+        with pytest.raises(Unsealable):
+            data.open(1001, "pin", altered)
+
+
+def test_the_same_pin_is_never_sealed_alike(data: CardData) -> None:
+    assert len({data.seal(1001, "pin", "1902") for _ in range(20)}) == 20
+
+
+def test_a_card_number_is_found_by_one_hash_that_does_not_contain_it(data: CardData) -> None:
+    found = data.lookup(PAN)
+
+    assert data.lookup(PAN) == found
+    assert len(found) == 64
+    assert PAN not in found
+    assert data.lookup("4111111111111129") != found
+    assert data.fingerprint(PAN) != found
+
+
+def test_the_keyed_hash_needs_the_key(data: CardData) -> None:
+    """Card numbers are few: whoever has the hashes alone must not be able to try them all."""
+    other = CardKeys(FakeSecrets(), FakeKms(), "causeway-other-card-keys", ManualClock(START))
+    other.initialise()
+
+    assert CardData(Vault(None), other).lookup(PAN) != data.lookup(PAN)

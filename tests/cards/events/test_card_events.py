@@ -1,0 +1,522 @@
+"""Card events: each is told once, with the transaction of its cause, signed, and until its receiver has it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.protocol.card_events import EVENTS
+from chalicelib.cards.requests import disclosure
+from chalicelib.delivery.deliveries import BODY, Delivery
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.dynamodb.store import Put
+from tests.cards.scenes import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREPAID_ACCOUNT, Scene
+
+Told = dict[str, Any]
+
+
+class Listener:
+    """What the programme manager of a scene is told, one event after the other."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self._known: set[str] = set()
+
+    def deliveries(self) -> list[Delivery]:
+        """Those that were recorded since the last time."""
+        found = [each for each in self.scene.world.recorded("card_event") if each.delivery_id not in self._known]
+        self._known |= {each.delivery_id for each in found}
+        return found
+
+    def events(self, manager_id: int = MANAGER) -> list[Any]:
+        """Their bodies, in the order of types, ids and kinds; each has the form of its type, and is queued."""
+        found, queued = self.deliveries(), self.scene.world.queued()
+        assert sorted(each.delivery_id for each in found) == sorted(set(queued) & {each.delivery_id for each in found})
+        bodies = [self._body(each) for each in found if each.manager_id == manager_id]
+        return sorted(bodies, key=lambda body: (body["type"], body["data"].get("epm_transaction_id", 0)))
+
+    def told(self, event: str = "", manager_id: int = MANAGER) -> list[Told]:
+        """The data of the events of one type, and no others are there."""
+        found = self.events(manager_id)
+        assert {body["type"] for body in found} <= ({event} if event else EVENTS.keys())
+        return [body["data"] for body in found]
+
+    def forget(self) -> None:
+        """What has happened up to now does not count."""
+        self.deliveries()
+
+    def _body(self, delivery: Delivery) -> Any:
+        text = self.scene.hub.bodies.opened(delivery.delivery_id, BODY, delivery.body_parts)
+        body = jsontext.loads(text)
+        assert (body["type"], list(body)) == (delivery.topic, ["type", "timestamp", "data"])
+        EVENTS[body["type"]].data.read(body["data"])
+        return body
+
+
+def opened(key: rsa.RSAPrivateKey, text: str, label: str) -> str:
+    """What was encrypted for whoever has the key."""
+    sha = hashes.SHA256()
+    scheme = padding.OAEP(padding.MGF1(sha), sha, label.encode())
+    return key.decrypt(base64.b64decode(text, validate=True), scheme).decode()
+
+
+@pytest.fixture(scope="module")
+def listener(stage: Scene) -> Iterator[Listener]:
+    with stage.world.manager_wants_events():
+        yield Listener(stage)
+
+
+@pytest.fixture
+def heard(listener: Listener) -> Listener:
+    """A listener that has heard everything up to now."""
+    listener.forget()
+    return listener
+
+
+# -- cards
+
+
+def test_a_card_is_told_with_the_ids_that_lead_to_it_and_nothing_of_it_that_is_secret(heard: Listener) -> None:
+    card = heard.scene.card()
+
+    [event] = heard.events()
+
+    assert event == {
+        "type": "card.created",
+        "timestamp": "2026-03-02T09:00:00+00:00",
+        "data": {
+            "card_id": card.card_id,
+            "card_request_id": card.card_request_id,
+            "holder_id": card.holder_id,
+            "account_id": card.account_id,
+            "virtual": 1,
+            "reissued": 0,
+            "card_status": "N",
+        },
+    }
+
+
+def test_a_card_that_is_issued_anew_is_told_with_its_new_order(heard: Listener) -> None:
+    scene = heard.scene
+    card = scene.card_in("A", card_program_id=ONLINE)
+    heard.forget()
+
+    made = scene.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE O")
+
+    [told] = heard.told("card.created")
+    assert (told["card_id"], told["reissued"], told["card_status"]) == (card.card_id, 1, "N")
+    assert told["card_request_id"] == made["card_request_id"] != card.card_request_id
+
+
+def test_an_activation_is_told_however_it_was_asked_for(heard: Listener) -> None:
+    scene = heard.scene
+    cards = [scene.card(), scene.card()]
+    heard.forget()
+
+    scene.data("activateCard", card_id=cards[0].card_id)
+    scene.data("activateCard", card_id=cards[1].card_id, card_pan=cards[1].pan)
+
+    told = sorted(heard.told("card.activated"), key=lambda each: each["card_id"])
+    assert told == [
+        {
+            "card_id": card.card_id,
+            "card_request_id": card.card_request_id,
+            "holder_id": card.holder_id,
+            "card_status": "A",
+        }
+        for card in cards
+    ]
+
+
+def test_a_new_status_is_told_with_the_one_before_it_and_the_same_one_again_is_not(heard: Listener) -> None:
+    scene = heard.scene
+    card = scene.card_in("A")
+    heard.forget()
+
+    scene.data("changeCardStatus", card_id=card.card_id, status="L", reason_code=4, note="in the tram")
+    assert heard.told("card.status_changed") == [
+        {
+            "card_id": card.card_id,
+            "holder_id": card.holder_id,
+            "card_status_before": "A",
+            "card_status": "L",
+            "reason_code": 4,
+        }
+    ]
+
+    scene.data("changeCardStatus", card_id=card.card_id, status="B")
+    assert [each["card_status"] for each in heard.told("card.status_changed")] == ["B"]
+    other = scene.card_in("T")
+    heard.forget()
+    scene.data("changeCardStatus", card_id=other.card_id, status="T", reason_code=9)
+    assert heard.told() == []
+
+
+def test_what_is_no_event_tells_nothing(heard: Listener) -> None:
+    scene = heard.scene
+    card = scene.card_in("A")
+    heard.forget()
+
+    scene.data("getCardNumber", card_id=card.card_id)
+    scene.data("changeCardAcsPassword", card_id=card.card_id, acs_password="Another-Password-1")
+    scene.data("assignCardToLimitsGroup", card_id=card.card_id, limits_group_id=201)
+    assert scene.do("activateCard", card_id=card.card_id).status_code == 4006
+    assert scene.do("changeCardStatus", card_id=card.card_id, status="E").status_code == 2005
+    scene.account()
+    scene.holder()
+
+    assert heard.told() == []
+
+
+# -- the network
+
+
+def test_each_message_of_the_network_is_told_with_the_response_and_the_balances(heard: Listener) -> None:
+    scene = heard.scene
+    card = scene.spendable(5000)
+    heard.forget()
+
+    approved, declined = (scene.purchase(card.card_id, amount, mcc="5411") for amount in (2000, 9000))
+    told = sorted(heard.told("card.authorization"), key=lambda each: int(each["authorize_id"]))
+    members = ("authorize_id", "trans_link", "response_code", "available_balance", "settled_balance")
+    assert [[each[name] for name in members] for each in told] == [
+        [answer[name] for name in members] for answer in (approved, declined)
+    ]
+    assert [(each["card_id"], each["authorize_type"], each["mcc"]) for each in told] == [(card.card_id, 1, "5411")] * 2
+
+    scene.data("simulateReversal", trans_link=approved["trans_link"], amount=500)
+    [reversal] = heard.told("card.authorization")
+    assert (reversal["authorize_type"], reversal["trans_link"]) == (4, approved["trans_link"])
+
+
+def test_what_a_shop_collects_is_told_with_its_transaction(heard: Listener) -> None:
+    scene = heard.scene
+    card = scene.spendable(5000)
+    asked = scene.purchase(card.card_id, 2000)
+    heard.forget()
+
+    cleared = scene.clearing(asked, 1800)
+
+    [told] = heard.told("card.clearing")
+    assert (told["card_id"], told["account_id"], told["transaction_amount"]) == (card.card_id, card.account_id, 1800)
+    assert {name: told[name] for name in cleared} == cleared
+
+
+# -- 3-D Secure
+
+
+def test_a_challenge_is_told_with_the_shop_and_without_the_value_that_answers_it(heard: Listener) -> None:
+    scene = heard.scene
+    card = scene.card_in("A")
+    heard.forget()
+    shop = {"mcc": "5411", "merchant_name": "Corner Shop", "merchant_id": "SHOP1", "merchant_country_ison": 276}
+
+    asked = scene.authentication(card.card_id, acquirer_bin="400012", terminal_id="T-1", **shop)
+
+    assert heard.told("three_d_secure.requested") == [
+        {
+            "auth_request_id": asked["auth_request_id"],
+            "card_id": card.card_id,
+            "amount": 1999,
+            "currency_ison": EUR,
+            "acquirer_bin": "400012",
+            "terminal_id": "T-1",
+            **shop,
+            "expires_at": asked["expires_at"],
+        }
+    ]
+    assert asked["validation_value"]
+
+
+def test_who_delivers_the_value_is_told_it_under_its_key_and_confirms_with_what_it_opens(heard: Listener) -> None:
+    scene, key = heard.scene, rsa.generate_private_key(public_exponent=65537, key_size=3072)
+    card = scene.card_in("A")
+    heard.forget()
+
+    with heard.scene.world.manager_delivers_values(signatures.public_pem(key.public_key())):
+        asked = scene.authentication(card.card_id)
+    [told] = heard.told("three_d_secure.requested")
+
+    number = told["auth_request_id"]
+    value = opened(key, told["validation_value"], f"{number}|validation_value")
+    assert (number, value) == (asked["auth_request_id"], asked["validation_value"])
+    with pytest.raises(ValueError, match=r"(?i)decrypt"):
+        opened(key, told["validation_value"], f"{number + 1}|validation_value")
+    answer = {"auth_request_id": number, "confirmation_status": "Y", "oob_auth_method": 1}
+    wrong = f"{(int(value) + 1) % 10**6:06}"
+    assert scene.do("authenticationConfirm", **answer, validation_value=wrong).status_code == 6004
+    assert scene.do("authenticationConfirm", **answer, validation_value=value).status == "success"
+
+
+def test_with_a_key_of_events_alone_no_value_is_told(heard: Listener) -> None:
+    scene = heard.scene
+    card, catalogue = scene.card_in("A"), scene.hub.programmes.catalogue(MANAGER)
+    key = signatures.public_pem(rsa.generate_private_key(public_exponent=65537, key_size=3072).public_key())
+    assert disclosure.in_event(replace(catalogue, events_encryption_key=key), 1, "730214") is None
+    heard.forget()
+
+    scene.authentication(card.card_id)
+
+    assert ["validation_value" in told for told in heard.told("three_d_secure.requested")] == [False]
+
+
+def test_an_authentication_that_asks_nobody_tells_nothing(heard: Listener) -> None:
+    scene = heard.scene
+    card = scene.card()
+    heard.forget()
+
+    assert scene.authentication(card.card_id) == {"outcome": "rejected"}
+    assert heard.told() == []
+
+
+# -- accounts
+
+
+def test_an_account_that_is_moved_to_a_programme_is_told_with_the_groups_that_were_replaced(heard: Listener) -> None:
+    scene = heard.scene
+    account = scene.account(fee_group_id=302, risk_rules_group_id=402)
+    [before] = scene.data("getAccounts", account_id=account)
+    heard.forget()
+
+    answers = [
+        scene.do("changeAccountProgramId", account_id=account, account_program_id=PREPAID_ACCOUNT) for _ in range(2)
+    ]
+
+    [after] = scene.data("getAccounts", account_id=account)
+    assert [answer.data for answer in answers] == [[], []]
+    assert (after["fee_group_id"], after["risk_group_id"]) == (303, 402)
+    assert after["limit_group_id"] == before["limit_group_id"]
+    assert heard.told("account.program_changed") == [
+        {
+            "account_id": account,
+            "holder_id": before["holder_id"],
+            "program_id_before": EVERYDAY_ACCOUNT,
+            "program_id": PREPAID_ACCOUNT,
+            "replaced_groups": [{"group": "fee_group_id", "id_before": 302, "id": 303}],
+        }
+    ]
+
+
+def test_an_account_that_keeps_all_of_its_groups_is_told_so(heard: Listener) -> None:
+    """Its fee group is one of the new programme's, as if the operator had changed what the old one allows."""
+    scene = heard.scene
+    account = scene.account()
+    table, key = Account.key(account)
+    item = scene.hub.store.get(table, key)
+    assert item is not None
+    scene.hub.store.transact([Put(table, item | {"fee_group_id": 303})])
+    [before] = scene.data("getAccounts", account_id=account)
+    heard.forget()
+
+    scene.data("changeAccountProgramId", account_id=account, account_program_id=PREPAID_ACCOUNT)
+
+    [after] = scene.data("getAccounts", account_id=account)
+    assert after == before | {"program_id": PREPAID_ACCOUNT}
+    [told] = heard.told("account.program_changed")
+    assert (told["program_id"], told["replaced_groups"]) == (PREPAID_ACCOUNT, [])
+
+
+def test_a_group_that_an_account_did_not_have_is_told_without_one_before(heard: Listener) -> None:
+    scene = heard.scene
+    account = scene.account(program_id=PREPAID_ACCOUNT)
+    heard.forget()
+
+    scene.data("changeAccountProgramId", account_id=account, account_program_id=EVERYDAY_ACCOUNT)
+
+    [told] = heard.told("account.program_changed")
+    assert told["replaced_groups"] == [
+        {"group": "limit_group_id", "id": 211},
+        {"group": "fee_group_id", "id_before": 303, "id": 301},
+    ]
+
+
+# -- external payments
+
+
+def changed(told: list[Told]) -> list[tuple[str, str]]:
+    """What kinds of payments came to which states."""
+    return [(each["kind"], each["state"]) for each in told]
+
+
+def test_a_payment_in_is_told_with_what_it_came_to(heard: Listener) -> None:
+    scene = heard.scene
+    address = scene.address()
+    heard.forget()
+
+    came = scene.inbound(address, 1250, reference="Rent of Ann Smith")
+
+    assert heard.told("external_payment") == [
+        {
+            "epm_transaction_id": came["epm_transaction_id"],
+            "kind": "in",
+            "state": "S",
+            "epm_address_id": address["id"],
+            "account_id": address["account_id"],
+            "account_type": 1,
+            "holder_id": address["holder_id"],
+            "instructed_amount": 1250,
+            "instructed_currency": 826,
+            "settlement_amount": 1250,
+            "settlement_currency": 826,
+            "trans_link": f"E{came['epm_transaction_id']:011}",
+            "description": "Rent of Ann Smith",
+            "counterparty_name": "Bob",
+            "scheme": "FPS",
+            "transaction_id": came["transaction_id"],
+            "created_at": str(scene.clock.time()),
+        }
+    ]
+
+
+def test_a_payment_that_was_bounced_is_told_with_the_reason(heard: Listener) -> None:
+    scene = heard.scene
+    address = scene.address()
+    scene.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status="S")
+    heard.forget()
+
+    came = scene.inbound(address, 1250)
+
+    [told] = heard.told("external_payment")
+    assert (told["state"], told["reason"]) == ("J", came["reason"])
+    assert told.keys() & {"transaction_id", "settlement_amount", "trans_link"} == set()
+
+
+@pytest.mark.parametrize(
+    ("results", "states"), [(["settled"], "S"), (["rejected"], "J"), (["settled", "settled", "returned"], "SR")]
+)
+def test_a_payment_out_is_told_when_it_is_made_and_with_each_new_state(
+    heard: Listener, results: list[str], states: str
+) -> None:
+    scene = heard.scene
+    address = scene.funded(10_000)
+    heard.forget()
+
+    number = scene.paid(address, 100)
+    assert changed(heard.told("external_payment")) == [("out", "P")]
+    found = []
+    for result in results:
+        scene.result(number, result)
+        found += heard.told("external_payment")
+
+    assert changed(found) == [("out", state) for state in states]
+    assert {each["epm_transaction_id"] for each in found} == {number}
+    assert ("return_transaction_id" in found[-1]) == (states[-1] == "R")
+
+
+def test_a_payment_out_that_the_provider_refuses_is_told_to_be_rejected(heard: Listener) -> None:
+    address = heard.scene.funded(10_000)
+    heard.forget()
+
+    assert heard.scene.transfer(address, 100, destination_account_name="Refuse Ltd").status_code == 7001
+
+    pending, rejected = sorted(heard.told("external_payment"), key=lambda each: str(each["state"]), reverse=True)
+    assert (pending["state"], rejected["state"]) == ("P", "J")
+    assert "reason" in rejected
+
+
+def test_what_the_schedule_finishes_is_told_by_it(heard: Listener) -> None:
+    scene = heard.scene
+    address = scene.address()
+    came = scene.inbound(address, 900, sender_name="Lost Bob")["epm_transaction_id"]
+    heard.forget()
+    assert scene.do("inboundReturn", epm_transaction_id=came, reason=1).status_code == 8001
+    assert changed(heard.told("external_payment")) == [("return", "P")]
+
+    scene.clock.advance(60)
+    assert scene.hub.card_room.overdue.finish() == 1
+
+    back, original = sorted(heard.told("external_payment"), key=lambda each: str(each["kind"]), reverse=True)
+    assert changed([back, original]) == [("return", "S"), ("in", "R")]
+    assert (original["epm_transaction_id"], back["returned_epm_transaction_id"]) == (came, came)
+
+
+def test_a_payment_within_this_service_is_told_on_both_sides_and_so_is_its_return(heard: Listener) -> None:
+    scene = heard.scene
+    source, target = scene.funded(10_000), scene.address()
+    heard.forget()
+
+    scene.paid(source, 100, destination_iban=target["iban"])
+    out, into = heard.told("external_payment")
+    assert changed([out, into]) == [("out", "S"), ("in", "S")]
+    assert (out["account_id"], into["account_id"]) == (source["account_id"], target["account_id"])
+
+    scene.data("inboundReturn", epm_transaction_id=into["epm_transaction_id"], reason=1)
+    assert changed(heard.told("external_payment")) == [("out", "R"), ("in", "R"), ("return", "S")]
+
+
+def test_a_mandate_and_its_collections_are_told_to_the_end(heard: Listener) -> None:
+    scene = heard.scene
+    address = scene.funded(500)
+    heard.forget()
+
+    number = scene.mandate(address)
+    mandate = {"epm_mandate_id": number, "epm_address_id": address["id"]}
+    named = {"creditor_name": "Gym", "reference": "MEMBER-7"}
+    assert heard.told("mandate") == [mandate | {"state": "A"} | named]
+
+    announced = [scene.debit(number, amount) for amount in (400, 300)]
+    pending = heard.told("external_payment")
+    assert changed(pending) == [("debit", "P")] * 2
+    assert [each["cut_off"] for each in pending] == [each["cut_off"] for each in announced]
+    assert [each["epm_mandate_id"] for each in pending] == [number] * 2
+
+    scene.clock.advance(DAY)
+    assert sum(scene.hub.card_room.overdue.finish() for _ in range(2)) == 2  # one may be in the other's way
+    assert sorted(changed(heard.told("external_payment"))) == [("debit", "J"), ("debit", "S")]
+
+    scene.data("cancelExternalPaymentMandate", epm_mandate_id=number, reason=2)
+    assert heard.told("mandate") == [mandate | {"state": "C"} | named]
+    assert scene.debit(number, 100)["state"] == "J"
+    assert changed(heard.told("external_payment")) == [("debit", "J")]
+
+
+# -- with its cause, once, to whom it concerns
+
+
+def test_a_repeat_tells_nothing_again(heard: Listener) -> None:
+    scene, reference = heard.scene, heard.scene.reference()
+    address = scene.funded(10_000)
+    heard.forget()
+
+    for _ in range(3):
+        assert scene.transfer(address, 100, request_reference_id=reference).status == "success"
+
+    assert changed(heard.told()) == [("out", "P")]
+
+
+@pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
+def test_an_event_is_there_with_its_cause_or_not_at_all(heard: Listener, applied: bool) -> None:
+    scene, reference = heard.scene, heard.scene.reference()
+    card = scene.card()
+    heard.forget()
+    members = {"card_id": card.card_id, "request_reference_id": reference}
+
+    with scene.world.answer_lost("transact", applied=applied):
+        assert scene.do("activateCard", **members).status_code == 9001
+    assert len(heard.deliveries()) == int(applied)
+
+    assert scene.do("activateCard", **members).status == "success"
+    assert len(heard.deliveries()) == int(not applied)
+
+
+def test_what_was_decided_anew_is_told_once_as_it_was_written(heard: Listener) -> None:
+    scene = heard.scene
+    card = scene.card_in("A")
+    heard.forget()
+
+    def somebody_else() -> None:
+        scene.data("changeCardStatus", card_id=card.card_id, status="T")
+
+    with scene.world.meanwhile("transact", somebody_else):
+        scene.data("changeCardStatus", card_id=card.card_id, status="S")
+
+    moves = {(each["card_status_before"], each["card_status"]) for each in heard.told()}
+    assert moves == {("A", "T"), ("T", "S")}

@@ -1,0 +1,193 @@
+"""How card events travel: signed, to where the set-up says, and again until they have arrived."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from chalicelib.cards.events.signing_secrets import secrets_key
+from chalicelib.cards.programs.programmes import head_key
+from chalicelib.foundation.dynamodb.store import Delete
+from chalicelib.foundation.http.outbound import NotReached, Reply
+from tests.cards.cases import LOOK, WRITE, warmed
+from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, SEPA, Scene
+from tests.conftest import Lines
+from tests.openbanking.test_call_counts import counted
+from tests.world import World
+
+OVERLAP = 3600
+
+
+def at_the_machines_time(world: World, later: int = 0) -> None:
+    """Sets the clock so that ``later`` seconds on it is the machine's time: libraries that verify know no other."""
+    world.clock.advance(time.time() - later - world.clock.time())
+
+
+@pytest.fixture
+def secret(world: World) -> Iterator[str]:
+    """The secret of a programme manager that wants events."""
+    with world.manager_wants_events() as secret:
+        yield secret
+
+
+def an_event(world: World) -> str:
+    """The id of an event that nobody has sent yet."""
+    Scene(world).card()
+    *_, latest = world.recorded("card_event")
+    return latest.delivery_id
+
+
+def test_the_receiver_verifies_an_event_with_a_standard_library(world: World, secret: str) -> None:
+    at_the_machines_time(world)
+    delivery_id = an_event(world)
+
+    world.hub.worker.attempt(delivery_id)
+
+    assert world.delivery(delivery_id).state == "delivered"
+    [sent] = world.receiver.received
+    assert sent.headers["webhook-id"] == delivery_id
+    assert Webhook(secret).verify(sent.body, dict(sent.headers))["type"] == "card.created"
+    with pytest.raises(WebhookVerificationError):
+        Webhook(secret).verify(sent.body.replace(b"created", b"blocked"), dict(sent.headers))
+
+
+@pytest.mark.parametrize(("elapsed", "old_counts"), [(OVERLAP - 1, True), (OVERLAP, False)])
+def test_both_secrets_verify_during_a_rotations_overlap_and_the_new_one_after_it(
+    world: World, secret: str, elapsed: int, old_counts: bool
+) -> None:
+    at_the_machines_time(world, later=elapsed)
+    delivery_id = an_event(world)
+    rotated = world.hub.card_event_secrets.rotate(MANAGER, OVERLAP)
+    world.clock.advance(elapsed)
+
+    world.hub.worker.attempt(delivery_id)
+
+    [sent] = world.receiver.received
+    Webhook(rotated.secret).verify(sent.body, dict(sent.headers))
+    if old_counts:
+        Webhook(secret).verify(sent.body, dict(sent.headers))
+    else:
+        with pytest.raises(WebhookVerificationError):
+            Webhook(secret).verify(sent.body, dict(sent.headers))
+
+
+def test_an_event_is_sent_again_with_its_id_until_it_has_arrived(world: World, secret: str) -> None:
+    world.receiver.answers = [Reply(503, b"", {}, 0), NotReached("refused"), Reply(200, b"", {}, 0)]
+    delivery_id = an_event(world)
+
+    for wait in (0, 10, 400, 0):
+        world.clock.advance(wait)
+        world.hub.worker.attempt(delivery_id)
+
+    delivery = world.delivery(delivery_id)
+    assert (delivery.state, [each.get("status") for each in delivery.history]) == ("delivered", [503, None, 200])
+    assert {sent.headers["webhook-id"] for sent in world.receiver.received} == {delivery_id}
+    assert len({sent.body for sent in world.receiver.received}) == 1
+
+
+def test_a_receiver_that_does_not_want_an_event_is_not_asked_again(world: World, secret: str) -> None:
+    world.receiver.answers = [Reply(410, b"", {}, 0)]
+    delivery_id = an_event(world)
+
+    world.hub.worker.attempt(delivery_id)
+
+    assert world.delivery(delivery_id).state == "failed"
+
+
+def test_an_event_goes_to_the_address_that_the_set_up_has_now(world: World, secret: str) -> None:
+    delivery_id = an_event(world)
+    world.hub.store.update(*head_key(MANAGER), set={"events_url": "http://127.0.0.1:1/elsewhere"})
+    world.receiver.url = "http://127.0.0.1:1/elsewhere"
+
+    world.hub.worker.attempt(delivery_id)
+
+    assert [sent.path for sent in world.receiver.received] == ["http://127.0.0.1:1/elsewhere"]
+
+
+def test_an_event_whose_address_is_gone_fails(world: World, secret: str) -> None:
+    delivery_id = an_event(world)
+    world.hub.store.update(*head_key(MANAGER), remove=["events_url"])
+
+    world.hub.worker.attempt(delivery_id)
+
+    delivery = world.delivery(delivery_id)
+    assert (delivery.state, delivery.last["error"]) == ("failed", "the programme manager has no Events URL any more")
+
+
+def test_an_event_is_never_sent_unsigned(world: World, secret: str) -> None:
+    delivery_id = an_event(world)
+    item = world.hub.store.get(*secrets_key(MANAGER))
+    assert item is not None
+    world.hub.store.transact([Delete(*secrets_key(MANAGER))])
+
+    world.hub.worker.attempt(delivery_id)
+
+    assert (world.delivery(delivery_id).state, world.receiver.received) == ("due", [])
+
+
+def test_a_programme_manager_without_an_events_url_is_told_nothing(world: World) -> None:
+    scene = Scene(world)
+    card, address = scene.card_in("T"), scene.funded(10_000)
+    scene.paid(address, 100)
+    scene.mandate(address)
+    scene.data("changeCardStatus", card_id=card.card_id, status="A")
+    scene.authentication(card.card_id)
+
+    assert world.recorded() == []
+
+
+def test_each_side_of_a_payment_is_told_to_its_own_programme_manager(world: World) -> None:
+    mine = Scene(world)
+    other = mine.of_caller("other")
+    source = mine.funded(10_000, EUR)
+    target = other.address(other.account(program_id=1501, currency_ison=EUR), SEPA)
+
+    with world.manager_wants_events(OTHER_MANAGER):
+        mine.paid(source, 100, destination_iban=target["iban"])
+
+    [delivery] = world.recorded()
+    assert (delivery.manager_id, delivery.receiver) == (OTHER_MANAGER, f"manager#{OTHER_MANAGER}")
+
+
+def test_a_queue_that_fails_loses_no_event(
+    world: World, secret: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(world.hub.deliveries_queue, "send_all", lambda bodies: bodies)
+        delivery_id = an_event(world)
+
+    assert "delivery not queued" in lines.text
+    assert (world.hub.sweeper.sweep(), world.queued()) == (1, [delivery_id])
+
+
+def test_an_event_costs_its_cause_no_round_trip(world: World, secret: str) -> None:
+    scene = warmed(Scene(world))
+    card, before = scene.card(), len(world.recorded("card_event"))
+
+    with counted(world) as calls:
+        scene.data("activateCard", card_id=card.card_id)
+
+    assert (calls, len(world.recorded("card_event")) - before) == ([LOOK, WRITE], 1)
+
+
+def test_each_programme_manager_has_a_secret_of_its_own(world: World, secret: str) -> None:
+    with world.manager_wants_events(OTHER_MANAGER) as other:
+        pass
+
+    assert other != secret
+
+
+def test_neither_the_secret_nor_what_an_event_says_is_logged_or_kept_in_clear(
+    world: World, secret: str, lines: Lines
+) -> None:
+    world.hub.worker.attempt(an_event(world))
+    rotated = world.hub.card_event_secrets.rotate(MANAGER, OVERLAP)
+
+    kept = repr([*world.hub.store.scan("programmes"), *world.hub.store.scan("deliveries")])
+    for clear in (secret, rotated.secret):
+        assert clear.removeprefix("whsec_")[:20] not in kept + lines.text
+    assert "card_request_id" not in kept + lines.text
+    assert "manager#1" in lines.text

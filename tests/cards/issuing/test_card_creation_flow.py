@@ -1,0 +1,248 @@
+"""createCard: what a new card, its accounts and its holder come to, as asked for or as the programme has it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.card_data import numbers, pins
+from tests.cards.scenes import (
+    BRITAIN,
+    DELIVERY,
+    EUR,
+    EVERYDAY,
+    GBP,
+    GERMANY,
+    HOLDER_BLOCK,
+    ONLINE,
+    PIN,
+    PREPAID,
+    USD,
+    MadeCard,
+    Scene,
+)
+from tests.cards.whole_requests import NOBODY, WHOLE_DELIVERY, whole
+
+LEAST = {
+    "card_program_id": EVERYDAY,
+    "card_country_ison": GERMANY,
+    "card_virtual": 1,
+    "card_name_line_3": "ZOE ONEIL",
+}
+
+
+def details(scene: Scene, card: MadeCard) -> dict[str, Any]:
+    return dict(scene.data("getCardDetails", card_id=card.card_id))
+
+
+def refusal(scene: Scene, **members: Any) -> tuple[int | None, str]:
+    answer = scene.do("createCard", **LEAST | HOLDER_BLOCK | members)
+    return answer.status_code, answer.message
+
+
+def test_a_card_has_what_was_asked_for(stage: Scene) -> None:
+    physical = whole("createCard", NOBODY)[0]
+
+    card = stage.card(**physical)
+
+    assert details(stage, card) == {
+        "card_id": card.card_id,
+        "holder_id": card.holder_id,
+        "primary_account_id": card.account_id,
+        "virtual": 0,
+        "program_id": EVERYDAY,
+        "reference_number": "Ref7",
+        "invalid_pin_tries": 0,
+        "invalid_pin_tries_max_limit": 3,
+        "product_id": 12,
+        "sub_product_id": 2,
+        "status": "N",
+        "pin_status": 0,
+        "default_currency_ison": GBP,
+        "country_ison": GERMANY,
+        "service_code": 201,
+        "fees_group_id": 302,
+        "limits_group_id": 202,
+        "usages_group_id": 602,
+        "risk_group_id": 403,
+        "card_design_id": 23,
+        "name_line_3": "DR ZOE ONEIL",
+        "name_line_4": "O'NEIL & SOEHNE",
+        "expiry_month": 3,
+        "expiry_year": 2028,
+        "participating": 0,
+    }
+    assert (card.pin, card.acs_password) == (PIN, "quiet-Otter 1!")
+    assert card.expiration == {"year": 2028, "month": 3}
+    accounts = stage.data("getAccounts", card_id=card.card_id)
+    assert [account["currency_ison"] for account in accounts] == [GBP, EUR, USD]
+    assert {account["limit_group_id"] for account in accounts} == {212}
+    assert {account["holder_id"] for account in accounts} == {card.holder_id}
+
+
+@pytest.mark.parametrize(
+    ("programme", "expected"),
+    [
+        (EVERYDAY, (11, 1, 21, 301, 201, 601, 401, EUR, 201, 2029, 3, 501, 211, 301, 401)),
+        (PREPAID, (13, 1, 21, 303, 203, 601, 401, EUR, 221, 2028, 3, 502, None, 303, 401)),
+        (ONLINE, (11, 1, 22, 302, 203, 603, 402, GBP, 121, 2027, 3, 501, None, 301, 401)),
+    ],
+)
+def test_what_is_not_asked_for_is_the_programmes(stage: Scene, programme: int, expected: tuple[Any, ...]) -> None:
+    card = stage.card(card_program_id=programme)
+
+    found = details(stage, card)
+    [account] = stage.data("getAccounts", card_id=card.card_id)
+
+    names = ("product_id", "sub_product_id", "card_design_id", "fees_group_id", "limits_group_id", "usages_group_id")
+    names += ("risk_group_id", "default_currency_ison", "service_code", "expiry_year", "expiry_month")
+    of_account = ("program_id", "limit_group_id", "fee_group_id", "risk_group_id")
+    assert (*(found[name] for name in names), *(account[name] for name in of_account)) == expected
+    assert not {"reference_number", "name_line_4", "status_change_note"} & set(found)
+
+
+def test_a_card_number_is_of_its_programme_and_checks(stage: Scene) -> None:
+    for programme, beginning, length in ((EVERYDAY, "222300", 16), (PREPAID, "40000012", 16), (ONLINE, "40000034", 19)):
+        card = stage.card(card_program_id=programme)
+        assert card.pan.startswith(beginning)
+        assert len(card.pan) == length
+        assert numbers.is_valid(card.pan)
+        assert re.fullmatch("[0-9]{3}", card.cvc2)
+
+
+def test_pins_and_passwords_are_made_when_they_are_not_given(stage: Scene) -> None:
+    cards = [stage.card(card_virtual=0) for _ in range(3)]
+
+    assert all(re.fullmatch("[0-9]{4}", card.pin) and not pins.is_simple(card.pin) for card in cards)
+    assert len({card.acs_password for card in cards}) == 3
+    assert all(6 <= len(card.acs_password) <= 128 for card in cards)
+
+
+def test_a_virtual_card_has_no_pin_and_nothing_is_sent(stage: Scene) -> None:
+    ignored = {"card_pin": "1", "order_shipping_method": 999, "delivery_zipcode": "x" * 99, "order_delivery_code": "?"}
+
+    card = stage.card(**ignored)
+
+    assert card.pin == ""
+    assert stage.data("getPin", card_id=card.card_id) == {"pin": ""}
+    assert not [item for item in stage.hub.store.scan("cards") if item["owner"] == f"card#{card.card_id}"][1:]
+
+
+def test_a_physical_card_is_ordered_with_all_that_is_said_of_it(stage: Scene) -> None:
+    card = stage.card(card_virtual=0, **WHOLE_DELIVERY)
+
+    items = [item for item in stage.hub.store.scan("cards") if item["owner"] == f"card#{card.card_id}"]
+    [order] = [item for item in items if item["part"].startswith("order#")]
+    assert order["delivery"] == WHOLE_DELIVERY
+    assert order["part"].endswith(str(card.card_request_id))
+
+
+# -- accounts
+
+
+@pytest.mark.parametrize("form", [[GBP, EUR], "826,978", ["826", EUR], "826 , 978"])
+def test_a_list_of_currencies_makes_an_account_each_and_the_first_is_the_cards(stage: Scene, form: Any) -> None:
+    card = stage.card(card_currency_ison=form)
+
+    accounts = stage.data("getAccounts", card_id=card.card_id)
+    assert [account["currency_ison"] for account in accounts] == [GBP, EUR]
+    assert accounts[0]["id"] == card.account_id
+    assert details(stage, card)["default_currency_ison"] == GBP
+
+
+def test_one_currency_may_stand_alone_and_none_is_the_programmes(stage: Scene) -> None:
+    for form, expected in ((USD, USD), ("840", USD), ("", EUR), ([], EUR), (None, EUR)):
+        assert details(stage, stage.card(card_currency_ison=form))["default_currency_ison"] == expected
+
+
+def test_currencies_are_the_programmes_and_named_once(stage: Scene) -> None:
+    assert refusal(stage, card_currency_ison=[EUR, 36])[0] == 5003
+    assert refusal(stage, card_program_id=PREPAID, card_currency_ison=GBP)[0] == 5003
+    assert refusal(stage, card_currency_ison="978,978")[0] == 2005
+    assert refusal(stage, card_currency_ison="978,826,840,36,124,208,392,578,752,756,985")[0] == 2003
+
+
+def test_a_card_goes_on_accounts_that_there_are(stage: Scene) -> None:
+    owner, holder = stage.holder(), stage.holder()
+    accounts = [stage.account(holder_id=owner, currency_ison=USD), stage.account(holder_id=owner)]
+
+    card = stage.card(holder_id=holder, account_id=accounts, account_owner_id=[owner, owner])
+
+    assert (card.holder_id, card.account_id) == (holder, accounts[0])
+    assert [row["id"] for row in stage.data("getAccounts", card_id=card.card_id)] == accounts
+    assert details(stage, card)["default_currency_ison"] == USD
+    assert stage.data("getHolderAccounts", holder_id=holder) == []
+
+
+def test_no_more_than_ten_accounts_at_a_time(stage: Scene) -> None:
+    eleven = list(range(1, 12))
+
+    assert refusal(stage, account_id=eleven, account_owner_id=eleven)[0] == 2003
+    assert refusal(stage, account_id=[5, 5], account_owner_id=[1, 1])[0] == 2005
+    assert refusal(stage, account_id=[5, 6])[0] == 2006
+    assert refusal(stage, account_id=[5, 6], account_owner_id=[1])[0] == 2003
+    assert refusal(stage, account_id=5, account_owner_id=1, card_currency_ison=EUR)[0] == 2007
+
+
+# -- what the programme allows
+
+
+@pytest.mark.parametrize(
+    ("programme", "members"),
+    [
+        (PREPAID, {"card_product_id": 11}),
+        (PREPAID, {"card_design_id": 22}),
+        (PREPAID, {"card_fee_group_id": 302}),
+        (PREPAID, {"card_limit_group_id": 202}),
+        (PREPAID, {"card_usage_group_id": 603}),
+        (PREPAID, {"risk_rules_group_id": 403}),
+        (PREPAID, {"auto_conversion": 1}),
+        (PREPAID, {"card_country_ison": 840}),
+        (PREPAID, {"card_validity_period": 37}),
+        (EVERYDAY, {"card_validity_period": 61}),
+        (ONLINE, {"card_virtual": 0, **DELIVERY}),
+        (PREPAID, {"card_virtual": 0, **DELIVERY, "order_shipping_method": 702}),
+    ],
+)
+def test_what_the_programme_does_not_allow_is_2005(stage: Scene, programme: int, members: dict[str, Any]) -> None:
+    code, message = refusal(stage, card_program_id=programme, **members)
+
+    assert code == 2005
+    assert any(name in message for name in members)
+
+
+def test_conversion_is_as_the_programme_says_when_nothing_is_said(stage: Scene) -> None:
+    """A card that converts pays in any currency from its default account; else it is declined with 57."""
+    for members, expected in (
+        ({}, "00"),
+        ({"auto_conversion": 1}, "00"),
+        ({"auto_conversion": "0"}, "57"),
+        ({"card_program_id": PREPAID}, "57"),
+    ):
+        card = stage.card_in("A", **members)
+        for currency, code in ((EUR, "00"), (USD, expected)):
+            assert stage.authorization(card_id=card.card_id, currency_ison=currency)["response_code"] == code
+
+
+@pytest.mark.parametrize(("months", "expiry"), [(1, (2026, 4)), ("10", (2027, 1)), (60, (2031, 3)), (None, (2029, 3))])
+def test_a_card_is_valid_for_so_many_months(stage: Scene, months: Any, expiry: tuple[int, int]) -> None:
+    card = stage.card(card_validity_period=months)
+
+    found = details(stage, card)
+    assert (found["expiry_year"], found["expiry_month"]) == expiry
+    assert card.expiration == {"year": expiry[0], "month": expiry[1]}
+
+
+def test_ids_ascend(stage: Scene) -> None:
+    cards = [stage.card() for _ in range(3)]
+
+    for name in ("card_id", "card_request_id", "holder_id", "account_id"):
+        numbers = [getattr(card, name) for card in cards]
+        assert numbers == sorted(set(numbers))
+
+
+def test_the_country_is_the_one_asked_for(stage: Scene) -> None:
+    for country, meant in ((BRITAIN, BRITAIN), ("826", BRITAIN), ("036", 36), (36, 36)):
+        assert details(stage, stage.card(card_country_ison=country))["country_ison"] == meant

@@ -1,0 +1,201 @@
+"""The ledger: movements balance in every currency or are not written, and balances follow from their entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.ledger.entries import (
+    CONVERSION,
+    EXTERNAL,
+    FEES,
+    Entry,
+    Movement,
+    Unbalanced,
+    entries_of,
+    unbalanced,
+)
+from chalicelib.cards.ledger.transaction_record import Transaction
+from chalicelib.cards.payments.special_account_record import SpecialAccount
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Operation, Put
+from tests.cards.ledgers import entries, movements, prove
+from tests.cards.scenes import EUR, GBP, SEPA, Scene
+
+AT = 1_772_442_000_123
+
+
+def account(number: int = 7, **members: Any) -> Account:
+    least: dict[str, Any] = {"manager_id": 1, "access_level": 0, "updated_at": 1, "holder_id": 1, "status": "A"}
+    least |= {"currency": EUR, "program_id": 501, "fee_group_id": 301, "risk_group_id": 401}
+    return Account(id=number, **least | members)
+
+
+def movement() -> Movement:
+    return Movement("test", AT, "W1", epm_transaction_id=5)
+
+
+def rows(operations: list[Operation]) -> list[dict[str, Any]]:
+    return [each.item for each in operations if isinstance(each, Put) and each.item["part"].startswith("movement#")]
+
+
+def test_what_is_booked_held_and_reserved_has_its_other_side() -> None:
+    mine, made = account(), movement()
+    made.book(mine, 1000, EXTERNAL)
+    made.hold(mine, 300)
+    made.reserve(mine, 200)
+
+    [row] = rows(made.operations())
+
+    assert entries(row) == {
+        ("settled", EUR): 1000,
+        ("external", EUR): -1000,
+        ("held", EUR): 300,
+        ("pending", EUR): -300,
+        ("reserved", EUR): 200,
+        ("disputed", EUR): -200,
+    }
+    assert (row["settled"], row["held"], row["reserved"], made.after(mine).available) == (1000, 300, 200, 500)
+    assert (row["owner"], row["part"], row["at"]) == ("account#7", "movement#000000000001", AT)
+    assert (row["cause"], row["movement"], row["epm_transaction_id"]) == ("test", "W1", 5)
+
+
+def test_an_exchange_balances_in_both_currencies() -> None:
+    mine, made = account(), movement()
+    made.book(mine, -875, CONVERSION)
+    made.exchange(GBP, 700, EXTERNAL)
+
+    [row] = rows(made.operations())
+
+    assert entries(row) == {
+        ("settled", EUR): -875,
+        ("conversion", EUR): 875,
+        ("conversion", GBP): -700,
+        ("external", GBP): 700,
+    }
+
+
+def test_what_comes_to_nothing_is_left_out() -> None:
+    mine, made = account(held=300), movement()
+    made.hold(mine, 300)
+    made.hold(mine, -300)
+    made.book(mine, 5, FEES)
+
+    [row] = rows(made.operations())
+
+    assert entries(row) == {("settled", EUR): 5, ("fees", EUR): -5}
+    assert row["held"] == 300
+
+
+def test_a_movement_that_does_not_balance_is_not_written() -> None:
+    made = movement()
+    made.book(account(), 100, EXTERNAL)
+    made._add(FEES, GBP, 1)
+
+    with pytest.raises(Unbalanced, match="test"):
+        made.operations()
+
+
+@pytest.mark.parametrize(
+    ("lines", "left"),
+    [
+        ([], {}),
+        ([("a", EUR, 5), ("b", EUR, -5)], {}),
+        ([("a", EUR, 5), ("b", EUR, -4)], {EUR: 1}),
+        ([("a", EUR, 5), ("b", GBP, -5)], {EUR: 5, GBP: -5}),
+    ],
+)
+def test_entries_balance_in_each_currency(lines: list[tuple[str, int, int]], left: dict[int, int]) -> None:
+    assert unbalanced([Entry(*line) for line in lines]) == left
+    assert entries_of({"entries": [[*line] for line in lines]}) == [Entry(*line) for line in lines]
+
+
+def test_two_accounts_of_one_movement_each_have_a_row_with_all_of_it() -> None:
+    payer, payee, made = account(7, settled=900, movements=4), account(8), movement()
+    made.book(payer, -500, EXTERNAL)
+    made.book(payee, 500, EXTERNAL)
+
+    one, other = rows(made.operations())
+
+    assert one["entries"] == other["entries"] == [["account#7:settled", EUR, -500], ["account#8:settled", EUR, 500]]
+    assert (one["owner"], one["part"], one["settled"]) == ("account#7", "movement#000000000005", 400)
+    assert (other["owner"], other["part"], other["settled"]) == ("account#8", "movement#000000000001", 500)
+
+
+def test_a_row_is_recorded_after_the_accounts_last_one_whatever_the_clock_says() -> None:
+    late, made = account(last_at=AT + 5000, updated_at=AT // 1000 + 5), movement()
+    made.book(late, 1, EXTERNAL)
+
+    [row] = rows(made.operations())
+
+    assert (row["at"], made.after(late).last_at, made.after(late).updated_at) == (AT + 5001, AT + 5001, AT // 1000 + 5)
+
+
+def test_a_special_account_has_books_of_its_own() -> None:
+    special = SpecialAccount(id=801, manager_id=3, access_level=0, currency=EUR, updated_at=1)
+    made = movement()
+    made.book(special, 10, EXTERNAL)
+
+    [row] = rows(made.operations())
+
+    assert row["owner"] == "special_account#3.801"
+    assert ["special_account#3.801:settled", EUR, 10] in row["entries"]
+
+
+def test_only_one_of_two_movements_from_the_same_reading_is_written(stage: Scene) -> None:
+    number = stage.account()
+    item = stage.hub.store.get(*Account.key(number))
+    assert item is not None
+    made = [Movement("test", AT, attempt) for attempt in ("W1", "W2")]
+    for each in made:
+        each.book(Account.from_item(item), 100, EXTERNAL)
+
+    stage.hub.store.transact(made[0].operations())
+    with pytest.raises(ConditionFailed):
+        stage.hub.store.transact(made[1].operations())
+
+    assert stage.balances(number) == (100, 100, 0)
+    prove(stage)
+
+
+def test_a_movements_transactions_are_written_with_it(stage: Scene) -> None:
+    number = stage.account()
+    item = stage.hub.store.get(*Account.key(number))
+    assert item is not None
+    mine, made = Account.from_item(item), Movement("test", AT, "W3")
+    made.book(mine, -100, FEES)
+    members: dict[str, Any] = {"transaction_type": 70, "direction": "debit", "trans_link": "F1", "currency": EUR}
+    made.show(mine, Transaction(id=77_000_000_001, amount=100, holder_amount=100, **members))
+
+    stage.hub.store.transact(made.operations())
+
+    found = stage.hub.store.rows("ledger", ("owner", f"account#{number}"))
+    assert [row["part"] for row in found] == ["movement#000000000001", f"transaction#{AT}#77000000001"]
+
+
+def test_after_a_long_story_the_balances_are_the_sum_of_the_rows(stage: Scene) -> None:
+    euros, pounds = stage.funded(100_000, EUR), stage.funded(100_000)
+    abroad = stage.address(pounds["account_id"], SEPA)
+    for round_number in (1, 2):
+        amount = 1000 * round_number + 7
+        settled, rejected, returned = (stage.paid(abroad, amount) for _ in range(3))
+        stage.result(settled, "settled")
+        stage.result(rejected, "rejected")
+        stage.result(returned, "settled")
+        stage.result(returned, "returned")
+        stage.paid(abroad, amount, destination_iban=euros["iban"])
+        stage.paid(euros, amount, destination_iban=abroad["iban"])
+        stage.transfer(euros, amount, destination_account_name="Refuse Ltd")
+        stage.debit(stage.mandate(pounds), amount, passed=True)
+        came = stage.inbound(abroad, amount)["epm_transaction_id"]
+        stage.data("inboundReturn", epm_transaction_id=came, reason=1)
+        fee = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "Fee"}
+        stage.data("createCustomFee", account_id=pounds["account_id"], **fee)
+        stage.clock.advance(3600)
+
+    prove(stage)
+    for address in (euros, pounds):
+        available, settled, _ = stage.balances(address["account_id"])
+        [*_, last] = movements(stage, address["account_id"])
+        assert (last["settled"], last["held"], available) == (settled, settled - available, settled - last["held"])

@@ -1,0 +1,540 @@
+"""Limits: windows that roll to the second, bounds that hold to the unit, and releases that undo what was counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.cards.ledger.conversion import NoRate
+from chalicelib.cards.ledger.limits import (
+    Counted,
+    Left,
+    LimitExceeded,
+    Window,
+    Windows,
+    counting,
+    released,
+    status,
+    window,
+)
+from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup, Rate
+
+EUR, USD, GBP, JPY = 978, 840, 826, 392
+DE, FR, IT = 276, 250, 380
+ONCE, DAY, WEEK, MONTH, YEAR = 0, 1, 7, 30, 365
+PURCHASE = Facts(0, EUR, entry_mode=7, mcc=5411, country=FR, holder_country=DE)
+LARGE = 10**15
+
+
+def at(text: str) -> int:
+    """Unix seconds of a time such as ``2026-12-31 23:59:59``, in UTC."""
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+
+
+NOON = at("2026-08-12 12:00:00")
+TODAY = at("2026-08-12 00:00:00")
+
+
+def entry(id: int = 1, **members: Any) -> LimitEntry:
+    return LimitEntry(id, **{"amount_currency": EUR, "duration": DAY, **members})
+
+
+class Owner:
+    """Somebody with a limit group, at noon of a Wednesday."""
+
+    def __init__(self, *entries: LimitEntry) -> None:
+        self.group = LimitGroup(3, "Limits", 1, entries)
+        self.windows: Windows = {}
+        self.now = NOON
+        rates = {
+            (USD, EUR): Rate(Decimal("0.925"), Decimal(10)),
+            (JPY, EUR): Rate(Decimal("0.0062"), Decimal(10)),
+        }
+        self.catalogue = Catalogue(1, "", rates=rates, limit_groups={3: self.group})
+
+    def moves(self, amount: int, currency: int = EUR, *, forced: bool = False, **facts: Any) -> list[Counted]:
+        moved = replace(PURCHASE, currency=currency, **facts)
+        self.windows, counted = counting(
+            self.catalogue, self.group, self.windows, moved, amount, currency, self.now, forced=forced
+        )
+        return counted
+
+    def refused(self, amount: int, currency: int = EUR, **facts: Any) -> LimitExceeded:
+        before = dict(self.windows)
+        with pytest.raises(LimitExceeded) as refusal:
+            self.moves(amount, currency, **facts)
+        assert self.windows == before
+        return refusal.value
+
+    def releases(self, counted: list[Counted]) -> None:
+        self.windows = released(self.windows, counted)
+
+    def left(self, position: int = 0) -> Left:
+        return status(self.group, self.windows, self.now)[position]
+
+
+# -- windows
+
+
+@pytest.mark.parametrize(
+    ("duration", "first", "last"),
+    [
+        (DAY, "2026-08-12 00:00:00", "2026-08-12 23:59:59"),
+        (DAY, "2026-12-31 00:00:00", "2026-12-31 23:59:59"),
+        (DAY, "2028-02-29 00:00:00", "2028-02-29 23:59:59"),
+        (WEEK, "2026-08-10 00:00:00", "2026-08-16 23:59:59"),
+        (WEEK, "2026-12-28 00:00:00", "2027-01-03 23:59:59"),
+        (WEEK, "2027-01-04 00:00:00", "2027-01-10 23:59:59"),
+        (WEEK, "2024-12-30 00:00:00", "2025-01-05 23:59:59"),
+        (MONTH, "2026-08-01 00:00:00", "2026-08-31 23:59:59"),
+        (MONTH, "2026-09-01 00:00:00", "2026-09-30 23:59:59"),
+        (MONTH, "2026-02-01 00:00:00", "2026-02-28 23:59:59"),
+        (MONTH, "2028-02-01 00:00:00", "2028-02-29 23:59:59"),
+        (MONTH, "2026-12-01 00:00:00", "2026-12-31 23:59:59"),
+        (MONTH, "2027-01-01 00:00:00", "2027-01-31 23:59:59"),
+        (YEAR, "2026-01-01 00:00:00", "2026-12-31 23:59:59"),
+        (YEAR, "2028-01-01 00:00:00", "2028-12-31 23:59:59"),
+    ],
+)
+def test_a_window_has_its_first_and_its_last_second(duration: int, first: str, last: str) -> None:
+    start, end = at(first), at(last) + 1
+
+    assert window(duration, start) == (start, end)
+    assert window(duration, (start + end) // 2) == (start, end)
+    assert window(duration, end - 1) == (start, end)
+    assert window(duration, end)[0] == end
+    assert window(duration, start - 1)[1] == start
+
+
+def test_a_single_transaction_is_a_window_of_no_time() -> None:
+    assert window(ONCE, NOON) == (NOON, NOON)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.integers(0, at("2100-01-01 00:00:00")), st.sampled_from([DAY, WEEK, MONTH, YEAR]))
+def test_windows_are_those_of_the_calendar(now: int, duration: int) -> None:
+    start, end = (datetime.fromtimestamp(second, UTC) for second in window(duration, now))
+    time = datetime.fromtimestamp(now, UTC)
+
+    assert start <= time < end
+    assert start.time() == end.time() == datetime.min.time()
+    name = {DAY: "%Y-%m-%d", WEEK: "%G-%V", MONTH: "%Y-%m", YEAR: "%Y"}[duration]
+    assert start.strftime(name) == (end - timedelta(seconds=1)).strftime(name) == time.strftime(name)
+    assert (start - timedelta(seconds=1)).strftime(name) != start.strftime(name) != end.strftime(name)
+
+
+@pytest.mark.parametrize(
+    ("duration", "last"),
+    [
+        (DAY, "2026-08-12 23:59:59"),
+        (WEEK, "2027-01-03 23:59:59"),
+        (MONTH, "2028-02-29 23:59:59"),
+        (MONTH, "2027-02-28 23:59:59"),
+        (YEAR, "2026-12-31 23:59:59"),
+    ],
+)
+def test_what_was_used_is_there_again_with_the_first_second_after(duration: int, last: str) -> None:
+    owner = Owner(entry(count=1, amount=100, country_count=1, duration=duration))
+    owner.now = at(last)
+    owner.moves(100)
+
+    assert owner.left() == Left(owner.group.entries[0], 0, 0, 0, at(last) + 1)
+    owner.refused(1)
+    owner.now += 1
+    assert (owner.left().count, owner.left().amount, owner.left().country_count) == (1, 100, 1)
+    assert owner.left().date_valid == window(duration, at(last) + 1)[1]
+    owner.moves(100)
+    owner.refused(1)
+
+
+def test_a_window_that_began_later_than_the_clock_says_stays() -> None:
+    owner = Owner(entry(count=1))
+    owner.now = TODAY
+    counted = owner.moves(1)
+    owner.now = TODAY - 1
+
+    assert owner.refused(1).bound == "count"
+    assert owner.left() == Left(owner.group.entries[0], 0, None, None, TODAY + 24 * 3600)
+    owner.releases(counted)
+    assert [share.start for share in owner.moves(1)] == [TODAY]
+
+
+# -- bounds
+
+
+@pytest.mark.parametrize("duration", [ONCE, DAY, WEEK, MONTH, YEAR])
+def test_an_amount_at_the_limit_passes_and_one_above_does_not(duration: int) -> None:
+    owner = Owner(entry(amount=100_00, duration=duration))
+
+    refusal = owner.refused(100_01)
+    assert (refusal.entry, refusal.bound, refusal.asked, refusal.left) == (
+        owner.group.entries[0],
+        "amount",
+        100_01,
+        100_00,
+    )
+    owner.moves(100_00)
+
+
+def test_amounts_add_up_to_the_limit_and_not_above_it() -> None:
+    owner = Owner(entry(amount=100_00))
+    owner.moves(60_00)
+
+    assert owner.refused(40_01).left == 40_00
+    owner.moves(39_99)
+    owner.moves(1)
+    owner.refused(1)
+    owner.moves(0)
+
+
+def test_so_many_movements_pass_and_no_more() -> None:
+    owner = Owner(entry(count=3))
+    for _ in range(3):
+        owner.moves(LARGE)
+
+    refusal = owner.refused(0)
+    assert (refusal.bound, refusal.asked, refusal.left) == ("count", 1, 0)
+
+
+def test_so_many_countries_pass_and_no_more() -> None:
+    owner = Owner(entry(country_count=2))
+    owner.moves(1, country=DE)
+    owner.moves(1, country=FR)
+
+    refusal = owner.refused(1, country=IT)
+    assert (refusal.bound, refusal.asked, refusal.left) == ("country_count", 1, 0)
+    owner.moves(1, country=FR)
+    owner.moves(1, country=DE)
+
+
+def test_a_movement_without_a_country_counts_none() -> None:
+    owner = Owner(entry(count=9, country_count=1))
+    owner.moves(1, country=None)
+
+    assert (owner.left().country_count, owner.left().count) == (1, 8)
+    owner.moves(1, country=DE)
+    owner.moves(1, country=None)
+    owner.refused(1, country=FR)
+
+
+@pytest.mark.parametrize("bounds", [{"count": 0}, {"country_count": 0}, {"amount": 0}])
+@pytest.mark.parametrize("duration", [ONCE, DAY])
+def test_a_limit_of_nothing_lets_nothing_pass(duration: int, bounds: dict[str, int]) -> None:
+    Owner(entry(duration=duration, **bounds)).refused(1)
+
+
+def test_an_entry_without_bounds_refuses_nothing_and_counts() -> None:
+    owner = Owner(entry())
+    owner.moves(LARGE)
+
+    assert owner.left() == Left(owner.group.entries[0], None, None, None, TODAY + 24 * 3600)
+    assert owner.windows["3.1"].count == 1
+
+
+def test_a_limit_on_single_transactions_counts_nothing() -> None:
+    owner = Owner(entry(amount=100_00, count=1, country_count=1, duration=ONCE))
+
+    assert owner.moves(100_00, country=DE) == []
+    assert owner.moves(100_00, country=FR) == []
+    assert owner.windows == {}
+    assert owner.left() == Left(owner.group.entries[0], 1, 100_00, 1, NOON)
+
+
+def test_what_was_counted_before_a_limit_became_one_on_single_transactions_counts_no_more() -> None:
+    owner = Owner(entry(amount=100_00, duration=ONCE))
+    owner.windows = {"3.1": Window(TODAY, 1, 100_00)}
+    owner.now = TODAY
+
+    assert owner.left().amount == 100_00
+    owner.moves(100_00)
+
+
+def test_every_entry_that_matches_counts_and_any_may_refuse() -> None:
+    owner = Owner(
+        entry(1, amount=50_00, duration=ONCE),
+        entry(2, amount=100_00),
+        entry(3, amount=150_00, duration=MONTH),
+        entry(4, count=1, transaction_class=2),
+    )
+    owner.moves(50_00)
+
+    assert owner.refused(50_01).entry.id == 1
+    owner.moves(50_00)
+    assert owner.refused(1).entry.id == 2
+    owner.now += 24 * 3600
+    owner.moves(50_00)
+    assert owner.refused(1).entry.id == 3
+    assert [owner.left(position).amount for position in range(4)] == [50_00, 50_00, 0, None]
+    assert owner.left(3).count == 1
+
+
+def test_a_refused_movement_counts_nowhere() -> None:
+    owner = Owner(entry(1, amount=100_00), entry(2, amount=50_00))
+    owner.refused(60_00)
+
+    assert owner.left(0).amount == 100_00
+
+
+@pytest.mark.parametrize(
+    ("asked", "falls"),
+    [
+        ({"transaction_type": 0}, True),
+        ({"transaction_type": 1}, False),
+        ({"entry_mode": 7}, True),
+        ({"entry_mode": 5}, False),
+        ({"transaction_class": 1}, True),
+        ({"transaction_class": 2}, False),
+        ({"transaction_class": 4}, False),
+        ({"currency": EUR}, True),
+        ({"currency": USD}, False),
+        ({"mcc_low": 5411, "mcc_high": 5411}, True),
+        ({"mcc_low": 5412}, False),
+        ({"mcc_high": 5410}, False),
+        ({"holder_country": DE}, True),
+        ({"holder_country": FR}, False),
+        ({"region_type": 1}, False),
+        ({"region_type": 3}, True),
+        ({"holder_region": 1}, False),
+        ({"transaction_region": 1}, False),
+    ],
+)
+def test_only_what_falls_under_an_entry_is_counted(asked: dict[str, int], falls: bool) -> None:
+    owner = Owner(entry(count=1, **asked))
+    counted = owner.moves(1)
+
+    assert len(counted) == len(owner.windows) == int(falls)
+    assert owner.left().count == 1 - falls
+
+
+def test_money_in_is_counted_apart_from_money_out() -> None:
+    owner = Owner(entry(1, amount=100), entry(2, amount=100, transaction_class=4))
+    owner.moves(100)
+    owner.moves(100, transaction_type=60)
+
+    assert owner.refused(1).entry.id == 1
+    assert owner.refused(1, transaction_type=60).entry.id == 2
+    owner.moves(LARGE, transaction_type=63)
+
+
+def test_without_a_group_nothing_is_limited() -> None:
+    owner = Owner()
+
+    assert counting(owner.catalogue, None, {}, PURCHASE, LARGE, EUR, NOON) == ({}, [])
+    assert status(None, {}, NOON) == []
+
+
+# -- currencies
+
+
+def test_an_amount_counts_in_the_entrys_currency_at_the_base_rate() -> None:
+    """100.00 dollars are 92.50 euros."""
+    owner = Owner(entry(amount=92_50))
+
+    assert owner.refused(100_01, USD).asked == 92_51
+    assert [share.amount for share in owner.moves(100_00, USD)] == [92_50]
+
+
+def test_half_a_minor_unit_counts_whole() -> None:
+    """Ten yen are 6.2 cents, 25 are 15.5: 16."""
+    owner = Owner(entry(amount=16))
+
+    assert [share.amount for share in owner.moves(10, JPY)] == [6]
+    assert owner.refused(25, JPY).asked == 16
+
+
+def test_an_amount_without_a_rate_cannot_be_counted_unless_it_is_forced() -> None:
+    owner = Owner(entry(amount=100_00, count=5))
+    with pytest.raises(NoRate):
+        owner.moves(1, GBP)
+    owner.moves(1, GBP, forced=True)
+
+    assert (owner.left().amount, owner.left().count) == (100_00, 4)
+
+
+def test_an_entry_without_an_amount_needs_no_rate() -> None:
+    owner = Owner(entry(count=5))
+
+    assert [share.amount for share in owner.moves(1, GBP)] == [0]
+
+
+# -- forced movements and releases
+
+
+def test_a_forced_movement_counts_and_is_not_refused() -> None:
+    owner = Owner(entry(1, amount=100, count=1, country_count=1), entry(2, amount=100, duration=ONCE))
+    owner.moves(100, country=DE)
+    owner.moves(101, country=FR, forced=True)
+
+    assert owner.windows["3.1"] == Window(TODAY, 2, 201, {DE: 1, FR: 1})
+    assert (owner.left().amount, owner.left().count, owner.left().country_count) == (0, 0, 0)
+    assert owner.refused(1, country=DE).left == 0
+
+
+def test_a_release_gives_back_what_was_counted() -> None:
+    owner = Owner(entry(1, amount=100, count=2, country_count=1), entry(2, amount=150, duration=WEEK))
+    owner.moves(40)
+    before = owner.windows
+    counted = owner.moves(60)
+    owner.releases(counted)
+
+    assert owner.windows == before
+    owner.moves(60)
+    owner.refused(1)
+
+
+def test_a_country_is_given_back_with_its_last_movement() -> None:
+    owner = Owner(entry(country_count=1))
+    first = owner.moves(1, country=DE)
+    second = owner.moves(1, country=DE)
+    owner.releases(first)
+
+    owner.refused(1, country=FR)
+    owner.releases(second)
+    owner.moves(1, country=FR)
+
+
+def test_a_release_gives_back_to_the_window_it_came_from_only() -> None:
+    owner = Owner(entry(1, amount=100), entry(2, amount=200, duration=WEEK))
+    counted = owner.moves(100)
+    owner.now += 24 * 3600
+    owner.moves(70)
+    owner.releases(counted)
+
+    assert [owner.left(position).amount for position in (0, 1)] == [30, 130]
+
+
+def test_a_release_into_a_window_that_is_over_is_worth_nothing() -> None:
+    owner = Owner(entry(amount=100))
+    counted = owner.moves(100)
+    owner.now += 24 * 3600
+    owner.releases(counted)
+
+    assert owner.left().amount == 100
+    owner.moves(100)
+    owner.refused(1)
+
+
+def test_a_release_never_takes_a_counter_below_zero() -> None:
+    owner = Owner(entry(amount=100, count=2, country_count=1))
+    counted = owner.moves(60, country=DE)
+    owner.releases(counted)
+    owner.releases(counted)
+
+    assert owner.windows["3.1"] == Window(TODAY)
+    assert (owner.left().amount, owner.left().count, owner.left().country_count) == (100, 2, 1)
+
+
+def test_a_release_of_what_no_window_knows_changes_nothing() -> None:
+    owner = Owner(entry(amount=100))
+    owner.moves(60)
+
+    assert released(owner.windows, [Counted("3.2", TODAY, 60, 1)]) == owner.windows
+    assert released({}, [Counted("3.1", TODAY, 60, 1)]) == {}
+
+
+def test_what_was_counted_can_be_kept_in_an_item_and_released_later() -> None:
+    owner = Owner(entry(1, amount=100, country_count=1), entry(2, count=1, duration=WEEK))
+    kept = [share.plain for share in owner.moves(60, country=DE)]
+
+    assert kept == [
+        {"key": "3.1", "start": TODAY, "amount": 60, "count": 1, "country": DE},
+        {"key": "3.2", "start": at("2026-08-10 00:00:00"), "amount": 0, "count": 1},
+    ]
+    owner.releases([Counted.of(plain) for plain in kept])
+    assert (owner.left(0).amount, owner.left(1).count) == (100, 1)
+
+
+# -- what is kept
+
+
+def test_windows_that_are_over_are_dropped() -> None:
+    owner = Owner(entry(1, amount=100), entry(2, amount=100, duration=WEEK), entry(3, count=9, duration=MONTH))
+    owner.moves(10)
+    assert list(owner.windows) == ["3.1", "3.2", "3.3"]
+    owner.now = at("2026-08-17 00:00:00")
+    owner.moves(10, transaction_type=63)
+
+    assert list(owner.windows) == ["3.3"]
+
+
+def test_windows_of_entries_that_this_process_does_not_know_stay_for_the_year() -> None:
+    """An operator may have added them within the minute that a set-up is cached."""
+    owner = Owner(entry(1, amount=100))
+    year = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
+    owner.windows = {"3.2": Window(TODAY, 1), "4.1": Window(year, 1), "33.1": Window(year - 1, 1)}
+    owner.moves(10)
+
+    assert list(owner.windows) == ["3.2", "4.1", "3.1"]
+
+
+def test_windows_of_another_group_stay_while_it_exists() -> None:
+    owner = Owner(entry(1, amount=100))
+    other = LimitGroup(4, "Others", 1, (entry(1, amount=500),))
+    owner.catalogue = replace(owner.catalogue, limit_groups={3: owner.group, 4: other})
+    owner.windows = {"4.1": Window(TODAY, 1, 30)}
+    owner.moves(10)
+
+    assert owner.windows == {"4.1": Window(TODAY, 1, 30), "3.1": Window(TODAY, 1, 10)}
+    assert [left.amount for left in status(other, owner.windows, NOON)] == [470]
+
+
+def test_counting_leaves_the_windows_that_it_was_given_as_they_were() -> None:
+    owner = Owner(entry(amount=100, country_count=2))
+    owner.moves(10)
+    before = owner.windows
+    copy = {key: replace(found, countries=dict(found.countries)) for key, found in before.items()}
+    released(before, owner.moves(10, country=DE))
+
+    assert before == copy
+
+
+# -- whatever happens
+
+MOVEMENTS = st.lists(
+    st.tuples(st.integers(0, 120), st.sampled_from([DE, FR, IT, None]), st.booleans(), st.integers(0, 36 * 3600)),
+    max_size=12,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(MOVEMENTS, st.sampled_from([DAY, WEEK, MONTH, YEAR]))
+def test_what_is_used_and_what_is_left_are_what_is_set(movements: list[Any], duration: int) -> None:
+    """Held against a plain list of what passed, while movements are released and windows roll."""
+    owner = Owner(entry(amount=300, count=6, country_count=2, duration=duration))
+    passed: list[tuple[list[Counted], int, int | None]] = []
+    for amount, country, release, pause in movements:
+        owner.now += pause
+        start = window(duration, owner.now)[0]
+        inside = [(used, where) for counted, used, where in passed if counted[0].start == start]
+        countries = {where for _, where in [*inside, (amount, country)] if where is not None}
+        if len(inside) < 6 and sum(used for used, _ in inside) + amount <= 300 and len(countries) <= 2:
+            passed.append((owner.moves(amount, country=country), amount, country))
+        else:
+            owner.refused(amount, country=country)
+        if release and passed:
+            owner.releases(passed.pop(0)[0])
+        inside = [(used, where) for counted, used, where in passed if counted[0].start == start]
+        left = owner.left()
+        assert left.amount == 300 - sum(used for used, _ in inside)
+        assert left.count == 6 - len(inside)
+        assert left.country_count == 2 - len({where for _, where in inside if where is not None})
+        assert left.date_valid == window(duration, owner.now)[1]
+
+
+@settings(deadline=None, max_examples=60)
+@given(MOVEMENTS)
+def test_releasing_everything_undoes_everything(movements: list[Any]) -> None:
+    owner = Owner(entry(1, amount=200, count=4, country_count=2, duration=YEAR), entry(2, amount=150, duration=ONCE))
+    counted = [owner.moves(amount, country=country, forced=True) for amount, country, *_ in movements]
+    for shares in counted:
+        owner.releases(shares)
+
+    assert all(found == Window(found.start) for found in owner.windows.values())
+    assert (owner.left().amount, owner.left().count, owner.left().country_count) == (200, 4, 2)

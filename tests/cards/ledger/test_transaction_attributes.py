@@ -1,0 +1,247 @@
+"""Which entries of fee, limit and risk groups a movement falls under: every member, matched and just not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.ledger.transaction_attributes import Facts, in_category, is_charged, is_counted, is_meant
+from chalicelib.cards.programs.catalogue import Catalogue, FeeEntry, LimitEntry, MccRange, Region, RiskRule
+from chalicelib.cards.protocol.values import (
+    ANY_TYPE,
+    CREDIT_TYPES,
+    LIMIT_CLASSES,
+    REGION_TYPES,
+    RETURNS,
+    TRANSACTION_TYPES,
+)
+
+EUR, USD = 978, 840
+DE, FR, PL, CH, US, CA = 276, 250, 616, 756, 840, 124
+EUROPE, EURO_AREA, AMERICA = 1, 2, 3
+CATALOGUE = Catalogue(
+    1,
+    "",
+    regions={
+        EUROPE: Region(EUROPE, "Europe", (DE, FR, PL, CH)),
+        EURO_AREA: Region(EURO_AREA, "Euro area", (DE, FR)),
+        AMERICA: Region(AMERICA, "America", (US,)),
+    },
+)
+FACTS = Facts(0, EUR, entry_mode=7, mcc=5411, country=FR, holder_country=DE)
+ANY, DOMESTIC, WITHIN, BETWEEN = REGION_TYPES
+
+
+def fee(**members: Any) -> FeeEntry:
+    return FeeEntry("F", "fee", fixed=1, currency=EUR, **members)
+
+
+def limit(**members: Any) -> LimitEntry:
+    return LimitEntry(1, count=1, amount_currency=EUR, duration=1, **members)
+
+
+def charged(facts: Facts, **members: Any) -> bool:
+    return is_charged(CATALOGUE, fee(**members), facts)
+
+
+def counted(facts: Facts, **members: Any) -> bool:
+    return is_counted(CATALOGUE, limit(**members), facts)
+
+
+def meant(facts: Facts, **members: Any) -> bool:
+    return is_meant(CATALOGUE, RiskRule(1, "rule", actions=("reject_transaction",), **members), facts)
+
+
+EVERY = pytest.mark.parametrize("matches", [charged, counted, meant])
+
+
+@EVERY
+def test_an_entry_that_asks_for_nothing_matches_every_debit(matches: Any) -> None:
+    assert matches(FACTS)
+    assert matches(Facts(61, USD))
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("asked", "transaction_type", "falls"),
+    [(0, 0, True), (0, 1, False), (61, 61, True), (61, 62, False), (99, 62, True)],
+)
+def test_the_transaction_type_is_the_one_asked_for_or_any(
+    matches: Any, asked: int, transaction_type: int, falls: bool
+) -> None:
+    assert matches(replace(FACTS, transaction_type=transaction_type), transaction_type=asked) is falls
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("asked", "entry_mode", "falls"), [(7, 7, True), (7, 5, False), (0, 0, True), (0, 1, False), (99, 81, True)]
+)
+def test_the_entry_mode_is_the_one_asked_for_or_any(matches: Any, asked: int, entry_mode: int, falls: bool) -> None:
+    assert matches(replace(FACTS, entry_mode=entry_mode), entry_mode=asked) is falls
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("mcc", "falls"), [(5398, False), (5399, True), (5400, True), (5498, True), (5499, True), (5500, False)]
+)
+def test_a_range_of_merchant_categories_includes_both_its_ends(matches: Any, mcc: int, falls: bool) -> None:
+    assert matches(replace(FACTS, mcc=mcc), mcc_low=5399, mcc_high=5499) is falls
+
+
+@EVERY
+def test_one_merchant_category_is_a_range_too(matches: Any) -> None:
+    found = [matches(replace(FACTS, mcc=mcc), mcc_low=6011, mcc_high=6011) for mcc in (6010, 6011, 6012)]
+
+    assert found == [False, True, False]
+
+
+@EVERY
+@pytest.mark.parametrize(("low", "high", "falls"), [(0, 9999, True), (1, 9999, False), (0, 9998, False)])
+def test_a_movement_without_a_merchant_category_falls_under_the_whole_range_only(
+    matches: Any, low: int, high: int, falls: bool
+) -> None:
+    assert matches(replace(FACTS, mcc=None), mcc_low=low, mcc_high=high) is falls
+    assert matches(replace(FACTS, mcc=0), mcc_low=low, mcc_high=high) is (low == 0)
+    assert matches(replace(FACTS, mcc=9999), mcc_low=low, mcc_high=high) is (high == 9999)
+
+
+@pytest.mark.parametrize(("low", "high", "falls"), [(0, 9999, True), (0, 9998, False), (5411, 5411, False)])
+def test_without_a_merchant_category_only_the_whole_range_is_met(low: int, high: int, falls: bool) -> None:
+    assert in_category(MccRange(low, high), None) is falls
+    assert in_category(MccRange(low, high), 5411)
+
+
+@pytest.mark.parametrize("matches", [charged, meant])
+@pytest.mark.parametrize(("country", "falls"), [(FR, True), (DE, False), (None, False)])
+def test_a_fee_or_a_rule_is_for_one_country_or_any(matches: Any, country: int | None, falls: bool) -> None:
+    facts = replace(FACTS, country=country)
+
+    assert matches(facts, country=FR) is falls
+    assert matches(facts)
+    assert matches(facts, country=0)
+
+
+@pytest.mark.parametrize("matches", [charged, meant])
+@pytest.mark.parametrize(
+    ("country", "europe", "euro_area"),
+    [(FR, True, True), (PL, True, False), (US, False, False), (CA, False, False), (None, False, False)],
+)
+def test_a_fee_or_a_rule_is_for_the_countries_of_one_region_or_any(
+    matches: Any, country: int | None, europe: bool, euro_area: bool
+) -> None:
+    facts = replace(FACTS, country=country)
+
+    assert matches(facts, region=EUROPE) is europe
+    assert matches(facts, region=EURO_AREA) is euro_area
+    assert matches(facts)
+    assert not matches(facts, region=4)
+
+
+@pytest.mark.parametrize("matches", [charged, meant])
+@pytest.mark.parametrize(("country", "falls"), [(FR, True), (DE, False)])
+def test_country_and_region_of_a_fee_or_a_rule_both_bind(matches: Any, country: int, falls: bool) -> None:
+    facts = replace(FACTS, country=country)
+
+    assert matches(facts, country=FR, region=EURO_AREA) is falls
+    assert not matches(facts, country=FR, region=AMERICA)
+
+
+@pytest.mark.parametrize(("asked", "falls"), [(0, True), (EUR, True), (USD, False)])
+def test_a_limit_is_for_transactions_in_one_currency_or_any(asked: int, falls: bool) -> None:
+    assert counted(FACTS, currency=asked) is falls
+
+
+@pytest.mark.parametrize(("holder_country", "falls"), [(DE, True), (FR, False), (None, False)])
+def test_a_limit_is_for_holders_of_one_country_or_any(holder_country: int | None, falls: bool) -> None:
+    facts = replace(FACTS, holder_country=holder_country)
+
+    assert counted(facts, holder_country=DE) is falls
+    assert counted(facts)
+
+
+@pytest.mark.parametrize(
+    ("country", "falls"), [(DE, True), (FR, True), (PL, False), (US, False), (CA, False), (None, False)]
+)
+def test_a_limit_is_for_the_countries_of_one_region_or_any(country: int | None, falls: bool) -> None:
+    of_holder = replace(FACTS, country=US, holder_country=country)
+    of_transaction = replace(FACTS, country=country, holder_country=US)
+
+    assert counted(of_holder, holder_region=EURO_AREA) is falls
+    assert counted(of_transaction, transaction_region=EURO_AREA) is falls
+    assert not counted(of_holder, transaction_region=EURO_AREA)
+    assert not counted(of_transaction, holder_region=EURO_AREA)
+
+
+@pytest.mark.parametrize("matches", [counted, meant])
+@pytest.mark.parametrize(
+    ("country", "holder_country", "region_type"),
+    [
+        (DE, DE, DOMESTIC),
+        (CA, CA, DOMESTIC),
+        (FR, DE, WITHIN),
+        (PL, DE, WITHIN),
+        (US, DE, BETWEEN),
+        (CA, DE, BETWEEN),
+        (CA, US, BETWEEN),
+        (None, DE, None),
+        (FR, None, None),
+        (None, None, None),
+    ],
+)
+def test_two_countries_have_one_type_of_region(
+    matches: Any, country: int | None, holder_country: int | None, region_type: int | None
+) -> None:
+    facts = replace(FACTS, country=country, holder_country=holder_country)
+
+    assert matches(facts, region_type=ANY)
+    assert [each for each in REGION_TYPES if each != ANY and matches(facts, region_type=each)] == (
+        [] if region_type is None else [region_type]
+    )
+
+
+OF_CLASS = {
+    0: {0, 1, 9, 10, 11, 12, 19, 23, 28, 61, 62, 70},
+    1: {0, 9, 10, 28},
+    2: {1, 11, 12},
+    3: {61, 62},
+    4: {2, 20, 21, 22, 26, 60},
+}
+
+
+@pytest.mark.parametrize("transaction_class", LIMIT_CLASSES)
+@pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
+def test_a_class_has_its_transaction_types(transaction_class: int, transaction_type: int) -> None:
+    facts = replace(FACTS, transaction_type=transaction_type)
+
+    assert counted(facts, transaction_class=transaction_class) is (transaction_type in OF_CLASS[transaction_class])
+
+
+@pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
+def test_an_entry_of_exactly_its_type_counts_everything_but_returned_payments(transaction_type: int) -> None:
+    facts = replace(FACTS, transaction_type=transaction_type)
+
+    assert counted(facts, transaction_type=transaction_type) is (transaction_type not in RETURNS)
+
+
+@pytest.mark.parametrize("transaction_class", [each for each in LIMIT_CLASSES if each])
+@pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
+def test_class_and_type_of_a_limit_both_bind(transaction_class: int, transaction_type: int) -> None:
+    facts = replace(FACTS, transaction_type=transaction_type)
+    found = counted(facts, transaction_class=transaction_class, transaction_type=transaction_type)
+
+    assert found is (transaction_type in OF_CLASS[transaction_class])
+
+
+@pytest.mark.parametrize("transaction_type", sorted(CREDIT_TYPES - RETURNS))
+def test_money_that_comes_in_is_no_debit_of_any_class(transaction_type: int) -> None:
+    facts = replace(FACTS, transaction_type=transaction_type)
+
+    assert [each for each in LIMIT_CLASSES if counted(facts, transaction_class=each)] == [4]
+
+
+@pytest.mark.parametrize("matches", [charged, meant])
+@pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
+def test_a_fee_or_a_rule_for_any_type_is_for_money_that_comes_in_too(matches: Any, transaction_type: int) -> None:
+    assert matches(replace(FACTS, transaction_type=transaction_type), transaction_type=ANY_TYPE)

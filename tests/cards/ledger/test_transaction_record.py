@@ -1,0 +1,108 @@
+"""Transactions: rows of their account in the order of recording, and items that their ids lead to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.ledger.transaction_record import Transaction, recording, timeline, transaction_key
+from chalicelib.foundation.dynamodb.store import ConditionFailed
+from tests.cards.ledgers import transactions
+from tests.cards.scenes import EUR, GBP, Scene
+
+AT = 1_772_442_000_123
+
+
+def fee(number: int = 42, **members: Any) -> Transaction:
+    least: dict[str, Any] = {"transaction_type": 70, "direction": "debit", "trans_link": "F00000000042"}
+    return Transaction(id=number, amount=100, currency=GBP, holder_amount=125, **least | members)
+
+
+def account(**members: Any) -> Account:
+    least: dict[str, Any] = {"manager_id": 3, "access_level": 500, "updated_at": 1, "holder_id": 1, "status": "A"}
+    least |= {"currency": EUR, "program_id": 501, "fee_group_id": 301, "risk_group_id": 401}
+    return Account(id=7, **least | members)
+
+
+def test_a_transaction_is_a_row_of_its_account_and_an_item_of_its_own() -> None:
+    row, pointer = recording(fee(card_id=5, parent_id=41, mti=1740), account(), AT, "W1")
+
+    assert (row.item["owner"], row.item["part"]) == ("account#7", f"transaction#{AT}#00000000042")
+    assert (row.item["holder_amount"], row.item["holder_currency"], row.item["currency"]) == (125, EUR, GBP)
+    assert (row.item["parent_id"], row.item["card_id"], row.item["at"]) == (41, 5, AT)
+    assert "country" not in row.item
+    assert pointer.item == {
+        "owner": "transaction#42",
+        "part": "transaction",
+        "manager_id": 3,
+        "access_level": 500,
+        "account": "account#7",
+        "account_id": 7,
+        "card_id": 5,
+        "part_of_account": row.item["part"],
+        "at": AT,
+        "holder_amount": 125,
+        "transaction_type": 70,
+        "mti": 1740,
+        "trans_link": "F00000000042",
+        "written_by": "W1",
+    }
+
+
+def test_in_a_cards_lists_it_is_the_same_row_by_card_and_by_card_and_account() -> None:
+    row, *copies, pointer = recording(fee(card_id=5, authorization_id=17), account(), AT, "W1", by_card=True)
+
+    assert [(copy.item["owner"], copy.item["part"]) for copy in copies] == [
+        ("card#5", f"transaction#{AT}#00000000042"),
+        ("card#5", f"account#7#transaction#{AT}#00000000042"),
+    ]
+    for copy in copies:
+        assert {**copy.item, "owner": "account#7", "part": row.item["part"]} == row.item
+    assert (pointer.item["authorization_id"], pointer.item["card_id"]) == (17, 5)
+
+
+def test_no_two_transactions_have_one_id(stage: Scene) -> None:
+    stage.hub.store.transact([*recording(fee(900_000_042), account(), AT, "W1")])
+
+    with pytest.raises(ConditionFailed):
+        stage.hub.store.transact([*recording(fee(900_000_042), account(), AT + 1, "W2")])
+
+
+def test_an_accounts_transactions_stand_in_the_order_of_recording(stage: Scene) -> None:
+    address = stage.funded(10_000)
+    stage.result(stage.paid(address, 100), "settled")
+    stage.debit(stage.mandate(address), 100, passed=True)
+
+    found = transactions(stage, address["account_id"])
+
+    assert [row["transaction_type"] for row in found] == [60, 61, 62]
+    times = [row["at"] for row in found]
+    assert times == sorted(set(times)), "though the clock stands still"
+    assert [row["id"] for row in found] == sorted(row["id"] for row in found)
+
+
+def test_an_id_leads_to_the_row(stage: Scene) -> None:
+    address = stage.address()
+    number = stage.inbound(address, 2500)["transaction_id"]
+
+    pointer = stage.hub.store.get(*transaction_key(number))
+
+    assert pointer is not None
+    [row] = transactions(stage, address["account_id"])
+    assert (pointer["account"], pointer["part_of_account"]) == (row["owner"], row["part"])
+    assert (pointer["manager_id"], pointer["access_level"], pointer["holder_amount"]) == (1, 0, 2500)
+
+
+def test_a_cards_addresss_payments_are_the_cards(stage: Scene) -> None:
+    card = stage.card()
+    address = stage.address(card.account_id, 2, card_id=card.card_id)
+
+    stage.inbound(address, 100)
+
+    [row] = transactions(stage, card.account_id)
+    assert row["card_id"] == card.card_id
+    for owner in (None, f"account#{card.account_id}"):
+        table, place = timeline(owner, card.card_id).key(row["at"], row["id"])
+        assert stage.hub.store.get(table, place) == row | place

@@ -1,0 +1,64 @@
+"""What was used of limits: one item for each card, account and holder, written by one at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.cards.ledger.limits import Window
+from chalicelib.cards.ledger.usage_counters import Counters, key
+from chalicelib.foundation.dynamodb.items import pack, unpack
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
+from tests.world import World
+
+DE, FR = 276, 250
+WINDOWS = {"3.1": Window(1_786_492_800, 2, 999_999_999_999_999, {DE: 2, FR: 1}), "3.2": Window(1_786_320_000)}
+
+
+@pytest.fixture
+def store(world: World) -> Store:
+    return world.hub.store
+
+
+def test_cards_accounts_and_holders_have_counters_of_their_own() -> None:
+    assert key("card", 5) == ("ledger", {"owner": "card#5", "part": "limits"})
+    assert key("account", 17) == ("ledger", {"owner": "account#17", "part": "limits"})
+    assert key("holder", 9) == ("ledger", {"owner": "holder#9", "part": "limits"})
+
+
+def test_nothing_was_used_before_there_is_an_item() -> None:
+    fresh = Counters.from_item("card", 5, None)
+
+    assert (fresh.owner, fresh.version, fresh.windows) == ("card#5", 0, {})
+
+
+def test_windows_come_back_as_they_were() -> None:
+    written = Counters.from_item("card", 5, None).becoming(Counters("card#5", windows=WINDOWS), "W1")
+    again = Counters.from_item("card", 5, unpack(pack(written.item)))
+
+    assert again == Counters("card#5", 1, WINDOWS)
+    assert again.becoming(Counters("card#5"), "W2").item == {
+        "owner": "card#5",
+        "part": "limits",
+        "version": 2,
+        "windows": {},
+        "written_by": "W2",
+    }
+
+
+def test_only_the_first_of_two_who_read_the_same_counters_writes_them(store: Store) -> None:
+    place = key("card", 900_000_005)
+    for version in (0, 1):
+        read = Counters.from_item("card", 900_000_005, store.get(*place))
+        assert read.version == version
+        store.transact([read.becoming(replace(read, windows=WINDOWS), "W1")])
+        with pytest.raises(ConditionFailed):
+            store.transact([read.becoming(replace(read, windows={}), "W2")])
+
+    assert Counters.from_item("card", 900_000_005, store.get(*place)) == Counters("card#900000005", 2, WINDOWS)
+
+
+def test_counters_that_are_gone_are_not_written_again(store: Store) -> None:
+    with pytest.raises(ConditionFailed):
+        store.transact([Counters("account#900000017", 1, WINDOWS).becoming(Counters("account#900000017"), "W1")])

@@ -1,0 +1,339 @@
+"""External payment addresses: who gets one, what it shows, and what its status is changed to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.payments import address_flow
+from chalicelib.cards.payments.provider import Opening, ProviderSilent
+from chalicelib.cards.protocol.payment_states import ADDRESS_STATES
+from chalicelib.foundation.fields.ibans import is_iban
+from tests.cards.ledgers import prove
+from tests.cards.scenes import BRITAIN, EUR, GBP, GERMANY, SEPA, SPECIAL_EUR, SPECIAL_GBP, UK, USD, Scene
+from tests.cards.tariff import HIDDEN, HIDDEN_SPECIAL, SPECIAL, YEN, with_tariff
+
+FRANCE, BRAZIL = 250, 76
+ASSIGN, ASSIGN_SPECIAL = "assignExternalPaymentAddress", "assignExternalPaymentAddressForSpecialAccount"
+CHANGE = "changeExternalPaymentAddressStatus"
+
+
+@pytest.fixture(scope="module")
+def tariff(stage: Scene) -> Scene:
+    return with_tariff(stage)
+
+
+def paying(address: Any) -> dict[str, Any]:
+    """A payment in pounds to an address."""
+    least = {"epm_address_id": address["id"], "amount": 100, "currency_ison": GBP}
+    return least | {"scheme": "FPS", "sender_name": "Bob"}
+
+
+# -- opening
+
+
+def test_an_address_in_the_uk_has_sort_code_account_number_and_iban(stage: Scene) -> None:
+    account = stage.account(currency_ison=GBP)
+    [holder] = [row["holder_id"] for row in stage.data("getAccounts", account_id=account)]
+
+    [address] = stage.data(ASSIGN, account_id=account, epm_method_id=UK, currency_ison=GBP, risk_score=12)
+
+    number = address["account_number"]
+    assert address["iban"].endswith(f"{address['sort_code']}{number}")
+    assert is_iban(address["iban"])
+    assert address == {
+        "id": address["id"],
+        "access_level": 0,
+        "active": 1,
+        "account_number": number,
+        "iban": address["iban"],
+        "sort_code": "089999",
+        "account_name": "Zoë O'Neil-Smith",
+        "direct_credit_enabled": 1,
+        "direct_debit_enabled": 1,
+        "inbound_enabled": 1,
+        "outbound_enabled": 1,
+        "epm_method_id": UK,
+        "epm_type_id": 1,
+        "account_id": account,
+        "account_type": 1,
+        "holder_id": holder,
+        "currency_ison": GBP,
+        "country_ison": BRITAIN,
+        "assignment_state": 1,
+    }
+
+
+def test_an_address_in_sepa_has_an_iban_of_the_wished_country_and_a_bic(stage: Scene) -> None:
+    address = stage.address(method=SEPA, country_ison=FRANCE, account_name="Rent only")
+
+    assert (address["iban"][:2], address["bic"][4:6], address["country_ison"]) == ("FR", "FR", FRANCE)
+    assert (address["account_name"], address["epm_type_id"], address["direct_credit_enabled"]) == ("Rent only", 2, 0)
+    assert address.keys().isdisjoint({"sort_code", "account_number", "card_id"})
+
+
+def test_the_country_is_the_holders_unless_another_one_is_wished(stage: Scene) -> None:
+    account = stage.account(holder_country_ison=FRANCE)
+
+    assert stage.address(account, SEPA)["country_ison"] == FRANCE
+    assert stage.address(account, SEPA, country_ison=GERMANY)["country_ison"] == GERMANY
+
+
+def test_outside_sepa_the_bank_is_where_the_provider_has_one(stage: Scene) -> None:
+    assert stage.address(method=SEPA, country_ison=BRAZIL)["country_ison"] == GERMANY
+
+
+def test_a_holder_without_a_country_needs_one_in_the_request(stage: Scene) -> None:
+    account = stage.account(holder_id=stage.holder())
+    members = {"account_id": account, "epm_method_id": SEPA, "currency_ison": EUR}
+
+    answer = stage.do(ASSIGN, **members)
+
+    assert (answer.status_code, "country_ison" in answer.message) == (2006, True)
+    assert stage.data(ASSIGN, **members, country_ison=FRANCE)[0]["country_ison"] == FRANCE
+
+
+def test_an_address_is_named_after_a_business(stage: Scene) -> None:
+    account = stage.account(holder_type=1, holder_business_name="Neil & Daughters Ltd")
+
+    assert stage.address(account, SEPA)["account_name"] == "Neil & Daughters Ltd"
+
+
+def test_a_long_name_of_a_holder_is_cut_to_what_an_address_may_have(stage: Scene) -> None:
+    account = stage.account(holder_first_name="A" * 50, holder_last_name="B" * 50)
+
+    assert stage.address(account, SEPA)["account_name"] == f"{'A' * 50} {'B' * 19}"
+
+
+@pytest.mark.parametrize(("method", "currency"), [(UK, EUR), (SEPA, GBP), (UK, USD)])
+def test_a_method_has_one_currency(stage: Scene, method: int, currency: int) -> None:
+    account = stage.account(currency_ison=GBP)
+
+    answer = stage.do(ASSIGN, account_id=account, epm_method_id=method, currency_ison=currency)
+
+    assert answer.status_code == 5003
+
+
+def test_an_account_in_another_currency_needs_exchange_rates_for_an_address(tariff: Scene) -> None:
+    account = tariff.account(currency_ison=YEN)
+
+    assert tariff.do(ASSIGN, account_id=account, epm_method_id=UK, currency_ison=GBP).status_code == 5003
+    assert tariff.address(account, SEPA)["currency_ison"] == EUR
+
+
+@pytest.mark.parametrize(("status", "refusal"), [("A", None), ("R", None), ("S", 4003), ("C", 4003)])
+def test_only_active_and_restricted_accounts_get_addresses(stage: Scene, status: str, refusal: int | None) -> None:
+    account = stage.account_in(status, currency_ison=GBP)
+
+    answer = stage.do(ASSIGN, account_id=account, epm_method_id=UK, currency_ison=GBP)
+
+    assert answer.status_code == refusal
+
+
+def test_an_address_may_be_a_cards_of_the_account(stage: Scene) -> None:
+    card, another = stage.card(), stage.card()
+
+    address = stage.address(card.account_id, SEPA, card_id=card.card_id)
+
+    assert address["card_id"] == card.card_id
+    members = {"account_id": card.account_id, "epm_method_id": SEPA, "currency_ison": EUR}
+    assert stage.do(ASSIGN, **members, card_id=another.card_id).status_code == 3002
+    assert stage.do(ASSIGN, **members, card_id=999_999_999).status_code == 3002
+
+
+def test_a_name_that_the_provider_does_not_take_is_7001_and_the_account_stays_without(stage: Scene) -> None:
+    account = stage.account(currency_ison=GBP)
+    members = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP}
+
+    answer = stage.do(ASSIGN, **members, account_name="Refuse this")
+
+    assert (answer.status_code, "Refuse this" in answer.message) == (7001, False)
+    assert stage.data("getAccountExternalPaymentAddresses", account_id=account) == []
+
+
+def test_an_address_that_the_provider_is_silent_about_is_of_no_use_until_the_schedule_has_it_opened(
+    stage: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account, reference = stage.account(currency_ison=GBP), stage.reference()
+    members = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP, "request_reference_id": reference}
+    asked: list[Opening] = []
+
+    def silent(opening: Opening) -> object:
+        asked.append(opening)
+        raise ProviderSilent("no answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stage.hub.payment_provider, "open_address", silent)
+        assert stage.do(ASSIGN, **members).status_code == 8001
+    pending = stage.data("getExternalPaymentAddress", epm_address_id=asked[0].address_id)
+    assert (pending["assignment_state"], pending["active"], "iban" in pending) == (2, 0, False)
+    assert stage.transfer(pending, 100, destination_iban="GB29NWBK60161331926819").status_code == 4008
+    assert stage.do(CHANGE, epm_address_id=pending["id"], status="S").status_code == 4008
+    assert stage.data("simulateInboundPayment", **paying(pending))["state"] == "J"
+    assert stage.data("getAccountExternalPaymentAddresses", account_id=account) == []
+
+    stage.clock.advance(60)
+    assert stage.hub.card_room.overdue.finish() == 1
+
+    [address] = stage.data("getAccountExternalPaymentAddresses", account_id=account)
+    repeat = stage.do(ASSIGN, **members)
+    assert (repeat.duplicated, repeat.data) == (1, [address])
+    assert (address["id"], address["assignment_state"], address["active"]) == (pending["id"], 1, 1)
+    assert stage.inbound(address, 100)["state"] == "S"
+
+
+def test_a_repeat_of_an_assignment_opens_no_second_address(stage: Scene) -> None:
+    account = stage.account(currency_ison=GBP)
+    members: dict[str, Any] = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP}
+    members["request_reference_id"] = stage.reference()
+
+    first, repeat = stage.do(ASSIGN, **members), stage.do(ASSIGN, **members)
+
+    assert (repeat.duplicated, repeat.data) == (1, first.data)
+    assert len(stage.data("getAccountExternalPaymentAddresses", account_id=account)) == 1
+
+
+def test_an_account_has_so_many_addresses_and_no_more(stage: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(address_flow, "MOST_ADDRESSES", 2)
+    account = stage.account(currency_ison=GBP)
+    numbers = [stage.address(account)["id"], stage.address(account, SEPA)["id"]]
+
+    answer = stage.do(ASSIGN, account_id=account, epm_method_id=UK, currency_ison=GBP)
+
+    assert (answer.status_code, "account_id" in answer.message) == (2003, True)
+    shown = stage.data("getAccountExternalPaymentAddresses", account_id=account)
+    assert [address["id"] for address in shown] == numbers
+
+
+# -- special accounts
+
+
+def test_a_special_account_gets_addresses_without_a_holder(stage: Scene) -> None:
+    first = stage.special_address()
+    second = stage.special_address(account_name="Second")
+
+    assert (first["account_id"], first["account_type"], first["account_name"]) == (
+        SPECIAL_GBP,
+        2,
+        "Programme Settlement GBP",
+    )
+    assert "holder_id" not in first
+    assert (second["account_name"], second["country_ison"]) == ("Second", BRITAIN)
+    assert first["account_number"] != second["account_number"]
+    assert stage.special_address(SPECIAL_EUR, SEPA)["iban"].startswith("DE")
+    assert stage.special_address(SPECIAL_EUR, SEPA, country_ison=FRANCE)["iban"].startswith("FR")
+
+
+def test_a_special_account_is_the_programme_managers_own(stage: Scene) -> None:
+    members = {"epm_method_id": UK, "currency_ison": GBP}
+
+    assert stage.of_caller("other").do(ASSIGN_SPECIAL, special_account_id=SPECIAL_GBP, **members).status_code == 3013
+    assert stage.do(ASSIGN_SPECIAL, special_account_id=1801, **members).status_code == 3013
+    assert (
+        stage.do(ASSIGN_SPECIAL, special_account_id=SPECIAL_GBP, **members | {"currency_ison": EUR}).status_code == 5003
+    )
+
+
+def test_two_programme_managers_special_accounts_of_one_number_are_two(stage: Scene, tariff: Scene) -> None:
+    theirs, ours = stage.special_address(), tariff.special_address(SPECIAL)
+    tariff.inbound(ours, 700)
+
+    assert stage.do("getExternalPaymentAddress", epm_address_id=ours["id"]).status_code == 3010
+    assert stage.inbound(theirs, 100)["settled_balance"] == 100
+    assert tariff.inbound(ours, 1)["settled_balance"] == 701
+    prove(stage)
+
+
+@pytest.mark.parametrize(("level", "refusal"), [(HIDDEN, None), (HIDDEN - 1, 3013)])
+def test_a_special_account_is_there_for_who_has_its_level(tariff: Scene, level: int, refusal: int | None) -> None:
+    members = {"special_account_id": HIDDEN_SPECIAL, "epm_method_id": SEPA, "currency_ison": EUR}
+
+    manager = tariff.hub.credentials.check(*tariff.secrets[tariff.caller].values()).manager_id
+    answer = tariff.lend(f"level-{level}", manager=manager, access_level=level).do(ASSIGN_SPECIAL, **members)
+
+    assert answer.status_code == refusal
+    if refusal is None:
+        assert answer.data[0]["access_level"] == HIDDEN
+
+
+def test_a_special_account_takes_a_card_of_the_programme_manager(stage: Scene) -> None:
+    card = stage.card()
+
+    assert stage.special_address(card_id=card.card_id)["card_id"] == card.card_id
+    members = {"special_account_id": SPECIAL_GBP, "epm_method_id": UK, "currency_ison": GBP}
+    assert stage.do(ASSIGN_SPECIAL, **members, card_id=999_999_999).status_code == 3002
+
+
+# -- showing
+
+
+def test_an_address_is_shown_with_its_status_and_why_it_was_changed(stage: Scene) -> None:
+    address = stage.address()
+
+    def shown() -> dict[str, object]:
+        return dict(stage.data("getExternalPaymentAddress", epm_address_id=address["id"]))
+
+    assert shown() == address | {"status": "A"}
+    stage.data(CHANGE, epm_address_id=address["id"], status="S", reason_code=9, note="asked for")
+    off = dict.fromkeys(("direct_credit", "direct_debit", "inbound", "outbound"), 0)
+    suspended = {f"{name}_enabled": value for name, value in off.items()} | {"active": 0}
+    reasons = {"status_change_reason_code": 9, "status_change_note": "asked for"}
+    assert shown() == address | suspended | {"status": "S"} | reasons
+    stage.data(CHANGE, epm_address_id=address["id"], status="A")
+    assert shown() == address | {"status": "A"}
+
+
+@pytest.mark.parametrize(("level", "refusal"), [(500, None), (499, 3010)])
+def test_an_address_is_there_for_who_has_its_accounts_level(stage: Scene, level: int, refusal: int | None) -> None:
+    address = stage.address(stage.account(access_level=500, currency_ison=GBP))
+
+    answer = stage.do("getExternalPaymentAddress", epm_address_id=address["id"], access_level=level)
+
+    assert (address["access_level"], answer.status_code) == (500, refusal)
+
+
+def test_another_programme_managers_addresses_do_not_exist(stage: Scene) -> None:
+    address, other = stage.address(), stage.of_caller("other")
+
+    assert other.do("getExternalPaymentAddress", epm_address_id=address["id"]).status_code == 3010
+    assert other.do(CHANGE, epm_address_id=address["id"], status="S").status_code == 3010
+    assert other.transfer(address, 100).status_code == 3010
+    listed = other.do("getAccountExternalPaymentAddresses", account_id=address["account_id"])
+    assert listed.status_code == 3001
+    assert stage.do("getExternalPaymentAddress", epm_address_id=999_999_999).status_code == 3010
+
+
+# -- status
+
+
+@pytest.mark.parametrize("before", "AS")
+def test_an_address_is_suspended_and_made_active_again_until_it_is_blocked(stage: Scene, before: str) -> None:
+    number = stage.address()["id"]
+    codes = [change(stage, number, status) for status in (before, before, "A", "S", "S", before, "B")]
+
+    assert codes == [None] * 7
+    assert [change(stage, number, status) for status in ADDRESS_STATES] == [4002, 4002, 4002]
+    assert stage.data("getExternalPaymentAddress", epm_address_id=number)["status"] == "B"
+
+
+def change(scene: Scene, number: int, status: str) -> int | None:
+    """The code that a change of status is refused with."""
+    code = scene.do(CHANGE, epm_address_id=number, status=status).status_code
+    shown = scene.data("getExternalPaymentAddress", epm_address_id=number)["status"]
+    assert shown == status or code is not None
+    return code
+
+
+@pytest.mark.parametrize(("asked", "level"), [({}, 300), ({"access_level": 500}, 500), ({"access_level": 0}, 0)])
+def test_an_address_has_the_level_that_is_asked_for_or_its_accounts(
+    stage: Scene, asked: dict[str, int], level: int
+) -> None:
+    address = stage.address(stage.account(access_level=300, currency_ison=GBP), **asked)
+
+    assert address["access_level"] == level
+    shown = [stage.do("getExternalPaymentAddress", epm_address_id=address["id"], access_level=n) for n in (level, 1000)]
+    assert [answer.status_code for answer in shown] == [None, None]
+    if level:
+        hidden = stage.do("getExternalPaymentAddress", epm_address_id=address["id"], access_level=level - 1)
+        assert hidden.status_code == 3010

@@ -1,0 +1,162 @@
+"""External payment addresses: which numbers lead to one, and that no two addresses have the same."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.payments.address_record import ExternalAddress, find_key, number_keys, taking_numbers
+from chalicelib.cards.payments.sandbox_account_numbers import SORT_CODE, british_iban, british_number
+from chalicelib.cards.protocol.payment_states import ADDRESS_RULES
+from chalicelib.cards.protocol.schemes import BRITAIN, SEPA, UK
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.values import OF_HOLDER, SPECIAL
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item
+from tests.world import World
+
+GERMAN, BRITISH = "DE89370400440532013000", "GB29NWBK60161331926819"
+_ids = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def room(shared_world: World) -> World:
+    return shared_world.again()
+
+
+def address(**members: Any) -> ExternalAddress:
+    """One of a holder's account with a German IBAN, unless ``members`` say otherwise."""
+    least: dict[str, Any] = {
+        "id": next(_ids),
+        "manager_id": 1,
+        "access_level": 100,
+        "method": SEPA,
+        "type_id": 2,
+        "account_id": 17,
+        "account_type": OF_HOLDER,
+        "holder_id": 9,
+        "currency": 978,
+        "country": 276,
+        "account_name": "Zoë O'Neil-Smith",
+        "iban": GERMAN,
+        "bic": "CSWYDE2X",
+    }
+    return ExternalAddress(**least | members)
+
+
+def british(**members: Any) -> ExternalAddress:
+    """One with a sort code, an account number and the IBAN of both."""
+    number = british_number(next(_ids))
+    assert number
+    numbers = {"sort_code": SORT_CODE, "account_number": number, "iban": british_iban(number), "bic": None}
+    return address(**{"method": UK, "type_id": 1, "currency": 826, "country": BRITAIN} | numbers | members)
+
+
+def german() -> ExternalAddress:
+    return address(iban=f"DE89{next(_ids):018}")
+
+
+def opened(room: World, made: ExternalAddress) -> ExternalAddress:
+    room.hub.store.transact([made.making("attempt"), *taking_numbers(made, "attempt")])
+    return made
+
+
+def found(room: World, **number: str) -> Item | None:
+    return room.hub.store.get(*find_key(**number))
+
+
+def test_an_address_is_kept_whole_in_the_table_of_external_payments(room: World) -> None:
+    made = opened(room, british(card_id=5, risk_score=3, note="n", reason_code=1, status="S"))
+    table, key = made.key(made.id)
+
+    item = room.hub.store.get(table, key)
+
+    assert table == "external-payments"
+    assert item
+    assert ExternalAddress.from_item(item) == made
+
+
+@pytest.mark.parametrize("action", ADDRESS_RULES)
+@pytest.mark.parametrize("status", "ASB")
+def test_an_address_lets_pass_what_its_status_allows(action: str, status: str) -> None:
+    refusal = ADDRESS_RULES[action][status]
+    told: Status | None = None
+    try:
+        address(status=status).require(action)
+    except Refused as refused:
+        told = refused.status
+
+    assert told == refusal
+
+
+def test_a_european_address_is_found_by_its_iban(room: World) -> None:
+    made = opened(room, replace(german(), card_id=5))
+
+    assert number_keys(made) == [find_key(iban=made.iban)]
+    assert found(room, iban=made.iban or "") == {
+        **find_key(iban=made.iban)[1],
+        "address_id": made.id,
+        "manager_id": 1,
+        "account_id": 17,
+        "account_type": OF_HOLDER,
+        "holder_id": 9,
+        "card_id": 5,
+        "written_by": "attempt",
+    }
+
+
+def test_a_british_address_is_found_by_its_iban_as_by_sort_code_and_account_number(room: World) -> None:
+    made = opened(room, british())
+
+    by_both = found(room, sort_code=made.sort_code or "", account_number=made.account_number or "")
+
+    assert len(number_keys(made)) == 1
+    assert by_both
+    assert by_both == found(room, iban=made.iban or "")
+    assert by_both["address_id"] == made.id
+
+
+def test_a_british_iban_alone_takes_its_sort_code_and_account_number_too() -> None:
+    numbers = {"sort_code": "601613", "account_number": "31926819"}
+    by_iban, by_both = british(**dict.fromkeys(numbers, None), iban=BRITISH), british(**numbers, iban=None)
+
+    assert number_keys(by_iban) == number_keys(by_both) == [find_key(**numbers)]
+
+
+def test_an_address_with_two_numbers_is_found_by_both() -> None:
+    """Some provider may give a sort code and the IBAN of another country."""
+    keys = number_keys(british(iban=GERMAN))
+
+    assert len(keys) == 2
+    assert keys[0] == find_key(iban=GERMAN)
+
+
+def test_what_was_never_opened_is_not_found(room: World) -> None:
+    assert found(room, iban=BRITISH) is None
+    assert found(room, sort_code="601613", account_number="31926819") is None
+
+
+def test_the_number_of_a_special_account_names_no_holder_and_without_a_card_none(room: World) -> None:
+    made = opened(room, replace(german(), account_type=SPECIAL, account_id=801, holder_id=None))
+
+    item = found(room, iban=made.iban or "")
+
+    assert item
+    assert (item["account_id"], item["account_type"]) == (801, SPECIAL)
+    assert not {"holder_id", "card_id"} & item.keys()
+
+
+@pytest.mark.parametrize("make", [german, british])
+def test_a_number_leads_to_one_address_only(room: World, make: Any) -> None:
+    """The second one fails as a whole: its record is not made either."""
+    first = opened(room, make())
+    second = replace(first, id=next(_ids), account_id=18)
+
+    with pytest.raises(ConditionFailed):
+        opened(room, second)
+
+    assert room.hub.store.get(*second.key(second.id)) is None
+    numbers = room.hub.store.batch_get(number_keys(first))
+    assert [item and item["address_id"] for item in numbers] == [first.id]

@@ -1,0 +1,305 @@
+"""Who was on the other side of an external payment: rows of types 60 to 64 and events say so, as far as it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.delivery.deliveries import BODY
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.store import Put
+from tests.cards.ledgers import transactions
+from tests.cards.scenes import EUR, OUTSIDE, SEPA, SPECIAL_EUR, UK, Scene
+
+Members = Mapping[str, Any]
+ALWAYS = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
+NAMES = ("counterparty_name", "counterparty_iban", "counterparty_sort_code", "counterparty_account_number", "scheme")
+REMITTANCE = "description"
+AMOUNT = 300
+
+
+@pytest.fixture(scope="module")
+def told(stage: Scene) -> Iterator[Scene]:
+    """A scene whose programme manager wants events."""
+    with stage.world.manager_wants_events():
+        yield stage
+
+
+def rows(scene: Scene, account: int) -> list[Any]:
+    """The transactions of an account as getTransactions shows them."""
+    found: list[Any] = scene.data("getTransactions", **ALWAYS, account_id=account)
+    return found
+
+
+def row(scene: Scene, account: int, number: int) -> Any:
+    return next(each for each in rows(scene, account) if each["transaction_id"] == number)
+
+
+def other_side(shown: Members) -> dict[str, Any]:
+    """What a row or an event says of the other side."""
+    return {name: shown[name] for name in (*NAMES, REMITTANCE) if name in shown}
+
+
+def last_event(scene: Scene, number: int) -> Any:
+    """The newest event about a payment."""
+    found = scene.world.recorded("card_event")
+    bodies = (jsontext.loads(scene.hub.bodies.opened(each.delivery_id, BODY, each.body_parts)) for each in found)
+    states = [each["data"] for each in bodies if each["data"].get("epm_transaction_id") == number]
+    return max(states, key=lambda each: "PSJR".index(each["state"]))
+
+
+def both(scene: Scene, account: int, payment: int, transaction: int) -> dict[str, Any]:
+    """The other side as the row of a payment has it, and its event, too."""
+    shown = other_side(row(scene, account, transaction))
+    assert other_side(last_event(scene, payment)) == shown
+    return shown
+
+
+def sent_out(scene: Scene, method: int, **members: Any) -> tuple[int, int]:
+    """A new account, and what it has paid to another bank."""
+    currency = {UK: 826, SEPA: EUR}[method]
+    address = scene.funded(10_000, currency)
+    answer = scene.transfer(address, AMOUNT, **{"destination_account_name": "Lantern Books"} | members)
+    assert answer.status == "success", answer.raw
+    return address["account_id"], answer.data["id"]
+
+
+# -- each kind of payment
+
+
+@pytest.mark.parametrize("scheme", ["FPS", "BACS", "SCT"])
+def test_a_payment_in_says_who_has_paid(told: Scene, scheme: str) -> None:
+    address = told.address(method=SEPA if scheme == "SCT" else UK)
+
+    came = told.inbound(address, AMOUNT, scheme=scheme, sender_name="Meadow Ltd", reference="Invoice 7")
+
+    shown = both(told, address["account_id"], came["epm_transaction_id"], came["transaction_id"])
+    assert shown == {"counterparty_name": "Meadow Ltd", "scheme": scheme, "description": "Invoice 7"}
+    assert row(told, address["account_id"], came["transaction_id"])["reference_number"] == "Invoice 7"
+
+
+@pytest.mark.parametrize(
+    ("method", "destination", "account"),
+    [
+        (SEPA, {"destination_iban": OUTSIDE[SEPA]}, {"counterparty_iban": OUTSIDE[SEPA]}),
+        (
+            UK,
+            {"destination_sort_code": "202015", "destination_account_number": "55555555"},
+            {"counterparty_sort_code": "202015", "counterparty_account_number": "55555555"},
+        ),
+    ],
+)
+def test_a_payment_out_says_who_was_paid_and_where(
+    told: Scene, method: int, destination: Members, account: Members
+) -> None:
+    words = {"description": "Rent of May", "reference_number": "FLAT 2"}
+    number, payment = sent_out(told, method, **destination, **words)
+
+    settled = told.result(payment, "settled")["transaction_id"]
+    returned = told.result(payment, "returned")["transaction_id"]
+
+    expected = {"counterparty_name": "Lantern Books", **account, "description": "Rent of May"}
+    scheme = {"scheme": "SCTINST" if method == SEPA else "FPS"}
+    assert other_side(row(told, number, settled)) == expected | scheme
+    assert both(told, number, payment, returned) == expected | scheme
+
+
+def test_a_direct_debit_and_its_return_say_who_has_collected(told: Scene) -> None:
+    address = told.funded(10_000)
+    account = address["account_id"]
+    mandate = told.mandate(address, creditor_name="Riverside Gym", reference="MEMBER-1042")
+    collected = told.debit(mandate, AMOUNT, passed=True)["epm_transaction_id"]
+    debit = rows(told, account)[-1]
+
+    told.data("directDebitReturn", returned_epm_transaction_id=collected, reason="MD06", reference="Refund")
+
+    back = rows(told, account)[-1]
+    creditor = {"counterparty_name": "Riverside Gym", "description": "MEMBER-1042"}
+    assert other_side(debit) == creditor
+    scheme = {"scheme": "FPS"}  # by which the sandbox has sent it
+    assert both(told, account, back["epm_transaction_id"], back["transaction_id"]) == creditor | scheme
+    assert (back["reference_number"], back["parent_transaction_id"]) == ("Refund", debit["transaction_id"])
+
+
+def test_at_home_both_sides_see_the_account_of_the_other(told: Scene) -> None:
+    payer, payee = told.funded(10_000), told.address()
+    words = {"description": "For May", "reference_number": "INVOICE 9"}
+    paid = told.transfer(payer, AMOUNT, destination_iban=payee["iban"], **words).data
+
+    out, came = row(told, payer["account_id"], paid["transaction_id"]), rows(told, payee["account_id"])[-1]
+
+    known = {
+        "counterparty_name": payer["account_name"],
+        "counterparty_iban": payer["iban"],
+        "counterparty_sort_code": payer["sort_code"],
+        "counterparty_account_number": payer["account_number"],
+        "scheme": "FPS",
+    }
+    assert both(told, payee["account_id"], came["epm_transaction_id"], came["transaction_id"]) == {
+        **known,
+        "description": "INVOICE 9",
+    }
+    to = {"counterparty_name": "Alice", "counterparty_iban": payee["iban"], "scheme": "FPS", "description": "For May"}
+    assert other_side(out) == to
+    back = told.data("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1)["transaction_id"]
+    assert other_side(row(told, payee["account_id"], back)) == {**known, "description": "INVOICE 9"}
+    assert other_side(rows(told, payer["account_id"])[-1]) == to
+
+
+def test_an_event_says_who_was_on_the_other_side_of_what_was_not_booked(told: Scene) -> None:
+    address = told.funded(10_000)
+    pending = told.paid(address, AMOUNT, destination_account_name="Lantern Books", description="Rent")
+    told.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status="S")
+    bounced = told.inbound(address, AMOUNT, sender_name="Meadow Ltd", reference="Invoice 8")["epm_transaction_id"]
+
+    expected = {"counterparty_name": "Lantern Books", "counterparty_iban": OUTSIDE[UK], "scheme": "FPS"}
+    assert other_side(last_event(told, pending)) == expected | {"description": "Rent"}
+    assert other_side(last_event(told, bounced)) == {
+        "counterparty_name": "Meadow Ltd",
+        "scheme": "FPS",
+        "description": "Invoice 8",
+    }
+
+
+def test_rows_of_a_special_account_say_so_too(told: Scene) -> None:
+    came = told.inbound(told.special_address(SPECIAL_EUR, SEPA), AMOUNT, sender_name="Meadow Ltd", scheme="SCT")
+
+    kept = [each["counterparty"] for each in _special(told) if each["epm_transaction_id"] == came["epm_transaction_id"]]
+
+    assert kept == [{"counterparty_name": "Meadow Ltd", "scheme": "SCT"}]
+
+
+def test_a_fee_of_a_payment_is_paid_to_nobody_outside(told: Scene) -> None:
+    account = told.account(currency_ison=826, fee_group_id=304)
+    told.inbound(told.address(account), 10_000)
+
+    told.result(told.paid(told.address(account), AMOUNT), "settled")
+
+    *_, main, fee = rows(told, account)
+    assert (main["transaction_type"], fee["transaction_type"]) == (61, 70)
+    assert (other_side(main).keys() >= {"counterparty_name"}, other_side(fee).keys()) == (True, {"description"})
+
+
+# -- returns
+
+
+def test_a_return_says_which_way_the_money_went_and_what_it_returns(told: Scene) -> None:
+    address = told.funded(10_000)
+    account = address["account_id"]
+    originals = {
+        "in": told.inbound(address, AMOUNT),
+        "direct credit": told.inbound(address, AMOUNT, scheme="BACS"),
+    }
+    for each, action in (("in", "inboundReturn"), ("direct credit", "directCreditReturn")):
+        told.data(action, epm_transaction_id=originals[each]["epm_transaction_id"])
+    out = told.paid(address, AMOUNT)
+    went = told.result(out, "settled")
+    told.result(out, "returned")
+    collected = told.debit(told.mandate(address), AMOUNT, passed=True)["epm_transaction_id"]
+    debit = rows(told, account)[-1]["transaction_id"]
+    told.data("directDebitReturn", returned_epm_transaction_id=collected, reason="0")
+
+    returns = [each for each in rows(told, account) if each["transaction_type"] in (63, 64)]
+
+    assert [(each["transaction_type"], each["proc_code"], each["parent_transaction_id"]) for each in returns] == [
+        (64, 640_000, originals["in"]["transaction_id"]),
+        (64, 640_000, originals["direct credit"]["transaction_id"]),
+        (63, 630_000, went["transaction_id"]),
+        (63, 630_000, debit),
+    ]
+
+
+def test_a_return_has_its_own_reference_and_a_payment_that_came_back_keeps_its(told: Scene) -> None:
+    payer, payee = told.funded(10_000), told.funded(10_000)
+    number = told.paid(payer, AMOUNT, reference_number="Rent")
+    told.result(number, "settled")
+    told.result(number, "returned", reason="closed")
+    destination = {f"destination_{name}": payee[name] for name in ("sort_code", "account_number")}
+    told.paid(payer, AMOUNT, reference_number="Lunch", **destination)
+    came = rows(told, payee["account_id"])[-1]["epm_transaction_id"]
+    told.data("inboundReturn", epm_transaction_id=came, reference="Not ours", reason=1)
+
+    came_back = [row["reference_number"] for row in rows(told, payer["account_id"]) if row["transaction_type"] == 63]
+    sent_back = rows(told, payee["account_id"])[-1]
+
+    assert came_back == ["Rent", "Lunch"]
+    assert (sent_back["transaction_type"], sent_back["reference_number"]) == (64, "Not ours")
+
+
+def test_a_return_that_the_schedule_finishes_names_what_it_returns_too(told: Scene) -> None:
+    scene = told.apart()
+    address = scene.address()
+    came = scene.inbound(address, AMOUNT, sender_name="Lost Bob", reference="Invoice 7")
+    answer = scene.do("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reference="Not ours")
+    assert answer.status_code == 8001
+
+    scene.clock.advance(60)
+    scene.hub.card_room.overdue.finish()
+
+    back = rows(scene, address["account_id"])[-1]
+    assert (back["transaction_type"], back["parent_transaction_id"]) == (64, came["transaction_id"])
+    assert (back["reference_number"], back["description"]) == ("Not ours", "Invoice 7")
+
+
+def test_a_return_that_waits_in_its_older_form_is_booked_in_the_newer_one(told: Scene) -> None:
+    """Older records of returns had type 63 for both directions, and no description of what they return."""
+    scene = told.apart()
+    address = scene.address()
+    came = scene.inbound(address, AMOUNT, sender_name="Lost Bob", reference="Invoice 7")
+    scene.do("inboundReturn", epm_transaction_id=came["epm_transaction_id"])
+    table, place = ExternalPayment.key(came["epm_transaction_id"] + 1)
+    item = scene.hub.store.get(table, place)
+    assert item is not None
+    assert item["payment"] == "return"
+    older = {name: value for name, value in item.items() if name != "details"} | {"transaction_type": 63}
+    scene.hub.store.transact([Put(table, older)])
+
+    scene.clock.advance(60)
+    scene.hub.card_room.overdue.finish()
+
+    back = rows(scene, address["account_id"])[-1]
+    assert (back["transaction_type"], back["parent_transaction_id"]) == (64, came["transaction_id"])
+    assert (back["counterparty_name"], "description" in back) == ("Lost Bob", False)
+
+
+@pytest.mark.parametrize(
+    ("direction", "kind", "blended", "holder_amount"),
+    [("debit", 64, False, 780), ("credit", 63, False, 820), ("debit", 64, True, 800), ("credit", 63, True, 800)],
+)
+def test_a_row_of_a_return_in_its_older_form_shows_its_direction_and_adds_up(
+    told: Scene, direction: str, kind: int, blended: bool, holder_amount: int
+) -> None:
+    """As the rows were written before: type 63 both ways, and the fee of a conversion beside the amount."""
+    account = told.account(currency_ison=826)
+    told.inbound(told.address(account), AMOUNT)
+    [booked] = transactions(told, account)
+    newer = {"counterparty", "parent_id", "description"}
+    older = {name: value for name, value in booked.items() if name not in newer} | {
+        "transaction_type": 63,
+        "direction": direction,
+        "amount": 1000,
+        "currency": EUR,
+        "holder_amount": 800,
+        "conversion_fee": 20,
+        "conversion_fee_blended": blended,
+    }
+    told.hub.store.transact([Put("ledger", older)])
+
+    [shown] = rows(told, account)
+
+    assert (shown["transaction_type"], shown["proc_code"]) == (kind, kind * 10_000)
+    assert (shown["holder_amount"], shown["is_conversion_fee_blended"]) == (holder_amount, 1)
+    assert shown["holder_billing_amount"] == (800 if not blended else 820 if direction == "debit" else 780)
+    assert other_side(shown) == {}
+    told.hub.store.transact([Put("ledger", booked)])
+
+
+def _special(scene: Scene) -> list[Any]:
+    return [
+        each
+        for each in scene.hub.store.scan("ledger")
+        if each["owner"].startswith("special_account#") and each["part"].startswith("transaction#")
+    ]

@@ -1,0 +1,94 @@
+"""The modulus check: the published examples, and what stands around them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.cards.payments.modulus_check import fits, with_check_digit
+
+MOD_10, MOD_11, MOD_11_AND_DOUBLE_ALTERNATE = "089999", "107999", "202959"
+DIGITS = "0123456789"
+
+
+@pytest.mark.parametrize(
+    ("sort_code", "account_number", "expected"),
+    [
+        ("089999", "66374958", True),
+        ("107999", "88837491", True),
+        ("202959", "63748472", True),
+        ("203099", "66831036", False),
+        ("203099", "58716970", False),
+        ("089999", "66374959", False),
+        ("107999", "88837493", False),
+    ],
+    ids=[
+        "passes modulus 10",
+        "passes modulus 11",
+        "passes modulus 11 and double alternate",
+        "passes modulus 11, fails double alternate",
+        "fails modulus 11, passes double alternate",
+        "fails modulus 10",
+        "fails modulus 11",
+    ],
+)
+def test_the_published_examples_come_out_as_published(sort_code: str, account_number: str, expected: bool) -> None:
+    assert fits(sort_code, account_number) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "wrong"),
+    [("089000", "089999", "66374959"), ("102400", "107999", "88837493"), ("202700", "203239", "12345678")],
+)
+def test_a_range_holds_its_first_and_last_sort_code_and_none_beside_them(first: str, last: str, wrong: str) -> None:
+    before, behind = f"{int(first) - 1:06}", f"{int(last) + 1:06}"
+
+    assert [fits(code, wrong) for code in (before, first, last, behind)] == [True, False, False, True]
+
+
+@pytest.mark.parametrize("sort_code", ["601613", "ABC123", "08999", "٠٨٩٩٩٩"])
+def test_an_account_at_a_sort_code_without_weights_is_taken_as_it_is(sort_code: str) -> None:
+    assert fits(sort_code, "12345678")
+    assert fits(sort_code, "1234")
+
+
+@pytest.mark.parametrize("account_number", ["", "6637495", "066374958", "6637495A", "٦٦٣٧٤٩٥٨"])
+def test_an_account_number_that_is_checked_has_eight_digits(account_number: str) -> None:
+    assert not fits("089999", account_number)
+
+
+@pytest.mark.parametrize(
+    ("account_number", "expected"),
+    [("31011166", False), ("41011166", True), ("81011166", True), ("91011166", False), ("41011167", False)],
+)
+def test_accounts_in_another_currency_cannot_be_checked_where_a_bank_has_them(
+    account_number: str, expected: bool
+) -> None:
+    """The first digit is 4 to 8 and the last two are the same: the table's exception 6."""
+    assert fits(MOD_11_AND_DOUBLE_ALTERNATE, account_number) == expected
+    assert not fits(MOD_10, "41011166")
+
+
+@given(st.text(DIGITS, min_size=7, max_size=7))
+def test_modulus_10_has_one_check_digit_for_every_seven_digits(digits: str) -> None:
+    number = with_check_digit(MOD_10, digits)
+
+    assert number is not None
+    assert [last for last in DIGITS if fits(MOD_10, digits + last)] == [number[-1]]
+
+
+@given(st.text(DIGITS, min_size=7, max_size=7))
+def test_modulus_11_has_one_check_digit_or_none(digits: str) -> None:
+    number = with_check_digit(MOD_11, digits)
+
+    assert [number] == ([digits + last for last in DIGITS if fits(MOD_11, digits + last)] or [None])
+
+
+def test_some_seven_digits_have_no_check_digit_under_modulus_11() -> None:
+    assert with_check_digit(MOD_11, "8883749") == "88837491"
+    assert with_check_digit(MOD_11, "0000006") is None
+
+
+def test_any_last_digit_will_do_where_nothing_is_checked() -> None:
+    assert with_check_digit("601613", "1234567") == "12345670"

@@ -1,0 +1,336 @@
+"""Between a request, the provider and the answer: whatever breaks there, it is finished once and answered alike."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.payments.provider import NoProvider, Order, ProviderSilent, Receipt
+from tests.cards.ledgers import entries, movements, payment, prove, state
+from tests.cards.scenes import GBP, UK, Scene
+
+pytestmark = pytest.mark.faults
+
+BEFORE, AFTER = "before", "after"
+"""When something happens: before the provider has an order, or when it has answered."""
+
+
+def nothing(_: Order) -> None:
+    """Happens most of the time."""
+
+
+class Watched:
+    """The sandbox's provider, which notes its calls, and has something happen in the next order."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._provider = scene.hub.payment_provider
+        self._happens: dict[str, Callable[[Order], object]] = {}
+        self.submitted: list[int] = []
+        self.found: list[int] = []
+        scene.hub.__dict__["payment_provider"] = self
+
+    def once(self, when: str, happens: Callable[[Order], object]) -> None:
+        self._happens[when] = happens
+
+    def open_address(self, opening: Any) -> Any:
+        return self._provider.open_address(opening)
+
+    def submit(self, order: Order) -> Receipt:
+        self.submitted.append(order.payment_id)
+        self._happens.pop(BEFORE, nothing)(order)
+        receipt = self._provider.submit(order)
+        instead = self._happens.pop(AFTER, nothing)(order)
+        return instead if isinstance(instead, Receipt) else receipt
+
+    def find(self, payment_id: int) -> Receipt | None:
+        self.found.append(payment_id)
+        return self._provider.find(payment_id)
+
+
+@pytest.fixture
+def provider(scene: Scene) -> Watched:
+    return Watched(scene)
+
+
+@pytest.fixture
+def breaking(scene: Scene) -> Iterator[Callable[..., Callable[[Order], None]]]:
+    """Makes what has the next write break: nothing of it is written, or all of it, and its answer is lost."""
+    with contextlib.ExitStack() as stack:
+
+        def breaks(*, applied: bool) -> Callable[[Order], None]:
+            return lambda _: stack.enter_context(scene.world.answer_lost("transact", applied=applied))
+
+        yield breaks
+
+
+def raising(error: Exception) -> Callable[[Order], None]:
+    def raises(_: Order) -> None:
+        raise error
+
+    return raises
+
+
+def later(scene: Scene, seconds: int = 60) -> int:
+    """How many payments the schedule has moved so much later."""
+    scene.clock.advance(seconds)
+    return scene.hub.card_room.overdue.finish()
+
+
+def held(scene: Scene, address: Any) -> list[int]:
+    """What was held, and released, movement by movement."""
+    rows = movements(scene, address["account_id"])
+    return [amount for row in rows if (amount := entries(row).get(("held", GBP), 0))]
+
+
+# -- cut off
+
+
+def test_a_request_cut_off_before_the_provider_has_it_is_finished_by_the_schedule(
+    scene: Scene, provider: Watched
+) -> None:
+    address, reference = scene.funded(10_000), scene.reference()
+    provider.once(BEFORE, raising(RuntimeError("the process is gone")))
+
+    assert scene.transfer(address, 2500, request_reference_id=reference).status_code == 9001
+
+    [number] = provider.submitted
+    assert (state(scene, number), scene.balances(address["account_id"])) == ("P", (7500, 10_000, 0))
+    assert scene.transfer(address, 2500, request_reference_id=reference).status_code == 8001
+    assert scene.transfer(address, 2501, request_reference_id=reference).status_code == 8002
+    assert (later(scene, 59), provider.found) == (0, [])
+    assert (later(scene, 1), provider.submitted) == (1, [number, number])
+    answer = scene.transfer(address, 2500, request_reference_id=reference)
+    assert (answer.duplicated, answer.data["id"]) == (1, number)
+    assert answer.data["external_transaction_reference"] == 9_000_000_000 + number
+    assert (later(scene), held(scene, address)) == (0, [2500])
+    assert scene.result(number, "settled")["available_balance"] == 7500
+    prove(scene)
+
+
+@pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
+def test_a_request_cut_off_after_the_provider_has_it_asks_for_nothing_twice(
+    scene: Scene, provider: Watched, breaking: Any, applied: bool
+) -> None:
+    address, reference = scene.funded(10_000), scene.reference()
+    provider.once(AFTER, breaking(applied=applied))
+
+    assert scene.transfer(address, 2500, request_reference_id=reference).status_code == 9001
+
+    assert later(scene) == (0 if applied else 1)
+    answer = scene.transfer(address, 2500, request_reference_id=reference)
+    assert (answer.duplicated, answer.data["id"]) == (1, provider.submitted[0])
+    assert len(provider.submitted) == 1
+    assert held(scene, address) == [2500]
+
+
+@pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
+def test_a_refusal_that_nobody_wrote_down_is_written_down_once(
+    scene: Scene, provider: Watched, breaking: Any, applied: bool
+) -> None:
+    address, reference = scene.funded(10_000), scene.reference()
+    members = {"destination_account_name": "Refuse Ltd", "request_reference_id": reference}
+    provider.once(AFTER, breaking(applied=applied))
+
+    assert scene.transfer(address, 2500, **members).status_code == 9001
+
+    later(scene)
+    answer = scene.transfer(address, 2500, **members)
+    assert (answer.status_code, answer.duplicated) == (7001, 1)
+    assert held(scene, address) == [2500, -2500]
+    assert (state(scene, provider.submitted[0]), len(provider.submitted)) == ("J", 1)
+
+
+@pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
+def test_a_hold_that_was_not_answered_for_is_finished_or_never_was(
+    scene: Scene, provider: Watched, applied: bool
+) -> None:
+    address, reference = scene.funded(10_000), scene.reference()
+    with scene.world.answer_lost("transact", applied=applied):
+        assert scene.transfer(address, 2500, request_reference_id=reference).status_code == 9001
+    assert provider.submitted == []
+
+    assert later(scene) == int(applied)
+    answer = scene.transfer(address, 2500, request_reference_id=reference)
+
+    assert (answer.status, answer.duplicated) == ("success", int(applied))
+    assert (len(provider.submitted), held(scene, address)) == (1, [2500])
+
+
+@pytest.mark.parametrize(("name", "asked"), [("Silent Ltd", 1), ("Lost Ltd", 2)])
+def test_what_the_provider_knows_is_not_asked_for_again(scene: Scene, provider: Watched, name: str, asked: int) -> None:
+    address, reference = scene.funded(10_000), scene.reference()
+    members = {"destination_account_name": name, "request_reference_id": reference}
+
+    assert scene.transfer(address, 2500, **members).status_code == 8001
+    assert [later(scene), later(scene)] == [1, 0]
+
+    assert scene.transfer(address, 2500, **members).duplicated == 1
+    assert (len(provider.submitted), len(set(provider.submitted)), held(scene, address)) == (asked, 1, [2500])
+
+
+def test_a_payment_without_a_reference_is_finished_too(scene: Scene, provider: Watched) -> None:
+    address = scene.funded(10_000)
+
+    assert scene.transfer(address, 2500, destination_account_name="Lost Ltd").status_code == 8001
+    assert later(scene) == 1
+
+    assert payment(scene, provider.submitted[0]).provider_reference
+    assert scene.result(provider.submitted[0], "settled")["settled_balance"] == 7500
+
+
+def test_a_provider_that_stays_silent_is_asked_again_a_minute_later(scene: Scene, provider: Watched) -> None:
+    address, silent = scene.funded(10_000), raising(ProviderSilent("no answer"))
+    provider.once(BEFORE, silent)
+    assert scene.transfer(address, 2500).status_code == 8001
+
+    for asked in (1, 2):
+        provider.once(BEFORE, silent)
+        assert (later(scene, 59), len(provider.submitted)) == (0, asked)
+        assert (later(scene, 1), len(provider.submitted)) == (0, asked + 1)
+
+    assert (later(scene), len(set(provider.submitted)), held(scene, address)) == (1, 1, [2500])
+
+
+def test_one_process_at_a_time_finishes_a_payment(scene: Scene, provider: Watched) -> None:
+    address = scene.funded(10_000)
+    scene.transfer(address, 2500, destination_account_name="Lost Ltd")
+    moved: list[int] = []
+    provider.once(BEFORE, lambda _: moved.append(scene.apart().hub.card_room.overdue.finish()))
+
+    assert later(scene) == 1
+
+    assert (moved, len(provider.submitted), held(scene, address)) == ([0], 2, [2500])
+
+
+# -- meanwhile
+
+
+def test_a_repeat_waits_for_the_answer_as_long_as_it_may(scene: Scene, provider: Watched) -> None:
+    address, reference = scene.funded(10_000), scene.reference()
+    repeats: list[Any] = []
+
+    def repeat(_: Order) -> None:
+        repeats.append(scene.transfer(address, 2500, request_reference_id=reference))
+
+    provider.once(BEFORE, repeat)
+    answer = scene.transfer(address, 2500, request_reference_id=reference)
+
+    assert (answer.status, [each.status_code for each in repeats]) == ("success", [8001])
+    assert (len(provider.submitted), held(scene, address)) == (1, [2500])
+
+
+def test_a_repeat_gets_the_answer_as_soon_as_it_is_there(
+    scene: Scene, provider: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, reference = scene.funded(10_000), scene.reference()
+    members = {"destination_account_name": "Silent Ltd", "request_reference_id": reference}
+    scene.transfer(address, 2500, **members)
+    waits: list[int] = []
+
+    def wait(attempt: int) -> None:
+        waits.append(attempt)
+        later(scene)
+
+    monkeypatch.setattr(scene.hub.store, "wait", wait)
+    answer = scene.transfer(address, 2500, **members)
+
+    assert (answer.duplicated, len(waits)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "code"),
+    [
+        ("Alice", ["settled"], None),
+        ("Alice", ["rejected"], 7001),
+        ("Alice", ["settled", "returned"], None),
+        ("Silent Ltd", ["rejected"], 7001),
+        ("Lost Ltd", ["settled"], None),
+    ],
+)
+def test_a_report_may_come_before_the_answer(
+    scene: Scene, provider: Watched, name: str, told: list[str], code: int | None
+) -> None:
+    address, reference = scene.funded(10_000), scene.reference()
+    members = {"destination_account_name": name, "request_reference_id": reference}
+
+    def report(order: Order) -> None:
+        for result in told:
+            scene.result(order.payment_id, result)
+
+    provider.once(BEFORE, report)
+    answer = scene.transfer(address, 2500, **members)
+    if name != "Alice":
+        assert (answer.status_code, later(scene)) == (8001, 1)
+        answer = scene.transfer(address, 2500, **members)
+
+    [number] = provider.submitted
+    assert answer.status_code == code
+    if code is None:
+        assert answer.data["transaction_id"] == payment(scene, number).transaction_id
+    assert (later(scene), held(scene, address)) == (0, [2500, -2500])
+    assert scene.balances(address["account_id"])[0] == (7500 if told == ["settled"] else 10_000)
+    assert payment(scene, number).due_at is None
+
+
+def test_an_outcome_is_decided_anew_when_the_account_has_moved(scene: Scene, provider: Watched) -> None:
+    address = scene.funded(10_000)
+    provider.once(AFTER, lambda _: scene.inbound(address, 100))
+
+    assert scene.transfer(address, 2500, destination_account_name="Refuse Ltd").status_code == 7001
+
+    assert scene.balances(address["account_id"]) == (10_100, 10_100, 0)
+    assert held(scene, address) == [2500, -2500]
+    prove(scene)
+
+
+# -- returns
+
+
+@pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
+def test_a_return_that_was_cut_off_is_finished_once(
+    scene: Scene, provider: Watched, breaking: Any, applied: bool
+) -> None:
+    address, reference = scene.address(method=UK), scene.reference()
+    number = scene.inbound(address, 2500)["epm_transaction_id"]
+    members = {"epm_transaction_id": number, "request_reference_id": reference}
+    provider.once(AFTER, breaking(applied=applied))
+
+    assert scene.do("inboundReturn", **members).status_code == 9001
+    assert later(scene) == (0 if applied else 1)
+
+    assert scene.do("inboundReturn", **members).duplicated == 1
+    assert (state(scene, number), held(scene, address)) == ("R", [2500, -2500])
+    assert (len(provider.submitted), scene.balances(address["account_id"])) == (1, (0, 0, 0))
+
+
+def test_a_direct_debit_that_the_provider_does_not_take_back_stays_paid(scene: Scene, provider: Watched) -> None:
+    address = scene.funded(2500)
+    number = scene.debit(scene.mandate(address), 2500, passed=True)["epm_transaction_id"]
+    members = {"returned_epm_transaction_id": number, "reason": "MD06"}
+    provider.once(AFTER, lambda _: Receipt(accepted=False, reason="too late"))
+
+    refused = scene.do("directDebitReturn", **members)
+
+    assert (refused.status_code, "too late" in refused.message) == (7001, True)
+    assert (state(scene, number), scene.balances(address["account_id"])) == ("S", (0, 0, 0))
+    assert scene.do("directDebitReturn", **members).status == "success"
+    assert (state(scene, number), scene.balances(address["account_id"])) == ("R", (2500, 2500, 0))
+    assert held(scene, address) == []
+
+
+# -- without a provider
+
+
+def test_without_a_provider_nothing_goes_out_and_nothing_stays_held(scene: Scene) -> None:
+    address = scene.funded(2500)
+    apart = scene.apart()
+    apart.hub.__dict__["payment_provider"] = NoProvider()
+
+    assert apart.transfer(address, 100).status_code == 7001
+    members = {"account_id": address["account_id"], "epm_method_id": UK, "currency_ison": GBP}
+    assert apart.do("assignExternalPaymentAddress", **members).status_code == 7001
+
+    assert scene.balances(address["account_id"]) == (2500, 2500, 0)

@@ -1,0 +1,115 @@
+"""The schedule that looks after what has waited long enough: all of it, each by itself, and nothing too early."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.bootstrap import hub
+from chalicelib.cards.payments.provider import Receipt
+from tests.cards.ledgers import prove, state
+from tests.cards.scenes import DAY, Scene
+from tests.conftest import Lines
+
+pytestmark = pytest.mark.faults
+
+
+def silent(scene: Scene, count: int) -> list[int]:
+    """Payments that the provider took in silence."""
+    address = scene.funded(10_000)
+    answers = [scene.transfer(address, 100, destination_account_name="Silent") for _ in range(count)]
+    assert [answer.status_code for answer in answers] == [8001] * count
+    first = scene.paid(address, 1)
+    return list(range(first - count, first))
+
+
+def waiting(scene: Scene) -> list[int]:
+    """What is in the index of due times."""
+    return sorted(row["id"] for row in scene.hub.store.scan("external-payments") if row.get("due_at") is not None)
+
+
+def test_what_waits_for_an_answer_is_looked_after_a_minute_later_and_then_no_more(scene: Scene) -> None:
+    numbers = silent(scene, 3)
+    overdue = scene.hub.card_room.overdue
+    assert waiting(scene) == numbers
+
+    scene.clock.advance(59)
+    assert overdue.finish() == 0
+    scene.clock.advance(1)
+    assert (overdue.finish(), waiting(scene), overdue.finish()) == (3, [], 0)
+
+
+def test_what_goes_wrong_with_one_keeps_no_other_waiting(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, lines: Lines
+) -> None:
+    numbers = silent(scene, 3)
+    provider = scene.hub.payment_provider
+    real = provider.find
+
+    def find(payment_id: int) -> Receipt | None:
+        if payment_id == numbers[1]:
+            raise RuntimeError("what nobody has thought of")
+        return real(payment_id)
+
+    scene.clock.advance(60)
+    with monkeypatch.context() as patched:
+        patched.setattr(provider, "find", find)
+        assert scene.hub.card_room.overdue.finish() == 2
+    assert (waiting(scene), "not finished" in lines.text) == ([numbers[1]], True)
+    scene.clock.advance(60)
+    assert (scene.hub.card_room.overdue.finish(), waiting(scene)) == (1, [])
+
+
+def test_a_run_that_has_taken_long_begins_nothing_further(scene: Scene) -> None:
+    silent(scene, 2)
+    scene.clock.advance(60)
+    now = scene.clock.monotonic()
+
+    assert [scene.hub.card_room.overdue.finish(until) for until in (now - 1, now)] == [0, 2]
+
+
+def test_a_run_looks_at_so_many_and_the_next_one_goes_on(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent(scene, 3)
+    scene.clock.advance(60)
+    monkeypatch.setattr("chalicelib.cards.storage.due_index.MOST", 2)
+
+    assert [scene.hub.card_room.overdue.finish() for _ in range(3)] == [2, 1, 0]
+
+
+def test_a_direct_debit_whose_account_moves_meanwhile_is_decided_in_the_next_run(scene: Scene) -> None:
+    address = scene.funded(2500)
+    number = scene.debit(scene.mandate(address), 2500)["epm_transaction_id"]
+    scene.clock.advance(DAY)
+    overdue = scene.hub.card_room.overdue
+
+    with scene.world.meanwhile("transact", lambda: scene.paid(address, 1)):
+        assert (overdue.finish(), state(scene, number)) == (0, "P")
+    assert (overdue.finish(), state(scene, number)) == (1, "J")
+    prove(scene)
+
+
+def test_a_decision_at_the_last_moment_counts(scene: Scene) -> None:
+    address = scene.funded(2500)
+    number = scene.debit(scene.mandate(address), 2500)["epm_transaction_id"]
+    late, overdue = scene.apart(days=1), scene.apart(days=1).hub.card_room.overdue
+    decision = {"epm_transaction_id": number, "should_pay": 0, "reason": 1}
+
+    with scene.world.meanwhile("transact", lambda: scene.data("changeDDExternalPaymentStatus", **decision)):
+        assert (overdue.finish(), state(scene, number)) == (0, "P")
+    assert (overdue.finish(), state(scene, number)) == (1, "J")
+    assert late.balances(address["account_id"]) == (2500, 2500, 0)
+
+
+def test_the_job_says_how_many_it_has_finished(scene: Scene, lines: Lines) -> None:
+    from chalicelib.cards.api import jobs
+
+    numbers = silent(scene, 2)
+    assert hub() is scene.hub
+    event = {"id": "1", "detail-type": "Scheduled Event", "source": "aws.events", "account": "1", "time": "now"}
+    event |= {"region": "eu-west-1", "version": "0"}
+
+    for seconds in (59, 1, 1):
+        scene.clock.advance(seconds)
+        jobs.finish({**event, "resources": [], "detail": {}}, None)
+
+    said = [line["payments"] for line in lines.all() if line["message"] == "payments finished"]
+    assert (said, waiting(scene), len(numbers)) == ([2], [], 2)

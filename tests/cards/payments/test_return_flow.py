@@ -1,0 +1,283 @@
+"""Returns: which payments go back, by which action, once and whole, and what becomes of those that nobody takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cards.ledgers import entries, movements, payment, prove, state, transactions
+from tests.cards.scenes import EUR, GBP, SEPA, SPECIAL_EUR, UK, Envelope, Scene
+from tests.cards.tariff import SEPARATE, with_tariff
+
+INBOUND, CREDIT, DEBIT = "inboundReturn", "directCreditReturn", "directDebitReturn"
+
+
+@pytest.fixture(scope="module")
+def tariff(stage: Scene) -> Scene:
+    return with_tariff(stage)
+
+
+def came(scene: Scene, amount: int, scheme: str = "FPS", **members: Any) -> tuple[Any, int]:
+    """A new address, and a payment that came in there by a scheme."""
+    uk = scheme in ("FPS", "BACS", "CHAPS")
+    address = scene.address(method=UK if uk else SEPA)
+    return address, scene.inbound(address, amount, scheme=scheme, **members)["epm_transaction_id"]
+
+
+def back(scene: Scene, number: int, action: str = INBOUND, **members: Any) -> Envelope:
+    name = "returned_epm_transaction_id" if action == DEBIT else "epm_transaction_id"
+    least: dict[str, Any] = {name: number} | ({"reason": "MD06"} if action == DEBIT else {})
+    return scene.do(action, **least | members)
+
+
+def of_every_kind(scene: Scene, address: Any) -> dict[str, int]:
+    """Payments of one address, by kind and state."""
+    found = {"settled in": scene.inbound(address, 10_000)["epm_transaction_id"]}
+    found["direct credit"] = scene.inbound(address, 100, scheme="BACS")["epm_transaction_id"]
+    found["pending out"] = scene.paid(address, 100)
+    for result in ("settled", "rejected"):
+        found[f"{result} out"] = scene.paid(address, 100)
+        scene.result(found[f"{result} out"], result)
+    mandate = scene.mandate(address)
+    found["pending debit"] = scene.debit(mandate, 100)["epm_transaction_id"]
+    found["settled debit"] = scene.debit(mandate, 100, passed=True)["epm_transaction_id"]
+    found["rejected debit"] = scene.debit(mandate, 900_000, passed=True)["epm_transaction_id"]
+    returned = scene.inbound(address, 100)["epm_transaction_id"]
+    found["the return"] = scene.data(INBOUND, epm_transaction_id=returned)["id"]
+    return found
+
+
+def test_each_action_returns_settled_payments_of_its_own_kind_only(stage: Scene) -> None:
+    payments = of_every_kind(stage, stage.funded(5000))
+    own = {INBOUND: "settled in", CREDIT: "direct credit", DEBIT: "settled debit"}
+
+    codes = {
+        back(stage, number, action).status_code
+        for action, kind in own.items()
+        for other, number in payments.items()
+        if other != kind
+    }
+
+    assert codes == {4008}
+    assert [back(stage, payments[kind], action).status_code for action, kind in own.items()] == [None, None, None]
+
+
+def test_a_payment_that_came_in_goes_back_whole(stage: Scene) -> None:
+    address, number = came(stage, 2500)
+    stage.inbound(address, 100)
+
+    answer = back(stage, number, reason=2, reference="Not ours")
+
+    own = {name: address[name] for name in ("id", "account_number", "account_name", "iban", "sort_code")}
+    assert answer.data == {
+        "id": answer.data["id"],
+        "external_transaction_reference": 9_000_000_000 + answer.data["id"],
+        "settlement_amount": 2500,
+        "settlement_currency": GBP,
+        "instructed_amount": 2500,
+        "instructed_currency": GBP,
+        "transaction_id": answer.data["transaction_id"],
+        "trans_link": answer.data["trans_link"],
+        "source_bank_account_address": [own | {"bic": ""}],
+        "created_at": str(stage.clock.time()),
+    }
+    assert stage.balances(address["account_id"]) == (100, 100, 0)
+    assert (state(stage, number), state(stage, answer.data["id"])) == ("R", "S")
+    first, *_, last = transactions(stage, address["account_id"])
+    assert (last["id"], last["transaction_type"], last["direction"]) == (answer.data["transaction_id"], 64, "debit")
+    assert (last["trans_link"], last["reference"], last["parent_id"]) == (first["trans_link"], "Not ours", first["id"])
+    held = [entries(row).get(("held", GBP)) for row in movements(stage, address["account_id"])]
+    assert held == [None, None, 2500, -2500]
+
+
+@pytest.mark.parametrize(("action", "scheme"), [(INBOUND, "FPS"), (CREDIT, "BACS"), (INBOUND, "SCT")])
+def test_nothing_is_returned_twice(stage: Scene, action: str, scheme: str) -> None:
+    address, number = came(stage, 2500, scheme)
+    stage.inbound(address, 2500)
+    reasons = {"reason": 1} if action == INBOUND else {"return_reason_id": 1}
+
+    answers = [back(stage, number, action, **reasons, reference=text) for text in ("one", "two")]
+
+    assert [answer.status_code for answer in answers] == [None, 4004]
+    assert stage.balances(address["account_id"]) == (2500, 2500, 0)
+
+
+def test_a_repeat_of_a_return_is_answered_alike(stage: Scene) -> None:
+    _, number = came(stage, 2500)
+    members = {"request_reference_id": stage.reference()}
+
+    first, again = back(stage, number, **members), back(stage, number, **members)
+
+    assert (again.duplicated, again.data) == (1, first.data)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "reason", "code"),
+    [("FPS", {}, None), ("SCT", {}, 2006), ("SCTINST", {}, 2006), ("SCT", {"reason": 1}, None)],
+)
+def test_sepa_wants_a_reason(stage: Scene, scheme: str, reason: dict[str, Any], code: int | None) -> None:
+    _, number = came(stage, 2500, scheme)
+
+    assert back(stage, number, **reason).status_code == code
+
+
+def test_a_direct_credit_is_answered_with_nothing(stage: Scene) -> None:
+    address, number = came(stage, 2500, "BACS")
+
+    answer = back(stage, number, CREDIT)
+
+    assert (answer.data, stage.balances(address["account_id"])) == ([], (0, 0, 0))
+
+
+@pytest.mark.parametrize(("left", "code"), [(2500, None), (2499, 5001)])
+def test_what_goes_back_has_to_be_available(stage: Scene, left: int, code: int | None) -> None:
+    address, number = came(stage, 2500)
+    stage.inbound(address, 1000)
+    stage.paid(address, 3500 - left)
+
+    assert back(stage, number).status_code == code
+    assert state(stage, number) == ("S" if code else "R")
+
+
+@pytest.mark.parametrize(("status", "code"), [("A", None), ("R", 4003), ("S", 4003)])
+def test_what_came_in_goes_back_from_an_active_account_only(stage: Scene, status: str, code: int | None) -> None:
+    address, number = came(stage, 2500)
+    direct = stage.inbound(address, 100, scheme="BACS")["epm_transaction_id"]
+    stage.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
+
+    assert back(stage, number).status_code == code
+    assert back(stage, direct, CREDIT).status_code == code
+
+
+@pytest.mark.parametrize("status", "ARSC")
+def test_a_direct_debit_is_taken_back_in_any_status_of_the_account(stage: Scene, status: str) -> None:
+    address = stage.funded(2500)
+    number = stage.debit(stage.mandate(address), 2500, passed=True)["epm_transaction_id"]
+    stage.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
+
+    answer = back(stage, number, DEBIT, reference="Unknown to us")
+
+    assert (answer.status_code, answer.data) == (None, [])
+    assert stage.balances(address["account_id"]) == (2500, 2500, 0)
+    assert state(stage, number) == "R"
+    assert back(stage, number, DEBIT).status_code == 4004
+    last = transactions(stage, address["account_id"])[-1]
+    assert (last["transaction_type"], last["direction"], last["reference"]) == (63, "credit", "Unknown to us")
+
+
+@pytest.mark.parametrize(("reason", "code"), [("0", None), ("B", None), ("MS03", None), ("C", 2005), ("AC02", 2005)])
+def test_a_direct_debits_reason_is_one_of_bacs_or_sepa(stage: Scene, reason: str, code: int | None) -> None:
+    address = stage.funded(100)
+    number = stage.debit(stage.mandate(address), 100, passed=True)["epm_transaction_id"]
+
+    assert back(stage, number, DEBIT, reason=reason).status_code == code
+
+
+# -- what the provider says
+
+
+def test_a_refused_return_leaves_the_payment_to_be_returned_again(
+    stage: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, number = came(stage, 2500, sender_name="Refuse Ltd")
+    reference = stage.reference()
+
+    refused = back(stage, number, request_reference_id=reference)
+
+    assert (refused.status_code, stage.balances(address["account_id"])) == (7001, (2500, 2500, 0))
+    assert state(stage, number) == "S"
+    assert back(stage, number, request_reference_id=reference).duplicated == 1
+    assert back(stage, number).status_code == 7001
+    monkeypatch.setattr("chalicelib.cards.payments.sandbox_provider.REFUSE", "NOBODY")
+    assert back(stage, number).status == "success"
+    assert (state(stage, number), stage.balances(address["account_id"])) == ("R", (0, 0, 0))
+
+
+@pytest.mark.parametrize("name", ["Silent Ltd", "Lost Ltd"])
+def test_a_return_whose_answer_was_lost_is_finished_by_the_schedule(stage: Scene, name: str) -> None:
+    address, number = came(stage, 2500, sender_name=name)
+    reference = stage.reference()
+
+    assert back(stage, number, request_reference_id=reference).status_code == 8001
+    assert stage.balances(address["account_id"]) == (0, 2500, 0)
+    assert back(stage, number).status_code == 4004, "it is on its way"
+    stage.clock.advance(60)
+    stage.hub.card_room.overdue.finish()
+    answer = back(stage, number, request_reference_id=reference)
+
+    assert (answer.duplicated, answer.data["settlement_amount"], state(stage, number)) == (1, 2500, "R")
+    assert stage.balances(address["account_id"]) == (0, 0, 0)
+
+
+# -- at home
+
+
+def test_what_came_from_an_address_of_this_service_goes_back_there(stage: Scene, tariff: Scene) -> None:
+    source, target = stage.funded(10_000), tariff.address()
+    paid = stage.paid(source, 2500, destination_iban=target["iban"])
+    arrived = payment(stage, paid).counterpart
+    assert arrived is not None
+
+    answer = back(tariff, arrived)
+
+    assert (answer.status, "destination_bank_account_address" in answer.data) == ("success", False)
+    assert (state(stage, paid), state(stage, arrived), state(stage, answer.data["id"])) == ("R", "R", "S")
+    assert stage.balances(source["account_id"]) == (10_000, 10_000, 0)
+    assert tariff.balances(target["account_id"]) == (0, 0, 0)
+    assert [row["transaction_type"] for row in transactions(stage, source["account_id"])] == [60, 61, 63]
+    assert back(tariff, arrived).status_code == 4004
+    assert stage.sim("simulateOutboundResult", epm_transaction_id=paid, result="settled").status_code == 4004
+
+
+def test_at_home_both_sides_get_back_what_they_gave_and_fees_stay(stage: Scene, tariff: Scene) -> None:
+    account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
+    source, target = stage.funded(10_000, EUR), tariff.address(account, SEPA)
+    paid = stage.paid(source, 5000, destination_iban=target["iban"])  # 40.00, 1.00 for the conversion, a fee of 0.40
+    arrived = payment(stage, paid).counterpart
+    assert (arrived is not None, tariff.balances(account)[0]) == (True, 3860)
+
+    assert back(tariff, arrived or 0, reason=1).status_code == 5001
+    tariff.inbound(target, 100)  # 0.78 and a fee of 0.08
+    assert tariff.balances(account)[0] == 3930
+    assert back(tariff, arrived or 0, reason=1).data["settlement_amount"] == 3900
+
+    assert stage.balances(source["account_id"]) == (10_000, 10_000, 0)
+    assert tariff.balances(account) == (30, 30, 0)
+
+
+@pytest.mark.parametrize(("status", "code"), [("S", None), ("R", None), ("C", 7001)])
+def test_at_home_the_payer_gets_it_back_unless_the_account_is_closed(
+    stage: Scene, status: str, code: int | None
+) -> None:
+    source, target = stage.funded(2500), stage.address()
+    arrived = payment(stage, stage.paid(source, 2500, destination_iban=target["iban"])).counterpart
+    stage.data("changeAccountStatus", account_id=source["account_id"], account_status=status)
+
+    assert back(stage, arrived or 0).status_code == code
+    assert stage.balances(source["account_id"])[0] == (0 if code else 2500)
+    assert stage.balances(target["account_id"])[0] == (2500 if code else 0)
+
+
+# -- whose
+
+
+@pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3011)])
+def test_a_payment_is_there_for_who_has_its_accounts_level(stage: Scene, level: int, code: int | None) -> None:
+    address = stage.address(stage.account(access_level=500, currency_ison=GBP))
+    number = stage.inbound(address, 100)["epm_transaction_id"]
+
+    assert stage.of_caller("other").do(INBOUND, epm_transaction_id=number).status_code == 3011
+    assert back(stage, number, access_level=level).status_code == code
+
+
+def test_what_a_special_account_got_goes_back(stage: Scene) -> None:
+    address = stage.special_address(SPECIAL_EUR, SEPA)
+    told = stage.inbound(address, 2500)
+
+    assert back(stage, told["epm_transaction_id"], reason=1).status == "success"
+    assert stage.inbound(address, 1)["settled_balance"] == told["settled_balance"] - 2500 + 1
+
+
+def test_after_all_that_every_balance_is_the_sum_of_its_rows(stage: Scene) -> None:
+    prove(stage)

@@ -1,0 +1,209 @@
+"""The sandbox's provider: it keeps the promises of a provider, also when the storage does not, and fails on demand."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from stdnum import bic
+
+from chalicelib.cards.payments import modulus_check
+from chalicelib.cards.payments.provider import (
+    BankAccount,
+    Opening,
+    Order,
+    Provider,
+    ProviderRefused,
+    ProviderSilent,
+    Receipt,
+)
+from chalicelib.cards.payments.sandbox_provider import SandboxProvider
+from chalicelib.cards.protocol.schemes import BRITAIN, SEPA, SEPA_COUNTRIES, UK
+from chalicelib.foundation.fields.ibans import is_iban
+from tests.world import World
+
+GBP, EUR, BRAZIL, GERMANY, FRANCE = 826, 978, 76, 276, 250
+SHOP = BankAccount("Corner Shop", iban="DE89370400440532013000")
+_payments = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def room(shared_world: World) -> World:
+    return shared_world.again()
+
+
+@pytest.fixture
+def provider(room: World) -> Provider:
+    return SandboxProvider(room.hub.store)
+
+
+def order(name: str = SHOP.name, **members: Any) -> Order:
+    """A new payment of 12.50 EUR."""
+    payment = Order(next(_payments), "payment", SEPA, EUR, 1250, (), replace(SHOP, name=name), "rent", None)
+    return replace(payment, **members)
+
+
+def accepted(sent: Order, scheme: str = "SCTINST") -> Receipt:
+    return Receipt(accepted=True, reference=9_000_000_000 + sent.payment_id, scheme=scheme)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    with pytest.raises(ProviderSilent):
+        yield
+
+
+# -- addresses
+
+
+def test_a_british_address_has_a_sort_code_a_number_that_fits_it_and_the_iban_of_both(provider: Provider) -> None:
+    opened = provider.open_address(Opening(17, UK, GBP, GERMANY, "Zoë O'Neil"))
+
+    assert (opened.sort_code, opened.account_number, opened.bic) == ("089999", "00000178", None)
+    assert opened.country == BRITAIN
+    assert modulus_check.fits(opened.sort_code or "", opened.account_number or "")
+    assert opened.iban == "GB59CSWY08999900000178"
+    assert is_iban(opened.iban)
+
+
+@pytest.mark.parametrize("letters", SEPA_COUNTRIES)
+def test_a_european_address_has_an_iban_and_a_bic_of_the_same_country(provider: Provider, letters: str) -> None:
+    opened = provider.open_address(Opening(17, SEPA, EUR, SEPA_COUNTRIES[letters], "Zoë O'Neil"))
+    country = "DE" if letters == "IS" else letters
+
+    assert opened.iban
+    assert opened.iban.startswith(country)
+    assert opened.bic == f"CSWY{country}2X"
+    assert bic.is_valid(opened.bic)
+    assert opened.country == SEPA_COUNTRIES[country]
+    assert opened.sort_code is opened.account_number is None
+
+
+def test_an_address_outside_sepa_is_opened_in_germany(provider: Provider) -> None:
+    assert provider.open_address(Opening(17, SEPA, EUR, BRAZIL, "Zoë O'Neil")).country == GERMANY
+
+
+def test_the_same_address_is_opened_with_the_same_numbers_everywhere(room: World, provider: Provider) -> None:
+    opening = Opening(17, SEPA, EUR, FRANCE, "Zoë O'Neil")
+    elsewhere = SandboxProvider(room.another_process().store)
+
+    assert provider.open_address(opening) == elsewhere.open_address(opening)
+    assert provider.open_address(opening) != provider.open_address(replace(opening, address_id=18))
+
+
+@pytest.mark.parametrize(
+    ("opening", "reason"),
+    [
+        (Opening(17, UK, EUR, BRITAIN, "Zoë"), "another currency"),
+        (Opening(17, SEPA, GBP, GERMANY, "Zoë"), "another currency"),
+        (Opening(17, SEPA, EUR, GERMANY, "Refused Ltd"), "this account name"),
+        (Opening(10_000_000, UK, GBP, BRITAIN, "Zoë"), "are taken"),
+    ],
+)
+def test_an_address_that_cannot_be_opened_is_refused_with_the_reason(
+    provider: Provider, opening: Opening, reason: str
+) -> None:
+    with pytest.raises(ProviderRefused, match=reason):
+        provider.open_address(opening)
+
+
+# -- orders
+
+
+@pytest.mark.parametrize("kind", ["payment", "return"])
+def test_an_order_is_accepted_and_found_again(provider: Provider, kind: Any) -> None:
+    sent = order(kind=kind)
+
+    assert provider.find(sent.payment_id) is None
+    assert provider.submit(sent) == provider.find(sent.payment_id) == accepted(sent)
+
+
+def test_an_order_that_comes_twice_is_carried_out_once_and_answered_alike(room: World, provider: Provider) -> None:
+    """Also at another instance, and as it was decided first: the books have one row."""
+    sent = order()
+    elsewhere = SandboxProvider(room.another_process().store)
+    first = provider.submit(sent)
+
+    assert elsewhere.submit(sent) == first
+    assert elsewhere.submit(replace(sent, schemes=("SCT",))) == first
+    rows = room.hub.store.rows("external-payments", ("owner", f"provider#{sent.payment_id}"))
+    assert [row["part"] for row in rows] == ["order"]
+
+
+def test_wished_schemes_are_tried_in_their_order(provider: Provider) -> None:
+    sent = order(schemes=("SCT", "SCTINST"))
+
+    assert provider.submit(sent) == accepted(sent, "SCT")
+
+
+def test_an_amount_that_no_wished_scheme_takes_is_refused(provider: Provider) -> None:
+    sent = order(schemes=("SCTINST",), amount=10_000_001)
+
+    assert provider.submit(sent) == provider.find(sent.payment_id)
+    assert provider.submit(sent) == Receipt(accepted=False, reason="no scheme takes this amount")
+
+
+# -- failures on demand
+
+
+@pytest.mark.parametrize("kind", ["payment", "return"])
+@pytest.mark.parametrize("name", ["REFUSE", "refuse me", "Refused Ltd"])
+def test_an_order_to_refuse_is_refused_for_good(provider: Provider, name: str, kind: Any) -> None:
+    sent = order(name, kind=kind)
+    refused = Receipt(accepted=False, reason="the sandbox refuses this name")
+
+    assert [provider.submit(sent), provider.submit(sent), provider.find(sent.payment_id)] == [refused] * 3
+
+
+@pytest.mark.parametrize("kind", ["payment", "return"])
+def test_the_first_answer_to_an_order_to_silent_is_lost(provider: Provider, kind: Any) -> None:
+    sent = order("Silent Night Ltd", kind=kind)
+
+    with silent():
+        provider.submit(sent)
+
+    assert provider.find(sent.payment_id) == provider.submit(sent) == accepted(sent)
+
+
+@pytest.mark.parametrize("kind", ["payment", "return"])
+def test_an_order_to_lost_arrives_the_second_time(provider: Provider, kind: Any) -> None:
+    sent = order("LOST", kind=kind)
+
+    with silent():
+        provider.submit(sent)
+
+    assert provider.find(sent.payment_id) is None
+    assert provider.submit(sent) == provider.submit(sent) == provider.find(sent.payment_id) == accepted(sent)
+
+
+# -- storage that is gone
+
+
+def test_a_provider_that_cannot_reach_its_books_is_silent(room: World, provider: Provider) -> None:
+    sent = order()
+    with room.storage_gone("put"), silent():
+        provider.submit(sent)
+    with room.storage_gone("get"), silent():
+        provider.find(sent.payment_id)
+
+    assert provider.find(sent.payment_id) is None
+
+
+@pytest.mark.parametrize("applied", [False, True])
+@pytest.mark.parametrize("name", [SHOP.name, "LOST"])
+def test_an_order_is_carried_out_once_when_the_storage_fails(
+    room: World, provider: Provider, name: str, applied: bool
+) -> None:
+    sent = order(name)
+
+    with room.answer_lost("put", applied=applied), silent():
+        provider.submit(sent)
+    if name == "LOST" and not applied:
+        with silent():
+            provider.submit(sent)
+
+    assert provider.submit(sent) == provider.find(sent.payment_id) == accepted(sent)

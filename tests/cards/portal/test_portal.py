@@ -1,0 +1,221 @@
+"""The desk: people of a programme manager see its cards without a credential, and never more than a masked number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.portal.portal import MODES, NAME, Desk
+from chalicelib.cards.programs.credentials import Credential
+from chalicelib.cards.protocol.card_fields import CARD_FIELDS
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, USD, MadeCard, Scene
+from tests.conftest import Lines
+from tests.openbanking.test_call_counts import counted
+
+READS, LISTS = "BatchGetItem", ["Query"] * 16
+NOWHERE = 999_999_999
+"""An id that nothing has."""
+
+
+@pytest.fixture
+def desk(stage: Scene) -> Desk:
+    return stage.hub.card_room.desk
+
+
+@pytest.fixture(scope="module")
+def card(stage: Scene) -> MadeCard:
+    """A card with two accounts that was used."""
+    made = stage.card_in("A", card_currency_ison=[EUR, USD], card_reference_id="REF7")
+    stage.give(made.account_id, 100_00)
+    held = stage.purchase(made.card_id, 25_00, merchant_name="Corner Shop")
+    stage.purchase(made.card_id, 900_00)
+    stage.clearing(held, 20_00, final=0)
+    stage.clock.advance(5)
+    return made
+
+
+def shown(desk: Desk, card_id: int, manager_id: int = MANAGER, **counts: int) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = desk.see(
+        manager_id, "showCard", card_id=card_id, **{"item_count": 10, "balance_count": 60} | counts
+    )["data"]
+    return found
+
+
+def listed(desk: Desk, **members: Any) -> Mapping[str, Any]:
+    return desk.see(MANAGER, "listCards", **{"item_count": 20} | members)
+
+
+def refused(call: Any, *arguments: Any, **members: Any) -> Status:
+    with pytest.raises(Refused) as refusal:
+        call(*arguments, **members)
+    return refusal.value.status
+
+
+# -- what is shown
+
+
+def test_a_card_is_shown_with_what_belongs_to_it(desk: Desk, card: MadeCard) -> None:
+    found = shown(desk, card.card_id)
+    euros, dollars = found["accounts"]
+
+    assert found["card"]["card_id"] == card.card_id
+    assert (found["card"]["status"], found["card"]["reference_number"]) == ("A", "REF7")
+    assert (found["holder_name"], found["more_accounts"]) == ("Zoë O'Neil-Smith", 0)
+    assert found["entries"]["usage_group"] == "Everything"
+    assert [euros[f"{name}_balance"] for name in ("available", "settled", "held", "reserved")] == [
+        75_00,
+        80_00,
+        5_00,
+        0,
+    ]
+    assert (dollars["currency_ison"], dollars["transactions"], dollars["balances"]) == (USD, [], [])
+    assert [address["account_id"] for address in found["addresses"]] == [card.account_id]
+    assert found["currencies"] == [978, 826, 840]
+
+
+def test_a_card_is_shown_with_transactions_that_no_shop_is_behind(desk: Desk, stage: Scene) -> None:
+    made = stage.card_in("A")
+    stage.give(made.account_id, 10_00)
+    fee = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "a new card", "amount": 100}
+    stage.data("createCustomFee", card_id=made.card_id, account_id=made.account_id, currency_ison=EUR, **fee)
+
+    types = [row["transaction_type"] for row in shown(desk, made.card_id)["accounts"][0]["transactions"]]
+
+    assert types == [70, 60]
+
+
+def test_lists_are_the_latest_first(desk: Desk, card: MadeCard) -> None:
+    found = shown(desk, card.card_id)
+    (euros, _) = found["accounts"]
+    (authorization,) = [each for each in found["authorizations"] if each["cleared"]]
+
+    assert [row["response_code"] for row in found["activity"]] == ["51", "00"]
+    assert [(row["transaction_type"], row["direction"]) for row in euros["transactions"]] == [
+        (0, "debit"),
+        (60, "credit"),
+    ]
+    assert [(row["settled"], row["held"]) for row in euros["balances"]] == [(80_00, 5_00), (100_00, 25_00), (100_00, 0)]
+    assert (authorization["state"], authorization["left_amount"], authorization["merchant_name"]) == (
+        "H",
+        5_00,
+        "Corner Shop",
+    )
+    assert len(shown(desk, card.card_id, item_count=1)["activity"]) == 1
+    assert len(shown(desk, card.card_id, balance_count=2)["accounts"][0]["balances"]) == 2
+
+
+def test_cards_are_listed_the_newest_first_page_by_page(desk: Desk, stage: Scene, card: MadeCard) -> None:
+    made = [stage.card().card_id for _ in range(3)]
+    first = listed(desk, item_count=2)
+    second = listed(desk, item_count=2, before=first["data"][-1]["card_id"])
+    rest = listed(desk, before=second["data"][-1]["card_id"])
+    numbers = [each["card_id"] for page in (first, second, rest) for each in page["data"]]
+
+    assert (first["has_more_records"], rest["has_more_records"]) == ("Y", "N")
+    assert numbers == sorted({*numbers, *made, card.card_id}, reverse=True)
+    assert first["programme_manager"] == "Demo Programme"
+    assert (first["data"][0]["holder_name"], first["data"][0]["program_name"]) == ("Zoë O'Neil-Smith", "Everyday Card")
+
+
+def test_activity_is_listed_the_latest_first_page_by_page(desk: Desk, stage: Scene, card: MadeCard) -> None:
+    other = stage.card_in("A")
+    stage.purchase(other.card_id, 1_00)
+    of_all = desk.see(MANAGER, "listActivity", item_count=2)
+    place = {"before_at": of_all["data"][-1]["at"], "before_id": of_all["data"][-1]["authorize_id"]}
+    further = desk.see(MANAGER, "listActivity", item_count=2, **place)
+    of_card = desk.see(MANAGER, "listActivity", item_count=2, card_id=card.card_id)
+
+    assert [row["card_id"] for row in of_all["data"]] == [other.card_id, card.card_id]
+    assert ([row["card_id"] for row in further["data"]], further["has_more_records"]) == ([card.card_id], "N")
+    assert [row["response_code"] for row in of_card["data"]] == ["51", "00"]
+
+
+def test_a_reissued_card_is_listed_once(desk: Desk, stage: Scene) -> None:
+    made = stage.card_in("L")
+    stage.data("reissueCard", card_id=made.card_id, generate_new_pan=1, generate_new_pin=1, card_name_line_3="ZOE O")
+
+    assert [each["card_id"] for each in listed(desk)["data"]].count(made.card_id) == 1
+
+
+# -- what is not
+
+
+def test_of_card_data_there_is_the_masked_number_only(desk: Desk, card: MadeCard) -> None:
+    text = json.dumps([shown(desk, card.card_id), listed(desk)["data"]], default=str)
+
+    assert f"{card.pan[:6]}******{card.pan[-4:]}" in text
+    assert card.pan not in text
+    assert card.acs_password not in text
+    assert not {"pin", "cvc2", "acs_password", "expiry_year", "expiry_month"} & shown(desk, card.card_id)["card"].keys()
+    assert {field: MODES[field] for field in CARD_FIELDS if field != "pan"} == dict.fromkeys(
+        ("pin", "cvc2", "acs_password", "expiry"), "absent"
+    )
+
+
+def test_each_number_leaves_an_audit_line_that_says_who_saw_it(desk: Desk, card: MadeCard, lines: Lines) -> None:
+    shown(desk, card.card_id)
+    (line,) = [each for each in lines.all() if each["message"] == "card data revealed"]
+
+    assert (line["credential"], line["card_id"], line["field"], line["mode"]) == (
+        f"{MANAGER}.{NAME}",
+        card.card_id,
+        "pan",
+        "masked",
+    )
+
+
+def test_another_programme_managers_cards_do_not_exist(desk: Desk, card: MadeCard) -> None:
+    asked = {"item_count": 10, "card_id": card.card_id}
+    assert refused(shown, desk, card.card_id, OTHER_MANAGER) is Status.NO_CARD
+    assert refused(desk.see, OTHER_MANAGER, "listActivity", **asked) is Status.NO_CARD
+    assert desk.see(OTHER_MANAGER, "listCards", item_count=20)["data"] == []
+    assert desk.see(OTHER_MANAGER, "listActivity", item_count=20)["data"] == []
+    assert refused(desk.act, OTHER_MANAGER, "activateCard", "reference-other", card_id=card.card_id) is Status.NO_CARD
+    assert refused(shown, desk, NOWHERE) is Status.NO_CARD
+
+
+@pytest.mark.parametrize("action", ["getPin", "getCvc2", "getCardNumber", "createCard", "setPin"])
+def test_nothing_else_of_the_card_api_is_done_at_the_desk(desk: Desk, card: MadeCard, action: str) -> None:
+    members = {"card_id": card.card_id}
+
+    assert refused(desk.see, MANAGER, action, **members) is Status.UNKNOWN_ACTION
+    assert refused(desk.act, MANAGER, action, "reference-desk", **members) is Status.UNKNOWN_ACTION
+
+
+def test_the_card_api_knows_nothing_of_the_desks_actions(stage: Scene, card: MadeCard) -> None:
+    answers = [stage.do("showCard", card_id=card.card_id), stage.sim("listCards", item_count=1)]
+
+    assert [answer.status_code for answer in answers] == [1002, 1002]
+
+
+def test_nobody_can_show_the_credential_of_the_desk(stage: Scene) -> None:
+    made = Credential(MANAGER, NAME, 1000, None, MODES, encryption_key=None, keys=())
+
+    assert made.keys == ()
+    assert NAME not in stage.hub.programmes.set_up(MANAGER).credentials
+
+
+# -- what is done, and how much it takes
+
+
+def test_what_is_done_twice_with_one_reference_is_done_once(desk: Desk, stage: Scene) -> None:
+    used = stage.spendable(10_00)
+    members = {"card_id": used.card_id, "transaction_type": 0, "amount": 6_00, "currency_ison": EUR}
+    answers = [desk.act(MANAGER, "simulateAuthorization", "reference-twice", **members) for _ in range(2)]
+
+    assert answers[0] == answers[1]
+    assert stage.balances(used.account_id)[0] == 4_00
+
+
+def test_a_page_takes_the_same_calls_however_much_there_is(desk: Desk, stage: Scene, card: MadeCard) -> None:
+    with counted(stage.world) as calls:
+        listed(desk)
+        desk.see(MANAGER, "listActivity", item_count=25)
+        shown(desk, card.card_id)
+
+    of_card = [READS, READS, *["Query"] * 5, READS]
+    assert calls == [*LISTS, READS, READS, *LISTS, *of_card]

@@ -1,0 +1,110 @@
+"""A set-up as data: what is kept of its entries is what comes back."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from chalicelib.cards.programs.catalogue import (
+    KINDS,
+    Catalogue,
+    FeeEntry,
+    FeeGroup,
+    LimitEntry,
+    LimitGroup,
+    Rate,
+    Region,
+    entry,
+    members,
+)
+from infra.programme import file
+
+MANAGERS = file.read(file.DEMO.read_text(encoding="utf-8"), "local")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_entry_comes_back_as_it_was(kind: str) -> None:
+    found = [each for one in MANAGERS for each in one.catalogue.of(kind).values()]
+
+    assert found
+    assert [entry(kind, {**members(each), "owner": "somebody", "used": True}) for each in found] == found
+
+
+def test_what_an_entry_does_not_have_is_left_out() -> None:
+    plain = members(MANAGERS[0].catalogue.account_programmes[502])
+
+    assert "holder_limit_group_id" not in plain
+    assert plain["limit_group_ids"] == []
+
+
+def test_entries_come_before_those_that_name_them() -> None:
+    kinds = list(dict.fromkeys(kind for kind, _ in MANAGERS[0].catalogue.entries()))
+
+    assert kinds == list(KINDS)
+    assert kinds[-2:] == ["account_programme", "card_programme"]
+
+
+def test_the_entries_of_a_group_are_plain_data_without_what_they_do_not_have() -> None:
+    fees = FeeGroup(1, "Fees", (FeeEntry("ATM", "Cash", percent=Decimal("0.50"), currency=978, updated_at=7),))
+    limits = LimitGroup(1, "Limits", 2, (LimitEntry(3, amount=0, amount_currency=978, duration=30),))
+
+    assert members(fees)["entries"] == [
+        {
+            "code": "ATM",
+            "title": "Cash",
+            "transaction_type": 99,
+            "entry_mode": 99,
+            "mcc_low": 0,
+            "mcc_high": 9999,
+            "percent": "0.50",
+            "currency": 978,
+            "blended": False,
+            "updated_at": 7,
+        }
+    ]
+    assert members(limits)["entries"] == [
+        {
+            "id": 3,
+            "amount": 0,
+            "amount_currency": 978,
+            "duration": 30,
+            "transaction_type": 99,
+            "entry_mode": 99,
+            "transaction_class": 0,
+            "holder_country": 0,
+            "holder_region": 0,
+            "transaction_region": 0,
+            "region_type": 0,
+            "currency": 0,
+            "mcc_low": 0,
+            "mcc_high": 9999,
+            "updated_at": 0,
+        }
+    ]
+    assert entry("fee_group", members(fees)) == fees
+    assert entry("limit_group", members(limits)) == limits
+
+
+def test_what_was_kept_before_there_were_fees_and_limits_still_reads() -> None:
+    kept = members(MANAGERS[0].catalogue.account_programmes[501])
+    del kept["conversion_fee_blended"]
+
+    assert entry("fee_group", {"id": 1, "name": "Fees"}) == FeeGroup(1, "Fees")
+    assert entry("limit_group", {"id": 1, "name": "Cards", "limit_type": 1}) == LimitGroup(1, "Cards", 1)
+    assert entry("account_programme", kept) == MANAGERS[0].catalogue.account_programmes[501]
+
+
+def test_a_rate_is_for_one_direction_and_a_currency_is_worth_itself() -> None:
+    rate = Rate(Decimal("0.86"), Decimal("1.5"))
+    catalogue = Catalogue(1, "Small", rates={(978, 826): rate})
+
+    assert catalogue.rate(978, 826) == rate
+    assert catalogue.rate(826, 978) is None
+    assert catalogue.rate(826, 826) == Rate(Decimal(1), Decimal(0))
+
+
+def test_a_country_is_in_every_region_that_names_it() -> None:
+    catalogue = Catalogue(1, "Small", regions={2: Region(2, "A", (276, 826)), 5: Region(5, "B", (826,))})
+
+    assert [catalogue.regions_of(country) for country in (276, 826, 840)] == [{2}, {2, 5}, set()]

@@ -1,0 +1,210 @@
+"""Credentials of programme managers: three parts, two live keys, nothing kept in clear."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.programs import credentials as module
+from chalicelib.cards.programs.credentials import (
+    Credential,
+    CredentialChanged,
+    Credentials,
+    NoOldKey,
+    UnknownCredential,
+)
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from tests.cards.setups import ABSENT, credential, loaded, manager, shown
+from tests.conftest import Lines
+from tests.world import World
+
+
+class Caller:
+    """A programme manager's credential, and what it shows."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.content = manager(credentials=[credential("app", actions=["getHolder"]), credential("other")])
+        (plan,) = loaded(world.hub, self.content)
+        self.id: int = self.content["id"]
+        self.parts = shown(plan.secrets["app"])
+        self.others = shown(plan.secrets["other"])
+
+    def passes(self, parts: tuple[str, str, str], credentials: Credentials | None = None) -> bool:
+        """Whether the parts are accepted, by a process that remembers nothing unless one is given."""
+        return (credentials or self.world.another_process().credentials).check(*parts) is not None
+
+
+@pytest.fixture
+def caller(world: World) -> Caller:
+    return Caller(world)
+
+
+def test_the_three_parts_belong_to_a_credential_with_its_rights(caller: Caller) -> None:
+    found = caller.world.hub.credentials.check(*caller.parts)
+
+    assert isinstance(found, Credential)
+    assert (found.manager_id, found.name, found.access_level, found.modes) == (caller.id, "app", 1000, ABSENT)
+    assert found.identity == f"{caller.id}.app"
+    assert found.encryption_key is None
+    assert found.allows("getHolder")
+    assert not found.allows("createCard")
+    everything = caller.world.hub.credentials.check(*caller.others)
+    assert everything is not None
+    assert everything.actions is None
+    assert everything.allows("createCard")
+
+
+def test_the_parts_are_random_and_of_their_lengths(caller: Caller) -> None:
+    assert [len(part) for part in caller.parts] == [20, 32, 64]
+    assert all(part.isalnum() and part.isascii() for part in caller.parts)
+    assert not {*caller.parts} & {*caller.others}
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_one_wrong_part_is_enough_to_be_refused(caller: Caller, position: int) -> None:
+    for wrong in (caller.others[position], "A" * len(caller.parts[position])):
+        parts = [*caller.parts]
+        parts[position] = wrong
+        assert caller.world.hub.credentials.check(*parts) is None
+
+
+@pytest.mark.parametrize("wrong", [None, 1, ["x"], {}, "", " ", "é" * 20, "a" * 10_000, True])
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_what_cannot_be_a_part_is_refused_without_looking_it_up(caller: Caller, position: int, wrong: object) -> None:
+    parts: list[object] = [*caller.parts]
+    parts[position] = wrong
+    with caller.world.storage_gone("batch_get"):
+        assert caller.world.another_process().credentials.check(*parts) is None
+
+
+def test_whichever_part_is_wrong_the_same_is_compared(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+    real = module.hmac.compare_digest
+    monkeypatch.setattr(module.hmac, "compare_digest", lambda one, other: compared.append(1) or real(one, other))
+    access_key, api_id, api_key = caller.parts
+    counts = []
+    for parts in (
+        caller.parts,
+        ("A" * 20, api_id, api_key),
+        (access_key, "0" * 32, api_key),
+        (access_key, api_id, "0" * 64),
+        ("A" * 20, "0" * 32, "0" * 64),
+    ):
+        caller.world.another_process().credentials.check(*parts)
+        counts.append(len(compared))
+        del compared[:]
+
+    assert counts == [4, *[8] * 4]  # both parts of two keys, there or not, and once more for a key that may be new
+
+
+def test_neither_tables_nor_logs_have_a_part_in_clear(caller: Caller, lines: Lines) -> None:
+    world = caller.world
+    rotated = world.hub.credentials.rotate(caller.id, "app")
+    world.hub.credentials.check(*caller.parts)
+    clear = [*caller.parts, *caller.others, rotated.access_api_id, rotated.access_api_key]
+
+    kept = json.dumps(list(world.hub.store.scan("programmes")), default=str)
+    assert not [part for part in clear if part in kept or part in lines.text]
+    assert not [part for part in clear if part in repr(rotated) + repr(world.hub.credentials.get(caller.id, "app"))]
+
+
+def test_two_keys_are_live_until_the_older_is_dropped(caller: Caller) -> None:
+    operator = caller.world.hub.credentials
+    made = operator.rotate(caller.id, "app")
+    assert made.access_key is None, "the access key stays"
+    newer = (caller.parts[0], made.access_api_id, made.access_api_key)
+    assert caller.passes(caller.parts)
+    assert caller.passes(newer)
+    assert not caller.passes((caller.parts[0], made.access_api_id, caller.parts[2])), "parts of two keys are no key"
+
+    operator.drop_old(caller.id, "app")
+
+    assert not caller.passes(caller.parts)
+    assert caller.passes(newer)
+    with pytest.raises(NoOldKey, match="app has one live key only"):
+        operator.drop_old(caller.id, "app")
+
+
+def test_a_third_key_ends_the_oldest(caller: Caller) -> None:
+    made = [caller.world.hub.credentials.rotate(caller.id, "app") for _ in range(2)]
+    newer = [(caller.parts[0], each.access_api_id, each.access_api_key) for each in made]
+
+    assert not caller.passes(caller.parts)
+    assert [caller.passes(each) for each in newer] == [True, True]
+
+
+def test_a_dropped_key_is_refused_within_a_minute(caller: Caller) -> None:
+    elsewhere = caller.world.another_process().credentials
+    assert caller.passes(caller.parts, elsewhere)
+    caller.world.hub.credentials.rotate(caller.id, "app")
+    caller.world.hub.credentials.drop_old(caller.id, "app")
+    caller.world.clock.advance(59)
+    with caller.world.storage_gone("batch_get"):
+        assert caller.passes(caller.parts, elsewhere), "nothing is read within a minute"
+
+    caller.world.clock.advance(1)
+
+    assert not caller.passes(caller.parts, elsewhere)
+
+
+def test_a_new_key_is_good_within_5_seconds_and_guesses_read_no_more_often(caller: Caller) -> None:
+    elsewhere = caller.world.another_process().credentials
+    assert caller.passes(caller.parts, elsewhere)
+    made = caller.world.hub.credentials.rotate(caller.id, "app")
+    newer = (caller.parts[0], made.access_api_id, made.access_api_key)
+    caller.world.clock.advance(4)
+    with caller.world.storage_gone("batch_get"):
+        assert not caller.passes(newer, elsewhere)
+
+    caller.world.clock.advance(1)
+
+    assert caller.passes(newer, elsewhere)
+
+
+def test_who_cannot_be_looked_up_after_a_minute_does_not_pass(caller: Caller) -> None:
+    """Unlike what is public in a set-up: a credential that ended must not go on because storage is gone."""
+    credentials = caller.world.another_process().credentials
+    assert caller.passes(caller.parts, credentials)
+    caller.world.clock.advance(60)
+
+    with caller.world.storage_gone("batch_get"), pytest.raises(StoreUnavailable):
+        credentials.check(*caller.parts)
+    assert caller.passes(caller.parts, credentials)
+
+
+def test_strangers_guesses_do_not_fill_the_memory(caller: Caller) -> None:
+    credentials = caller.world.another_process().credentials
+    credentials.check("A" * 20, "0" * 32, "0" * 64)
+
+    assert credentials._cache == {}
+
+
+def test_a_credential_that_the_file_names_no_more_ends(caller: Caller) -> None:
+    loaded(caller.world.hub, caller.content | {"credentials": caller.content["credentials"][1:]})
+
+    assert not caller.passes(caller.parts)
+    assert caller.passes(caller.others)
+    with pytest.raises(UnknownCredential, match=f"programme manager {caller.id} has no credential app"):
+        caller.world.hub.credentials.get(caller.id, "app")
+
+
+def test_other_rights_leave_the_keys_alone(caller: Caller) -> None:
+    changed: list[dict[str, Any]] = [credential("app", access_level=5), credential("other")]
+    loaded(caller.world.hub, caller.content | {"credentials": changed})
+    found = caller.world.another_process().credentials.check(*caller.parts)
+
+    assert found is not None
+    assert (found.access_level, found.actions) == (5, None)
+
+
+def test_of_two_rotations_at_a_time_one_is_refused(caller: Caller) -> None:
+    other = caller.world.another_process().credentials
+    with (
+        caller.world.meanwhile("update", lambda: other.rotate(caller.id, "app")),
+        pytest.raises(CredentialChanged, match="try again"),
+    ):
+        caller.world.hub.credentials.rotate(caller.id, "app")
+    assert len(caller.world.hub.credentials.get(caller.id, "app").keys) == 2

@@ -1,0 +1,172 @@
+"""Set-ups as requests see them: cached for a minute, and what is used cannot go."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.programs.catalogue import FeeEntry, LimitEntry, Rate, Region, SpecialAccountEntry
+from chalicelib.cards.programs.programmes import EntryGone, UnknownManager, head_key
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from tests.cards.setups import fee, limit, loaded, manager, planned, region, special_account
+from tests.conftest import Lines
+from tests.world import World
+
+
+@pytest.fixture
+def small(world: World) -> dict[str, Any]:
+    """A programme manager that is loaded."""
+    made = manager()
+    loaded(world.hub, made)
+    return made
+
+
+def renamed(content: dict[str, Any]) -> dict[str, Any]:
+    return content | {"name": "Another Name"}
+
+
+def test_a_set_up_is_what_was_loaded(world: World, small: dict[str, Any]) -> None:
+    found = world.hub.programmes.catalogue(small["id"])
+
+    assert (found.manager_id, found.name, found.currencies) == (small["id"], "Small Programme", (978, 826))
+    assert found.rates == {(978, 826): Rate(Decimal("0.86"), Decimal(0))}
+    programme = found.card_programmes[1]
+    assert (programme.bin, programme.pan_length, programme.currencies) == ("222300", 16, (978,))
+    assert (programme.account_limit_group_ids, programme.countries) == ((2,), ())
+    assert found.account_programmes[1].holder_limit_group_id is None
+    assert found.limit_groups[3].limit_type == 3
+    assert list(found.designs) == [1, 2]
+
+
+def test_fees_limits_regions_and_special_accounts_are_what_was_loaded(world: World) -> None:
+    made = manager(
+        exchange_rates=[{"of": 978, "to": 826, "rate": "0.860", "markup_percent": "1.50"}],
+        regions=[region(4, 276, 40)],
+        special_accounts=[special_account(5, access_level=7)],
+        fee_groups=[{"id": 1, "name": "Fees", "entries": [fee(percent="0.50", minimum=5, region=4, blended=True)]}],
+    )
+    limits = limit(2, **{"class": 2, "transaction_currency": 826}, holder_country=276)
+    made["limit_groups"][0]["entries"] = [limits]
+    loaded(world.hub, made)
+    found, now = world.hub.programmes.catalogue(made["id"]), world.clock.time()
+
+    assert str(found.rates[978, 826]) == "Rate(base=Decimal('0.860'), markup_percent=Decimal('1.50'))"
+    assert found.regions == {4: Region(4, "Region 4", (276, 40))}
+    assert found.special_accounts == {5: SpecialAccountEntry(5, "Settlement", 978, 276, 7)}
+    assert found.fee_groups[1].entries == (
+        FeeEntry(
+            "ATM", "Cash", percent=Decimal("0.5"), currency=978, region=4, minimum=5, blended=True, updated_at=now
+        ),
+    )
+    assert found.limit_groups[1].entries == (
+        LimitEntry(
+            2,
+            amount=1000,
+            amount_currency=978,
+            duration=1,
+            transaction_class=2,
+            holder_country=276,
+            currency=826,
+            updated_at=now,
+        ),
+    )
+    assert found.account_programmes[1].conversion_fee_blended is True
+
+
+def test_rates_that_were_kept_before_there_were_markups_still_read(world: World, small: dict[str, Any]) -> None:
+    table, key = head_key(small["id"])
+    world.hub.store.update(table, key, set={"rates": {"978/826": "0.86"}})
+
+    assert world.another_process().programmes.catalogue(small["id"]).rate(978, 826) == Rate(Decimal("0.86"), Decimal(0))
+    assert planned(world.hub, small)[0].changes == []
+
+
+def test_a_head_that_was_kept_before_there_were_keys_of_events_still_reads(world: World) -> None:
+    made = manager(events_url="http://127.0.0.1:9700/events")
+    loaded(world.hub, made)
+    table, key = head_key(made["id"])
+    kept = world.hub.store.get(table, key) or {}
+    old = {*key, "name", "currencies", "test_bins", "rates", "events_url", "revision"}
+    assert set(kept) == old, "a programme manager that delivers no values has nothing more"
+
+    found = world.another_process().programmes.catalogue(made["id"])
+
+    assert (found.events_encryption_key, found.delivers_validation_values) == (None, False)
+    assert planned(world.hub, made)[0].changes == []
+
+
+def test_an_unknown_programme_manager_is_refused(world: World) -> None:
+    with pytest.raises(UnknownManager):
+        world.hub.programmes.catalogue(8999)
+
+
+def test_a_change_holds_after_a_minute_and_costs_one_round_trip(
+    world: World, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries: list[Any] = []
+    real = world.hub.store.query
+    monkeypatch.setattr(world.hub.store, "query", lambda *given, **more: queries.append(given) or real(*given, **more))
+    programmes = world.another_process().programmes
+    programmes.catalogue(small["id"])
+    loaded(world.hub, renamed(small))
+    del queries[:]
+    world.clock.advance(59)
+    assert programmes.catalogue(small["id"]).name == "Small Programme"
+    assert queries == []
+
+    world.clock.advance(1)
+
+    assert programmes.catalogue(small["id"]).name == "Another Name"
+    assert len(queries) == 1
+
+
+def test_what_was_read_before_goes_on_while_storage_is_gone(world: World, small: dict[str, Any], lines: Lines) -> None:
+    programmes = world.another_process().programmes
+    before = programmes.catalogue(small["id"])
+    loaded(world.hub, renamed(small))
+    world.clock.advance(60)
+    with world.storage_gone("query"):
+        assert programmes.catalogue(small["id"]) is before
+    assert [line["message"] for line in lines.all()] == ["programme not read again"]
+    world.clock.advance(59)
+    assert programmes.catalogue(small["id"]) is before, "it goes on for as long again"
+    world.clock.advance(1)
+
+    assert programmes.catalogue(small["id"]).name == "Another Name"
+
+
+def test_what_was_never_read_is_not_made_up(world: World, small: dict[str, Any]) -> None:
+    with world.storage_gone("query"), pytest.raises(StoreUnavailable):
+        world.another_process().programmes.catalogue(small["id"])
+
+
+def test_a_first_use_is_noted_once_by_each_process_that_does_not_know_of_it(
+    world: World, small: dict[str, Any]
+) -> None:
+    hub, other = world.another_process(), world.another_process()
+    hub.programmes.mark_used(hub.programmes.catalogue(small["id"]), [("design", 1), ("fee_group", 1), ("design", 1)])
+    assert hub.programmes.set_up(small["id"]).used == {("design", 1), ("fee_group", 1)}
+
+    with world.storage_gone("update"):
+        hub.programmes.mark_used(hub.programmes.catalogue(small["id"]), [("fee_group", 1), ("design", 1)])
+        other.programmes.mark_used(other.programmes.catalogue(small["id"]), [("design", 1)])
+        with pytest.raises(StoreUnavailable):
+            hub.programmes.mark_used(hub.programmes.catalogue(small["id"]), [("design", 2)])
+
+
+def test_what_was_removed_before_its_first_use_is_gone_and_the_set_up_read_afresh(
+    world: World, small: dict[str, Any]
+) -> None:
+    programmes = world.another_process().programmes
+    catalogue = programmes.catalogue(small["id"])
+    loaded(world.hub, small | {"designs": small["designs"][:1]})
+
+    with pytest.raises(EntryGone) as caught:
+        programmes.mark_used(catalogue, [("design", 1), ("design", 2)])
+
+    assert caught.value.references == (("design", 2),)
+    assert str(caught.value) == "design 2"
+    assert list(programmes.catalogue(small["id"]).designs) == [1]
+    assert ("design", 2) not in programmes.set_up(small["id"]).used, "a first use does not bring it back"

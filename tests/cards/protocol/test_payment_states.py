@@ -1,0 +1,337 @@
+"""The states of external payment addresses, mandates and payments, and what an account's state lets money do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, MANDATE_RULES, PAYMENT_RULES
+from tests.cards import ledgers, money_requests, whole_requests
+from tests.cards.protocol.test_actions import call
+from tests.cards.scenes import LEFT_OUT, UK, Scene
+from tests.cards.state_tables import ADDRESS, ADDRESS_MOVES, MANDATE, MONEY_ACCOUNT, OK, PAYMENT, RESULTS
+from tests.cards.whole_requests import Cast, Members
+
+FUNDS = 10_000
+NAMED = {"directDebitReturn": "returned_epm_transaction_id"}
+
+
+def address_in(scene: Scene, state: str) -> Any:
+    """The address of an account with money, in a state."""
+    address = scene.funded(FUNDS)
+    if state != "A":
+        scene.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=state)
+    return address
+
+
+def shown(scene: Scene, address: Mapping[str, Any]) -> Any:
+    return scene.data("getExternalPaymentAddress", epm_address_id=address["id"])
+
+
+# -- the tables
+
+
+def test_the_tables_of_the_code_say_the_same() -> None:
+    for action, row in ADDRESS_RULES.items():
+        expected = {"A": OK, "S": OK, "B": 4002} if action == "changeExternalPaymentAddressStatus" else ADDRESS[action]
+        assert {state: int(code or OK) for state, code in row.items()} == expected
+    assert {
+        action: {state: int(code or OK) for state, code in row.items()} for action, row in MANDATE_RULES.items()
+    } == MANDATE
+    assert PAYMENT_RULES.keys() == PAYMENT.keys()
+    for action, rule in PAYMENT_RULES.items():
+        found = {f"{kind}.{state}": int(code or OK) for (kind, state), code in rule.items()}
+        assert {name: found[name] for name in PAYMENT[action]} == PAYMENT[action]
+
+
+def test_no_action_on_an_address_a_mandate_or_a_payment_is_forgotten() -> None:
+    def naming(*members: str) -> set[str]:
+        return {name for name, each in ACTIONS.items() if set(members) & each.request.model_fields.keys()}
+
+    assert naming("epm_address_id") | {"changeExternalPaymentAddressStatus"} <= {*ADDRESS, *ADDRESS_RULES}
+    assert naming("epm_mandate_id") == set(MANDATE)
+    assert naming("epm_transaction_id", "returned_epm_transaction_id") == set(PAYMENT) - {"simulateDirectDebit"}
+
+
+# -- accounts
+
+
+@pytest.mark.parametrize("action", MONEY_ACCOUNT)
+def test_an_action_on_money_from_each_state_of_an_account(stage: Scene, action: str) -> None:
+    for state, expected in MONEY_ACCOUNT[action].items():
+        cast = whole_requests.cast(stage, action)
+        put_into(stage, cast.account_id, state)
+        before = stage.balances(cast.account_id)
+
+        answer = stage.do(action, **whole_requests.whole(action, cast)[0])
+
+        assert (answer.status_code or OK) == expected, (state, answer.raw)
+        assert expected == OK or stage.balances(cast.account_id) == before
+
+
+def put_into(scene: Scene, account: int, state: str) -> None:
+    """Have an account in a state, also in C with its money still there."""
+    scene.hub.store.update("cards", {"owner": f"account#{account}", "part": "account"}, set={"status": state})
+
+
+@pytest.mark.parametrize(("state", "arrives"), [("A", True), ("R", True), ("S", False), ("C", False)])
+def test_what_comes_in_is_credited_to_a_live_account_and_bounced_off_others(
+    stage: Scene, state: str, arrives: bool
+) -> None:
+    address = stage.funded(FUNDS)
+    put_into(stage, address["account_id"], state)
+
+    came = stage.inbound(address, 50)
+
+    assert (came["state"], "transaction_id" in came) == (("S", True) if arrives else ("J", False))
+    assert stage.balances(address["account_id"])[0] == FUNDS + 50 * arrives
+
+
+@pytest.mark.parametrize(("state", "pays"), [("A", True), ("R", False), ("S", False), ("C", False)])
+def test_what_is_collected_is_paid_from_an_active_account(stage: Scene, state: str, pays: bool) -> None:
+    address = stage.funded(FUNDS)
+    mandate = stage.mandate(address)
+    put_into(stage, address["account_id"], state)
+
+    collected = stage.debit(mandate, 50, passed=True)
+
+    assert collected["state"] == ("S" if pays else "J")
+    assert stage.balances(address["account_id"])[0] == FUNDS - 50 * pays
+
+
+# -- addresses
+
+
+@pytest.mark.parametrize("action", ADDRESS)
+def test_an_action_from_each_state_of_an_address(stage: Scene, action: str) -> None:
+    for state, expected in ADDRESS[action].items():
+        cast = whole_requests.cast(stage, action)
+        stage.data("changeExternalPaymentAddressStatus", epm_address_id=cast.address_id, status=state)
+
+        answer = call(stage, action, whole_requests.whole(action, cast)[0])
+
+        assert (answer.status_code or OK) == expected, (state, answer.raw)
+        assert stage.data("getExternalPaymentAddress", epm_address_id=cast.address_id)["status"] == state
+
+
+@pytest.mark.parametrize("state", ADDRESS_MOVES)
+def test_an_address_moves_from_state_to_state(stage: Scene, state: str) -> None:
+    for asked, expected in ADDRESS_MOVES[state].items():
+        address = address_in(stage, state)
+        why = {"reason_code": 9, "note": f"to {asked}"}
+
+        answer = stage.do("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=asked, **why)
+
+        assert (answer.status_code or OK) == expected
+        found = shown(stage, address)
+        assert found["status"] == (asked if expected == OK else state)
+        assert found.get("status_change_note") == (f"to {asked}" if expected == OK else None)
+        assert found.get("status_change_reason_code") == (9 if expected == OK else None)
+
+
+@pytest.mark.parametrize(("state", "active"), [("A", 1), ("S", 0), ("B", 0)])
+def test_an_address_takes_and_gives_as_long_as_it_is_active(stage: Scene, state: str, active: int) -> None:
+    address = address_in(stage, state)
+
+    found = shown(stage, address)
+    came = stage.inbound(address, 50)
+
+    enabled = ("active", "direct_debit_enabled", "inbound_enabled", "outbound_enabled")
+    assert {found[name] for name in enabled} == {active}
+    assert came["state"] == ("S" if active else "J")
+    assert stage.balances(address["account_id"])[0] == FUNDS + 50 * active
+
+
+def test_a_change_without_reasons_leaves_none(stage: Scene) -> None:
+    address = address_in(stage, "A")
+    asked = {"epm_address_id": address["id"], "status": "S"}
+    stage.data("changeExternalPaymentAddressStatus", **asked, **money_requests.WHY)
+    stage.data("changeExternalPaymentAddressStatus", **asked)
+
+    assert not {"status_change_reason_code", "status_change_note"} & shown(stage, address).keys()
+
+
+# -- mandates
+
+
+@pytest.mark.parametrize("state", MANDATE["cancelExternalPaymentMandate"])
+def test_a_mandate_is_cancelled_once_and_nothing_is_collected_by_it_then(stage: Scene, state: str) -> None:
+    address = stage.funded(FUNDS)
+    mandate = stage.mandate(address)
+    if state == "C":
+        stage.data("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
+
+    collected = stage.debit(mandate, 50)
+    answer = stage.do("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
+
+    assert (answer.status_code or OK) == MANDATE["cancelExternalPaymentMandate"][state]
+    assert collected["state"] == ("P" if state == "A" else "J")
+    assert stage.debit(mandate, 50)["state"] == "J"
+
+
+# -- payments
+
+
+def _out(*results: str) -> Callable[[Scene], int]:
+    def made(scene: Scene) -> int:
+        payment = scene.paid(scene.funded(FUNDS), 50)
+        for result in results:
+            scene.result(payment, result)
+        return payment
+
+    return made
+
+
+def _in(scheme: str, *, state: str = "A", returned: bool = False) -> Callable[[Scene], int]:
+    def made(scene: Scene) -> int:
+        came = int(scene.inbound(address_in(scene, state), 50, scheme=scheme)["epm_transaction_id"])
+        if returned:
+            scene.data(RETURNS[scheme], epm_transaction_id=came)
+        return came
+
+    return made
+
+
+def _debit(*, passed: bool = False, cancelled: bool = False, returned: bool = False) -> Callable[[Scene], int]:
+    def made(scene: Scene) -> int:
+        mandate = scene.mandate(scene.funded(FUNDS))
+        if cancelled:
+            scene.data("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
+        debit = int(scene.debit(mandate, 50, passed=passed)["epm_transaction_id"])
+        if returned:
+            scene.data("directDebitReturn", returned_epm_transaction_id=debit, reason="MD06")
+        return debit
+
+    return made
+
+
+def _return(sender_name: str) -> Callable[[Scene], int]:
+    """The payment that sends another one back; its number is told by inboundReturn, unless nobody answers."""
+
+    def made(scene: Scene) -> int:
+        came = scene.inbound(scene.funded(FUNDS), 50, sender_name=sender_name)["epm_transaction_id"]
+        answer = scene.do("inboundReturn", epm_transaction_id=came)
+        rows = scene.hub.store.scan("external-payments")
+        sent_back = next(row["id"] for row in rows if row.get("returns") == came)
+        assert answer.status_code == 8001 or answer.data["id"] == sent_back
+        return int(sent_back)
+
+    return made
+
+
+RETURNS = {"FPS": "inboundReturn", "BACS": "directCreditReturn"}
+PLACES: Mapping[str, Callable[[Scene], int]] = {
+    "out.P": _out(),
+    "out.S": _out("settled"),
+    "out.J": _out("rejected"),
+    "out.R": _out("settled", "returned"),
+    "in.S": _in("FPS"),
+    "in.J": _in("FPS", state="S"),
+    "in.R": _in("FPS", returned=True),
+    "debit.P": _debit(),
+    "debit.S": _debit(passed=True),
+    "debit.J": _debit(cancelled=True),
+    "debit.R": _debit(passed=True, returned=True),
+    "return.P": _return("Silent Bob"),
+    "return.S": _return("Bob"),
+}
+DIRECT_CREDITS = {
+    "in.S": _in("BACS"),
+    "in.J": _in("BACS", state="S"),
+    "in.R": _in("BACS", returned=True),
+}
+"""How a payment gets to each place; DIRECT_CREDITS are those that directCreditReturn is for."""
+
+
+@pytest.fixture(scope="module")
+def standing(stage: Scene) -> Mapping[str, int]:
+    """A payment at each place, for what is refused and changes nothing."""
+    return {place: made(stage) for place, made in PLACES.items()}
+
+
+def request(action: str, payment: int) -> Members:
+    whole = whole_requests.whole(action, Cast(epm_transaction_id=payment))[-1]
+    return whole | {NAMED.get(action, "epm_transaction_id"): payment}
+
+
+@pytest.mark.parametrize("action", PAYMENT)
+def test_an_action_from_each_kind_and_state_of_a_payment(
+    stage: Scene, standing: Mapping[str, int], action: str
+) -> None:
+    ways = PLACES | (DIRECT_CREDITS if action == "directCreditReturn" else {})
+    for place, expected in PAYMENT[action].items():
+        fresh = expected == OK or ways[place] is not PLACES[place]
+        payment = ways[place](stage) if fresh else standing[place]
+
+        answer = call(stage, action, request(action, payment))
+
+        assert (answer.status_code or OK) == expected, (place, answer.raw)
+        if expected != OK:
+            assert ledgers.state(stage, payment) == place[-1]
+
+
+@pytest.mark.parametrize("result", RESULTS)
+def test_a_provider_reports_what_can_have_become_of_a_payment_out(
+    stage: Scene, standing: Mapping[str, int], result: str
+) -> None:
+    letter = {"settled": "S", "rejected": "J", "returned": "R"}[result]
+    for place, expected in RESULTS[result].items():
+        payment = PLACES[place](stage) if expected == OK else standing[place]
+
+        answer = stage.sim("simulateOutboundResult", epm_transaction_id=payment, result=result)
+
+        assert (answer.status_code or OK) == expected, (place, answer.raw)
+        assert ledgers.state(stage, payment) == (letter if expected == OK else place[-1])
+
+
+@pytest.mark.parametrize(("action", "scheme"), [("inboundReturn", "BACS"), ("directCreditReturn", "FPS")])
+def test_direct_credits_are_returned_by_their_own_action(stage: Scene, action: str, scheme: str) -> None:
+    payment = _in(scheme)(stage)
+
+    assert stage.do(action, epm_transaction_id=payment).status_code == 4008
+    assert stage.do(RETURNS[scheme], epm_transaction_id=payment).status == "success"
+
+
+@pytest.mark.parametrize(("method", "code"), [(1, None), (2, 2006)])
+def test_a_return_by_sepa_has_a_reason(stage: Scene, method: int, code: int | None) -> None:
+    came = stage.inbound(stage.address(method=method), 50)["epm_transaction_id"]
+
+    assert stage.do("inboundReturn", epm_transaction_id=came, reason=LEFT_OUT).status_code == code
+    if method != UK:
+        assert stage.do("inboundReturn", epm_transaction_id=came, reason=1).status == "success"
+
+
+def test_a_refused_return_may_be_asked_for_again(stage: Scene) -> None:
+    address = stage.funded(FUNDS)
+    came = stage.inbound(address, 50, sender_name="Refuse me")["epm_transaction_id"]
+
+    answers = [stage.do("inboundReturn", epm_transaction_id=came) for _ in range(2)]
+
+    assert [answer.status_code for answer in answers] == [7001, 7001]
+    assert ledgers.state(stage, came) == "S"
+    assert stage.balances(address["account_id"])[0] == FUNDS + 50
+
+
+def test_a_return_that_is_under_way_is_not_begun_again(stage: Scene) -> None:
+    came = stage.inbound(stage.funded(FUNDS), 50, sender_name="Silent Bob")["epm_transaction_id"]
+
+    answers = [stage.do("inboundReturn", epm_transaction_id=came) for _ in range(2)]
+
+    assert [answer.status_code for answer in answers] == [8001, 4004]
+
+
+def test_a_direct_debit_is_decided_upon_until_its_cut_off_and_as_often_as_wished(stage: Scene) -> None:
+    address = stage.funded(FUNDS)
+    debit = stage.debit(stage.mandate(address), 50)
+    decided = {"epm_transaction_id": debit["epm_transaction_id"], "reason": 7}
+    just_before = stage.apart(days=(debit["cut_off"] - stage.clock.time() - 1) / 86400)
+    at_it = stage.apart(days=(debit["cut_off"] - stage.clock.time()) / 86400)
+
+    for should_pay in (0, 1, 0, 0):
+        stage.data("changeDDExternalPaymentStatus", should_pay=should_pay, **decided)
+    assert just_before.do("changeDDExternalPaymentStatus", should_pay=0, **decided).status == "success"
+    assert at_it.do("changeDDExternalPaymentStatus", should_pay=1, **decided).status_code == 4008
+    assert stage.data("simulateDirectDebit", epm_transaction_id=decided["epm_transaction_id"])["state"] == "J"

@@ -1,0 +1,82 @@
+"""A ledger to prove: two accounts and a special one that have paid each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.reconciliation.progress_record import PROGRESS, ROUND_SECONDS, Progress
+from chalicelib.foundation.dynamodb.store import Item, Store
+from tests.cards.scenes import EUR, SPECIAL_EUR, Scene
+from tests.world import World
+
+FOREVER = float("inf")
+
+
+@dataclass
+class Ledger:
+    """Two accounts and a special one that have paid each other, and what a run of the proof has to say of them."""
+
+    scene: Scene
+    first: int
+    second: int
+    payment: int
+
+    @property
+    def store(self) -> Store:
+        return self.scene.hub.store
+
+    @property
+    def progress(self) -> Progress:
+        return Progress.of(self.store.get(*PROGRESS), self.scene.clock.time())
+
+    def go_on(self, until: float = FOREVER) -> Progress:
+        return self.scene.hub.card_room.proof.go_on(until)
+
+    def next_round(self) -> Progress:
+        self.scene.clock.advance(ROUND_SECONDS)
+        return self.go_on()
+
+    def account(self, number: int, **members: Any) -> Item:
+        """Change what an account's item says; answers what it said before."""
+        key = {"owner": f"account#{number}", "part": "account"}
+        before = self.store.get("cards", key)
+        assert before is not None
+        if members:
+            self.store.update("cards", key, set=members)
+        return before
+
+    def row(self, owner: str, number: int, **members: Any) -> Item:
+        """The same of a row of the ledger."""
+        key = {"owner": owner, "part": f"movement#{number:012}"}
+        before = self.store.get("ledger", key)
+        assert before is not None
+        if members:
+            self.store.update("ledger", key, set=members)
+        return before
+
+    def forget_payments_to(self, number: int) -> None:
+        """As if an account had never been paid: it is whole by itself."""
+        owner = f"account#{number}"
+        for item in self.store.rows("ledger", ("owner", owner)):
+            self.store.delete("ledger", {"owner": owner, "part": item["part"]})
+        self.account(number, settled=0, movements=0, last_at=0)
+
+
+@pytest.fixture
+def ledger(world: World) -> Ledger:
+    """The first account got 1000.00 EUR and paid 40.00 to the second, 5.00 to the special one; 30.00 are pending."""
+    scene = Scene(world)
+    first, second = scene.account(), scene.account()
+    opening = {"epm_method_id": 2, "currency_ison": EUR}
+    (home,) = scene.data("assignExternalPaymentAddress", account_id=second, **opening)
+    (special,) = scene.data("assignExternalPaymentAddressForSpecialAccount", special_account_id=SPECIAL_EUR, **opening)
+    (address,) = scene.data("assignExternalPaymentAddress", account_id=first, **opening)
+    scene.inbound(address, 100_000)
+    sent = {"epm_address_id": address["id"], "currency_ison": EUR, "destination_account_name": "Al"}
+    scene.data("transferToExternalPayment", **sent, amount=4_000, destination_iban=home["iban"])
+    scene.data("transferToExternalPayment", **sent, amount=500, destination_iban=special["iban"])
+    pending = scene.data("transferToExternalPayment", **sent, amount=3_000, destination_iban="DE89370400440532013000")
+    return Ledger(scene, first, second, int(pending["id"]))

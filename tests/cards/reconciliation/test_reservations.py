@@ -1,0 +1,63 @@
+"""Claims: what holds and reserves money says so itself, as the rows of the ledger do."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, Claim, about, mismatched
+from chalicelib.foundation.dynamodb.store import Item
+
+
+@pytest.mark.parametrize(
+    ("kind", "record", "is_wrong"),
+    [
+        (PAYMENT, {"held": 2_500}, False),
+        (PAYMENT, {"held": 2_499}, True),
+        (PAYMENT, {}, True),
+        (PAYMENT, None, True),
+        (AUTHORIZATION, {"held": 2_500}, False),
+        (AUTHORIZATION, {"held": 0}, True),
+        (AUTHORIZATION, None, True),
+        (DISPUTE, {"step": "opened", "amount": 2_500}, False),
+        (DISPUTE, {"step": "opened", "amount": 2_501}, True),
+        (DISPUTE, {"step": "won", "amount": 2_500}, True),
+        (DISPUTE, {"step": "lost", "amount": 2_500}, True),
+        (DISPUTE, None, True),
+    ],
+)
+def test_a_record_claims_what_the_rows_do(kind: str, record: Item | None, is_wrong: bool) -> None:
+    claim = Claim(kind, 5)
+
+    assert mismatched({claim: 2_500}, {claim: record}) == ([claim] if is_wrong else [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "record", "is_wrong"),
+    [
+        (PAYMENT, {"held": 1}, True),
+        (PAYMENT, {"held": 0}, False),
+        (PAYMENT, {}, False),
+        (AUTHORIZATION, {"held": 1}, True),
+        (AUTHORIZATION, {"held": 0}, False),
+        (DISPUTE, {"step": "opened", "amount": 1}, True),
+        (DISPUTE, {"step": "won", "amount": 1}, False),
+    ],
+)
+def test_what_no_row_claims_is_not_claimed(kind: str, record: Item, is_wrong: bool) -> None:
+    claim = Claim(kind, 5)
+
+    assert mismatched({}, {claim: record}) == ([claim] if is_wrong else [])
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"epm_transaction_id": 5}, "payment 5"),
+        ({"authorization_id": 8}, "authorization 8"),
+        ({"authorization_id": 8, "transaction_id": 102}, "authorization 8, dispute of transaction 102"),
+        ({"epm_transaction_id": None}, ""),
+        ({}, ""),
+    ],
+)
+def test_what_a_row_is_about_is_told_in_words(row: Item, said: str) -> None:
+    assert about(row) == said

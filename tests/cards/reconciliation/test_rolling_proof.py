@@ -1,0 +1,296 @@
+"""The rolling proof: every account is proved in each round, breaks stay known until they are gone, runs go on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app import app
+from chalicelib.cards.api import jobs
+from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.reconciliation import rolling_proof
+from chalicelib.cards.reconciliation.account_proof import LOOKS
+from chalicelib.cards.reconciliation.progress_record import MOST_BROKEN, ROUND_SECONDS, Progress
+from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
+from infra.local.events import schedule_event
+from tests.cards.ledgers import movements
+from tests.cards.reconciliation.conftest import Ledger
+from tests.cards.scenes import DAY, EUR, SPECIAL_EUR
+from tests.conftest import Lines
+from tests.documents import OPERATIONS, ROOT, rows, section
+from tests.figures import counted
+from tests.world import START
+
+SPECIAL = f"special_account#1.{SPECIAL_EUR}"
+Tamper = Callable[[Ledger], object]
+
+
+# -- rounds
+
+
+def test_a_round_proves_every_account_and_special_account_once(ledger: Ledger, lines: Lines) -> None:
+    progress = ledger.go_on()
+
+    assert (progress.is_over, progress.proved, progress.broken) == (True, 3, ())
+    [line] = [line for line in lines.all() if line["message"] == "ledger proved"]
+    assert (line["accounts"], line["broken"]) == (3, [])
+
+
+def test_a_special_account_with_several_addresses_is_proved_once(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where its addresses do not lie in the same step."""
+    opening = {"epm_method_id": 2, "currency_ison": EUR, "special_account_id": SPECIAL_EUR}
+    for _ in range(2):
+        ledger.scene.data("assignExternalPaymentAddressForSpecialAccount", **opening)
+    assert ledger.go_on().proved == 3
+
+    monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
+    assert ledger.next_round().proved == 3
+
+
+def test_the_next_round_begins_a_day_after_the_last_one_has_begun(ledger: Ledger) -> None:
+    began = ledger.go_on().began_at
+    ledger.scene.clock.advance(ROUND_SECONDS - 1)
+    assert ledger.go_on().began_at == began
+
+    ledger.scene.clock.advance(1)
+    progress = ledger.go_on()
+    assert (progress.began_at, progress.before_began_at, progress.proved) == (began + ROUND_SECONDS, began, 3)
+
+
+def test_an_account_that_is_made_meanwhile_is_proved_in_the_same_round(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
+    ledger.go_on(ledger.scene.clock.monotonic() - 1)
+    made = ledger.scene.account()
+    ledger.account(made, settled=1)
+
+    assert ledger.go_on().broken == (f"account#{made}",)
+
+
+def test_how_long_ago_an_account_was_proved_at_most_is_known(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = ledger.scene.clock
+    ledger.go_on()
+    clock.advance(3600)
+    assert ledger.progress.age(clock.time()) == 3600
+
+    monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
+    clock.advance(ROUND_SECONDS)
+    cut_off = stopped_after(ledger, 1)
+    assert (cut_off.is_over, cut_off.age(clock.time())) == (False, ROUND_SECONDS + 3601)
+
+
+# -- what is broken
+
+
+@pytest.mark.parametrize(
+    ("tamper", "problem"),
+    [
+        (lambda ledger: ledger.account(ledger.first, settled=1), "its settled balance is 0.01 EUR"),
+        (lambda ledger: ledger.row(f"account#{ledger.first}", 1, settled=1), "settled after it is 0.01 EUR"),
+        (lambda ledger: ledger.row(SPECIAL, 1, at=1), "what it books is 5.00 EUR, its transactions come to 0.00 EUR"),
+        (
+            lambda ledger: ledger.store.update(*ExternalPayment.key(ledger.payment), set={"held": 1}),
+            "its rows hold 30.00 EUR for payment",
+        ),
+        (lambda ledger: ledger.store.update("cards", cards_key(ledger.first), remove=["currency"]), "cannot be read"),
+    ],
+)
+def test_a_break_is_told_and_counted_and_keeps_no_other_account_from_being_proved(
+    ledger: Ledger, tamper: Tamper, problem: str, lines: Lines, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tamper(ledger)
+    progress = ledger.go_on()
+
+    assert (len(progress.broken), progress.proved) == (1, 3)
+    [line] = [line for line in lines.all() if line["message"] == "ledger broken"]
+    assert (line["level"], line["account"]) == ("ERROR", progress.broken[0])
+    assert re.search(problem, line["problem"]), line
+    written = capsys.readouterr().out
+    assert (counted(written, "LedgerBreaks", Stage="local"), counted(written, "ProvedAccounts", Stage="local")) == (
+        [1],
+        [3],
+    )
+
+
+def cards_key(number: int) -> Item:
+    return {"owner": f"account#{number}", "part": "account"}
+
+
+def test_what_is_broken_is_looked_at_in_every_run_until_it_holds_again(
+    ledger: Ledger, lines: Lines, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settled = ledger.account(ledger.first, settled=1)["settled"]
+    for _ in range(3):
+        assert ledger.go_on().broken == (f"account#{ledger.first}",)
+        ledger.scene.clock.advance(3600)
+    ledger.account(ledger.first, settled=settled)
+    assert ledger.go_on().broken == ledger.progress.broken == ()
+
+    assert counted(capsys.readouterr().out, "LedgerBreaks", Stage="local") == [1, 1, 1, 0]
+    told = [line["message"] for line in lines.all() if line["message"].startswith("ledger ")]
+    assert told == ["ledger broken", "ledger proved", "ledger broken", "ledger broken", "ledger holds again"]
+
+
+def test_an_account_that_is_gone_stays_broken(ledger: Ledger) -> None:
+    ledger.account(ledger.second, settled=1)
+    ledger.go_on()
+    ledger.store.delete("cards", cards_key(ledger.second))
+
+    assert ledger.go_on().broken == (f"account#{ledger.second}",)
+
+
+def test_the_row_of_a_movement_that_another_account_lacks_is_missed(ledger: Ledger) -> None:
+    ledger.forget_payments_to(ledger.second)
+
+    assert ledger.go_on().broken == (f"account#{ledger.first}",)
+
+
+def forge(ledger: Ledger) -> None:
+    """The second account's row of what it got names another book, so that it sums to zero all the same."""
+    renamed = [
+        ["fees" if book.startswith(f"account#{ledger.first}:") else book, currency, amount]
+        for book, currency, amount in ledger.row(f"account#{ledger.second}", 1)["entries"]
+    ]
+    ledger.row(f"account#{ledger.second}", 1, entries=renamed)
+
+
+def test_rows_of_one_movement_that_differ_are_found_whichever_is_read_first(ledger: Ledger) -> None:
+    forge(ledger)
+    broken = ledger.go_on().broken
+
+    assert broken
+    assert set(broken) <= {f"account#{ledger.first}", f"account#{ledger.second}"}
+    assert f"account#{ledger.first}" in ledger.go_on().broken
+
+
+def test_an_account_with_too_many_rows_for_a_run_is_left_to_the_operator(
+    ledger: Ledger, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rolling_proof, "MOST_ROWS", 3)
+
+    assert ledger.go_on().proved == 2
+    [line] = [line for line in lines.all() if line["message"] == "account not proved"]
+    assert (line["account"], line["rows"]) == (f"account#{ledger.first}", len(movements(ledger.scene, ledger.first)))
+
+
+@pytest.mark.parametrize(("most", "at_once"), [(4, 16), (5, 16), (50_000, 1), (50_000, 2)])
+def test_however_few_are_proved_at_the_same_time_all_of_them_are(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, most: int, at_once: int
+) -> None:
+    """The accounts have 4, 1 and 1 rows."""
+    monkeypatch.setattr(rolling_proof, "MOST_ROWS", most)
+    monkeypatch.setattr(rolling_proof, "AT_ONCE", at_once)
+
+    assert ledger.go_on().proved == 3
+
+
+# -- runs
+
+
+def stopped_after(ledger: Ledger, steps: int) -> Progress:
+    """A run whose time is over after so many steps; each takes a second."""
+    clock, real = ledger.scene.clock, rolling_proof.Rounds._step
+
+    def step(proof: rolling_proof.Rounds, *arguments: Any) -> Progress:
+        clock.advance(1)
+        return real(proof, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rolling_proof.Rounds, "_step", step)
+        return ledger.go_on(clock.monotonic() + steps)
+
+
+def test_a_run_whose_time_is_over_is_gone_on_with_by_the_next(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
+    proved = []
+    while not (progress := stopped_after(ledger, 1)).is_over:
+        proved.append(progress.proved)
+
+    assert (proved[:2], progress.proved) == ([1, 2], 3)
+
+
+def test_a_run_that_is_killed_is_gone_on_with_where_it_was(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
+    ledger.account(ledger.first, settled=1)
+    real = rolling_proof.prove_account
+
+    def dies(store: Store, account: Item, *more: Any) -> object:
+        if account["owner"] == f"account#{ledger.second}":
+            raise StoreUnavailable("DynamoDB cannot be reached")
+        return real(store, account, *more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rolling_proof, "prove_account", dies)
+        with pytest.raises(StoreUnavailable):
+            ledger.go_on()
+
+    assert (ledger.progress.proved, ledger.progress.broken) == (1, (f"account#{ledger.first}",))
+    assert ledger.go_on().proved == 3
+
+
+def test_of_two_runs_at_the_same_time_one_gives_way(ledger: Ledger, lines: Lines) -> None:
+    with ledger.scene.world.meanwhile("put", ledger.go_on):
+        given_way = ledger.go_on()
+
+    assert (given_way.is_over, ledger.progress.is_over, ledger.progress.proved) == (False, True, 3)
+    assert [line["message"] for line in lines.all()].count("ledger proved") == 1
+
+
+def test_nothing_looks_broken_while_money_moves(ledger: Ledger) -> None:
+    """Between any two calls of the storage somebody pays."""
+    scene, moved = ledger.scene, 0
+    addresses = {
+        item["account_id"]: item
+        for item in scene.hub.store.scan("external-payments")
+        if item["part"] == "external_address"
+    }
+    for call in ("query", "batch_get", "put"):
+        scene.clock.advance(ROUND_SECONDS)
+
+        def pay() -> None:
+            sent = {"epm_address_id": addresses[ledger.first]["id"], "amount": 100, "currency_ison": EUR}
+            for to in (addresses[ledger.second], addresses[SPECIAL_EUR]):
+                scene.data(
+                    "transferToExternalPayment", **sent, destination_iban=to["iban"], destination_account_name="Al"
+                )
+
+        with scene.world.meanwhile(call, pay):
+            progress = ledger.go_on()
+        moved += 2
+        assert (progress.is_over, progress.broken) == (True, ())
+
+    assert len(movements(scene, ledger.first)) == 4 + moved
+
+
+def test_the_schedule_proves(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
+    app.handler_map["prove"](schedule_event("prove", START, "eu-west-1"), None)
+
+    assert counted(capsys.readouterr().out, "ProvedAccounts", Stage="local") == [3]
+    assert ledger.progress.is_over
+
+
+def test_a_run_ends_before_its_function_does() -> None:
+    """Also when the accounts that it begins with last are broken, and are read again, at 450 rows a second."""
+    functions = json.loads((ROOT / ".chalice/config.json").read_text("utf-8"))["lambda_functions"]
+    longest = max(rolling_proof.COMPARING_SECONDS, LOOKS * rolling_proof.MOST_ROWS / 450)
+
+    assert jobs.PROVING_SECONDS + longest < functions["prove"]["lambda_timeout"]
+
+
+def test_the_limits_of_the_rolling_proof_are_documented() -> None:
+    told = {row[0]: row[1] for row in rows(section(OPERATIONS, "### The rolling proof"))}
+
+    assert f"{jobs.PROVING_SECONDS // 60} minutes" in told["A run"]
+    assert f"{rolling_proof.AT_ONCE} accounts" in told["A run"]
+    assert f"after every {rolling_proof.AT_ONCE} accounts" in told["Where it is"]
+    assert f"Up to {MOST_BROKEN} broken accounts" in told["A break"]
+    assert f"more than {rolling_proof.MOST_SHARED} in one run" in told["Movements of several accounts"]
+    assert f"An account with more than {rolling_proof.MOST_ROWS} rows" in told
+    assert ROUND_SECONDS == DAY

@@ -1,0 +1,88 @@
+"""Storage that fails while the ledger is proved: nothing looks broken for it, and the round comes to the same end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import pytest
+
+from chalicelib.cards.reconciliation.progress_record import Progress
+from chalicelib.foundation.dynamodb.store import StoreError
+from tests.cards.fault_plays import PROVING, Targets
+from tests.cards.reconciliation.conftest import Ledger
+from tests.openbanking.call_sites import CARDS, STORE, call_sites
+from tests.openbanking.faults import Fault, Snapshot
+from tests.test_structure import within
+from tests.world import World
+
+pytestmark = pytest.mark.faults
+
+TARGETS = Targets()
+_TABLES = ("cards", "ledger", "external-payments")
+
+
+@pytest.fixture(autouse=True)
+def one_after_the_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
+
+
+def everything_holds(ledger: Ledger) -> None:
+    """The first round."""
+
+
+def one_is_broken(ledger: Ledger) -> None:
+    ledger.account(ledger.first, settled=1)
+
+
+def one_was_broken(ledger: Ledger) -> None:
+    """It is known to be, and holds by now; its movements with others are looked at again."""
+    settled = ledger.account(ledger.first, settled=1)["settled"]
+    ledger.go_on()
+    ledger.account(ledger.first, settled=settled)
+
+
+def one_lacks_a_row(ledger: Ledger) -> None:
+    ledger.forget_payments_to(ledger.second)
+
+
+SCENES: tuple[Callable[[Ledger], None], ...] = (everything_holds, one_is_broken, one_was_broken, one_lacks_a_row)
+
+
+class Run:
+    """A run that a fault befalls, and those that come after it."""
+
+    def __init__(self, ledger: Ledger, scene: Callable[[Ledger], None]) -> None:
+        self._ledger, self._scene = ledger, scene
+        scene(ledger)
+        self._beginning = Snapshot(ledger.scene.world, _TABLES)
+        self.untouched = Fault(ledger.scene.world)
+        with self.untouched:
+            self._after = _end(ledger.go_on())
+
+    def with_fault(self, fault: Fault) -> None:
+        self._beginning.restore()
+        with contextlib.suppress(StoreError) if fault.lasting else contextlib.nullcontext(), fault:
+            self._ledger.go_on()
+        end = self._ledger.go_on()
+        if self._scene is one_lacks_a_row:  # what a run had still to compare is forgotten with it
+            end = self._ledger.next_round()
+        assert _end(end) == self._after
+
+
+def _end(progress: Progress) -> tuple[bool, int, tuple[str, ...]]:
+    return progress.is_over, progress.proved, progress.broken
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_fault_of_storage_breaks_nothing_and_skips_nothing(ledger: Ledger, scene: Callable[[Ledger], None]) -> None:
+    TARGETS.play(scene.__name__, Run(ledger, scene), ledger.scene.world)
+
+
+def test_every_call_of_the_storage_by_the_proof_was_hit_by_every_fault() -> None:
+    if len(TARGETS.plays) < len(SCENES):
+        pytest.skip("not every scene was played in this run")
+
+    missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, PROVING))
+    assert missed == [], "\n".join(missed)

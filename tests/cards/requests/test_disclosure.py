@@ -1,0 +1,151 @@
+"""Disclosure: each credential sees card data in its own way, and the line of a reveal is there without the value."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+
+from chalicelib.cards.programs.credentials import Credential
+from chalicelib.cards.protocol.card_fields import CARD_FIELDS, LONGEST_BYTES
+from chalicelib.cards.requests import disclosure
+from chalicelib.foundation import log
+from chalicelib.foundation.crypto import signatures
+from tests.conftest import Lines
+
+PAN = "4111110000004823"
+CLEAR = {"pan": PAN, "pin": "4823", "cvc2": "417", "acs_password": "Kx9!quiet-Otter"}
+KEY = rsa.generate_private_key(public_exponent=65537, key_size=3072)
+PEM = signatures.public_pem(KEY.public_key())
+
+
+def credential(mode: str, **modes: str) -> Credential:
+    """A credential that sees every field in one mode, but for ``modes``."""
+    return Credential(
+        manager_id=1,
+        name="web-shop",
+        access_level=100,
+        actions=None,
+        modes=dict.fromkeys(CARD_FIELDS, mode) | modes,
+        encryption_key=PEM,
+        keys=(),
+    )
+
+
+def opened(text: str, label: str) -> str:
+    sha = hashes.SHA256()
+    return KEY.decrypt(
+        base64.b64decode(text, validate=True), padding.OAEP(padding.MGF1(sha), sha, label.encode())
+    ).decode()
+
+
+def audited(lines: Lines) -> list[tuple[Any, ...]]:
+    return [tuple(line[name] for name in ("message", "credential", "card_id", "field", "mode")) for line in lines.all()]
+
+
+@pytest.mark.parametrize("field", CLEAR)
+def test_plain_is_the_value_itself(field: str) -> None:
+    assert disclosure.shown(credential("plain"), 1001, field, CLEAR[field]) == CLEAR[field]
+
+
+def test_masked_is_a_number_without_its_middle() -> None:
+    assert disclosure.shown(credential("plain", pan="masked"), 1001, "pan", PAN) == "411111******4823"
+
+
+@pytest.mark.parametrize("field", CLEAR)
+def test_absent_reveals_nothing(field: str) -> None:
+    assert disclosure.is_absent(credential("absent"), field)
+    assert disclosure.shown(credential("absent"), 1001, field, CLEAR[field]) is None
+    assert disclosure.shown_expiry(credential("absent"), 1001, 2029, 7) is None
+
+
+@pytest.mark.parametrize("field", CLEAR)
+def test_an_encrypted_answer_opens_with_the_key_and_the_label_only(field: str) -> None:
+    text = disclosure.shown(credential("encrypted"), 1001, field, CLEAR[field])
+    assert text is not None
+
+    assert opened(text, f"1001|{field}") == CLEAR[field]
+    for label in (f"1002|{field}", "1001|expiry", ""):
+        with pytest.raises(ValueError, match=r"(?i)decrypt"):
+            opened(text, label)
+
+
+def test_the_same_value_is_never_encrypted_alike() -> None:
+    assert len({disclosure.shown(credential("encrypted"), 1001, "pin", "4823") for _ in range(5)}) == 5
+
+
+def test_the_longest_password_can_be_encrypted_for_the_shortest_key() -> None:
+    longest = "ä" * (LONGEST_BYTES // 2)
+    text = disclosure.shown(credential("encrypted"), 1001, "acs_password", longest)
+
+    assert text is not None
+    assert opened(text, "1001|acs_password") == longest
+
+
+def test_an_expiry_is_two_numbers_or_each_of_them_encrypted() -> None:
+    assert disclosure.shown_expiry(credential("plain"), 1001, 2029, 7) == (2029, 7)
+    sealed = disclosure.shown_expiry(credential("encrypted"), 1001, 2029, 7)
+
+    assert sealed is not None
+    assert [opened(str(part), "1001|expiry") for part in sealed] == ["2029", "7"]
+
+
+@pytest.mark.parametrize("field", CARD_FIELDS)
+@pytest.mark.parametrize("mode", ["plain", "masked", "encrypted"])
+def test_a_reveal_leaves_a_line_that_says_who_saw_what_of_which_card(field: str, mode: str, lines: Lines) -> None:
+    disclosure.revealed(credential(mode), 1001, field)
+
+    assert audited(lines) == [("card data revealed", "1.web-shop", 1001, field, mode)]
+
+
+def test_no_level_of_the_log_keeps_the_line_of_a_reveal_back(lines: Lines) -> None:
+    log.set_level("CRITICAL")
+    try:
+        disclosure.revealed(credential("plain"), 1001, "pin")
+    finally:
+        log.set_level("INFO")
+
+    assert audited(lines) == [("card data revealed", "1.web-shop", 1001, "pin", "plain")]
+
+
+@pytest.mark.parametrize("field", ["pin", "cvc2", "acs_password", "expiry"])
+def test_nothing_but_a_card_number_is_ever_masked(field: str) -> None:
+    with pytest.raises(ValueError, match=f"1.web-shop cannot be shown {field} in the mode masked"):
+        disclosure._shown(credential("masked"), 1001, field, "4823")
+
+
+def test_without_a_key_nothing_is_shown_in_its_place() -> None:
+    with pytest.raises(ValueError, match="in the mode encrypted"):
+        disclosure.shown(replace(credential("encrypted"), encryption_key=None), 1001, "pan", PAN)
+
+
+def test_a_key_of_3072_bits_is_taken_and_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    disclosure.check_key(PEM)
+    monkeypatch.setattr(signatures, "load_public_key", lambda pem: pytest.fail("parsed again"))
+    disclosure.shown(credential("encrypted"), 1001, "pan", PAN)
+
+
+SHORT = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+CURVE = ec.generate_private_key(ec.SECP256R1()).public_key()
+
+
+@pytest.mark.parametrize(
+    ("pem", "reason"),
+    [
+        (signatures.public_pem(SHORT.public_key()), "has 2048 bits; at least 3072 are needed"),
+        (
+            CURVE.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode(),
+            "RSA",
+        ),
+        ("-----BEGIN PUBLIC KEY-----\nnothing\n-----END PUBLIC KEY-----\n", "not a PEM public key"),
+        ("", "not a PEM public key"),
+    ],
+    ids=["too short", "of another kind", "damaged", "empty"],
+)
+def test_a_key_that_cannot_protect_card_data_is_refused(pem: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        disclosure.check_key(pem)

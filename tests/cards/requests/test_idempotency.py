@@ -1,0 +1,307 @@
+"""``request_reference_id``: the same request twice is carried out once, and what is kept is handed out as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.programs import credentials
+from chalicelib.foundation import identifiers
+from tests.cards import whole_requests
+from tests.cards.protocol.test_actions import call
+from tests.cards.scenes import ALL_PLAIN, DAY, HOLDER_BLOCK, OUTSIDE, PIN, UK, Envelope, Scene
+from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
+from tests.conftest import Lines
+
+EVERY = pytest.mark.parametrize("action", BY_ACTION)
+REVEALS = [name for name, action in EVERY_ACTION.items() if action.effect == "reveal"]
+WITH_CARD_DATA = [name for name, action in EVERY_ACTION.items() if action.seals]
+
+
+def is_repeat(first: Envelope, second: Envelope) -> bool:
+    """Whether the second answer is the first one, byte for byte, but for ``duplicated``."""
+    assert first.raw.count('"duplicated":0') == 1
+    return second.raw == first.raw.replace('"duplicated":0', '"duplicated":1')
+
+
+def request(scene: Scene, action: str) -> Members:
+    made = whole_requests.cast(scene, action)
+    return whole_requests.whole(action, made)[0] | {"request_reference_id": scene.reference()}
+
+
+@EVERY
+def test_a_repeat_gets_the_first_answer(stage: Scene, action: str) -> None:
+    """Also from another process, and spelt otherwise: numbers in words, members in another order."""
+    members = request(stage, action)
+    elsewhere = dict(reversed(members.items())) | {"access_level": str(members["access_level"])}
+
+    first, second = (call(stage, action, members) for _ in range(2))
+    third = call(stage.apart(), action, elsewhere)
+
+    assert first.status == "success", first.raw
+    assert is_repeat(first, second)
+    assert is_repeat(first, third)
+
+
+@EVERY
+def test_a_reference_goes_with_one_request(stage: Scene, action: str) -> None:
+    """Another level makes it another one, and so does another action."""
+    members = request(stage, action)
+    first = call(stage, action, members)
+
+    other_body = call(stage, action, members | {"access_level": members["access_level"] - 1})
+    reference = {"request_reference_id": members["request_reference_id"]}
+    other_action = stage.do("getDesign", program_id=102, **reference)
+
+    assert (other_body.status_code, other_body.duplicated) == (8002, 0)
+    assert (other_action.status_code, other_action.duplicated) == (8002, 0)
+    assert is_repeat(first, call(stage, action, members))
+
+
+def test_each_credential_has_references_of_its_own(stage: Scene) -> None:
+    members = {"program_id": 101, "request_reference_id": stage.reference()}
+    stage.data("getDesign", **members)
+
+    assert stage.of_caller("encrypted").do("getDesign", **members).duplicated == 0
+    assert stage.of_caller("other").do("getDesign", **members | {"program_id": 1101}).duplicated == 0
+
+
+def test_what_is_not_looked_at_is_no_part_of_a_request(stage: Scene) -> None:
+    card = stage.card()
+    least = {"card_program_id": 101, "card_country_ison": "276", "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
+    members = {**least, "holder_id": card.holder_id, "request_reference_id": stage.reference()}
+    first = stage.do("createCard", **members)
+
+    ignored = {"holder_first_name": 7, "delivery_city": [], "card_pin": "1", "card_country_ison": 276}
+    assert is_repeat(
+        first, stage.do("createCard", **members | ignored | {"card_currency_ison": "", "account_id": None})
+    )
+    assert stage.do("createCard", **members | {"card_name_line_3": "ZOE O'NEIL"}).status_code == 8002
+
+
+def test_null_is_part_of_an_update(stage: Scene) -> None:
+    holder = stage.holder(title="Dr")
+    [whole] = whole_requests.whole("updateHolder", whole_requests.Cast(holder_id=holder))
+    members = {**whole, "title": None, "request_reference_id": stage.reference()}
+    first = stage.do("updateHolder", **members)
+
+    assert is_repeat(first, stage.do("updateHolder", **members))
+    without = {name: value for name, value in members.items() if name != "title"}
+    assert stage.do("updateHolder", **without).status_code == 8002
+
+
+# -- which answers are kept
+
+Fault = Callable[[Scene], tuple[str, Members, str, Members]]
+
+
+def not_activated(scene: Scene) -> tuple[str, Members, str, Members]:
+    card = {"card_id": scene.card().card_id}
+    return "changeCardStatus", {**card, "status": "T"}, "activateCard", card
+
+
+def wrong_data(scene: Scene) -> tuple[str, Members, str, Members]:
+    card = scene.card()
+    wrong = {"card_id": card.card_id, "card_cvc2": f"{(int(card.cvc2) + 1) % 1000:03}"}
+    return "activateCard", wrong, "activateCard", {"card_id": card.card_id}
+
+
+def not_blocked(scene: Scene) -> tuple[str, Members, str, Members]:
+    card = {"card_id": scene.card_in("A").card_id}
+    return "unblockPin", card, "changeCardStatus", {**card, "status": "T"}
+
+
+def no_account(scene: Scene) -> tuple[str, Members, str, Members]:
+    return "getAccounts", {"account_id": 987654321}, "getDesign", {"program_id": 101}
+
+
+def no_currency(scene: Scene) -> tuple[str, Members, str, Members]:
+    account = scene.account(currency_ison=826)
+    to_prepaid = {"account_id": account, "account_program_id": 502}
+    return "changeAccountProgramId", to_prepaid, "changeAccountStatus", {"account_id": account, "account_status": "R"}
+
+
+def no_funds(scene: Scene) -> tuple[str, Members, str, Members]:
+    address = scene.funded(500)
+    paid_in = {"epm_address_id": address["id"], "amount": 1, "currency_ison": 826, "scheme": "FPS"}
+    return *of_transfer(address, 501), "simulateInboundPayment", paid_in | {"sender_name": "Bob"}
+
+
+def refused_by_provider(scene: Scene) -> tuple[str, Members, str, Members]:
+    transfer = of_transfer(scene.funded(500), 500, destination_account_name="Refuse me")
+    return *transfer, "getDesign", {"program_id": 101}
+
+
+def of_transfer(address: Members, amount: int, **members: Any) -> tuple[str, Members]:
+    order = {"epm_address_id": address["id"], "amount": amount, "currency_ison": 826}
+    destination = {"destination_iban": OUTSIDE[UK], "destination_account_name": "Alice"}
+    return "transferToExternalPayment", order | destination | members
+
+
+KEPT: dict[int, Fault] = {
+    3001: no_account,
+    4001: not_activated,
+    4007: not_blocked,
+    5001: no_funds,
+    5003: no_currency,
+    6001: wrong_data,
+    7001: refused_by_provider,
+}
+
+
+@pytest.mark.parametrize("code", KEPT)
+def test_an_error_of_what_stands_here_is_kept(stage: Scene, code: int) -> None:
+    """Whatever has changed meanwhile."""
+    action, members, between, others = KEPT[code](stage)
+    members |= {"request_reference_id": stage.reference()}
+
+    first = stage.do(action, **members)
+    stage.data(between, **others)
+
+    assert first.status_code == code
+    assert is_repeat(first, stage.do(action, **members))
+    assert stage.do(action, **members | {"access_level": 1}).status_code == 8002
+
+
+def test_a_kept_mismatch_is_counted_once(stage: Scene) -> None:
+    action, members, *_ = wrong_data(stage)
+    members |= {"request_reference_id": stage.reference()}
+
+    answers = [stage.do(action, **members) for _ in range(7)]
+
+    assert {answer.status_code for answer in answers} == {6001}
+
+
+def test_errors_of_how_it_was_asked_are_not_kept(stage: Scene) -> None:
+    """1xxx, 2xxx (also those that only the programme knows) and 8xxx: the request can be mended and sent again."""
+    card, locked = stage.card(), stage.card()
+    whole = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
+    faults: list[tuple[int, str, Members, Members]] = [
+        (1003, "getPin", {"api_version": "1.1"}, {"api_version": "1.2"}),
+        (1101, "getPin", {"access_key": "x" * 20}, {"access_key": stage.secrets["full"]["access_key"]}),
+        (1102, "getPin", {"access_level": 1001}, {"access_level": 1000}),
+        (2002, "setPin", {"pin": [PIN]}, {"pin": PIN}),
+        (2005, "createCard", {**whole, **HOLDER_BLOCK, "card_design_id": 24}, {"card_design_id": 23}),
+        (8004, "activateCard", {"card_id": locked.card_id, "card_request_id": 987}, {"card_id": card.card_id}),
+    ]
+    for _ in range(5):
+        assert stage.do("activateCard", card_id=locked.card_id, card_request_id=987).status_code == 6001
+
+    for code, action, wrong, right in faults:
+        own = {"card_id": card.card_id} if action != "createCard" else {}
+        members = own | wrong | {"request_reference_id": stage.reference()}
+        for _ in range(2):
+            assert (stage.do(action, **members).status_code, code) == (code, code)
+        mended = members | right | ({"card_request_id": card.card_request_id} if action == "activateCard" else {})
+        answer = stage.do(action, **mended)
+        assert (answer.status, answer.duplicated) == ("success", 0), answer.raw
+
+
+# -- for how long
+
+
+def test_a_claim_holds_for_30_days(stage: Scene) -> None:
+    members = request(stage, "getHolder")
+    first = stage.do("getHolder", **members)
+
+    assert is_repeat(first, stage.apart(days=30 - 1 / DAY).do("getHolder", **members))
+    anew = stage.apart(days=30).do("getHolder", **members | {"access_level": 0})
+    assert (anew.status, anew.duplicated) == ("success", 0)
+    assert stage.do("getHolder", **members).status_code == 8002
+
+
+@pytest.mark.parametrize("action", WITH_CARD_DATA)
+def test_card_data_are_told_again_for_a_day(stage: Scene, action: str, lines: Lines) -> None:
+    members = request(stage, action)
+    before = len(audit(lines))
+    first = stage.do(action, **members)
+    revealed = audit(lines)[before:]
+
+    assert is_repeat(first, stage.apart(days=1 - 1 / DAY).do(action, **members))
+    assert audit(lines)[before:] == revealed * 2
+    assert set(revealed) == {"pan", "pin", "cvc2", "acs_password", "expiry"}
+    later = stage.apart(days=1).do(action, **members)
+    assert (later.status, later.duplicated) == ("success", 1)
+    assert later.data == {
+        name: value for name, value in first.data.items() if name not in ("pan", "pin", "cvc2", "acs_password")
+    }
+    assert later.data["expiration"]
+    assert stage.apart(days=29).do(action, **members).raw == later.raw
+
+
+def audit(lines: Lines) -> list[Any]:
+    """The fields of cards that were revealed, as the audit lines have them."""
+    return [line["field"] for line in lines.all() if line["message"] == "card data revealed"]
+
+
+def test_an_expired_claim_does_not_bring_card_data_of_another_request(stage: Scene) -> None:
+    members = request(stage, "createCard")
+    first = stage.do("createCard", **members)
+    anew = stage.apart(days=30).do("createCard", **members)
+
+    assert anew.duplicated == 0
+    assert anew.data["card_id"] != first.data["card_id"]
+    assert is_repeat(anew, stage.apart(days=30.5).do("createCard", **members))
+    assert "pan" not in stage.apart(days=31).do("createCard", **members).data
+
+
+def test_who_is_shown_less_by_now_is_told_less_again(stage: Scene) -> None:
+    """What the operator takes away holds for kept answers, too."""
+    name = "once-plain"
+    caller = stage.lend(name)
+    holder = caller.holder()
+    [_, virtual] = whole_requests.whole("createCard", whole_requests.Cast(holder, caller.account(holder_id=holder)))
+    members = virtual | {"request_reference_id": caller.reference()}
+    first = caller.do("createCard", **members)
+    assert is_repeat(first, caller.do("createCard", **members))
+
+    digest_of = identifiers.digest(stage.secrets[name]["access_key"])
+    rights = credentials.Rights(1000, None, dict.fromkeys(ALL_PLAIN, "absent"))
+    stage.hub.store.transact([credentials.changing(digest_of, rights)])
+    again = caller.apart().do("createCard", **members)
+
+    assert (again.status, again.duplicated) == ("success", 1)
+    assert again.data["card_id"] == first.data["card_id"]
+    assert not any(again.data.get(field) for field in ("pan", "pin", "cvc2", "acs_password", "expiration"))
+
+
+# -- reveals
+
+
+@pytest.mark.parametrize("action", REVEALS)
+def test_a_reveal_runs_again(stage: Scene, action: str, lines: Lines) -> None:
+    card = stage.card_in("A", card_virtual=0)
+    members = {"card_id": card.card_id, "request_reference_id": stage.reference()}
+    first = stage.do(action, **members)
+
+    stage.data("setPin", card_id=card.card_id, pin="4826")
+    stage.data("changeCardAcsPassword", card_id=card.card_id, acs_password="loud-Heron 7?")
+    again = stage.do(action, **members)
+
+    assert (first.duplicated, again.duplicated) == (0, 1)
+    new = {"getPin": {"pin": "4826"}, "getCardAcsPassword": {"acs_password": "loud-Heron 7?"}}
+    assert again.data == new.get(action, first.data)
+    assert audit(lines)[-2:] == [EVERY_ACTION[action].field] * 2
+    assert stage.do(action, **members | {"access_level": 1}).status_code == 8002
+
+
+def test_a_reveal_that_is_refused_the_second_time_is_still_a_repeat(stage: Scene) -> None:
+    card, low = stage.card(access_level=0), stage.lend("low", access_level=0)
+    members = {"card_id": card.card_id, "request_reference_id": stage.reference()}
+    low.data("getPin", **members)
+
+    stage.hub.store.update("cards", {"owner": f"card#{card.card_id}", "part": "card"}, set={"access_level": 1})
+    again = low.do("getPin", **members)
+
+    assert (again.status_code, again.duplicated) == (3002, 1)
+
+
+@pytest.mark.parametrize("action", REVEALS)
+def test_no_kept_answer_of_a_reveal_holds_card_data(stage: Scene, action: str) -> None:
+    before = {item["claim"] for item in stage.hub.store.scan("idempotency")}
+    stage.data(action, card_id=stage.card(card_virtual=0).card_id, request_reference_id=stage.reference())
+
+    [claim] = [item for item in stage.hub.store.scan("idempotency") if item["claim"] not in before]
+    assert "answer" not in claim

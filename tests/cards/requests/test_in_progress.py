@@ -1,0 +1,108 @@
+"""Requests whose provider has not answered: a repeat waits a moment, is told to come again, and gets the one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from chalicelib.cards.payments.provider import ProviderSilent
+from chalicelib.cards.payments.sandbox_provider import SandboxProvider
+from tests.cards.protocol.test_actions import call, check
+from tests.cards.requests.test_idempotency import is_repeat, request
+from tests.cards.scenes import Scene
+
+pytestmark = pytest.mark.faults
+
+ASKING = (
+    "assignExternalPaymentAddress",
+    "assignExternalPaymentAddressForSpecialAccount",
+    "transferToExternalPayment",
+    "inboundReturn",
+    "directDebitReturn",
+    "directCreditReturn",
+)
+"""What is answered with what the provider has answered."""
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """The provider answers nobody, and nothing that it is asked for arrives."""
+    with ExitStack() as patches:
+        for name in ("open_address", "submit"):
+            patches.enter_context(patch.object(SandboxProvider, name, side_effect=ProviderSilent("nobody there")))
+        yield
+
+
+def finish(scene: Scene) -> None:
+    """What the schedule does after two minutes."""
+    scene.apart(days=2 / (24 * 60)).hub.card_room.overdue.finish()
+
+
+@pytest.mark.parametrize("action", ASKING)
+def test_a_repeat_is_told_to_come_again_until_the_provider_has_answered_and_then_what_it_was(
+    stage: Scene, action: str
+) -> None:
+    members = request(stage, action)
+    other_body = members | {"access_level": members["access_level"] - 1}
+    with silence():
+        first = call(stage, action, members)
+
+    meanwhile = [call(scene, action, members) for scene in (stage, stage.apart())]
+    assert [answer.status_code for answer in (first, *meanwhile)] == [8001, 8001, 8001]
+    assert call(stage, action, other_body).status_code == 8002
+
+    finish(stage)
+    afterwards = [call(scene, action, members) for scene in (stage, stage.apart(), stage.apart(days=29))]
+    assert {(answer.status, answer.duplicated) for answer in afterwards} == {("success", 1)}
+    assert len({answer.raw for answer in afterwards}) == 1
+    for row in afterwards[0].data if type(afterwards[0].data) is list else [afterwards[0].data]:
+        check(action, row)
+    assert call(stage, action, other_body).status_code == 8002
+
+
+@pytest.mark.parametrize("action", ASKING)
+def test_a_repeat_waits_for_an_answer_that_comes_soon(stage: Scene, action: str) -> None:
+    members = request(stage, action)
+    with silence():
+        first = call(stage, action, members)
+
+    with stage.world.meanwhile("wait", lambda: finish(stage)):
+        repeat = call(stage, action, members)
+
+    assert (first.status_code, repeat.status, repeat.duplicated) == (8001, "success", 1)
+
+
+@pytest.mark.parametrize("action", ASKING)
+def test_a_repeat_that_comes_while_the_original_is_on_its_way_changes_nothing_of_it(stage: Scene, action: str) -> None:
+    members, meanwhile = request(stage, action), []
+    asked = "open_address" if action.startswith("assign") else "submit"
+    really = getattr(SandboxProvider, asked)
+
+    def ask(provider: SandboxProvider, order: Any) -> Any:
+        meanwhile.append(call(stage.apart(), action, members))
+        return really(provider, order)
+
+    with patch.object(SandboxProvider, asked, ask):
+        first = call(stage, action, members)
+
+    assert [answer.status_code for answer in meanwhile] == [8001], "and the provider is asked once"
+    assert first.status == "success"
+    assert is_repeat(first, call(stage, action, members))
+
+
+@pytest.mark.parametrize("name", ["account_name", "destination_account_name"])
+def test_a_refusal_that_comes_late_is_kept_too(stage: Scene, name: str) -> None:
+    action = "assignExternalPaymentAddress" if name == "account_name" else "transferToExternalPayment"
+    members = request(stage, action) | {name: "Refuse me"}
+    with silence():
+        assert call(stage, action, members).status_code == 8001
+
+    finish(stage)
+    answers = [call(stage, action, members) for _ in range(2)]
+
+    assert {(answer.status_code, answer.duplicated) for answer in answers} == {(7001, 1)}
+    assert answers[0].raw == answers[1].raw

@@ -1,0 +1,28 @@
+"""Pages of lists that are at hand as a whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.cards.requests.paging import page
+
+ROWS = [{"id": number} for number in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("item_count", "offset", "expected"),
+    [(2, 0, [0, 1]), (2, 3, [3, 4]), (2, 4, [4]), (2, 5, []), (100, 0, [0, 1, 2, 3, 4]), (1, 99_999_999_999, [])],
+)
+def test_a_page_begins_at_its_offset_and_the_number_of_all_rows_is_told(
+    item_count: int, offset: int, expected: list[int]
+) -> None:
+    shown = page(ROWS, (item_count, offset))
+
+    assert [row["id"] for row in shown.data] == expected
+    assert shown.beside == {"paginator": {"total_items_count": 5}}
+
+
+def test_pages_together_are_the_list() -> None:
+    pages = [page(ROWS, (2, offset)).data for offset in (0, 2, 4)]
+
+    assert [row for each in pages for row in each] == ROWS

@@ -1,0 +1,179 @@
+"""Due items: all whose time has come are looked after, many at once, and no one keeps another from it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from chalicelib.cards.authorization.authorization_record import DUE
+from chalicelib.cards.storage import due_index
+from chalicelib.cards.storage.due_index import DueItems
+from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
+from tests.cards.scenes import Scene
+from tests.conftest import Lines
+from tests.figures import counted
+
+pytestmark = pytest.mark.faults
+
+_numbers = itertools.count(1)
+
+
+class Things:
+    """What waits in an index, and a run of it that takes what it looks after from there."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.clock, self.store = scene.clock, scene.hub.store
+        self.items = DueItems(self.store, self.clock, scene.hub.metrics, DUE, "thing")
+        self.seen: list[int] = []
+
+    def waits(self, seconds: int) -> int:
+        """A new one that is due so many seconds from now."""
+        number = next(_numbers)
+        members = {"id": number, "due_at": self.clock.time() + seconds, **DUE.entry(str(number))}
+        self.store.put(DUE.table, _key(number) | members)
+        return number
+
+    def due_at(self, number: int) -> int | None:
+        """When one that is there is due, in seconds from now."""
+        item = self.store.get(DUE.table, _key(number))
+        assert item is not None
+        return item["due_at"] - self.clock.time() if "due_at" in item else None
+
+    def look_after(self, item: Item) -> bool:
+        self.seen.append(item["id"])
+        self.store.update(DUE.table, _key(item["id"]), remove=["due_at", "due_shard"])
+        return True
+
+    def run(self, look_after: Callable[[Item], bool] | None = None) -> int:
+        return self.items.run(look_after or self.look_after)
+
+
+def _key(number: int) -> Item:
+    return {"owner": f"thing#{number}", "part": "thing"}
+
+
+@pytest.fixture
+def things(stage: Scene) -> Iterator[Things]:
+    """Nothing waits any more afterwards."""
+    made = Things(stage)
+    yield made
+    made.clock.advance(3600)
+    made.run()
+
+
+def test_everything_is_looked_after_from_its_second_on(things: Things) -> None:
+    numbers = [things.waits(seconds) for seconds in (-1, 0, 1)]
+
+    assert (things.run(), sorted(things.seen)) == (2, numbers[:2])
+    things.clock.advance(1)
+    assert (things.run(), sorted(things.seen)) == (1, numbers)
+    assert things.run() == 0
+
+
+def test_what_does_not_move_on_is_looked_at_in_the_next_run(things: Things) -> None:
+    number = things.waits(0)
+
+    assert things.run(lambda item: False) == 0
+    assert (things.due_at(number), things.run()) == (0, 1)
+
+
+def test_what_goes_wrong_is_put_off_for_a_minute_and_told_by_its_kind_and_number(things: Things, lines: Lines) -> None:
+    bad, good = things.waits(0), things.waits(0)
+
+    def fails(item: Item) -> bool:
+        if item["id"] == bad:
+            raise ZeroDivisionError
+        return things.look_after(item)
+
+    assert (things.run(fails), things.seen, things.due_at(bad)) == (1, [good], 60)
+    [line] = [line for line in lines.all() if line["message"] == "thing not finished"]
+    assert (line["kind"], line["id"], line["exception_name"]) == ("thing", bad, "ZeroDivisionError")
+    things.clock.advance(59)
+    assert things.run() == 0
+    things.clock.advance(1)
+    assert (things.run(), things.seen) == (1, [good, bad])
+
+
+def test_what_has_another_time_by_now_is_not_put_off(things: Things, lines: Lines) -> None:
+    number = things.waits(0)
+
+    def postponed(item: Item) -> bool:
+        things.store.update(DUE.table, _key(number), set={"due_at": things.clock.time() + 500})
+        raise StoreUnavailable("the connection broke")
+
+    assert (things.run(postponed), things.due_at(number)) == (0, 500)
+    assert "thing not put off" in lines.text
+
+
+def test_what_is_done_by_now_is_left_alone_though_the_index_still_has_it(
+    things: Things, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, gone, later, now = (things.waits(0) for _ in range(4))
+    rows = DUE.rows(things.store, until=things.clock.time())
+    things.store.update(DUE.table, _key(done), remove=["due_at", "due_shard"])
+    things.store.delete(DUE.table, _key(gone))
+    things.store.update(DUE.table, _key(later), set={"due_at": things.clock.time() + 1})
+
+    monkeypatch.setattr(type(DUE), "rows", lambda *arguments, **members: rows)
+
+    assert len(rows) == 4
+    assert (things.run(), things.seen) == (1, [now])
+
+
+def test_what_did_not_move_on_or_had_no_turn_is_counted_as_stuck(
+    things: Things, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(due_index, "AT_ONCE", 2)
+    numbers = [things.waits(seconds) for seconds in (-5, -4, -3, -2, -1)]
+
+    def slow(item: Item) -> bool:
+        things.clock.advance(10)
+        return item["id"] != numbers[0] and things.look_after(item)
+
+    things.items.run(slow, things.clock.monotonic() + 15)
+    things.run()
+    things.run()
+
+    assert counted(capsys.readouterr().out, "StuckClaims", Stage="local", Kind="thing") == [4, 0, 0]
+
+
+def test_a_run_looks_for_so_many_of_the_oldest_and_the_next_one_goes_on(
+    things: Things, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(due_index, "MOST", 2)
+    numbers = [things.waits(seconds) for seconds in (0, -1, -2)]
+
+    assert [things.run() for _ in range(3)] == [2, 1, 0]
+    assert (sorted(things.seen[:2]), things.seen[2]) == (sorted(numbers[1:]), numbers[0])
+
+
+def test_a_run_whose_time_is_over_begins_nothing_further(things: Things, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(due_index, "AT_ONCE", 2)
+    for _ in range(5):
+        things.waits(0)
+
+    def slow(item: Item) -> bool:
+        things.clock.advance(10)
+        return things.look_after(item)
+
+    assert things.items.run(slow, things.clock.monotonic() + 15) == 2
+    assert things.items.run(slow, things.clock.monotonic() + 25) == 3
+    assert things.items.run(slow, things.clock.monotonic() - 1) == 0
+
+
+def test_so_many_are_looked_after_at_the_same_time(things: Things, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(due_index, "AT_ONCE", 3)
+    for _ in range(7):
+        things.waits(0)
+    pieces: list[int] = []
+    real = due_index.together
+
+    def together(calls: list[Callable[[], bool]]) -> list[bool]:
+        pieces.append(len(calls))
+        return real(calls)
+
+    monkeypatch.setattr(due_index, "together", together)
+
+    assert (things.run(), pieces) == (7, [3, 3, 1])

@@ -1,0 +1,151 @@
+"""Timelines: their order, their spans, and pages of several of them as one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.storage.time_ordered import Span, Timeline, page
+from chalicelib.foundation.dynamodb.store import Put, Store
+from chalicelib.foundation.identifiers import new_id
+from tests.openbanking.test_call_counts import counted
+from tests.world import World
+
+pytestmark = pytest.mark.dynamodb
+
+ALWAYS = Span.of_seconds(None, None)
+
+
+def timeline(owner: str = "") -> Timeline:
+    """A list of nobody's, without rows."""
+    return Timeline("card-activity", owner or f"test#{new_id()}", "row", 5)
+
+
+def write(store: Store, to: Timeline, *positions: tuple[int, int], **members: Any) -> None:
+    for start in range(0, len(positions), 25):
+        rows = [to.key(*position)[1] | {"id": position[1]} | members for position in positions[start : start + 25]]
+        store.transact([Put(to.table, row) for row in rows])
+
+
+def ids(found: tuple[list[dict[str, Any]], bool]) -> list[int]:
+    return [row["id"] for row in found[0]]
+
+
+@pytest.fixture
+def store(world: World) -> Store:
+    return world.hub.store
+
+
+def test_rows_come_by_their_millisecond_and_then_their_number(store: Store) -> None:
+    rows = timeline()
+    write(store, rows, (2000, 1), (1000, 7), (1000, 3), (999, 9))
+
+    assert ids(page(store, [rows], ALWAYS, 10)) == [9, 3, 7, 1]
+
+
+def test_a_span_has_both_its_seconds_whole(store: Store) -> None:
+    rows = timeline()
+    write(store, rows, (999, 1), (1000, 2), (2999, 3), (3000, 4))
+
+    assert ids(page(store, [rows], Span.of_seconds(1, 2), 10)) == [2, 3]
+    assert ids(page(store, [rows], Span.of_seconds(2, None), 10)) == [3, 4]
+    assert ids(page(store, [rows], Span.of_seconds(None, 0), 10)) == [1]
+    assert ids(page(store, [rows], Span.of_seconds(3, 99_999_999_999), 10)) == [4]
+    assert ids(page(store, [rows], Span.of_seconds(99_999_999_999, 99_999_999_999), 10)) == []
+
+
+def test_a_position_is_in_a_span_as_its_row_would_be() -> None:
+    span = Span.of_seconds(1, 2, (1500, 7))
+
+    assert [span.has(position) for position in ((1500, 7), (1500, 8), (2999, 1), (3000, 1))] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert not Span.of_seconds(2, 3).has((1999, 1))
+
+
+@pytest.mark.parametrize("after", [(500, 1), (1000, 1), (1000, 3), (1000, 9), (5000, 1)])
+def test_a_page_follows_a_row_within_its_span(store: Store, after: tuple[int, int]) -> None:
+    rows, every = timeline(), [(1000, 1), (1000, 3), (1001, 2), (3000, 4)]
+    write(store, rows, *every)
+
+    followed = ids(page(store, [rows], Span.of_seconds(1, 2, after), 10))
+
+    assert followed == [number for at, number in every if (at, number) > after and at < 3000]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 100])
+def test_pages_of_several_partitions_are_one_list(store: Store, count: int) -> None:
+    owner, every = new_id(), [(1000 + number // 2, number) for number in range(24)]
+    shards = [timeline(f"test#{owner}#{shard}") for shard in range(4)]
+    for shard, rows in enumerate(shards):
+        write(store, rows, *[each for each in every if each[1] % 5 % 4 == shard])
+
+    seen: list[int] = []
+    more, after = True, None
+    while more:
+        found, more = page(store, shards, Span.of_seconds(None, None, after), count)
+        assert len(found) == count or not more
+        seen += [row["id"] for row in found]
+        after = every[seen[-1]]
+
+    assert seen == [number for _, number in every]
+
+
+def test_there_is_no_more_after_a_page_that_takes_the_last_row(store: Store) -> None:
+    rows = timeline()
+    write(store, rows, (1, 1), (2, 2))
+
+    assert [page(store, [rows], ALWAYS, count)[1] for count in (1, 2, 3)] == [True, False, False]
+    assert page(store, [timeline()], ALWAYS, 1) == ([], False)
+
+
+def test_pages_are_full_where_rows_are_not_shown(world: World) -> None:
+    store, owner = world.hub.store, new_id()
+    shards = [timeline(f"test#{owner}#{shard}") for shard in range(2)]
+    write(store, shards[0], *[(number, number) for number in range(1, 31)], hidden=1)
+    write(store, shards[0], (31, 31), (33, 33), hidden=0)
+    write(store, shards[1], (20, 20), (32, 32), hidden=0)
+
+    with counted(world) as calls:
+        found = page(store, shards, ALWAYS, 3, lambda row: not row["hidden"])
+
+    assert (ids(found), found[1]) == ([20, 31, 32], True)
+    assert len(calls) == 3, "only what has more is asked again"
+
+
+def test_a_page_takes_one_call_for_each_partition(world: World) -> None:
+    shards = [timeline() for _ in range(3)]
+    for number, rows in enumerate(shards):
+        write(world.hub.store, rows, *[(10 * each, number) for each in range(5)])
+
+    with counted(world) as calls:
+        page(world.hub.store, shards, ALWAYS, 2)
+
+    assert calls == ["Query"] * 3
+
+
+def test_the_parts_of_rows_are_in_their_order() -> None:
+    positions = [(0, 0), (9, 99), (10, 1), (10, 99_999), (10**13 - 1, 7)]
+
+    parts = [timeline().part(*position) for position in positions]
+
+    assert all(first < second for first, second in pairwise(parts))
+
+
+def test_a_page_reads_little_more_than_it_shows_and_asks_again_where_that_is_too_little(world: World) -> None:
+    store, owner = world.hub.store, new_id()
+    shards = [timeline(f"test#{owner}#{shard}") for shard in range(16)]
+    write(store, shards[0], *[(number, number) for number in range(60)])
+    for shard, rows in enumerate(shards[1:]):
+        write(store, rows, (100 + shard, 100 + shard))
+
+    with counted(world) as calls:
+        found = page(store, shards, ALWAYS, 50)
+
+    assert ids(found) == list(range(50))
+    assert calls == ["Query"] * 17
