@@ -6,11 +6,11 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from chalicelib.delivery.bodies import Bodies
 from chalicelib.delivery.journal import Journal
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Arrived, Parcel, Sender
 from chalicelib.delivery.schedule import Kind
+from chalicelib.delivery.sealed_bodies import Bodies
 from chalicelib.delivery.sweeper import Sweeper
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import aws, log, mail
@@ -49,13 +49,13 @@ from chalicelib.openbanking.records.replays import Replays
 from chalicelib.openbanking.records.request_ids import RequestClaims
 from chalicelib.statistics.measurements import Measurements
 from chalicelib.website.account_flow import Accounts
-from chalicelib.website.attempts import Attempts
 from chalicelib.website.drafts import Drafts
-from chalicelib.website.journeys import Journeys
 from chalicelib.website.mails import MailSender
-from chalicelib.website.sessions import Sessions
-from chalicelib.website.tpp import Tpp
-from chalicelib.website.users import Users
+from chalicelib.website.records.attempts import Attempts
+from chalicelib.website.records.journeys import Journeys
+from chalicelib.website.records.sessions import Sessions
+from chalicelib.website.records.users import Users
+from chalicelib.website.web_tpp import Tpp
 
 if TYPE_CHECKING:  # a room is loaded when it is first asked for: no other interface waits for it
     from chalicelib.cards.api.dispatch import Dispatch
@@ -67,7 +67,7 @@ if TYPE_CHECKING:  # a room is loaded when it is first asked for: no other inter
     from chalicelib.cards.payments.provider import Provider
     from chalicelib.cards.programs.credentials import Credentials
     from chalicelib.cards.programs.programmes import Programmes
-    from chalicelib.statistics.room import StatisticsRoom
+    from chalicelib.statistics.container import StatisticsRoom
 
 
 class Hub:
@@ -278,7 +278,7 @@ class Hub:
 
     @cached_property
     def statistics(self) -> StatisticsRoom:
-        from chalicelib.statistics.room import StatisticsRoom
+        from chalicelib.statistics.container import StatisticsRoom
 
         return StatisticsRoom(self.store, self.clock, self.metrics)
 

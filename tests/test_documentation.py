@@ -18,7 +18,7 @@ from chalicelib.cards.payments.pending_index import ASKING_SECONDS
 from chalicelib.cards.protocol.fields import PAGE
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, HOLD_SECONDS, MOST_ADDRESSES
 from chalicelib.cards.storage import due_index
-from chalicelib.delivery import bodies, deliveries, slots, sweeper
+from chalicelib.delivery import delivery_record, sealed_bodies, slots, sweeper
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.demo_bank.refusals import no_funds, not_paid
@@ -41,9 +41,9 @@ from chalicelib.openbanking.protocol.v1 import BULK_ITEMS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records import idempotency_keys, payments
 from chalicelib.openbanking.records.bank_record import LONGEST_CONSENT_DAYS
-from chalicelib.statistics import measurements, slips
+from chalicelib.statistics import hourly_counters, measurements
 from chalicelib.statistics.daily_reports import OLDEST_DAYS
-from chalicelib.website.destinations import PLACES
+from chalicelib.website.page_links import PLACES
 from infra.admin.commands import program
 from infra.admin.times import LONGEST_OVERLAP
 from tests.documents import (
@@ -142,18 +142,18 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Report of a day", OLDEST_DAYS),
         ("Measurements of an instance", measurements.SECONDS),
         ("Measurements that could not be written", measurements.KEPT),
-        ("Slip of measurements", slips.KEPT_DAYS),
+        ("Slip of measurements", hourly_counters.KEPT_DAYS),
         ("Failures of a bank in a row", breaker.FAILURES),
         ("A bank is left alone", breaker.OPEN_SECONDS),
         ("Wait that a bank may ask for", bank_client._LONGEST_WAIT),
         ("Outcome of an accepted call", PLANS["relay"].kept // 3600),
         ("Outcome of an accepted call", PLANS["payment"].kept // 3600),
         ("Deliveries in one lane of a receiver at the same time", slots.SLOTS),
-        ("An attempt at a delivery", deliveries.CLAIMED_SECONDS),
-        ("Attempts in a delivery's record", deliveries.HISTORY),
+        ("An attempt at a delivery", delivery_record.CLAIMED_SECONDS),
+        ("Attempts in a delivery's record", delivery_record.HISTORY),
         ("Wait in the queue", Queue.LONGEST_DELAY),
         ("Messages in the queue", sweeper.BACKLOG),
-        ("Part of a body", bodies.PART_BYTES),
+        ("Part of a body", sealed_bodies.PART_BYTES),
         ("Shards of an index", sharded_index.SHARDS),
         ("Announcement of a consent's end", EXPIRING_SECONDS // (24 * 3600)),
         ("Overlap of two of them", LONGEST_OVERLAP),

@@ -7,7 +7,7 @@ import re
 import time
 from typing import Any, get_args
 
-from chalicelib.delivery import bodies, deliveries, headers, journal, schedule, slots, sweeper
+from chalicelib.delivery import delivery_record, journal, recorded_headers, schedule, sealed_bodies, slots, sweeper
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.aws import Queue
@@ -62,16 +62,16 @@ def test_receivers_are_told_the_waits_of_their_plan() -> None:
 def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
     text, (wait,) = flowing(section(OPERATIONS, "## Deliveries")), PLANS["payment"].waits
 
-    assert f"one of the {slots.SLOTS} slots of its lane, each for {deliveries.CLAIMED_SECONDS} s" in text
+    assert f"one of the {slots.SLOTS} slots of its lane, each for {delivery_record.CLAIMED_SECONDS} s" in text
     assert f"failed and took {slots.LONG_SECONDS} s or longer its slot rests for {slots.RESTING_SECONDS} s" in text
     assert all(plan.lane in text for plan in PLANS.values())
     assert f"Waits of up to {Queue.LONGEST_DELAY} s" in text
     assert f"stops at {sweeper.BACKLOG} waiting messages" in text
-    assert f"the last {deliveries.HISTORY} attempts are kept" in text
+    assert f"the last {delivery_record.HISTORY} attempts are kept" in text
     waits = f"after about {schedule._SHORTEST_PUT_OFF} s and later up to {PLANS['event'].put_off // 60} min"
     assert f"{waits} (`relay`, `payment`: {PLANS['relay'].put_off} s)" in text
     assert f"spread over {sharded_index.SHARDS} shards" in flowing(section(OPERATIONS, "## Tables"))
-    assert f"parts of at most {bodies.PART_BYTES} bytes" in section(OPERATIONS, "## Tables")
+    assert f"parts of at most {sealed_bodies.PART_BYTES} bytes" in section(OPERATIONS, "## Tables")
     assert f"At most {slots.SLOTS} events are on their way to one client" in TPP
     assert f"are {slots.SLOTS} at a time to one bank, at most, of each" in flowing(BANK)
     assert f"Once more, about {wait} s later" in section(TPP, "## Answered later")
@@ -83,10 +83,13 @@ def test_the_headers_whose_values_are_kept_are_documented_and_no_other() -> None
     text = section(OPERATIONS, "### Headers of an attempt")
     ((first, *_),) = [table[2:] for table in tables(text)]
 
-    assert first[0].split(", ") == sorted(headers.HARMLESS)
-    assert f"`{headers.MASK}`" in text
-    assert f"{headers.MOST} headers of a message are kept at most" in text
-    assert f"names up to {headers.NAME_LENGTH} characters and values up to {headers.VALUE_LENGTH}" in flowing(text)
+    assert first[0].split(", ") == sorted(recorded_headers.HARMLESS)
+    assert f"`{recorded_headers.MASK}`" in text
+    assert f"{recorded_headers.MOST} headers of a message are kept at most" in text
+    assert (
+        f"names up to {recorded_headers.NAME_LENGTH} characters and values up to {recorded_headers.VALUE_LENGTH}"
+        in flowing(text)
+    )
     assert f"| {journal.LOOKED_THROUGH}, the latest |" in OPERATIONS
 
 

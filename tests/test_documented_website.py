@@ -6,25 +6,16 @@ import re
 
 import pytest
 
-from chalicelib.delivery import headers, journal
-from chalicelib.foundation.crypto import keyring
+from chalicelib.delivery import journal, recorded_headers
+from chalicelib.foundation.crypto import keyring, passwords
 from chalicelib.foundation.http.pages import cookie
 from chalicelib.openbanking.records.clients import _REPEATED_SECONDS, TITLE_LENGTH
-from chalicelib.statistics import today
+from chalicelib.statistics import current_day
 from chalicelib.statistics.histogram import PERCENTILES, STEPS
-from chalicelib.website import (
-    attempts,
-    journeys,
-    known_browsers,
-    listing,
-    one_time,
-    own_clients,
-    passwords,
-    performance_views,
-    sessions,
-)
-from chalicelib.website.destinations import PLACES
+from chalicelib.website import client_choices, pagination, performance_views
+from chalicelib.website.page_links import PLACES
 from chalicelib.website.pages import COOKIE, statics
+from chalicelib.website.records import attempts, journeys, known_browsers, one_time_secrets, sessions
 from chalicelib.website.screens import SCREENS
 from chalicelib.website.site import FOR_USERS
 from tests.documents import DOCUMENTS, OPERATIONS, blocks, rows, section, tables
@@ -90,8 +81,8 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     clients, journey = table("## Clients", "Field"), table("### The journey", "Subject")
     deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Deliveries"))
 
-    assert f"{listing.PAGE} a page" in section(WEBSITE, "## Clients")
-    assert f"newest {own_clients.SUGGESTED} to choose from" in re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
+    assert f"{pagination.PAGE} a page" in section(WEBSITE, "## Clients")
+    assert f"newest {client_choices.SUGGESTED} to choose from" in re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
     assert clients["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
     assert f"shows its secrets again for {_REPEATED_SECONDS // 60} minutes" in clients["Client ID"][0]
     assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.STUCK_SECONDS} s")
@@ -99,7 +90,7 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     assert journey["Kept"][0].startswith(kept)
     assert f"{journal.PAGE} a page" in deliveries
     assert f"the latest {journal.LOOKED_THROUGH} are looked through" in deliveries
-    assert f"`{headers.MASK}` stands for it" in deliveries
+    assert f"`{recorded_headers.MASK}` stands for it" in deliveries
 
 
 def test_the_numbers_of_the_page_of_performance_are_the_codes() -> None:
@@ -110,9 +101,9 @@ def test_the_numbers_of_the_page_of_performance_are_the_codes() -> None:
     assert f"At most {performance_views.LONGEST} days." in found["Asked for"]
     assert found["Latency"].startswith(f"{', '.join(first)} and {last} of each day")
     assert f"less than {100 * (2 ** (1 / STEPS) - 1):.1f} %" in found["Latency"]
-    settled = f"over for {today.SETTLED_SECONDS // 60} min every {today.SETTLED_SECONDS // 60} min"
-    assert f"at most every {today.CACHED_SECONDS} s, an hour that has been {settled}" in found["Today so far"]
-    assert f"Of an hour {today.PAGES} MB are read" in found["Today so far"]
+    settled = f"over for {current_day.SETTLED_SECONDS // 60} min every {current_day.SETTLED_SECONDS // 60} min"
+    assert f"at most every {current_day.CACHED_SECONDS} s, an hour that has been {settled}" in found["Today so far"]
+    assert f"Of an hour {current_day.PAGES} MB are read" in found["Today so far"]
     assert re.findall("format=([a-z]+)", found["Download"]) == list(performance_views.FORMATS)
 
 
@@ -120,7 +111,7 @@ def test_what_the_table_of_the_website_holds_is_documented() -> None:
     found = {row[0]: row for row in rows(section(OPERATIONS, "## Tables")) if row[0].startswith("website, ")}
     counters = "website, " + ", ".join(f"{name}#…" for name in attempts.LIMITS)
 
-    secrets = "website, " + ", ".join(f"{purpose}#…" for purpose in one_time.LIFETIMES)
+    secrets = "website, " + ", ".join(f"{purpose}#…" for purpose in one_time_secrets.LIFETIMES)
     assert list(found) == ["website, session#…", secrets, counters, "website, user#…"]
     assert found["website, session#…"][-1] == f"{sessions.LIFETIME // HOURS} h"
     assert found["website, user#…"][-1] == f"{journeys.KEPT // DAYS} days"

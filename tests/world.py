@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from chalicelib import bootstrap
 from chalicelib.cards.events.signing_secrets import secrets_key
 from chalicelib.cards.programs.programmes import head_key
-from chalicelib.delivery.deliveries import RECORD, Delivery, record_key
+from chalicelib.delivery.delivery_record import RECORD, Delivery, record_key
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.crypto import signatures

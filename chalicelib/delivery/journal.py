@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import Literal, get_args
 
-from chalicelib.delivery.deliveries import (
+from chalicelib.delivery.delivery_record import (
     DUE,
     FAILED,
     OF_BANK,

@@ -11,9 +11,9 @@ from functools import partial
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.delivery.bodies import Bodies
-from chalicelib.delivery.deliveries import BODY, Delivery, creation
+from chalicelib.delivery.delivery_record import BODY, Delivery, creation
 from chalicelib.delivery.schedule import PLANS, Kind
+from chalicelib.delivery.sealed_bodies import Bodies
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock

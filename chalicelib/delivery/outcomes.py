@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from chalicelib.delivery.deliveries import Delivery
+from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.dynamodb.store import Operation
 
 Keep = Callable[[Sequence[Operation]], None]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from boto3.dynamodb.conditions import Attr
 
-from chalicelib.delivery.deliveries import CLAIMED_SECONDS, TABLE
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, TABLE
 from chalicelib.foundation.dynamodb.store import Item, Store, Update
 
 SLOTS = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chalicelib.delivery.deliveries import DUE
+from chalicelib.delivery.delivery_record import DUE
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock

@@ -13,9 +13,8 @@ from typing import Any, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.delivery import headers
-from chalicelib.delivery.bodies import Bodies
-from chalicelib.delivery.deliveries import (
+from chalicelib.delivery import recorded_headers
+from chalicelib.delivery.delivery_record import (
     BODY,
     Delivery,
     claiming,
@@ -29,6 +28,7 @@ from chalicelib.delivery.deliveries import (
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Answer, Arrived, Keep, Parcel, Sender, Undeliverable
 from chalicelib.delivery.schedule import PLANS, Kind, put_off, wait_after
+from chalicelib.delivery.sealed_bodies import Bodies
 from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_slot, look
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
@@ -293,7 +293,9 @@ class Worker:
         """An attempt's line in the history."""
         milliseconds = round((self._clock.monotonic() - attempt.started) * 1000)
         entry = {"at": self._clock.time(), "milliseconds": milliseconds, "status": status, "error": error}
-        return {name: value for name, value in entry.items() if value is not None} | headers.kept(attempt.exchange)
+        return {name: value for name, value in entry.items() if value is not None} | recorded_headers.kept(
+            attempt.exchange
+        )
 
     def _report(self, delivery: Delivery, defect: BaseException) -> None:
         """Put an id into the dead-letter queue, whose alarm calls a person: an attempt met a defect of ours."""

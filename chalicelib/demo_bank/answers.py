@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.demo_bank import consents
-from chalicelib.demo_bank.amounts import decimal_amount
 from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.customers import Account
 from chalicelib.demo_bank.execution import book
 from chalicelib.demo_bank.instructions import party_of
+from chalicelib.demo_bank.minor_units import decimal_amount
 from chalicelib.demo_bank.refusals import UnknownToken, no_account
 from chalicelib.foundation.fields.field_types import decimal
 from chalicelib.openbanking.protocol import v1, v2

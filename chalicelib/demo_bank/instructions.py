@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.demo_bank.amounts import Unpayable, minor_units
 from chalicelib.demo_bank.customers import Account
+from chalicelib.demo_bank.minor_units import Unpayable, minor_units
 from chalicelib.demo_bank.profiles import Profile
 from chalicelib.demo_bank.references import reference_among
 from chalicelib.foundation.fields.field_types import Message

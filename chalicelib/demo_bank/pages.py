@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import wording
+from chalicelib.demo_bank import display_text
 from chalicelib.demo_bank.runtime import Bank
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.static_files import Statics
@@ -96,11 +96,11 @@ def _statics() -> Statics:
 @cache
 def _templates() -> Templates:
     filters: Mapping[str, Callable[..., Any]] = {
-        "money": wording.money,
-        "grouped": wording.grouped,
-        "sort_code": wording.sort_code,
-        "day": wording.day,
-        "day_of_month": wording.day_of_month,
-        "scope_words": wording.scope_words,
+        "money": display_text.money,
+        "grouped": display_text.grouped,
+        "sort_code": display_text.sort_code,
+        "day": display_text.day,
+        "day_of_month": display_text.day_of_month,
+        "scope_words": display_text.scope_words,
     }
     return Templates((_ROOM / "templates",), filters)

@@ -10,12 +10,12 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from chalicelib.demo_bank import execution, orders
-from chalicelib.demo_bank.amounts import decimal_amount
 from chalicelib.demo_bank.answers import named_v1, named_v2
 from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.customers import Account
 from chalicelib.demo_bank.execution import book
 from chalicelib.demo_bank.instructions import BOTH
+from chalicelib.demo_bank.minor_units import decimal_amount
 from chalicelib.demo_bank.refusals import no_payment
 from chalicelib.demo_bank.transactions import Means, Statement, Transaction
 from chalicelib.openbanking.protocol import v1, v2

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal
 
-from chalicelib.statistics.tallies import Blamed, Service
+from chalicelib.statistics.call_counts import Blamed, Service
 
 Outcome = Literal["answered", "unanswered", "not_asked"]
 """What became of a request to a bank, named as in ``Tally``."""

@@ -13,9 +13,9 @@ from typing import Literal
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item, Put, Store
 from chalicelib.foundation.parallel import together
+from chalicelib.statistics.call_counts import SERVICES, Latencies, Service, Tally
 from chalicelib.statistics.days import DAY_SECONDS, DayRange, Span, quarter_of
 from chalicelib.statistics.rounding import percent, rounded
-from chalicelib.statistics.tallies import SERVICES, Latencies, Service, Tally
 
 TABLE = "statistics"
 Reported = Literal["received", "missing", "not_expected"]

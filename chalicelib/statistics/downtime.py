@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 
 from chalicelib.statistics.days import DAY_SECONDS, Span, hours_of
-from chalicelib.statistics.slips import Slip
+from chalicelib.statistics.hourly_counters import Slip
 
 CONSECUTIVE = 5
 

@@ -14,9 +14,9 @@ from decimal import Decimal
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import timestamp
+from chalicelib.statistics.call_counts import TALLIED, Latencies, Service
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.histogram import PERCENTILES, Histogram
-from chalicelib.statistics.tallies import TALLIED, Latencies, Service
 
 Value = str | int | Decimal | None
 Row = dict[str, Value]

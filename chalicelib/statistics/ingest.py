@@ -20,8 +20,8 @@ from chalicelib.statistics.daily_reports import OLDEST_DAYS, DailyReport, DailyR
 from chalicelib.statistics.day_records import DayRecord, DayRecords, Reported
 from chalicelib.statistics.days import DayRange, hours_of, yesterday
 from chalicelib.statistics.downtime import spans_down
-from chalicelib.statistics.slip_reading import REACH_DAYS, SlipReader, Slips
-from chalicelib.statistics.slips import KEPT_DAYS, Slip, summed
+from chalicelib.statistics.hourly_counter_reader import REACH_DAYS, SlipReader, Slips
+from chalicelib.statistics.hourly_counters import KEPT_DAYS, Slip, summed
 
 AGAIN_DAYS = 2
 """The last days are ingested by the schedule whatever is there: instances that were frozen write slips late."""

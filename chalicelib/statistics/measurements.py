@@ -16,9 +16,9 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.metrics import Metrics
+from chalicelib.statistics.counter_buffer import Gathered, MinuteFigures
 from chalicelib.statistics.current_call import CurrentCall, noting
-from chalicelib.statistics.gathered import Gathered, MinuteFigures
-from chalicelib.statistics.slips import TABLE, Slip
+from chalicelib.statistics.hourly_counters import TABLE, Slip
 
 SECONDS = 60
 """How much time at least lies between two writings of an instance."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from chalicelib.statistics.call_counts import Latencies, Tally
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS
 from chalicelib.statistics.rounding import percent
-from chalicelib.statistics.tallies import Latencies, Tally
 
 
 @dataclass(frozen=True, slots=True)

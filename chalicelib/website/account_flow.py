@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Operation, Put, Store
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.settings import Settings
-from chalicelib.website import passwords
 from chalicelib.website.mails import Topic, compose
-from chalicelib.website.one_time import HOUR, LIFETIMES, MINUTE, OneTime, OneTimeSecrets, is_code
-from chalicelib.website.users import (
+from chalicelib.website.records.one_time_secrets import HOUR, LIFETIMES, MINUTE, OneTime, OneTimeSecrets, is_code
+from chalicelib.website.records.users import (
     InvalidUser,
     User,
     Users,

@@ -6,16 +6,16 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log
+from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.http import pages
-from chalicelib.website import passwords
 from chalicelib.website.account_flow import SecretNotValid, WrongPassword
-from chalicelib.website.attempts import Subjects, TooManyAttempts, network
-from chalicelib.website.destinations import is_own_page
-from chalicelib.website.known_browsers import cookie_name
-from chalicelib.website.one_time import LIFETIMES
+from chalicelib.website.display_text import about_fields, patience, span
+from chalicelib.website.page_links import is_own_page
 from chalicelib.website.pages import NO_REFERRER, Visit, cookie_of, cookie_of_known, go, link, message, page, patient
-from chalicelib.website.users import InvalidUser, User, UserExists, normalise, registrable
-from chalicelib.website.wording import about_fields, patience, span
+from chalicelib.website.records.attempts import Subjects, TooManyAttempts, network
+from chalicelib.website.records.known_browsers import cookie_name
+from chalicelib.website.records.one_time_secrets import LIFETIMES
+from chalicelib.website.records.users import InvalidUser, User, UserExists, normalise, registrable
 
 _WRONG = "Email and password do not match. Check both, or register if you have no account yet."
 _DEACTIVATED = "The operator has deactivated this account. Ask the operator to activate it."

@@ -15,11 +15,11 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
-from chalicelib.website.listing import cut
-from chalicelib.website.own_clients import newest_first, suggested
+from chalicelib.website.client_choices import newest_first, suggested
+from chalicelib.website.display_text import refusal_advice
 from chalicelib.website.pages import Visit, page
-from chalicelib.website.tpp import Choice
-from chalicelib.website.wording import refusal_advice
+from chalicelib.website.pagination import cut
+from chalicelib.website.web_tpp import Choice
 
 
 def choose(visit: Visit) -> Response:

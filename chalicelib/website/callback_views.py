@@ -11,10 +11,10 @@ from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
-from chalicelib.website.attempts import network
-from chalicelib.website.journeys import Journey, Moved
+from chalicelib.website.display_text import payment_status, refusal_advice, return_advice
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page, question
-from chalicelib.website.wording import payment_status, refusal_advice, return_advice
+from chalicelib.website.records.attempts import network
+from chalicelib.website.records.journeys import Journey, Moved
 
 _SHOWN = 256
 """So much of what an address says is shown: anybody can write one."""

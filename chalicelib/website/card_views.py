@@ -20,13 +20,13 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.balance_chart import HEIGHT, WIDTH, chart
-from chalicelib.website.card_words import ENTRIES
-from chalicelib.website.one_time import LIFETIMES
+from chalicelib.website.card_text import ENTRIES
+from chalicelib.website.display_text import sentence, span
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
+from chalicelib.website.records.one_time_secrets import LIFETIMES
 from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers, refused_fields
 from chalicelib.website.simulation_results import Result, result
 from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
-from chalicelib.website.wording import sentence, span
 
 MESSAGES = 25
 """So many messages a page of activity has."""

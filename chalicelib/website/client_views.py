@@ -21,11 +21,11 @@ from chalicelib.openbanking.records.clients import (
     InvalidClient,
     UnknownClient,
 )
-from chalicelib.website.attempts import TooManyAttempts
-from chalicelib.website.listing import cut
-from chalicelib.website.own_clients import newest_first
+from chalicelib.website.client_choices import newest_first
+from chalicelib.website.display_text import LABELS, about_field, patience
 from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page, question
-from chalicelib.website.wording import LABELS, about_field, patience
+from chalicelib.website.pagination import cut
+from chalicelib.website.records.attempts import TooManyAttempts
 
 _DONE = {
     "created": "This client was created already: the form was sent twice. Its secrets are not shown again.",

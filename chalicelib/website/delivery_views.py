@@ -8,16 +8,16 @@ from typing import get_args
 from chalice.app import Response
 
 from chalicelib.bootstrap import hub
-from chalicelib.delivery.deliveries import Delivery, State
+from chalicelib.delivery.delivery_record import Delivery, State
 from chalicelib.delivery.journal import CLIENT_KINDS, LOOKED_THROUGH, PAGE, NotResendable, UnknownDelivery
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
-from chalicelib.website.attempts import TooManyAttempts
-from chalicelib.website.listing import nearest
-from chalicelib.website.own_clients import newest_first, suggested
+from chalicelib.website.client_choices import newest_first, suggested
+from chalicelib.website.display_text import patience
 from chalicelib.website.pages import Visit, go, link, message, page
-from chalicelib.website.wording import patience
+from chalicelib.website.pagination import nearest
+from chalicelib.website.records.attempts import TooManyAttempts
 
 _DONE = {
     "resent": "It is being sent again now, and as often as the first time if it fails.",

@@ -15,10 +15,11 @@ from chalicelib.bootstrap import hub
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.static_files import Statics
 from chalicelib.foundation.http.templates import Templates
-from chalicelib.website import card_words, known_browsers, performance_words, wording
+from chalicelib.website import card_text, display_text, performance_text
 from chalicelib.website.navigation import entries
-from chalicelib.website.sessions import LIFETIME, Session
-from chalicelib.website.users import User
+from chalicelib.website.records import known_browsers
+from chalicelib.website.records.sessions import LIFETIME, Session
+from chalicelib.website.records.users import User
 
 COOKIE = "causeway_session"
 NO_REFERRER = "no-referrer"
@@ -251,4 +252,4 @@ def _render(visit: Visit | None, template: str, values: dict[str, Any]) -> str:
 
 @cache
 def _templates() -> Templates:
-    return Templates((_ROOM / "templates",), {**wording.FILTERS, **card_words.FILTERS, **performance_words.FILTERS})
+    return Templates((_ROOM / "templates",), {**display_text.FILTERS, **card_text.FILTERS, **performance_text.FILTERS})

@@ -6,14 +6,14 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import log
-from chalicelib.website import passwords
+from chalicelib.foundation.crypto import passwords
 from chalicelib.website.account_flow import SecretNotValid, WrongPassword
 from chalicelib.website.account_views import invalid_link_page, mail_sent_page, mail_subjects, signed_in
-from chalicelib.website.attempts import TooManyAttempts
-from chalicelib.website.one_time import LIFETIMES
+from chalicelib.website.display_text import about_fields, patience, span
 from chalicelib.website.pages import NO_REFERRER, Visit, link, page, patient
-from chalicelib.website.users import InvalidUser, User, mailbox
-from chalicelib.website.wording import about_fields, patience, span
+from chalicelib.website.records.attempts import TooManyAttempts
+from chalicelib.website.records.one_time_secrets import LIFETIMES
+from chalicelib.website.records.users import InvalidUser, User, mailbox
 
 _PASSWORDS = ("current_password", "password")
 

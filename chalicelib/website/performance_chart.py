@@ -15,7 +15,7 @@ from typing import Literal
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange
 from chalicelib.statistics.histogram import PERCENTILES, Histogram
-from chalicelib.website.performance_words import (
+from chalicelib.website.performance_text import (
     availability_in_words,
     availability_of,
     day,

@@ -12,14 +12,14 @@ from chalicelib.bootstrap import hub
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.http.web import JSON, text_answer
 from chalicelib.statistics import export
+from chalicelib.statistics.call_counts import Service
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange, parse_day, yesterday
 from chalicelib.statistics.histogram import MAIN_PERCENTILE, PERCENTILES
 from chalicelib.statistics.summaries import summary
-from chalicelib.statistics.tallies import Service
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, availability_chart, latency_chart
-from chalicelib.website.performance_words import day as written
+from chalicelib.website.performance_text import day as written
 
 DAYS = 30
 """So many days are shown unless others are asked for."""

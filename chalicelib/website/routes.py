@@ -9,8 +9,8 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.http.web import JSON, Incoming, Routes, View, json_answer, text_answer
-from chalicelib.website.descriptions import DOCUMENTS, description
-from chalicelib.website.destinations import PLACES, SIMULATOR
+from chalicelib.website.openapi_documents import DOCUMENTS, description
+from chalicelib.website.page_links import PLACES, SIMULATOR
 
 
 def _failed(incoming: Incoming, error: Exception) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chalicelib.website.descriptions import DOCUMENTS
+from chalicelib.website.openapi_documents import DOCUMENTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from typing import Any
 from chalicelib.cards.protocol.authorization_states import CLEARED, DECLINED, HELD, OVER, REVERSED
 from chalicelib.cards.protocol.schemes import DEFAULT_SCHEMES, METHOD_CURRENCIES
 from chalicelib.cards.protocol.values import PRESENTMENT
-from chalicelib.website.amounts import InvalidAmount, code, minor, money, number
-from chalicelib.website.card_words import bank_details
+from chalicelib.website.card_text import bank_details
+from chalicelib.website.display_text import sentence
+from chalicelib.website.money_text import InvalidAmount, code, minor, money, number
 from chalicelib.website.simulations import Choices, Field, Offer, Simulation
-from chalicelib.website.wording import sentence
 
 _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")
 _SCHEMES = {currency: DEFAULT_SCHEMES[method][-1] for method, currency in METHOD_CURRENCIES.items()}

@@ -9,8 +9,8 @@ from typing import Any
 from chalicelib.cards.protocol.authorization_states import DISPUTE_STEPS
 from chalicelib.cards.protocol.payment_states import PAYMENT_STATES
 from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS
-from chalicelib.website.amounts import money
-from chalicelib.website.card_words import bank_details, is_approved, response, risk
+from chalicelib.website.card_text import bank_details, is_approved, response, risk
+from chalicelib.website.money_text import money
 
 Members = Mapping[str, Any]
 

@@ -22,7 +22,7 @@ from chalicelib.website import (
     performance_views,
     specification_views,
 )
-from chalicelib.website.destinations import SIMULATOR
+from chalicelib.website.page_links import SIMULATOR
 from chalicelib.website.pages import Visit, go, link, message
 
 View = Callable[[Visit], Response]

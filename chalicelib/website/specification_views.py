@@ -14,10 +14,10 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.protocol.scopes import SCOPES
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.website.descriptions import description
-from chalicelib.website.journeys import Journey
-from chalicelib.website.own_clients import newest_first, suggested
+from chalicelib.website.client_choices import newest_first, suggested
+from chalicelib.website.openapi_documents import description
 from chalicelib.website.pages import NO_REFERRER, Visit, link, message, page
+from chalicelib.website.records.journeys import Journey
 from chalicelib.website.screens import SCREENS, Screen
 
 _PICTURES = "'self' data:"

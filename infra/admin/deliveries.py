@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from chalicelib.bootstrap import Hub
-from chalicelib.delivery.deliveries import CLAIMED_SECONDS, Delivery, State
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, Delivery, State
 from chalicelib.delivery.journal import LATEST, Concerned
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import is_uuid

@@ -25,7 +25,7 @@ from chalicelib.openbanking.records.banks import BankExists, UnknownBank
 from chalicelib.openbanking.records.clients import InvalidClient, UnknownClient
 from chalicelib.statistics.ingest import DayRefused
 from chalicelib.website.account_flow import SecretNotValid
-from chalicelib.website.users import InvalidUser, NotIdentified, UnknownUser, UserExists
+from chalicelib.website.records.users import InvalidUser, NotIdentified, UnknownUser, UserExists
 from infra.admin.connection import NoStack
 from infra.programme.file import InvalidProgramme
 from infra.programme.loading import InUse, LoadedMeanwhile, TooMuch

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.delivery.deliveries import Delivery, record_key
+from chalicelib.delivery.delivery_record import Delivery, record_key
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import pieces

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from chalicelib.bootstrap import Hub
-from chalicelib.delivery.deliveries import Delivery
+from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.journal import UnknownDelivery
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import is_uuid

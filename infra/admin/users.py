@@ -10,7 +10,7 @@ import typer
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.clock import timestamp
 from chalicelib.website.account_flow import OPERATOR_LINK_SECONDS
-from chalicelib.website.users import User
+from chalicelib.website.records.users import User
 from infra.admin import connection
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting
 

@@ -48,7 +48,7 @@ def sow(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
     """A user whose password is known: the one of before, a new one, or, if that email is taken, another one."""
-    from chalicelib.website.users import UserExists
+    from chalicelib.website.records.users import UserExists
 
     if before and hub.users.find(before["email"]):
         hub.users.vouch_for(before["email"])  # an earlier version registered it

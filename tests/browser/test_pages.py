@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.website.destinations import PLACES
+from chalicelib.website.page_links import PLACES
 from tests.browser.checks import findings
 from tests.browser.pages import WALKS
 from tests.browser.visitor import Visitor

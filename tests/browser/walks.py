@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from chalicelib.website.destinations import PLACES
+from chalicelib.website.page_links import PLACES
 from tests.browser.visitor import Visitor
 
 Step = Callable[[Visitor], None]

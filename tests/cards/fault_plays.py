@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.delivery.deliveries import CLAIMED_SECONDS
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.books import Books
 from tests.cards.case import Case

@@ -79,7 +79,7 @@ class Watch:
         from chalicelib.cards.card_data import pins
         from chalicelib.cards.card_data.sealed_data import CardData
         from chalicelib.cards.requests import disclosure
-        from chalicelib.delivery import events
+        from chalicelib.delivery import event_sender
         from chalicelib.foundation.crypto.vault import Vault
         from chalicelib.foundation.log import _Formatter
 
@@ -97,7 +97,7 @@ class Watch:
                 (Vault, "unseal", lambda text, *_: self._sealed(text)),
                 (numbers, "new_pan", lambda pan, *_: self.note("pan", pan)),
                 (pins, "random_pin", lambda pin: self.note("pin", pin)),
-                (events, "body", lambda body, *_: self._bodies.append(body)),
+                (event_sender, "body", lambda body, *_: self._bodies.append(body)),
                 (disclosure, "in_event", lambda _, catalogue, number, value: self.note("validation_value", value)),
                 (disclosure, "shown", lambda _, credential, card_id, field, clear: self.note(field, clear, card_id)),
             ):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from chalicelib.delivery.deliveries import RECORD
+from chalicelib.delivery.delivery_record import RECORD
 from chalicelib.foundation.dynamodb.store import Item, Store
 from infra.admin.proving import prove
 from tests.cards.books import Books

@@ -17,7 +17,7 @@ import pytest
 
 from chalicelib import bootstrap
 from chalicelib.cards.card_data import numbers
-from chalicelib.delivery import events
+from chalicelib.delivery import event_sender
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.dynamodb.store import Put, Update
@@ -173,7 +173,7 @@ def messages(hub: bootstrap.Hub) -> None:
 
 
 def event(hub: bootstrap.Hub) -> None:
-    events.body("three_d_secure.requested", 0, {"auth_request_id": 100000066, "note": PAN})
+    event_sender.body("three_d_secure.requested", 0, {"auth_request_id": 100000066, "note": PAN})
 
 
 def line(hub: bootstrap.Hub) -> None:
@@ -211,7 +211,7 @@ def test_a_planted_leak_is_found_in_tables_queues_stored_answers_and_logs(
 def test_a_value_of_3_d_secure_in_an_event_is_found_in_clear_and_not_encrypted(watch: Watch) -> None:
     for value, found in ((VALUE, {"event", "event{}.data.validation_value"}), ("hx0Q3A+w==" * 50, set())):
         watch.note("validation_value", VALUE)
-        events.body("three_d_secure.requested", 0, {"auth_request_id": 100000066, "validation_value": value})
+        event_sender.body("three_d_secure.requested", 0, {"auth_request_id": 100000066, "validation_value": value})
 
         assert {leak.place for leak in watch.found()} == found
 

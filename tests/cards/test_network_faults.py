@@ -22,7 +22,7 @@ from tests.cards.report_cases import REPORT_CASES
 from tests.cards.scenes import MANAGER, Envelope, Scene
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot
-from tests.test_structure import within
+from tests.source_code import within
 from tests.world import World
 
 pytestmark = pytest.mark.faults

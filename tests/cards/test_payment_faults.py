@@ -34,7 +34,7 @@ from tests.cards.money_books import MoneyBooks
 from tests.cards.scenes import GBP, MANAGER, UK, Envelope, Scene
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot, items
-from tests.test_structure import within
+from tests.source_code import within
 from tests.world import World
 
 pytestmark = pytest.mark.faults

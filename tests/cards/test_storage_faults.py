@@ -12,7 +12,7 @@ from tests.cards.cases import CARD_CASES
 from tests.cards.fault_plays import MANNERS, MONEY, NETWORK, PROVING, WITHOUT, EventPlay, Play, Targets
 from tests.cards.scenes import Scene
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
-from tests.test_structure import within
+from tests.source_code import within
 from tests.world import World
 
 pytestmark = pytest.mark.faults

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.bootstrap import Hub
-from chalicelib.delivery.deliveries import DUE, Delivery
+from chalicelib.delivery.delivery_record import DUE, Delivery
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings

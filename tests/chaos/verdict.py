@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from chalicelib.delivery.deliveries import CLAIMED_SECONDS, Delivery
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, Delivery
 from chalicelib.openbanking.protocol.payment_enumerations import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
 from chalicelib.openbanking.records.consents import consent_key
 from tests.chaos.life import kind_of

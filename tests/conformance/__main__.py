@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from chalicelib.website.descriptions import DOCUMENTS
+from chalicelib.website.openapi_documents import DOCUMENTS
 from infra import command
 from infra.local import stackfile
 from infra.local.background import started

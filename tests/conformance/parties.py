@@ -13,7 +13,7 @@ from requests.auth import AuthBase
 
 from chalicelib.foundation.crypto.signatures import load_private_key, sign
 from chalicelib.openbanking.protocol import tpp_calls
-from chalicelib.website.descriptions import description
+from chalicelib.website.openapi_documents import description
 from infra.openapi.models import meaning
 from infra.postman.scene import AtBank
 

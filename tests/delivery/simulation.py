@@ -13,9 +13,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from chalicelib.delivery.bodies import Bodies
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Arrived, Parcel, Sender, Undeliverable
+from chalicelib.delivery.sealed_bodies import Bodies
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import ManualClock

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from chalicelib.delivery import journal as module
-from chalicelib.delivery.deliveries import Delivery, State
+from chalicelib.delivery.delivery_record import Delivery, State
 from chalicelib.delivery.journal import ClientPage, Concerned, Journal, NotResendable, TooWide, UnknownDelivery
 from chalicelib.delivery.outcomes import Answer
 from chalicelib.delivery.schedule import DAY, Kind

@@ -11,7 +11,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 
-from chalicelib.delivery.deliveries import RECORD
+from chalicelib.delivery.delivery_record import RECORD
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.http.outbound import Reply

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.delivery.deliveries import CLAIMED_SECONDS
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, look
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.identifiers import new_id

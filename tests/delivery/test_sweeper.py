@@ -11,7 +11,7 @@ import boto3
 import pytest
 
 from chalicelib.delivery import outbox as outbox_module
-from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import MINUTE
 from chalicelib.delivery.sweeper import BACKLOG, Sweeper

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.delivery import worker as module
-from chalicelib.delivery.deliveries import CLAIMED_SECONDS
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.outcomes import Answer, Arrived
 from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, Kind
 from chalicelib.delivery.worker import Worker
@@ -273,7 +273,7 @@ def test_retry_after_is_honoured_within_twice_the_slot(
 def test_the_history_keeps_the_latest_attempts(
     world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chalicelib.delivery.deliveries.HISTORY", 2)
+    monkeypatch.setattr("chalicelib.delivery.delivery_record.HISTORY", 2)
     receiver.failures = [fail("first"), fail("second")]
     for _ in range(3):
         worker.attempt(recorded)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chalicelib.demo_bank.wording import money
+from chalicelib.demo_bank.display_text import money
 from tests.demo_bank.paying import CUSTOMER, OTHER, SLOW, account, balances, pay, token
 from tests.demo_bank.stage import Browser, Stage
 

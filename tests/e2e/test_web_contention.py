@@ -10,7 +10,7 @@ import pytest
 import requests
 
 from chalicelib import bootstrap
-from chalicelib.website.attempts import LIMITS
+from chalicelib.website.records.attempts import LIMITS
 from infra.tour.browser import Browser, approve
 from tests.e2e.parties import at_once
 from tests.website.person import known

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.cards.api import jobs
 from chalicelib.cards.authorization import authorization_record
 from chalicelib.cards.payments import pending_index
-from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.openbanking.flows import consent_expiry

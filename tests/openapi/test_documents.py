@@ -25,7 +25,7 @@ from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSIO
 from chalicelib.openbanking.protocol.own_calls import ACCEPTED_REQUEST, BANK_ANSWERS, BANK_BASES, OWN_CALLS
 from chalicelib.openbanking.protocol.tpp_events import EVENTS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, WEBHOOKS
-from chalicelib.website.descriptions import DOCUMENTS
+from chalicelib.website.openapi_documents import DOCUMENTS
 from infra.openapi.__main__ import DOCUMENTS as MADE
 from infra.openapi.__main__ import PLACE, main
 

@@ -14,7 +14,7 @@ from functools import cache
 
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.store import Store
-from tests.test_structure import MODULES, ROOT, SOURCES, imports, speaks_http, tree, within
+from tests.source_code import MODULES, ROOT, SOURCES, imports, speaks_http, tree, within
 
 ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery"))
 """Where requests and deliveries of open banking are decided."""
@@ -26,7 +26,7 @@ _JOBS = (f"{_DELIVERY}.jobs", "chalicelib.statistics.jobs")
 _OPERATOR = ("infra", "chalicelib.demo_bank.setup")
 _GUESTS = ("infra", "chalicelib.demo_bank")
 """What the service itself does not depend on."""
-_WIRING = ("chalicelib.bootstrap", f"{CARDS}.container", "chalicelib.statistics.room")
+_WIRING = ("chalicelib.bootstrap", f"{CARDS}.container", "chalicelib.statistics.container")
 """Where the store is handed to everybody, and called by nobody."""
 _CALLS_NOBODY = "wait"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import Reply
-from chalicelib.statistics.slips import Slip, summed
+from chalicelib.statistics.hourly_counters import Slip, summed
 from infra.local.events import sqs_event
 from tests.openbanking.faults import items, table_of
 from tests.world import World

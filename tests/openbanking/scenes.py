@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.deliveries import CLAIMED_SECONDS, DUE, RECORD
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, RECORD
 from chalicelib.delivery.slots import Slot
 from chalicelib.foundation.aws import Queue
 from chalicelib.statistics.days import hours_of
@@ -78,10 +78,11 @@ class Scenes:
         """Play a scene without a fault, and then with every fault of every call."""
         monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
         monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other, and here
-        sharding = "chalicelib.foundation.dynamodb.sharded_index.SHARDS"
-        monkeypatch.setattr(sharding, 2)  # each is one more call like the others
-        monkeypatch.setattr("chalicelib.statistics.slip_reading.hours_of", lambda day: hours_of(day)[8:10])  # so here
-        monkeypatch.setattr("chalicelib.delivery.bodies.PART_BYTES", _PART_BYTES)
+        sharded_index = "chalicelib.foundation.dynamodb.sharded_index"
+        monkeypatch.setattr(f"{sharded_index}.SHARDS", 2)  # each is one more call like the others
+        reader = "chalicelib.statistics.hourly_counter_reader"
+        monkeypatch.setattr(f"{reader}.hours_of", lambda day: hours_of(day)[8:10])  # and so is each of these
+        monkeypatch.setattr("chalicelib.delivery.sealed_bodies.PART_BYTES", _PART_BYTES)
         monkeypatch.setattr("chalicelib.delivery.worker.any_slot", lambda receiver: Slot(receiver, 0))
         world.hub.__dict__["deliveries_queue"] = InMemory()
         for side in world.banks.values():

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.deliveries import CLAIMED_SECONDS
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation.dynamodb.store import StoreError

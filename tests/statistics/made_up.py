@@ -8,11 +8,11 @@ from datetime import date, timedelta
 
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.statistics.call_counts import Blamed, Service
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import HOUR_SECONDS, hours_of
+from chalicelib.statistics.hourly_counters import TABLE, Slip
 from chalicelib.statistics.ingest import ExpectedBank, reckoned
-from chalicelib.statistics.slips import TABLE, Slip
-from chalicelib.statistics.tallies import Blamed, Service
 
 ALPHA, BETA = "ALPHGB21", "BETADEF1"
 QUIET_DAYS = (9, 10)

@@ -9,9 +9,9 @@ from decimal import Decimal
 import pytest
 
 from chalicelib.foundation import parallel
+from chalicelib.statistics.call_counts import Latencies, Tally
 from chalicelib.statistics.day_records import DayRecord, DayRecords
 from chalicelib.statistics.histogram import Histogram
-from chalicelib.statistics.tallies import Latencies, Tally
 from tests.world import World
 
 DAY = date(2026, 3, 31)

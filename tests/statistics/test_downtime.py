@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.downtime import spans_down
-from chalicelib.statistics.slips import Slip
+from chalicelib.statistics.hourly_counters import Slip
 
 DAY = date(2026, 3, 2)
 MIDNIGHT = hours_of(DAY)[0]

@@ -8,10 +8,10 @@ from datetime import date
 from decimal import Decimal
 
 from chalicelib.foundation import jsontext
+from chalicelib.statistics.call_counts import Latencies, Tally
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.export import COLUMNS, NAMES, as_csv, as_json, rows
 from chalicelib.statistics.histogram import Histogram
-from chalicelib.statistics.tallies import Latencies, Tally
 from tests.documents import STATISTICS, section
 from tests.documents import rows as cells
 

@@ -14,9 +14,9 @@ from chalicelib.statistics import ingest as ingesting
 from chalicelib.statistics.daily_reports import DailyReport
 from chalicelib.statistics.day_records import TABLE
 from chalicelib.statistics.days import hours_of
+from chalicelib.statistics.hourly_counter_reader import Slips
+from chalicelib.statistics.hourly_counters import KEPT_DAYS, Slip
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Incomplete, Ingested, reckoned
-from chalicelib.statistics.slip_reading import Slips
-from chalicelib.statistics.slips import KEPT_DAYS, Slip
 from infra.local.events import expression, schedule_event
 from tests.conftest import Lines
 from tests.documents import OPERATIONS, STATISTICS, rows, section

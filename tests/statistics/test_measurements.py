@@ -14,9 +14,9 @@ from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.dynamodb.store import Operation, Put, StoreUnavailable
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import current_call, measurements
+from chalicelib.statistics.call_counts import Blamed, Service, Tally
+from chalicelib.statistics.hourly_counters import TABLE, Slip
 from chalicelib.statistics.measurements import KEPT, SECONDS, TOGETHER, Measurements
-from chalicelib.statistics.slips import TABLE, Slip
-from chalicelib.statistics.tallies import Blamed, Service, Tally
 from tests.conftest import Lines
 from tests.figures import counted, figures
 

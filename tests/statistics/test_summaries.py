@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date, timedelta
 from decimal import Decimal
 
+from chalicelib.statistics.call_counts import Latencies, Tally
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS
 from chalicelib.statistics.summaries import Summary, summary
-from chalicelib.statistics.tallies import Latencies, Tally
 
 BIC, DAY = "ALPHGB21", date(2026, 3, 2)
 

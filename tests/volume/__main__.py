@@ -13,7 +13,7 @@ from collections.abc import Callable
 from moto import mock_aws
 
 from chalicelib.bootstrap import Hub
-from chalicelib.delivery.deliveries import TABLE
+from chalicelib.delivery.delivery_record import TABLE
 from chalicelib.foundation.settings import Settings
 from infra import command
 from infra.local.resources import lay

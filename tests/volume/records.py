@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from chalicelib.delivery.deliveries import DUE, FAILED, OF_BANK, OF_CLIENT, Delivery, claiming, ending, retrying
+from chalicelib.delivery.delivery_record import DUE, FAILED, OF_BANK, OF_CLIENT, Delivery, claiming, ending, retrying
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import DAY
 from chalicelib.foundation.dynamodb.items import pack

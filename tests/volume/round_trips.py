@@ -16,7 +16,11 @@ from botocore.client import BaseClient
 
 from chalicelib.foundation.parallel import WIDTH, together
 
-_USERS = ("chalicelib.foundation.dynamodb.sharded_index", "chalicelib.delivery.outbox", "chalicelib.delivery.bodies")
+_USERS = (
+    "chalicelib.foundation.dynamodb.sharded_index",
+    "chalicelib.delivery.outbox",
+    "chalicelib.delivery.sealed_bodies",
+)
 
 
 class RoundTrips:

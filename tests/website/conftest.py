@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import argon2
 import pytest
 
+from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.website import passwords
 from tests.website.person import Person
 from tests.world import World
 

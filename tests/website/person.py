@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from chalicelib.bootstrap import Hub
 from chalicelib.website.pages import COOKIE
-from chalicelib.website.users import User
+from chalicelib.website.records.users import User
 from tests.world import Answer, World
 
 PASSWORD = "correct horse battery"

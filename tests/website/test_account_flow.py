@@ -9,8 +9,8 @@ import pytest
 
 from chalicelib.foundation.dynamodb.store import Operation
 from chalicelib.website.account_flow import OPERATOR_LINK_SECONDS, SecretNotValid
-from chalicelib.website.one_time import LIFETIMES, OneTimeSecrets, is_code
-from chalicelib.website.users import InvalidUser, NotIdentified, User
+from chalicelib.website.records.one_time_secrets import LIFETIMES, OneTimeSecrets, is_code
+from chalicelib.website.records.users import InvalidUser, NotIdentified, User
 from tests.website.person import PASSWORD, known
 from tests.world import World
 

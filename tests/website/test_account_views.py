@@ -12,11 +12,12 @@ import argon2
 import pytest
 
 from chalicelib import website
-from chalicelib.website import known_browsers, passwords
-from chalicelib.website.attempts import LIMITS, Limit
+from chalicelib.foundation.crypto import passwords
 from chalicelib.website.pages import COOKIE
-from chalicelib.website.sessions import LIFETIME
-from chalicelib.website.users import user_key
+from chalicelib.website.records import known_browsers
+from chalicelib.website.records.attempts import LIMITS, Limit
+from chalicelib.website.records.sessions import LIFETIME
+from chalicelib.website.records.users import user_key
 from tests.website.person import PASSWORD, Person, known
 from tests.world import World
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.website.listing import PAGE
+from chalicelib.website.pagination import PAGE
 from tests.website.person import Person
 from tests.world import Answer, World
 

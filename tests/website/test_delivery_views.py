@@ -7,7 +7,7 @@ import re
 import pytest
 
 from chalicelib.foundation.http.outbound import Reply
-from chalicelib.website.attempts import LIMITS
+from chalicelib.website.records.attempts import LIMITS
 from tests.website.person import Person
 from tests.world import World
 

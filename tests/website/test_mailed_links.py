@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.delivery.schedule import PLANS
+from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.dynamodb.store import Operation, StoreUnavailable
 from chalicelib.foundation.mail import Mail, MailFailed
-from chalicelib.website import passwords
-from chalicelib.website.attempts import LIMITS
-from chalicelib.website.one_time import LIFETIMES
+from chalicelib.website.records.attempts import LIMITS
+from chalicelib.website.records.one_time_secrets import LIFETIMES
 from tests.conftest import Lines
 from tests.openbanking.test_call_counts import counted
 from tests.website.person import PASSWORD, Person

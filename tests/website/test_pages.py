@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.website import site
-from chalicelib.website.destinations import PLACES, SIMULATOR
+from chalicelib.website.page_links import PLACES, SIMULATOR
 from tests.website.person import Person
 from tests.world import World
 

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from chalicelib.website.account_flow import WrongPassword
-from chalicelib.website.attempts import LIMITS
-from chalicelib.website.sessions import LIFETIME
-from chalicelib.website.users import User
+from chalicelib.website.records.attempts import LIMITS
+from chalicelib.website.records.sessions import LIFETIME
+from chalicelib.website.records.users import User
 from tests.website.person import PASSWORD, Person, known
 from tests.world import World
 

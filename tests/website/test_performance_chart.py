@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.statistics.call_counts import Latencies, Tally
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS, DayRange
-from chalicelib.statistics.tallies import Latencies, Tally
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, Axis, Chart, availability_chart, latency_chart
 
 FIRST = date(2026, 2, 1)

@@ -11,10 +11,10 @@ import pytest
 
 from chalicelib.foundation.settings import Settings
 from chalicelib.statistics import export
+from chalicelib.statistics.call_counts import Tally
+from chalicelib.statistics.current_day import SoFar, Today
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.summaries import Summary
-from chalicelib.statistics.tallies import Tally
-from chalicelib.statistics.today import SoFar, Today
 from tests.openbanking.examples import BY_WEBHOOK
 from tests.openbanking.stage import Stage
 from tests.statistics.made_up import keeping, record, slip

@@ -16,10 +16,10 @@ from chalicelib.bootstrap import Hub
 from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.website import own_clients, specification_views
-from chalicelib.website.descriptions import description
-from chalicelib.website.journeys import Journey
+from chalicelib.website import client_choices, specification_views
+from chalicelib.website.openapi_documents import description
 from chalicelib.website.pages import COOKIE, statics
+from chalicelib.website.records.journeys import Journey
 from chalicelib.website.screens import SCREENS
 from infra.openapi.cards import purposes
 from tests.website.person import known
@@ -203,7 +203,7 @@ def test_a_user_is_suggested_their_own_active_clients_the_newest_first(world: Wo
 def test_however_many_clients_a_user_has_the_page_stays_small(
     world: World, cookie: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_clients, "SUGGESTED", 2)
+    monkeypatch.setattr(client_choices, "SUGGESTED", 2)
     for number in range(3):
         world.hub.clients.create(owner=OWNER, title=f"Client {number}")
 

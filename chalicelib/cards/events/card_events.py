@@ -13,7 +13,7 @@ from typing import Any
 from chalicelib.cards.events.signing_secrets import EventSecrets, secrets_key
 from chalicelib.cards.programs.programmes import Programmes, head_key
 from chalicelib.cards.protocol.card_events import CardEventType
-from chalicelib.delivery import events
+from chalicelib.delivery import event_sender
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
 from chalicelib.foundation.clock import Clock
@@ -57,7 +57,7 @@ class CardEvents:
             event.type,
             receiver=f"manager#{manager_id}",
             manager_id=manager_id,
-            body=events.body(event.type, self.clock.time(), event.data),
+            body=event_sender.body(event.type, self.clock.time(), event.data),
         )
 
 
@@ -84,4 +84,4 @@ class CardEventSender:
         secrets = self.secrets.opened(manager_id, kept)
         if not secrets:
             raise Undeliverable("the programme manager has no events secret")
-        return events.post(self.outbound, address, secrets, parcel, self.clock.time())
+        return event_sender.post(self.outbound, address, secrets, parcel, self.clock.time())

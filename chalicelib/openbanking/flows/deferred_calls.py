@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.delivery.bodies import Bodies
-from chalicelib.delivery.deliveries import Delivery, record_key
+from chalicelib.delivery.delivery_record import Delivery, record_key
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import PLANS
+from chalicelib.delivery.sealed_bodies import Bodies
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.delivery.deliveries import Delivery
+from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.outcomes import Answer, Arrived, Keep, Parcel, Undeliverable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock

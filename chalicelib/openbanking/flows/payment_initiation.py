@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.delivery.deliveries import record_key
+from chalicelib.delivery.delivery_record import record_key
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.dynamodb.store import (

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.delivery import events
+from chalicelib.delivery import event_sender
 from chalicelib.delivery.outbox import Outbox, Recorded
 from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
 from chalicelib.foundation.clock import Clock
@@ -49,7 +49,7 @@ class Events:
             bic=bic,
             client_id=client.client_id,
             consent_id=consent_id,
-            body=events.body(event, self.clock.time(), {"consent_id": consent_id, "bic": bic, **data}),
+            body=event_sender.body(event, self.clock.time(), {"consent_id": consent_id, "bic": bic, **data}),
         )
 
     def client(self, client_id: str) -> Client | None:
@@ -85,7 +85,7 @@ class EventSender:
         secrets = self.clients.events_secrets(client)
         if not secrets:
             raise Undeliverable("the client has no events secret")
-        return events.post(self.outbound, client.events_url or "", secrets, parcel, self.clock.time())
+        return event_sender.post(self.outbound, client.events_url or "", secrets, parcel, self.clock.time())
 
     def _client(self, client_id: str) -> Client:
         try:

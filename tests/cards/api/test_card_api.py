@@ -15,7 +15,7 @@ from chalicelib.cards.api.dispatch import Dispatch
 from chalicelib.foundation import jsontext
 from tests.cards.scenes import Scene
 from tests.conftest import Lines
-from tests.test_structure import ROOT
+from tests.source_code import ROOT
 from tests.world import Answer
 
 JSON = "application/json"

@@ -11,7 +11,7 @@ from chalicelib.bootstrap import hub
 from chalicelib.cards.api import jobs
 from chalicelib.cards.authorization.hold_release import Release, Releasing
 from chalicelib.cards.protocol.values import HOLD_SECONDS
-from chalicelib.delivery.deliveries import BODY
+from chalicelib.delivery.delivery_record import BODY
 from chalicelib.foundation import jsontext
 from infra.admin.proving import prove
 from tests.cards.authorization.shops import A_DAY, BACK_A_WEEK, LIMITED, SEPARATE, Buyer, buyer, with_shops

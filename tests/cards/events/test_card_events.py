@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.requests import disclosure
-from chalicelib.delivery.deliveries import BODY, Delivery
+from chalicelib.delivery.delivery_record import BODY, Delivery
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Put

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.payments.payment_record import ExternalPayment
-from chalicelib.delivery.deliveries import BODY
+from chalicelib.delivery.delivery_record import BODY
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Put
 from tests.cards.ledgers import transactions

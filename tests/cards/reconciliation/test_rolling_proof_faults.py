@@ -13,7 +13,7 @@ from tests.cards.fault_plays import PROVING, Targets
 from tests.cards.reconciliation.conftest import Ledger
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot
-from tests.test_structure import within
+from tests.source_code import within
 from tests.world import World
 
 pytestmark = pytest.mark.faults

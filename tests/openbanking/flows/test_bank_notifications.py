@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.deliveries import Delivery
+from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.conftest import Lines

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.deliveries import CLAIMED_SECONDS
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.deliveries import Delivery
-from chalicelib.delivery.headers import MASK
+from chalicelib.delivery.delivery_record import Delivery
+from chalicelib.delivery.recorded_headers import MASK
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from tests.openbanking.bank_client.test_circuit import opened

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from chalicelib.delivery.deliveries import Delivery
+from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge

@@ -1,0 +1,55 @@
+"""What is sent and what was answered, sealed, and in parts that fit into an item each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from chalicelib.delivery.delivery_record import TABLE, part_key
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import Item, Put, Store
+from chalicelib.foundation.parallel import pieces, together
+
+PART_BYTES = 350_000
+
+
+class Bodies:
+    """Seals, splits, and puts together again."""
+
+    def __init__(self, store: Store, vault: Vault) -> None:
+        self._store = store
+        self._vault = vault
+
+    def sealed(self, delivery_id: str, name: str, text: str, expires_at: int) -> list[Put]:
+        """The writes that keep ``text`` under ``name``: all but the first may be made ahead (see ``ahead``)."""
+        whole = self._vault.seal(text, _context(delivery_id, name))
+        return [
+            Put(TABLE, part_key(delivery_id, name, number)[1] | {"sealed": piece, "expires_at": expires_at})
+            for number, piece in enumerate(pieces(whole, PART_BYTES))
+        ]
+
+    def ahead(self, parts: Sequence[Put]) -> Put:
+        """Write all parts but the first, which is left for the transaction that makes them count; answers it.
+
+        A transaction holds 4 MB at most. Parts whose first is never written are found by nobody, and expire.
+        """
+        first, *rest = parts
+        if rest:
+            together([partial(self._store.put, part.table, part.item) for part in rest])
+        return first
+
+    def opened(self, delivery_id: str, name: str, count: int, first: Item | None = None) -> str:
+        """The text that was kept in ``count`` parts; ``first`` is the first of them, if it was read already.
+
+        Raises:
+            Unsealable: a part is gone or altered.
+        """
+        known = [first] if first is not None else []
+        keys = [part_key(delivery_id, name, number) for number in range(len(known), count)]
+        items = [*known, *(self._store.batch_get(keys) if keys else [])]
+        whole = b"".join(item["sealed"] for item in items if item)
+        return self._vault.unseal(whole, _context(delivery_id, name))
+
+
+def _context(delivery_id: str, name: str) -> str:
+    return f"{TABLE}/{delivery_id}/{name}"

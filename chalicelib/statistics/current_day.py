@@ -1,0 +1,104 @@
+"""Today so far: what is counted of a bank on a day that is not over, for a page that may be asked for often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.statistics.call_counts import Latencies, Tally
+from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, day_of, hours_of
+from chalicelib.statistics.downtime import spans_down
+from chalicelib.statistics.hourly_counter_reader import Hour, SlipReader, Slips
+from chalicelib.statistics.hourly_counters import Slip, summed
+from chalicelib.statistics.summaries import Summary
+
+CACHED_SECONDS = 60
+"""So long today's figures are not read again; instances tell theirs once a minute."""
+SETTLED_SECONDS = 900
+"""So long an hour is not read again that had been over as long: few slips come so late."""
+PAGES = 3
+"""So many answers of DynamoDB, of 1 MB each, are read for an hour at most; the whole day is a few seconds' work."""
+REMEMBERED = 16
+"""Today's hours are remembered of so many banks, those that were asked for last."""
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """Today until the Unix second ``at``; ``is_whole`` unless there was more to add up than can be read for a page."""
+
+    at: int
+    summary: Summary
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What all instances have counted in an hour until it was read."""
+
+    hour: Hour
+    read_at: int
+
+    def is_good(self, now: int) -> bool:
+        """Whether it need not be read again."""
+        was_settled = self.read_at - (self.hour.slip.hour + HOUR_SECONDS) >= SETTLED_SECONDS
+        return now - self.read_at < (SETTLED_SECONDS if was_settled else CACHED_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A bank's day so far, and the hours that it was made of."""
+
+    so_far: SoFar
+    hours: Mapping[int, _Reading]
+
+
+class Today:
+    """Reads what is counted of today, of one bank at a time."""
+
+    def __init__(self, clock: Clock, slips: Slips) -> None:
+        self._clock = clock
+        self._slips = slips
+        self._known: dict[str, _Known] = {}
+
+    def of_bank(self, bic: str) -> SoFar:
+        """What is counted of a bank that is registered, up to a minute ago: one Query for each hour, as a rule."""
+        now, known = self._clock.time(), self._known.pop(bic, None)
+        if (
+            known is None
+            or now - known.so_far.at >= CACHED_SECONDS
+            or now // DAY_SECONDS > known.so_far.at // DAY_SECONDS
+        ):
+            known = self._read(bic, known.hours if known else {}, now)
+        self._known[bic] = known
+        for forgotten in list(self._known)[:-REMEMBERED]:
+            self._known.pop(forgotten, None)
+        return known.so_far
+
+    def _read(self, bic: str, before: Mapping[int, _Reading], now: int) -> _Known:
+        hours: dict[int, _Reading] = {}
+
+        def read(hour: int) -> Hour:
+            known = before.get(hour)
+            if known is None or not known.is_good(now):
+                known = _Reading(self._slips.of_hour(bic, hour, PAGES), now)
+            hours[hour] = known
+            return known.hour
+
+        day = day_of(now)
+        slips = SlipReader(read).reaching(day, now)
+        is_whole = all(reading.hour.is_whole for reading in hours.values())
+        return _Known(SoFar(now, _so_far(slips, day, now, is_whole=is_whole), is_whole), hours)
+
+
+def _so_far(slips: Sequence[Slip], day: date, now: int, *, is_whole: bool) -> Summary:
+    """Of an unfinished day; whether the interface was up is not known from a part of the slips."""
+    hours = hours_of(day)
+    tallies, latencies = summed(slip for slip in slips if slip.hour in hours)
+    total, latency = Tally.total(tallies.values()), Latencies.total(latencies.values())
+    if not total.asked or not is_whole:
+        return Summary(0, 0, total, latency)
+    elapsed = now - hours[0]
+    down = sum(max(0, min(until, elapsed) - since) for since, until in spans_down(slips, day))
+    return Summary(elapsed, down, total, latency)

@@ -1,0 +1,138 @@
+"""Slips: what one instance of a function has counted of one bank in one hour, written once and never changed.
+
+Slips of an hour are added up in any order and come to the same, so that no instance waits for another: each writes
+slips of its own. To tell when a bank was down the order of its answers matters; a slip keeps it to the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.statistics.call_counts import Latencies, Service, Tally
+from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
+
+TABLE = "statistics"
+KEPT_DAYS = 120
+"""Slips of so many days are there; a day can be reckoned anew while they are."""
+
+
+@dataclass(slots=True)
+class Slip:
+    """Counts of a bank in one UTC hour (``hour`` is the Unix second that it begins at).
+
+    Attributes:
+        minutes: by minute of the hour and service.
+        answered_in: by minute, the seconds in which requests were sent that were answered, as bits.
+        unanswered_at: by minute and second, how many were sent that were not.
+        latencies: by service.
+    """
+
+    bic: str
+    hour: int
+    minutes: dict[int, dict[Service, Tally]] = field(default_factory=dict)
+    answered_in: dict[int, int] = field(default_factory=dict)
+    unanswered_at: dict[int, dict[int, int]] = field(default_factory=dict)
+    latencies: dict[Service, Latencies] = field(default_factory=dict)
+
+    def tally(self, at: int, service: Service) -> Tally:
+        """Where something of the Unix second ``at`` is counted."""
+        return self.minutes.setdefault(at % HOUR_SECONDS // 60, {}).setdefault(service, Tally())
+
+    def latency(self, service: Service) -> Latencies:
+        return self.latencies.setdefault(service, Latencies())
+
+    def answered(self, at: int) -> None:
+        """A request that was sent in the Unix second ``at`` was answered."""
+        minute = at % HOUR_SECONDS // 60
+        self.answered_in[minute] = self.answered_in.get(minute, 0) | 1 << at % 60
+
+    def unanswered(self, at: int) -> None:
+        """A request that was sent in the Unix second ``at`` was not."""
+        seconds = self.unanswered_at.setdefault(at % HOUR_SECONDS // 60, {})
+        seconds[at % 60] = seconds.get(at % 60, 0) + 1
+
+    def include(self, other: Slip) -> None:
+        """Count all that another slip of the same hour has counted."""
+        for minute, tallies in other.minutes.items():
+            for service, tally in tallies.items():
+                self.minutes.setdefault(minute, {}).setdefault(service, Tally()).include(tally)
+        for minute, bits in other.answered_in.items():
+            self.answered_in[minute] = self.answered_in.get(minute, 0) | bits
+        for minute, seconds in other.unanswered_at.items():
+            mine = self.unanswered_at.setdefault(minute, {})
+            for second, count in seconds.items():
+                mine[second] = mine.get(second, 0) + count
+        for service, latencies in other.latencies.items():
+            self.latency(service).include(latencies)
+
+    def replies(self) -> Iterator[tuple[int, bool, int]]:
+        """Unix second, whether requests that were sent in it were answered, and how many were not; in order of time."""
+        for minute in sorted(self.answered_in.keys() | self.unanswered_at.keys()):
+            bits, missing = self.answered_in.get(minute, 0), self.unanswered_at.get(minute, {})
+            for second in range(60):
+                if (was_answered := bool(bits >> second & 1)) or second in missing:
+                    yield self.hour + 60 * minute + second, was_answered, missing.get(second, 0)
+
+    def to_item(self, slip_id: str) -> Item:
+        """The counts are one text: to read maps of maps of numbers from DynamoDB takes ten times as long."""
+        counts = {
+            "minutes": {
+                str(minute): {service: tally.to_item() for service, tally in tallies.items()}
+                for minute, tallies in self.minutes.items()
+            },
+            "answered_in": {str(minute): bits for minute, bits in self.answered_in.items()},
+            "unanswered_at": {
+                str(minute): {str(second): count for second, count in seconds.items()}
+                for minute, seconds in self.unanswered_at.items()
+            },
+            "latencies": {service: latencies.to_item() for service, latencies in self.latencies.items()},
+        }
+        attribute, subject = slip_key(self.bic, self.hour)
+        return {
+            attribute: subject,
+            "part": slip_id,
+            "bic": self.bic,
+            "hour": self.hour,
+            "counts": jsontext.dumps(counts),
+            "expires_at": self.hour + KEPT_DAYS * DAY_SECONDS,
+        }
+
+    @classmethod
+    def from_item(cls, item: Item) -> Slip:
+        counts = jsontext.loads(item["counts"])
+        return cls(
+            item["bic"],
+            int(item["hour"]),
+            {
+                int(minute): {service: Tally.from_item(tally) for service, tally in tallies.items()}
+                for minute, tallies in counts["minutes"].items()
+            },
+            {int(minute): int(bits) for minute, bits in counts["answered_in"].items()},
+            {
+                int(minute): {int(second): int(count) for second, count in seconds.items()}
+                for minute, seconds in counts["unanswered_at"].items()
+            },
+            {service: Latencies.from_item(latencies) for service, latencies in counts["latencies"].items()},
+        )
+
+
+def slip_key(bic: str, hour: int) -> tuple[str, str]:
+    """The partition that slips of a bank and hour stand in: its attribute's name and value."""
+    return "subject", f"calls#{bic}#{datetime.fromtimestamp(hour, UTC):%Y-%m-%dT%H}"
+
+
+def summed(slips: Iterable[Slip]) -> tuple[dict[Service, Tally], dict[Service, Latencies]]:
+    """The counts and the latencies of slips of a bank, by service."""
+    tallies: dict[Service, Tally] = {}
+    latencies: dict[Service, Latencies] = {}
+    for slip in slips:
+        for of_minute in slip.minutes.values():
+            for service, tally in of_minute.items():
+                tallies.setdefault(service, Tally()).include(tally)
+        for service, latency in slip.latencies.items():
+            latencies.setdefault(service, Latencies()).include(latency)
+    return tallies, latencies

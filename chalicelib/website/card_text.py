@@ -1,0 +1,120 @@
+"""What the pages on cards say to people: states, kinds and response codes in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_STATES
+from chalicelib.cards.protocol.states import ACCOUNT_STATES, ACTIVE, CARD_STATES, NEW, PIN_IS_BLOCKED, PIN_OK
+from chalicelib.cards.protocol.values import (
+    ADVICE,
+    APPROVALS,
+    AUTHORIZATION,
+    ENTRY_MODES,
+    EXPIRY,
+    INCREMENT,
+    KINDS_OF_CARD,
+    REASONS,
+    RESPONSE_CODES,
+    REVERSAL,
+    TRANSACTION_TYPES,
+)
+from chalicelib.website.money_text import code, money
+
+ENTRIES: Mapping[str, str] = {
+    "card_programme": "Programme",
+    "product": "Product",
+    "design": "Design",
+    "fee_group": "Fees",
+    "limit_group": "Limits",
+    "usage_group": "Usage",
+    "risk_group": "Risk rules",
+}
+"""The entries of a programme manager's set-up that a card stands on."""
+MESSAGES: Mapping[int, str] = {
+    AUTHORIZATION: "authorization",
+    ADVICE: "advice",
+    INCREMENT: "increment",
+    REVERSAL: "reversal",
+    EXPIRY: "end of the hold",
+}
+"""What the network has sent, or the service has done in its place."""
+PIN: Mapping[int, str] = {PIN_OK: "OK", PIN_IS_BLOCKED: "Blocked"}
+"""The states of a PIN."""
+_WORDS = ("description", "reference_number")
+_DISPUTED = 1442
+"""The message that the transactions of a dispute come with."""
+RISK: Mapping[str, str] = {
+    "mark_transaction_as_suspicious": "marked as suspicious",
+    "notify_cardholder_by_sending_tais_notification": "the cardholder was notified",
+    "change_card_status_to_risk": "the card is at risk now",
+    "change_account_status_to_suspended": "the account is suspended now",
+    "reject_transaction": "rejected",
+}
+"""What risk rules did."""
+
+
+def card_tag(letter: str) -> str:
+    """How the status of a card is coloured."""
+    return {ACTIVE: "good", NEW: ""}.get(letter, "bad")
+
+
+def response(number: str) -> str:
+    """The meaning of a response code of the network."""
+    return RESPONSE_CODES.get(number, "")
+
+
+def is_approved(number: str) -> bool:
+    return number in APPROVALS
+
+
+def risk(actions: list[Mapping[str, int]]) -> str:
+    """What risk rules did about a message; nothing if none of them fired."""
+    return ", ".join(words for name, words in RISK.items() if any(each.get(name) for each in actions))
+
+
+def bank_details(account: Mapping[str, Any], prefix: str = "") -> str:
+    """The number of a bank account for people, as far as it is known; its members begin with ``prefix``."""
+    british = (account.get(f"{prefix}{name}") for name in ("sort_code", "account_number"))
+    return str(account.get(f"{prefix}iban") or " ".join(filter(None, british)))
+
+
+def purpose(row: Mapping[str, Any]) -> str:
+    """Where the card was used, who was paid or has paid, or what a transaction was for; nothing where none is known."""
+    if row["mti"] == _DISPUTED:
+        return str(row["description"]).capitalize()
+    return _first(row, "merchant", "counterparty_name", *_WORDS)
+
+
+def remark(row: Mapping[str, Any]) -> str:
+    """Of an external payment what stands below who it was: the number of the account, the scheme, and what for."""
+    if "counterparty_name" not in row:
+        return ""
+    parts = (bank_details(row, "counterparty_"), row.get("scheme"), _first(row, *_WORDS))
+    return ", ".join(filter(None, parts))
+
+
+def _first(row: Mapping[str, Any], *names: str) -> str:
+    return str(next((row[name] for name in names if row.get(name)), ""))
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "money": money,
+    "currency": code,
+    "card_status": CARD_STATES.__getitem__,
+    "card_tag": card_tag,
+    "card_kind": KINDS_OF_CARD.__getitem__,
+    "account_status": ACCOUNT_STATES.__getitem__,
+    "pin_status": PIN.__getitem__,
+    "reason": REASONS.__getitem__,
+    "response": response,
+    "is_approved": is_approved,
+    "risk": risk,
+    "purpose": purpose,
+    "remark": remark,
+    "message_kind": MESSAGES.__getitem__,
+    "transaction_kind": TRANSACTION_TYPES.__getitem__,
+    "entry_mode": ENTRY_MODES.__getitem__,
+    "authorization_state": AUTHORIZATION_STATES.__getitem__,
+}

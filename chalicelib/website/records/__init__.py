@@ -1,0 +1,1 @@
+"""What the web interface keeps: users, sessions, journeys, links for one use."""

@@ -1,0 +1,132 @@
+"""How often somebody may try to sign in, to register, or to have events sent: counters per account and per address.
+
+An attempt is counted before it is judged, by a conditional write: of many at the same time no more than allowed go
+through. A success is taken off again, and so are the failures before it that it proves to be the owner's own. Counters
+begin anew with every window of time.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Delete, Item, Store, Update
+from chalicelib.website.records.known_browsers import KnownBrowsers
+from chalicelib.website.records.sessions import TABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """So many attempts in each window of so many seconds; whether a success clears the attempts before it."""
+
+    attempts: int
+    seconds: int
+    cleared_by_success: bool = False
+
+
+LIMITS: Mapping[str, Limit] = {
+    "known_browser": Limit(10, 15 * 60, cleared_by_success=True),
+    "known_browsers": Limit(100, 3600),
+    "account_at_address": Limit(10, 15 * 60, cleared_by_success=True),
+    "address": Limit(50, 15 * 60),
+    "account": Limit(100, 3600),
+    "registrations": Limit(300, 3600),
+    "events": Limit(120, 3600),
+    "codes": Limit(20, 3600),
+    "password": Limit(10, 15 * 60, cleared_by_success=True),
+    "mails": Limit(30, 3600),
+    "mailbox": Limit(5, 3600),
+}
+"""Failed sign-ins to an account: of a browser that signed in to it before (see ``known_browsers``), and of all such
+browsers, which nobody can be who never had the password; of all others from one address, from one address to all
+accounts, and from all addresses. Registrations
+from an address, the test events and repeated events of a user, a user's codes for the operator, a user's wrong
+passwords before a new one, and mails that were asked for from an address, and for a mailbox."""
+
+Subjects = Sequence[tuple[str, str]]
+"""Rows of ``LIMITS``, each with whom the attempt is counted for."""
+
+
+class TooManyAttempts(Exception):
+    """Nothing was tried. ``retry_after`` is in seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__("too many attempts")
+
+
+class Attempts:
+    """The counters. Neither an address nor an account can be read from them.
+
+    Attributes:
+        browsers: those that have signed in before, whose attempts to sign in are counted apart.
+    """
+
+    def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
+        self._store = store
+        self._keyring = keyring
+        self._clock = clock
+        self.browsers = KnownBrowsers(keyring, clock)
+
+    def count(self, subjects: Subjects) -> None:
+        """Count one attempt for each of ``subjects``, or, when one of them has none left, for none.
+
+        Raises:
+            TooManyAttempts.
+        """
+        now = self._clock.time()
+        try:
+            self._store.transact([_count_attempt(name, self._key(name, whom, now), now) for name, whom in subjects])
+        except ConditionFailed as failure:
+            stopped = [subjects[position][0] for position in failure.failed]
+            log.warning("too many attempts", limits=stopped)
+            windows = [LIMITS[name].seconds for name in stopped]
+            raise TooManyAttempts(max(seconds - now % seconds for seconds in windows)) from None
+        except Conflict:  # as many at the same time as only somebody who guesses sends
+            raise TooManyAttempts(1) from None
+
+    def forgive(self, subjects: Subjects) -> None:
+        """Take an attempt off again that was successful."""
+        now = self._clock.time()
+        try:
+            self._store.transact([_forgive_attempt(name, self._key(name, whom, now)) for name, whom in subjects])
+        except (ConditionFailed, Conflict):  # the next window has begun, or the counter is too busy to matter
+            return
+
+    def _key(self, name: str, whom: str, now: int) -> Item:
+        secret = self._keyring.derived_keys("website/attempts")[-1]
+        hidden = hmac.digest(secret, whom.encode(), "sha256").hex()
+        return {"owner": f"{name}#{hidden}", "part": f"attempts#{now // LIMITS[name].seconds}"}
+
+
+def network(address: str) -> str:
+    """Whom attempts from an IP address are counted for: of IPv6 the 64 bits that one customer has to himself."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address
+
+
+def _count_attempt(name: str, key: Item, now: int) -> Update:
+    limit = LIMITS[name]
+    return Update(
+        TABLE,
+        key,
+        set={"expires_at": now + 2 * limit.seconds},
+        add={"attempts": 1},
+        condition=Attr("attempts").not_exists() | Attr("attempts").lt(limit.attempts),
+    )
+
+
+def _forgive_attempt(name: str, key: Item) -> Delete | Update:
+    if LIMITS[name].cleared_by_success:
+        return Delete(TABLE, key)
+    return Update(TABLE, key, add={"attempts": -1}, condition=Attr("attempts").gt(0))

@@ -1,0 +1,250 @@
+"""Journeys: authorizations that users began in the web interface, and how far each has come.
+
+A journey is found by its user and ``state``, which begins with a time, so that the latest are found together. Its code
+verifier, code and tokens are sealed. The code is exchanged by whoever marks the journey first, so that a page that is
+loaded again never uses a code twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from boto3.dynamodb.conditions import Attr, ConditionBase
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
+from chalicelib.foundation.identifiers import digest
+from chalicelib.website.records.sessions import TABLE
+
+KEPT = 30 * 24 * 3600
+STUCK_SECONDS = 30
+"""After so long an exchange that is not over never will be."""
+LATEST = 10
+STATE_TIME = 8
+"""A state begins with so many hexadecimal digits of a time, in Unix seconds."""
+_PREFIX = "journey#"
+
+
+class Moved(Exception):
+    """Another request has taken the journey on at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journey:
+    """One authorization; times are Unix seconds.
+
+    Attributes:
+        returned_at: when the browser came back from the bank, ``code_at`` when it did with a code.
+        exchanging_since: when the exchange of the code began, ``exchanged_at`` when it was over.
+        refreshes: how many times the tokens were replaced, ``refreshed_at`` when last; ``refreshing_since`` while they
+            are being replaced.
+        access_valid_until: of the access token, ``valid_until`` of the consent.
+        ended_at: when the user ended the consent here.
+        sealed: its secrets (see ``Journeys.secrets``).
+    """
+
+    owner: str
+    state: str
+    client_id: str
+    client_title: str
+    bic: str
+    bank_name: str
+    api_version: int
+    scopes: tuple[str, ...]
+    consent_type: str
+    callback_url: str
+    begun_at: int
+    returned_at: int | None
+    code_at: int | None
+    error: str | None
+    error_description: str | None
+    exchanging_since: int | None
+    exchanged_at: int | None
+    refreshing_since: int | None
+    refreshes: int
+    refreshed_at: int | None
+    access_valid_until: int | None
+    valid_until: int | None
+    consent_id: str | None
+    ended_at: int | None
+    sealed: bytes = field(repr=False)
+
+    @property
+    def stage(self) -> str:
+        """How far it has come, in one word."""
+        if self.ended_at is not None:
+            return "ended"
+        if self.exchanged_at is not None:
+            return "tokens"
+        if self.code_at is not None:
+            return "code"
+        return "begun" if self.returned_at is None else "refused"
+
+    def is_stuck(self, now: int) -> bool:
+        """Whether an exchange of the code was interrupted."""
+        since = self.exchanging_since
+        return self.stage == "code" and since is not None and now - since >= STUCK_SECONDS
+
+
+class Journeys:
+    """The journeys of users."""
+
+    def __init__(self, store: Store, vault: Vault, clock: Clock) -> None:
+        self._store = store
+        self._vault = vault
+        self._clock = clock
+
+    def begin(self, owner: str, state: str, members: Mapping[str, Any], verifier: str | None) -> Journey:
+        """Keep a journey before it begins; ``members`` are those of a ``Journey`` that its beginning knows.
+
+        Raises: Moved, when there is one with this state already.
+        """
+        now = self._clock.time()
+        sealed = self._sealed(owner, state, {"code_verifier": verifier} if verifier else {})
+        item = {
+            **members,
+            **_key(owner, state),
+            "state": state,
+            "begun_at": now,
+            "refreshes": 0,
+            "sealed": sealed,
+            "expires_at": now + KEPT,
+        }
+        try:
+            self._store.put(TABLE, item, absent("owner"))
+        except ConditionFailed:
+            raise Moved from None
+        return _journey(item)
+
+    def forget(self, journey: Journey) -> None:
+        """Remove a journey that could not begin."""
+        self._store.delete(TABLE, _key(journey.owner, journey.state))
+
+    def find(self, owner: str, state: str) -> Journey | None:
+        item = self._store.get(TABLE, _key(owner, state)) if state else None
+        return _journey(item) if item and item["expires_at"] > self._clock.time() else None
+
+    def latest(self, owner: str) -> Sequence[Journey]:
+        """A user's journeys, the newest first."""
+        page = self._store.query(
+            TABLE, ("owner", _owner(owner)), sort_prefix=("part", _PREFIX), limit=LATEST, newest_first=True
+        )
+        return [_journey(item) for item in page.items if item["expires_at"] > self._clock.time()]
+
+    def secrets(self, journey: Journey) -> Mapping[str, str]:
+        """What a journey holds, in clear: ``code_verifier``, ``code``, ``access_token`` and ``refresh_token``.
+
+        Each is there from the step on that brings it. Raises: Unsealable.
+        """
+        opened = self._vault.unseal(journey.sealed, _context(journey.owner, journey.state))
+        secrets: Mapping[str, str] = jsontext.loads(opened)
+        return secrets
+
+    def refused(self, journey: Journey, error: str, description: str) -> Journey:
+        """The browser came back without a code. Raises: Moved, when it had come back with one."""
+        changes = {"returned_at": self._clock.time(), "error": error, "error_description": description}
+        return self._change(journey, changes, {}, Attr("code_at").not_exists())
+
+    def returned(self, journey: Journey, code: str) -> Journey:
+        """The browser came back with a code, whatever it had come back with before.
+
+        Raises: Moved, when a code is being exchanged.
+        """
+        now = self._clock.time()
+        changes = {"returned_at": now, "code_at": now, "error": None, "error_description": None}
+        return self._change(journey, changes, {"code": code}, Attr("exchanging_since").not_exists())
+
+    def exchanging(self, journey: Journey) -> Journey:
+        """Mark the journey for an exchange of its code. Raises: Moved, when somebody else has."""
+        since, mark = journey.exchanging_since, Attr("exchanging_since")
+        unmarked = mark.not_exists() if since is None else mark.eq(since) & Attr("exchanged_at").not_exists()
+        return self._change(journey, {"exchanging_since": self._clock.time()}, {}, unmarked)
+
+    def not_exchanged(self, journey: Journey, before: Journey) -> Journey:
+        """The exchange was refused and has changed nothing: the mark is again as it was ``before``. Raises: Moved."""
+        still = Attr("exchanging_since").eq(journey.exchanging_since) & Attr("exchanged_at").not_exists()
+        return self._change(journey, {"exchanging_since": before.exchanging_since}, {}, still)
+
+    def exchanged(self, journey: Journey, answer: Mapping[str, Any]) -> Journey:
+        """Keep the tokens that the code was exchanged for. Raises: Moved."""
+        changes = {"exchanged_at": self._clock.time(), "consent_id": answer["consent_id"]}
+        return self._keep_tokens(journey, answer, changes)
+
+    def refreshing(self, journey: Journey) -> Journey:
+        """Mark the journey for a refresh of its tokens. Raises: Moved, when somebody else has, and may be at it."""
+        mark, now = Attr("refreshing_since"), self._clock.time()
+        unmarked = mark.not_exists() | mark.lte(now - STUCK_SECONDS)
+        free = Attr("refreshes").eq(journey.refreshes) & unmarked
+        return self._change(journey, {"refreshing_since": now}, {}, free)
+
+    def not_refreshed(self, journey: Journey) -> Journey:
+        """The refresh was refused and has changed nothing. Raises: Moved."""
+        still = Attr("refreshing_since").eq(journey.refreshing_since)
+        return self._change(journey, {"refreshing_since": None}, {}, still)
+
+    def refreshed(self, journey: Journey, answer: Mapping[str, Any]) -> Journey:
+        """Keep the next tokens. Raises: Moved."""
+        changes: Item = {
+            "refreshed_at": self._clock.time(),
+            "refreshes": journey.refreshes + 1,
+            "refreshing_since": None,
+        }
+        return self._keep_tokens(journey, answer, changes)
+
+    def ended(self, journey: Journey) -> Journey:
+        """The consent has ended, and with it all tokens. Raises: Moved, when the journey is not kept any more."""
+        return self._change(journey, {"ended_at": self._clock.time()}, {}, Attr("begun_at").exists())
+
+    # -- inside
+
+    def _keep_tokens(self, journey: Journey, answer: Mapping[str, Any], changes: Item) -> Journey:
+        changes |= {
+            "access_valid_until": self._clock.time() + answer["expires_in"],
+            "valid_until": int(datetime.fromisoformat(answer["valid_until"]).timestamp()),
+        }
+        tokens = {name: answer[name] for name in ("access_token", "refresh_token")}
+        return self._change(journey, changes, tokens, Attr("refreshes").eq(journey.refreshes))
+
+    def _change(self, journey: Journey, changes: Item, secrets: Mapping[str, str], condition: ConditionBase) -> Journey:
+        """Write what has changed; a value of ``None`` removes the attribute. Raises: Moved."""
+        if secrets:
+            changes = changes | {
+                "sealed": self._sealed(journey.owner, journey.state, {**self.secrets(journey), **secrets})
+            }
+        update = Update(
+            TABLE,
+            _key(journey.owner, journey.state),
+            set={name: value for name, value in changes.items() if value is not None},
+            remove=[name for name, value in changes.items() if value is None],
+            condition=Attr("state").eq(journey.state) & condition,
+        )
+        try:
+            self._store.transact([update])
+        except ConditionFailed:
+            raise Moved from None
+        return replace(journey, **changes)
+
+    def _sealed(self, owner: str, state: str, secrets: Mapping[str, str]) -> bytes:
+        return self._vault.seal(jsontext.dumps(secrets), _context(owner, state))
+
+
+def _journey(item: Item) -> Journey:
+    members: dict[str, Any] = {name: item.get(name) for name in Journey.__dataclass_fields__}
+    return Journey(**members | {"owner": item["owner"].partition("#")[2], "scopes": tuple(item["scopes"])})
+
+
+def _owner(owner: str) -> str:
+    return f"user#{owner}"
+
+
+def _key(owner: str, state: str) -> Item:
+    return {"owner": _owner(owner), "part": f"{_PREFIX}{state[:STATE_TIME]}#{digest(state)}"}
+
+
+def _context(owner: str, state: str) -> str:
+    return f"{TABLE}/{owner}/{digest(state)}"

@@ -1,0 +1,93 @@
+"""Secrets that are good for one use: links that set a password or confirm an address, and codes for the operator.
+
+A secret is kept as its digest, until it is used or its time is over. Whoever uses it deletes it by a conditional write,
+in the transaction of what it is used for: of two uses at the same time one gets through.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Delete, Item, Put, Store, absent
+from chalicelib.foundation.identifiers import SECRET_LENGTH, digest, new_secret
+from chalicelib.website.records.sessions import TABLE
+
+MINUTE, HOUR = 60, 3600
+Purpose = Literal["code", "reset", "confirm"]
+LIFETIMES: Mapping[Purpose, int] = {"code": 15 * MINUTE, "reset": HOUR, "confirm": 24 * HOUR}
+"""Purposes of secrets, and their lifetimes in seconds: linking a user (``code``), a new password, a new address."""
+
+_PART = "one-time"
+_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""Crockford's alphabet: no letter looks like a digit."""
+_CODE_LENGTH, _GROUP = 12, 4
+_ALIKE = str.maketrans("OIL", "011")
+_SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SECRET_LENGTH}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class OneTime:
+    """A secret that can still be used, and the user it is about; ``members`` is what else was kept with it."""
+
+    key: Item
+    email: str
+    expires_at: int
+    members: Mapping[str, Any]
+
+    def use(self, now: int) -> Delete:
+        """The write that uses it up; its condition fails for all but the first use in time."""
+        return Delete(TABLE, self.key, Attr("owner").exists() & Attr("expires_at").gt(now))
+
+
+class OneTimeSecrets:
+    """Makes and finds them."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def issue(self, purpose: Purpose, email: str, lifetime: int | None = None, **members: Any) -> tuple[str, Put]:
+        """A new secret, and the write that keeps its digest. ``lifetime`` is in seconds, else that of the purpose."""
+        secret = _random_code() if purpose == "code" else new_secret()
+        expires_at = self._clock.time() + (lifetime or LIFETIMES[purpose])
+        item = {**_key(purpose, secret), "email": email, "expires_at": expires_at, **members}
+        return secret, Put(TABLE, item, absent("owner"))
+
+    def find(self, purpose: Purpose, secret: str) -> OneTime | None:
+        """The record of a secret; ``None`` when it was never issued, was used, or has expired."""
+        if purpose != "code" and not _SECRET.fullmatch(secret):
+            return None
+        item = self._store.get(TABLE, _key(purpose, secret))
+        if item is None or item["expires_at"] <= self._clock.time():
+            return None
+        known = {"owner", "part", "email", "expires_at"}
+        members = {name: value for name, value in item.items() if name not in known}
+        return OneTime(_key(purpose, secret), item["email"], item["expires_at"], members)
+
+
+def is_code(text: str) -> bool:
+    """Whether this is written like a code, and not like an email address."""
+    return "@" not in text and len(_plain(text)) == _CODE_LENGTH and set(_plain(text)) <= set(_LETTERS)
+
+
+def _key(purpose: Purpose, secret: str) -> Item:
+    plain = _plain(secret) if purpose == "code" else secret
+    return {"owner": f"{purpose}#{digest(plain)}", "part": _PART}
+
+
+def _random_code() -> str:
+    """60 random bits that a person can read out."""
+    letters = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))
+    return "-".join(letters[start : start + _GROUP] for start in range(0, _CODE_LENGTH, _GROUP))
+
+
+def _plain(code: str) -> str:
+    """A code without what people add or mix up."""
+    return re.sub(r"[\s-]", "", code).upper().translate(_ALIKE)

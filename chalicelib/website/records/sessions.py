@@ -1,0 +1,120 @@
+"""Sessions of signed-in users: a random secret in a signed cookie, and a record that ends on the server.
+
+A browser that is not signed in has a secret, too, without a record: its forms carry a token that is made of it. Signing
+in always takes a new secret, so that one which somebody else has put into the browser is worth nothing.
+
+A session counts as long as the record of its user says so, which is read together with it: it ends at once when the
+user is deactivated or gets another password. For that the cookie names the user; cookies of earlier versions do not,
+and cost a second reading.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.dynamodb.store import Item, Store, absent
+from chalicelib.foundation.identifiers import digest, new_secret
+from chalicelib.website.records.users import User, user_key
+
+if TYPE_CHECKING:
+    from itsdangerous import Signer
+
+TABLE = "website"
+LIFETIME = 12 * 3600
+_PART = "session"
+_USER, _VISITOR = "u", "v"
+_NAMING = "~"
+"""Stands between a session's secret and the user's email."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One browser: the value of its cookie, the token of its forms, and the user who is signed in."""
+
+    cookie: str
+    form_token: str
+    user: User | None
+
+    @property
+    def email(self) -> str | None:
+        return self.user.email if self.user else None
+
+
+class Sessions:
+    """The sessions, kept under the digest of their secret; nothing in the table opens one."""
+
+    def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
+        self._store = store
+        self._keyring = keyring
+        self._clock = clock
+
+    def visitor(self) -> Session:
+        """A new session that nobody is signed in to; nothing is stored."""
+        return self._made(f"{_VISITOR}{new_secret()}", None)
+
+    def begin(self, user: User) -> Session:
+        """Sign a user in, as the user was when the password was checked."""
+        secret = f"{_USER}{new_secret()}{_NAMING}{_hidden(user.email)}"
+        now = self._clock.time()
+        members = {"email": user.email, "generation": user.generation, "created_at": now, "expires_at": now + LIFETIME}
+        self._store.put(TABLE, _key(secret) | members, absent("owner"))
+        return self._made(secret, user)
+
+    def find(self, cookie: str) -> Session | None:
+        """The session of a cookie; ``None`` for one that is not ours, has ended or expired."""
+        from itsdangerous import BadSignature
+
+        try:
+            secret = self._signer("session").unsign(cookie).decode()
+        except BadSignature:
+            return None
+        if secret.startswith(_VISITOR):
+            return self._made(secret, None)
+        _, named, hidden = secret.partition(_NAMING)
+        keys = [(TABLE, _key(secret)), *([user_key(_shown(hidden))] if named else [])]
+        item, *owner = self._store.batch_get(keys)
+        if item is None or item["expires_at"] <= self._clock.time():
+            return None
+        found = owner[0] if owner else self._store.get(*user_key(item["email"]))
+        user = User.from_item(found) if found else None
+        if user is None or not user.active or user.generation != item.get("generation", 0):
+            return None
+        return self._made(secret, user)
+
+    def end(self, session: Session) -> None:
+        """Sign the user out; the cookie is worth nothing any more, wherever it is."""
+        secret = self._signer("session").unsign(session.cookie).decode()
+        self._store.delete(TABLE, _key(secret))
+
+    def accepts(self, session: Session, form_token: str) -> bool:
+        """Whether a form that was sent is one of this session."""
+        secret = self._signer("session").unsign(session.cookie)
+        return self._signer("form").verify_signature(secret, form_token)
+
+    def _made(self, secret: str, user: User | None) -> Session:
+        token = self._signer("form").get_signature(secret).decode()
+        return Session(self._signer("session").sign(secret).decode(), token, user)
+
+    def _signer(self, purpose: str) -> Signer:
+        from itsdangerous import Signer  # few requests need it
+
+        keys = self._keyring.derived_keys(f"website/{purpose}")
+        return Signer(keys, salt=f"website/{purpose}", digest_method=hashlib.sha256)
+
+
+def _key(secret: str) -> Item:
+    return {"owner": f"session#{digest(secret)}", "part": _PART}
+
+
+def _hidden(email: str) -> str:
+    """An email in the letters of a cookie."""
+    return base64.urlsafe_b64encode(email.encode()).decode().rstrip("=")
+
+
+def _shown(hidden: str) -> str:
+    return base64.urlsafe_b64decode(hidden + "=" * (-len(hidden) % 4)).decode()

@@ -1,0 +1,263 @@
+"""Users of the web interface: who may own clients (specification, Web interface records).
+
+A user is *identified* when the operator made the account, or when a link in a mail has shown that the address is the
+user's. Whoever registers in a sandbox, or did so before addresses were confirmed, signs in like any other user, but the
+address alone says nothing about the person behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from boto3.dynamodb.conditions import Attr, ConditionBase
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto import passwords
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, Update, absent
+
+TABLE = "users"
+_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")
+_SPECIAL = re.compile(r'[()<>\[\]:;,\\"]')
+"""What separates lists, names and comments from addresses in a mail (RFC 5322, 3.2.3)."""
+
+
+_NO_EMAIL = "email must be an email address, like name@example.com"
+
+
+class InvalidUser(ValueError):
+    """Members of a registration that cannot be accepted: ``problems`` has a sentence for the name of each."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(problems.values()))
+
+
+class UserExists(Exception):
+    """Somebody registered with this email before."""
+
+
+class UnknownUser(LookupError):
+    """Nobody is registered with this email; the message is a sentence."""
+
+
+class NotIdentified(Exception):
+    """Nobody knows whether the address of a user who registered with it is the user's; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A registered user; ``email`` is in lower case and is the login name.
+
+    Attributes:
+        manager_id: the programme manager whose cards the user sees and uses, if the operator has linked one.
+        generation: grows with each new password and each deactivation; sessions and links of an earlier one are void.
+        active: whether the user may sign in.
+        has_password: whether a password was ever set; the operator makes users without one.
+        terms_accepted_at: when the user agreed to the terms, if that has happened.
+        made_by_operator: whether the operator made the account, for a person the operator knows.
+        confirmed_at: when a link in a mail showed that the address is the user's, if one did.
+    """
+
+    email: str
+    created_at: int
+    manager_id: int | None = None
+    generation: int = 0
+    active: bool = True
+    has_password: bool = True
+    terms_accepted_at: int | None = None
+    made_by_operator: bool = False
+    confirmed_at: int | None = None
+
+    @classmethod
+    def from_item(cls, item: Item) -> User:
+        """A stored user; one of an earlier version lacks the later members, is active and not identified."""
+        members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
+        return cls(**members, has_password="password_hash" in item)
+
+    @property
+    def is_identified(self) -> bool:
+        return self.made_by_operator or self.confirmed_at is not None
+
+
+class Users:
+    """The users' table. Passwords are kept as Argon2id hashes."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def register(self, email: str, password: str, *, terms_accepted: bool) -> User:
+        """Register a user at the user's own request: nobody knows yet whose the address is.
+
+        Raises:
+            InvalidUser: naming every member that is wrong.
+            UserExists: the email is taken.
+        """
+        name = registrable(email, password, terms_accepted)
+        return self._create(name, passwords.hash_password(password), terms_accepted_at=self._clock.time())
+
+    def add(self, email: str, password: str | None = None, *, terms_accepted: bool = False) -> User:
+        """Make a user for the operator, who knows the person. Without a password the user sets one by a link.
+
+        Raises:
+            InvalidUser: naming every member that is wrong.
+            UserExists: the email is taken.
+        """
+        name = mailbox(email) if password is None else registrable(email, password, terms_accepted)
+        members = {"terms_accepted_at": self._clock.time()} if terms_accepted else {}
+        return self._create(
+            name, passwords.hash_password(password) if password else None, made_by_operator=True, **members
+        )
+
+    def vouch_for(self, email: str) -> None:
+        """Mark a user as made by the operator. Raises: InvalidUser, UnknownUser."""
+        self._change(email, set={"made_by_operator": True})
+
+    def find(self, email: str) -> User | None:
+        item = self._store.get(*user_key(normalise(email)))
+        return User.from_item(item) if item else None
+
+    def known(self, email: str) -> User:
+        """The user of an email. Raises: InvalidUser, UnknownUser."""
+        found = self.find(email)
+        if found is None:
+            raise _unknown(normalise(email))
+        return found
+
+    def identified(self, email: str) -> User:
+        """The user of an email that is certainly the user's own. Raises: InvalidUser, UnknownUser, NotIdentified."""
+        found = self.known(email)
+        if not found.is_identified:
+            raise NotIdentified(
+                f"{found.email} has registered alone, and nobody has confirmed that the address is this person's: "
+                "use the code that the person makes at /account, signed in"
+            )
+        return found
+
+    def deactivate(self, email: str) -> User:
+        """Stop a user from signing in, and end all sessions at once. Raises: InvalidUser, UnknownUser."""
+        return self._change(email, set={"active": False}, add={"generation": 1})
+
+    def activate(self, email: str) -> User:
+        """Let a user sign in again. Raises: InvalidUser, UnknownUser."""
+        return self._change(email, set={"active": True})
+
+    def remove_password(self, email: str) -> User:
+        """Void a user's password, and end all sessions at once. Raises: InvalidUser, UnknownUser."""
+        return self._change(email, remove=["password_hash"], add={"generation": 1})
+
+    def unlink(self, email: str) -> User:
+        """Hide all cards from a user. Raises: InvalidUser, UnknownUser."""
+        return self._change(email, remove=["manager_id"])
+
+    def authenticate(self, email: str, password: str) -> User | None:
+        """The user of an email and a password; ``None``, after as long a time, when there is none or it is another.
+
+        The user need not be ``active``.
+        """
+        try:
+            item = self._store.get(*user_key(normalise(email)))
+        except InvalidUser:
+            item = None
+        is_right = passwords.verify(item.get("password_hash") if item else None, password)
+        return User.from_item(item) if item and is_right else None
+
+    # -- inside
+
+    def _create(self, name: str, password_hash: str | None, **members: Any) -> User:
+        created = put_user(name, password_hash, self._clock.time(), **members)
+        try:
+            self._store.transact([created])
+        except ConditionFailed:
+            raise UserExists(f"{name} is registered already") from None
+        return User.from_item(created.item)
+
+    def _change(self, email: str, **change: Any) -> User:
+        table, key = user_key(normalise(email))
+        try:
+            return User.from_item(self._store.update(table, key, condition=Attr("email").exists(), **change))
+        except ConditionFailed:
+            raise _unknown(key["email"]) from None
+
+
+def user_key(name: str) -> tuple[str, Item]:
+    """Where the user of a normalised email stands."""
+    return TABLE, {"email": name}
+
+
+def put_user(name: str, password_hash: str | None, now: int, **members: Any) -> Put:
+    """The write of a new user, which fails if there is one."""
+    item = {"email": name, "created_at": now, "generation": 0, "active": True, **members}
+    return Put(TABLE, item | ({"password_hash": password_hash} if password_hash else {}), absent("email"))
+
+
+def put_password(user: User, password_hash: str, **members: Any) -> Update:
+    """The write of a new password, which fails if the user was deactivated or got another one since it was read."""
+    return Update(
+        *user_key(user.email),
+        set={"password_hash": password_hash, "generation": user.generation + 1, **members},
+        condition=_unchanged(user),
+    )
+
+
+def with_password(user: User, **members: Any) -> User:
+    """The user after ``put_password``. Read again, the record might tell of a deactivation that came afterwards."""
+    return replace(user, generation=user.generation + 1, has_password=True, **members)
+
+
+def put_manager(user: User, manager_id: int) -> Update:
+    """The write that shows a user the cards of one programme manager, and of no other."""
+    return Update(*user_key(user.email), set={"manager_id": manager_id}, condition=Attr("email").exists())
+
+
+def registrable(email: str, password: str, terms_accepted: bool) -> str:
+    """The normalised email of a registration. Raises: InvalidUser, naming every member that is wrong."""
+    problems: dict[str, str] = {}
+    name = email.strip().lower()
+    try:
+        name = mailbox(email)
+    except InvalidUser as error:
+        problems |= error.problems
+    if reason := passwords.problem(name, password):
+        problems["password"] = reason
+    if not terms_accepted:
+        problems["terms"] = "the terms must be accepted"
+    if problems:
+        raise InvalidUser(problems)
+    return name
+
+
+def normalise(email: str) -> str:
+    """An email address in the form it is stored in. Raises: InvalidUser."""
+    name = email.strip().lower()
+    if len(name) > 254 or not name.isprintable() or not _EMAIL.fullmatch(name):
+        raise InvalidUser({"email": _NO_EMAIL})
+    return name
+
+
+def mailbox(email: str) -> str:
+    """The same for an email that mails go to: ``x<ada@example.com>`` is another login name, but Ada's mailbox.
+
+    Users of earlier versions may have such a name.
+
+    Raises:
+        InvalidUser.
+    """
+    name = normalise(email)
+    if _SPECIAL.search(name):
+        raise InvalidUser({"email": _NO_EMAIL})
+    return name
+
+
+def _unchanged(user: User) -> ConditionBase:
+    """The condition that a user is active, and of the generation that was read; an old record says neither."""
+    same: ConditionBase = Attr("generation").eq(user.generation)
+    is_active = Attr("active").not_exists() | Attr("active").eq(True)
+    return Attr("email").exists() & is_active & (same if user.generation else same | Attr("generation").not_exists())
+
+
+def _unknown(name: str) -> UnknownUser:
+    return UnknownUser(f"no user has the email {name}: register one with `users add`")

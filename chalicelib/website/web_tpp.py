@@ -1,0 +1,190 @@
+"""The web interface as a TPP: it authorizes for its users' clients, exchanges codes, refreshes tokens, ends consents.
+
+It goes the way of any TPP. What it shows before a request runs is what then runs: ``state`` and code verifier are
+worked out of the draft that the page carries.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.flows.authorization import AuthorizationFlow
+from chalicelib.openbanking.flows.tokens import TokenFlow
+from chalicelib.openbanking.flows.tpp_authentication import Credentials
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeRequest
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.clients import Clients
+from chalicelib.statistics import current_call
+from chalicelib.website.drafts import Drafts, base64url
+from chalicelib.website.records.journeys import STATE_TIME, Journey, Journeys, Moved
+
+Step = Literal["exchange", "refresh", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a user chose to ask a bank for. ``draft`` is a secret of this one request."""
+
+    owner: str
+    client: Client
+    bank: Bank
+    scopes: tuple[str, ...]
+    consent_type: str
+    with_challenge: bool
+    draft: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tpp:
+    """The steps of a user's journey, in the order in which they are taken."""
+
+    settings: Settings
+    clock: Clock
+    drafts: Drafts
+    clients: Clients
+    journeys: Journeys
+    authorization_flow: AuthorizationFlow
+    token_flow: TokenFlow
+
+    def request(self, choice: Choice) -> dict[str, Any]:
+        """The body of ``POST /tpp/authorize`` for a choice."""
+        body: dict[str, Any] = {
+            "bic": choice.bank.bic,
+            "scopes": list(choice.scopes),
+            "consent_type": choice.consent_type,
+            "redirect_uri": self.clients.web_callback(choice.client),
+            "state": self._state(choice),
+        }
+        if choice.with_challenge:
+            hashed = hashlib.sha256(self._worked_out(choice, "verifier").encode()).digest()
+            body |= {"code_challenge": base64url(hashed), "code_challenge_method": "S256"}
+        return body
+
+    def begin(self, choice: Choice) -> str:
+        """Run the request; answers the address at the bank, and the same one to a second click. Raises: Refusal."""
+        if not choice.client.active:
+            raise Refusal(Fault.TPP_GONE, "the client is not active")
+        body = self.request(choice)
+        try:
+            request = AuthorizeRequest.read(body)
+        except InvalidMessage as error:
+            raise refuse_fields(error, FIELD_FAULTS) from None
+        members = {
+            "client_id": choice.client.client_id,
+            "client_title": choice.client.title,
+            "bic": choice.bank.bic,
+            "bank_name": choice.bank.name,
+            "api_version": choice.bank.api_version,
+            "scopes": list(choice.scopes),
+            "consent_type": choice.consent_type,
+            "callback_url": self.clients.web_callback(choice.client),
+        }
+        verifier = self._worked_out(choice, "verifier") if choice.with_challenge else None
+        journey: Journey | None = None
+        with contextlib.suppress(Moved):  # by a first click
+            journey = self.journeys.begin(choice.owner, body["state"], members, verifier)
+        try:
+            return self.authorization_flow.authorize(choice.client, request, repeatable=True).request_url
+        except Refusal:
+            if journey is not None:
+                self.journeys.forget(journey)
+            raise
+
+    def come_back(self, owner: str, query: Mapping[str, str]) -> Journey | None:
+        """The browser is back from the bank; ``None`` when the state is not one of this user's journeys.
+
+        A code is exchanged at once, unless its client has a secret, which only the user knows; and once, however often
+        the page is loaded.
+
+        Raises:
+            Refusal: the code was not exchanged.
+        """
+        journey = self.journeys.find(owner, query.get("state", ""))
+        if journey is None or query.get("iss", self.settings.public_url) != self.settings.public_url:
+            return None
+        code = query.get("authorization_code") or query.get("code")
+        try:
+            if code and journey.exchanging_since is None:
+                journey = self.journeys.returned(journey, code)
+                if not self.clients.get(journey.client_id).has_secret:
+                    return self.exchange(journey, None)
+            elif query.get("error") and journey.exchanging_since is None:
+                description = query.get("error_description", "")
+                return self.journeys.refused(journey, query["error"][:64], description[:256])
+        except Moved:
+            return self.journeys.find(owner, journey.state)
+        return journey
+
+    def exchange(self, journey: Journey, secret: str | None) -> Journey:
+        """Exchange the journey's code for tokens.
+
+        An exchange that was interrupted may be repeated: either the code was not used, and the tokens come now; or it
+        was, and then nobody has its tokens, and the second use ends the consent.
+
+        Raises:
+            Refusal.
+            Moved: somebody else is exchanging the code, or has.
+        """
+        again = journey.is_stuck(self.clock.time())
+        if journey.stage != "code" or (journey.exchanging_since is not None and not again):
+            raise Moved
+        marked = self.journeys.exchanging(journey)
+        known = self.journeys.secrets(marked)
+        try:
+            answer = self.token_flow.redeem(
+                Credentials(marked.client_id, secret), known["code"], marked.callback_url, known.get("code_verifier")
+            )
+        except Refusal as refusal:
+            current_call.failed("caller")  # the page that says so may well be a good answer
+            if again and refusal.oauth_error == "invalid_grant":
+                self.journeys.ended(marked)
+            else:
+                self.journeys.not_exchanged(marked, journey)
+            raise
+        return self.journeys.exchanged(marked, answer)
+
+    def refresh(self, journey: Journey, secret: str | None) -> Journey:
+        """Exchange the journey's refresh token for the next tokens; where it is not valid, the consent has ended.
+
+        Raises:
+            Refusal.
+            Moved: somebody else is exchanging it.
+        """
+        token = self._refresh_token(journey)
+        marked = self.journeys.refreshing(journey)
+        try:
+            answer = self.token_flow.refresh(Credentials(journey.client_id, secret), token)
+        except Refusal as refusal:
+            if refusal.oauth_error == "invalid_grant":
+                self.journeys.ended(marked)
+            else:
+                self.journeys.not_refreshed(marked)
+            raise
+        return self.journeys.refreshed(marked, answer)
+
+    def end(self, journey: Journey, secret: str | None) -> Journey:
+        """End the journey's consent; the bank is told. Raises: Refusal, Moved."""
+        self.token_flow.revoke_by_tpp(Credentials(journey.client_id, secret), self._refresh_token(journey))
+        return self.journeys.ended(journey)
+
+    def _refresh_token(self, journey: Journey) -> str:
+        """Raises: Moved, when the journey has no tokens, or none any more."""
+        if journey.stage != "tokens":
+            raise Moved
+        return self.journeys.secrets(journey)["refresh_token"]
+
+    def _state(self, choice: Choice) -> str:
+        """The draft's time, by which journeys are put in order, and 256 bits."""
+        return choice.draft[:STATE_TIME] + self._worked_out(choice, "state")
+
+    def _worked_out(self, choice: Choice, purpose: str) -> str:
+        return self.drafts.text(choice.draft, choice.owner, f"{purpose} of {choice.client.client_id}")

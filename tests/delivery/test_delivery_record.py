@@ -1,0 +1,173 @@
+"""Delivery records: who may write them when, and where they are found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.delivery.delivery_record import (
+    CLAIMED_SECONDS,
+    DUE,
+    FAILED,
+    HISTORY,
+    OF_BANK,
+    OF_CLIENT,
+    OF_MANAGER,
+    Delivery,
+    claiming,
+    ending,
+    putting_off,
+    record_key,
+    retrying,
+    reviving,
+)
+from chalicelib.delivery.outcomes import Arrived
+from chalicelib.delivery.schedule import DAY, PLANS
+from chalicelib.delivery.worker import Worker
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.dynamodb.store import ConditionFailed
+from tests.delivery.conftest import Receiver, begun, fail, record
+from tests.world import World
+
+pytestmark = pytest.mark.dynamodb
+
+FOREVER = 2**40
+
+
+def found(world: World, index: ShardedIndex, owner: str = "", until: int = FOREVER) -> set[str]:
+    """The deliveries that stand in an index."""
+    return {row["delivery_id"] for row in index.rows(world.hub.store, owner=owner, until=until)}
+
+
+def write(world: World, delivery: Delivery, what: str) -> None:
+    """One of the writes that count on what was read."""
+    now = world.clock.time()
+    if what == "claiming":
+        world.hub.store.transact([claiming(delivery, "a-claim", now, sending=True)[1]])
+    elif what == "putting off":
+        world.hub.store.transact([putting_off(delivery, now + 5)])
+    else:
+        world.hub.store.transact(reviving(delivery, now + 1))
+
+
+WRITES = ["claiming", "putting off", "reviving"]
+
+
+def test_a_new_delivery_is_due_at_once_and_found_by_time_bank_and_client(world: World) -> None:
+    recorded = record(world)
+    delivery, now = world.delivery(recorded), world.clock.time()
+
+    assert (delivery.state, delivery.attempts, delivery.due_at, delivery.created_at) == ("due", 0, now, now)
+    assert recorded in found(world, DUE, until=now)
+    assert recorded in found(world, OF_BANK, "ALPHGB21")
+    assert recorded in found(world, OF_CLIENT, world.client.client_id)
+    assert recorded not in found(world, FAILED)
+
+
+def test_a_delivery_is_found_by_those_that_it_concerns_only(world: World) -> None:
+    members = {"bic": None, "client_id": None, "consent_id": None}
+    recorded = record(world, "card_event", receiver="manager#1", manager_id=1, **members)
+    item = world.hub.store.get(*record_key(recorded))
+
+    assert recorded in found(world, OF_MANAGER, "1")
+    assert item is not None
+    assert item.keys() & {OF_BANK.partition, OF_CLIENT.partition, *members} == set()
+    assert world.delivery(recorded).lane == "manager#1#notices"
+
+
+@pytest.mark.parametrize("second", WRITES)
+@pytest.mark.parametrize("first", WRITES)
+def test_of_two_that_read_the_same_one_writes(world: World, first: str, second: str) -> None:
+    read = world.delivery(record(world))
+    write(world, read, first)
+
+    with pytest.raises(ConditionFailed):
+        write(world, read, second)
+
+
+@pytest.mark.parametrize("what", WRITES)
+def test_nothing_is_written_on_what_has_ended_since_it_was_read(world: World, worker: Worker, what: str) -> None:
+    recorded = record(world)
+    read = world.delivery(recorded)
+    worker.attempt(recorded)
+
+    with pytest.raises(ConditionFailed):
+        write(world, read, what)
+    assert world.delivery(recorded).state == "delivered"
+
+
+def test_an_attempt_under_way_stands_behind_its_claim_in_the_index_of_due_times(world: World, worker: Worker) -> None:
+    attempt = begun(worker, record(world))
+    delivery_id, now = attempt.delivery.delivery_id, world.clock.time()
+
+    assert attempt.delivery.is_running(now)
+    assert delivery_id not in found(world, DUE, until=now + CLAIMED_SECONDS - 1)
+    assert delivery_id in found(world, DUE, until=now + CLAIMED_SECONDS)
+    assert not attempt.delivery.is_running(now + CLAIMED_SECONDS)
+
+
+@pytest.mark.parametrize("state", ["delivered", "failed"])
+def test_a_finished_delivery_is_never_due_again(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, state: str
+) -> None:
+    receiver.failures = [fail(final=True)] if state == "failed" else []
+    worker.attempt(recorded)
+
+    assert world.delivery(recorded).state == state
+    assert recorded not in found(world, DUE)
+    assert (recorded in found(world, FAILED)) == (state == "failed")
+    world.clock.advance(29 * DAY)
+    assert worker.begin(recorded) is None
+
+
+@pytest.mark.parametrize("state", ["delivered", "failed"])
+def test_a_finished_notification_is_kept_30_days_from_its_end(
+    world: World, worker: Worker, receiver: Receiver, recorded: str, state: str
+) -> None:
+    world.clock.advance(DAY)
+    receiver.failures = [fail(final=True)] if state == "failed" else []
+    worker.attempt(recorded)
+
+    assert world.delivery(recorded).expires_at == world.clock.time() + 30 * DAY
+
+
+def test_a_delivery_that_is_due_outlives_all_its_attempts(world: World) -> None:
+    delivery = world.delivery(record(world))
+
+    assert delivery.expires_at == world.clock.time() + PLANS["event"].lasts + PLANS["event"].kept
+    assert delivery.give_up_at == world.clock.time() + PLANS["event"].lasts
+
+
+def test_the_history_keeps_the_latest_twenty_attempts(world: World) -> None:
+    entries = tuple({"at": number} for number in range(HISTORY))
+    claimed = replace(world.delivery(record(world)), claimed_by="a-claim", history=entries)
+    now = world.clock.time()
+
+    assert HISTORY == 20
+    for update in (retrying(claimed, now, {"at": 99}), ending(claimed, "failed", {"at": 99}, None, now)):
+        assert [entry["at"] for entry in update.set["history"]] == [*range(1, HISTORY), 99]
+
+
+@pytest.mark.parametrize("state", ["delivered", "failed"])
+def test_a_finished_delivery_can_be_made_due_once_more_with_all_its_attempts_before_it(
+    world: World, worker: Worker, receiver: Receiver, state: str
+) -> None:
+    recorded = record(world, body="a body")
+    receiver.failures = [fail(final=True)] if state == "failed" else []
+    worker.attempt(recorded)
+    before = world.delivery(recorded)
+    world.clock.advance(DAY)
+    now = world.clock.time()
+    world.hub.store.transact(reviving(before, now))
+
+    again = world.delivery(recorded)
+    assert (again.state, again.attempts, again.due_at) == ("due", 0, now)
+    assert (again.give_up_at, again.history) == (now + PLANS["event"].lasts, before.history)
+    assert (again.request_id, again.delivered_at, again.failed_at) == (before.request_id, None, None)
+    assert recorded in found(world, DUE, until=now)
+    assert recorded not in found(world, FAILED)
+    receiver.arrived = Arrived(204)
+    worker.attempt(recorded)
+    assert (world.delivery(recorded).state, len(world.delivery(recorded).history)) == ("delivered", 2)
+    assert [parcel.body for parcel in receiver.got] == ["a body", "a body"]

@@ -1,0 +1,56 @@
+"""Events, whoever gets them: what their bodies are, and when one counts as arrived."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from chalicelib.delivery import event_sender
+from chalicelib.delivery.outcomes import Parcel, Undeliverable
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.http.outbound import Outbound, Reply, TimedOut
+from tests.delivery.conftest import record
+from tests.world import START, World
+
+SECRETS = [event_signing.new_secret()]
+NOW = int(START.timestamp())
+
+
+def posted(world: World, answer: Reply | Exception) -> Any:
+    """What comes of an event whose receiver answers so."""
+    world.receiver.answers = [answer]
+    parcel = Parcel(world.delivery(record(world)), "{}")
+    return event_sender.post(cast(Outbound, world.hub.outbound), world.receiver.url, SECRETS, parcel, NOW)
+
+
+def test_a_body_has_type_time_and_the_members_that_have_a_value() -> None:
+    text = event_sender.body("a.type", NOW, {"zero": 0, "none": None, "empty": "", "word": "Zoë", "no": False})
+
+    assert list(jsontext.loads(text).items()) == [
+        ("type", "a.type"),
+        ("timestamp", "2026-03-02T09:00:00+00:00"),
+        ("data", {"zero": 0, "word": "Zoë", "no": False}),
+    ]
+
+
+@pytest.mark.parametrize("status", [200, 204, 299])
+def test_a_status_of_2xx_says_that_it_has_arrived(world: World, status: int) -> None:
+    assert posted(world, Reply(status, b"", {}, 0)).status == status
+
+
+@pytest.mark.parametrize(("status", "final"), [(199, False), (300, False), (410, True), (500, False)])
+def test_any_other_says_that_it_has_not_and_410_that_it_never_will(world: World, status: int, final: bool) -> None:
+    with pytest.raises(Undeliverable, match=f"answered with status {status}") as failed:
+        posted(world, Reply(status, b"words of the receiver", {"Retry-After": "7"}, 0))
+
+    assert (failed.value.status, failed.value.final, failed.value.retry_after) == (status, final, 7)
+    assert "words" not in str(failed.value)
+
+
+def test_no_answer_is_a_failure_that_another_attempt_may_mend(world: World) -> None:
+    with pytest.raises(Undeliverable, match="in time") as failed:
+        posted(world, TimedOut("no answer came in time"))
+
+    assert (failed.value.status, failed.value.final) == (None, False)

@@ -1,0 +1,137 @@
+"""Headers as they are kept: no secret among them, and never too many."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from urllib3 import HTTPHeaderDict
+
+from chalicelib.delivery.delivery_record import HISTORY
+from chalicelib.delivery.recorded_headers import HARMLESS, MASK, MOST, NAME_LENGTH, VALUE_LENGTH, kept
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.http.header_capture import Exchange
+
+API_KEY = "d24c7a9be0513f86a1c45d.Zm9yLXRoZS1iYW5r"
+KEYS = [event_signing.secret_of(bytes([number]) * 32) for number in (1, 2)]
+SIGNED = event_signing.headers(KEYS, "an-id", 1_772_442_000, b"{}")
+SENT = {
+    "Host": "bank.example.com",
+    "Content-Type": "application/json",
+    "User-Agent": "Causeway",
+    "X-Api-Key": API_KEY,
+    "X-Auth-Token": "a.bank's token",
+    "PSU-IP-Address": "192.0.2.7",
+    "X-Signature": "c2lnbmF0dXJl",
+    "X-Request-Id": "8c1d4a52-60d5-4d5e-9f3c-0b5d9b6c2f11",
+    **SIGNED,
+}
+
+
+def received(**headers: str) -> dict[str, str]:
+    """What is kept of an answer with these headers to what was ``SENT``; underscores stand for hyphens."""
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    return kept(Exchange(SENT, given))["received"]
+
+
+def test_what_is_harmless_is_kept_and_of_the_rest_the_names() -> None:
+    assert kept(Exchange(SENT, {"Content-Length": "2", "Set-Cookie": "session=1", "X-Debug": "user 7"})) == {
+        "sent": {
+            "host": MASK,
+            "content-type": "application/json",
+            "user-agent": "Causeway",
+            "x-api-key": MASK,
+            "x-auth-token": MASK,
+            "psu-ip-address": MASK,
+            "x-signature": MASK,
+            "x-request-id": SENT["X-Request-Id"],
+            "webhook-id": "an-id",
+            "webhook-timestamp": "1772442000",
+            "webhook-signature": MASK,
+        },
+        "received": {"content-length": "2", "set-cookie": MASK, "x-debug": MASK},
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Authorization",
+        "Proxy-Authorization",
+        "WWW-Authenticate",
+        "Cookie",
+        "Set-Cookie",
+        "Location",
+        "Link",
+        "Refresh",
+        "ETag",
+        "X-Api-Key",
+        "X-Auth-Token",
+        "X-Signature",
+        "X-Client-Certificate",
+        "PSU-IP-Address",
+        "X-Forwarded-For",
+        "Webhook-Signature",
+    ],
+)
+def test_what_gives_access_or_tells_of_somebody_is_on_no_list_of_the_harmless(name: str) -> None:
+    assert name.lower() not in HARMLESS
+    assert received(**{name: "a value"}) == {name.lower(): MASK}
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        API_KEY,
+        API_KEY.upper(),
+        API_KEY.partition(".")[2],
+        "a.bank's token",
+        "192.0.2.7",
+        "c2lnbmF0dXJl",
+        SIGNED["webhook-signature"],
+        SIGNED["webhook-signature"].split()[1],
+        SIGNED["webhook-signature"].split()[0].removeprefix("v1,"),
+    ],
+)
+def test_a_secret_that_the_receiver_says_back_is_masked_wherever_it_stands(secret: str) -> None:
+    found = received(Server=f"bank/1 ({secret})", Content_Type=f"text/plain; key={secret}", Date="today")
+
+    assert found == {"server": MASK, "content-type": MASK, "date": "today"}
+
+
+def test_a_secret_that_the_receiver_makes_a_name_is_not_kept() -> None:
+    assert received(**{f"X-{API_KEY}": "1", "Server": "bank"}) == {"server": "bank"}
+
+
+@pytest.mark.parametrize("value", ["a\x1b[2J", "a\nb", "\xfcber", "a\x00"])
+def test_what_is_not_plain_text_is_masked(value: str) -> None:
+    assert received(Server=value) == {"server": MASK}
+
+
+@pytest.mark.parametrize("name", ["", "a name", "näme", "a\x1b[2J", "a(b)"])
+def test_what_is_no_name_of_a_header_is_left_out(name: str) -> None:
+    assert received(**{name: "1", "Server": "bank"}) == {"server": "bank"}
+
+
+def test_a_header_that_comes_twice_is_kept_with_both_values() -> None:
+    answer = HTTPHeaderDict()
+    for value in ("no-store", "private"):
+        answer.add("Cache-Control", value)
+
+    assert kept(Exchange({}, answer))["received"] == {"cache-control": "no-store, private"}
+
+
+def test_of_a_call_that_never_left_nothing_is_kept_and_of_one_without_an_answer_what_was_sent() -> None:
+    assert kept(Exchange()) == {}
+    assert kept(Exchange({"Accept": "application/json"})) == {"sent": {"accept": "application/json"}}
+
+
+def test_all_attempts_together_stay_far_below_the_size_of_an_item() -> None:
+    harmless = dict.fromkeys(HARMLESS, "v" * 60000)
+    others = {f"{number:03}{'n' * 60_000}": "a secret" for number in range(100)}
+    attempts = [kept(Exchange(harmless | others, harmless | others)) for _ in range(HISTORY)]
+
+    assert {len(message) for attempt in attempts for message in attempt.values()} == {MOST}
+    assert {len(name) for name in attempts[0]["received"]} == {NAME_LENGTH, *map(len, HARMLESS)}
+    assert {len(value) for value in attempts[0]["received"].values()} == {VALUE_LENGTH, len(MASK)}
+    assert len(json.dumps(attempts)) < 200_000

@@ -1,0 +1,103 @@
+"""Bodies: sealed, in parts that fit, and found only when all of them belong to a delivery."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.delivery.delivery_record import BODY, Delivery, part_key, record_key
+from chalicelib.delivery.sealed_bodies import PART_BYTES
+from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.store import Item
+from tests.delivery.conftest import intended, record
+from tests.volume.round_trips import RoundTrips
+from tests.world import World
+
+pytestmark = pytest.mark.dynamodb
+
+LARGEST_ITEM = 400 * 1024
+
+
+def parts(world: World, delivery_id: str, count: int) -> list[Item | None]:
+    return world.hub.store.batch_get([part_key(delivery_id, BODY, number) for number in range(count)])
+
+
+def opened(world: World, delivery_id: str) -> str:
+    return world.hub.bodies.opened(delivery_id, BODY, world.delivery(delivery_id).body_parts)
+
+
+def test_a_body_is_sealed_at_rest(world: World) -> None:
+    recorded = record(world, body="a body with hunter2 in it")
+
+    (part,) = parts(world, recorded, 1)
+    assert part is not None
+    assert b"hunter2" not in part["sealed"]
+    assert opened(world, recorded) == "a body with hunter2 in it"
+
+
+def test_a_body_cannot_be_moved_to_another_delivery(world: World) -> None:
+    first, second = record(world, body="the first"), record(world, body="the second")
+    (part,) = parts(world, first, 1)
+    assert part is not None
+    world.hub.store.put("deliveries", {**part, "delivery_id": second})
+
+    with pytest.raises(Unsealable):
+        opened(world, second)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("", 1), ("a" * (PART_BYTES - 100), 1), ("a" * PART_BYTES, 2), ("ä" * PART_BYTES, 3)]
+)
+def test_a_body_is_split_so_that_every_part_fits_into_an_item(world: World, text: str, count: int) -> None:
+    recorded = record(world, body=text)
+
+    assert world.delivery(recorded).body_parts == count
+    assert all(part is not None and len(part["sealed"]) <= PART_BYTES for part in parts(world, recorded, count))
+    assert parts(world, recorded, count + 1)[-1] is None
+    assert PART_BYTES < LARGEST_ITEM - 1024
+    assert opened(world, recorded) == text
+
+
+def test_five_megabytes_come_back_as_they_were(world: World) -> None:
+    text = "".join(f"{number:07}\n" for number in range(655_360))
+    recorded = record(world, body=text)
+
+    assert len(text) == 5 * 1024 * 1024
+    assert opened(world, recorded) == text
+
+
+def test_parts_that_were_written_ahead_do_not_count_without_their_first_and_expire(world: World) -> None:
+    made = intended(world, body="a" * 2 * PART_BYTES)
+    (delivery_id,) = made.delivery_ids
+
+    first, *ahead = parts(world, delivery_id, 3)
+    assert first is None
+    assert all(part is not None and part["expires_at"] > world.clock.time() for part in ahead)
+    assert world.hub.store.get(*record_key(delivery_id)) is None
+    world.hub.store.transact(made.operations)
+    assert opened(world, delivery_id) == "a" * 2 * PART_BYTES
+
+
+def test_parts_expire_with_their_record(world: World) -> None:
+    recorded = record(world, body="a" * PART_BYTES)
+
+    expiries = {part["expires_at"] for part in parts(world, recorded, 2) if part}
+    assert expiries == {world.delivery(recorded).expires_at}
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_body_that_lacks_a_part_is_not_taken_for_a_whole_one(world: World, number: int) -> None:
+    recorded = record(world, body="a" * PART_BYTES)
+    world.hub.store.delete(*part_key(recorded, BODY, number))
+
+    with pytest.raises(Unsealable):
+        opened(world, recorded)
+
+
+def test_a_part_that_was_read_with_the_record_is_not_read_again(world: World) -> None:
+    recorded = record(world, body="short")
+    item, first = world.hub.store.batch_get([record_key(recorded), part_key(recorded, BODY)])
+    assert item is not None
+
+    with RoundTrips().counted() as trips:
+        assert world.hub.bodies.opened(recorded, BODY, Delivery.from_item(item).body_parts, first) == "short"
+    assert trips.made == 0

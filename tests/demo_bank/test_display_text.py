@@ -1,0 +1,31 @@
+"""What the pages say."""
+
+import pytest
+
+from chalicelib.demo_bank.display_text import SCOPE_WORDS, day, grouped, money, scope_words, sort_code
+from chalicelib.openbanking.protocol.scopes import SCOPES
+
+
+def test_every_scope_of_both_versions_has_plain_words() -> None:
+    assert set(SCOPE_WORDS) == {*SCOPES[1], *SCOPES[2]}
+    assert scope_words("brand.new").title == "brand.new"
+
+
+@pytest.mark.parametrize(
+    ("minor", "currency", "text"),
+    [
+        (0, "GBP", "£0.00"),
+        (5, "EUR", "€0.05"),
+        (-123456789, "USD", "\N{MINUS SIGN}$1,234,567.89"),
+        (-1, "GBP", "\N{MINUS SIGN}£0.01"),
+        (100_00, "SEK", "SEK\N{NO-BREAK SPACE}100.00"),
+    ],
+)
+def test_money_is_written_to_the_last_minor_unit(minor: int, currency: str, text: str) -> None:
+    assert money(minor, currency) == text
+
+
+def test_numbers_and_dates_are_written_as_they_are_read() -> None:
+    assert grouped("DE61100999000004711001") == "DE61 1009 9900 0004 7110 01"
+    assert sort_code("040004") == "04-00-04"
+    assert day(1_772_442_000) == "2 March 2026"

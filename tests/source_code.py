@@ -1,0 +1,95 @@
+"""The repository's own modules as source: their paths, syntax trees and imports, for tests of the structure."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path, PurePath
+
+ROOT = Path(__file__).parent.parent
+SOURCES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted([ROOT / "app.py", *(ROOT / "chalicelib").rglob("*.py"), *(ROOT / "infra").rglob("*.py")])
+}
+MODULES = sorted(name for name in SOURCES if not name.startswith("infra"))
+"""What is deployed."""
+FOUNDATION = ("chalicelib/foundation/**",)
+PROTOCOL = ("chalicelib/*/protocol/**",)
+RECORDS = ("chalicelib/**/records/**", "chalicelib/**/*_record.py", "chalicelib/**/storage/**")
+FLOWS = ("chalicelib/**/flows/**", "chalicelib/**/*_flow.py")
+EDGES = (
+    "chalicelib/**/api/**",
+    *(f"chalicelib/**/{name}.py" for name in ("*_views", "*_api", "routes", "site", "pages", "jobs")),
+)
+"""Modules that speak HTTP, or that a queue or a schedule starts."""
+WIRING = ("chalicelib/**/container.py", "chalicelib/bootstrap.py")
+APPLICATION = ("app.py", "chalicelib/application.py")
+
+
+def matches(module: str, globs: tuple[str, ...]) -> bool:
+    """Whether a module's path matches one of ``globs``; ``**`` stands for any number of folders, none included."""
+    path = SOURCES[module].relative_to(ROOT)
+    return any(_matches(path.parts, PurePath(glob).parts) for glob in globs)
+
+
+def _matches(parts: tuple[str, ...], glob: tuple[str, ...]) -> bool:
+    if not glob or not parts:
+        return not parts and set(glob) <= {"**"}
+    if glob[0] == "**":
+        return _matches(parts, glob[1:]) or _matches(parts[1:], glob)
+    return PurePath(parts[0]).match(glob[0]) and _matches(parts[1:], glob[1:])
+
+
+def modules_matching(globs: tuple[str, ...]) -> list[str]:
+    return [module for module in MODULES if matches(module, globs)]
+
+
+def within(module: str, *packages: str) -> bool:
+    """Whether a module is one of ``packages`` or below one of them."""
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(SOURCES[module].read_text(encoding="utf-8"))
+
+
+@cache
+def imports(module: str, at_load: bool = False) -> frozenset[str]:
+    """The modules that a module imports; with ``at_load`` without those inside functions or for type checkers."""
+    return frozenset(_imports(tree(module).body, at_load))
+
+
+def _imports(body: list[ast.stmt], at_load: bool) -> Iterator[str]:
+    for statement in body:
+        match statement:
+            case ast.Import():
+                yield from (name.name for name in statement.names)
+            case ast.ImportFrom(module=str(source)):
+                assert statement.level == 0, "imports name the whole module"
+                names = [f"{source}.{name.name}" for name in statement.names]
+                yield from (name if name in SOURCES else source for name in names)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if at_load:
+                pass
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")) if at_load:
+                yield from _imports(statement.orelse, at_load)
+            case _:
+                inner = [node for node in ast.iter_child_nodes(statement) if isinstance(node, ast.stmt)]
+                yield from _imports(inner, at_load)
+
+
+def own_imports(module: str) -> set[str]:
+    """What a module imports of this repository."""
+    return {name for name in imports(module) if name in SOURCES or within(name, "infra", "tests")}
+
+
+def reached(module: str) -> set[str]:
+    """Everything that is loaded with a module: its imports, and what those of this repository import in turn."""
+    found: set[str] = set()
+    pending = [module]
+    while pending:
+        new = imports(pending.pop(), at_load=True) - found
+        found |= new
+        pending += new & SOURCES.keys()
+    return found

@@ -1,0 +1,166 @@
+"""Today so far: what all instances have counted since midnight, read as seldom as a page for everybody needs."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.dynamodb.store import Page
+from chalicelib.statistics.call_counts import Tally
+from chalicelib.statistics.current_day import CACHED_SECONDS, PAGES, REMEMBERED, SETTLED_SECONDS, SoFar
+from chalicelib.statistics.days import hours_of
+from chalicelib.statistics.summaries import Summary
+from tests.openbanking.test_call_counts import counted
+from tests.statistics.made_up import keeping, slip
+from tests.world import World
+
+BIC, OTHER = "ALPHGB21", "ALPHGB21XXX"
+HOURS = hours_of(date(2026, 3, 2))
+"""The world's clock begins at 09:00."""
+
+
+def today(world: World, bic: str = BIC) -> SoFar:
+    return world.hub.statistics.today.of_bank(bic)
+
+
+def kept(world: World, *slips: Any) -> None:
+    world.hub.store.transact([keeping(each, number) for number, each in enumerate(slips)])
+
+
+def test_today_is_what_all_instances_counted_since_midnight(world: World) -> None:
+    kept(
+        world,
+        slip(BIC, HOURS[0] - 3600, answered=7),
+        slip(BIC, HOURS[0], answered=5, bank=100, hub=2),
+        slip(BIC, HOURS[9], answered=3, bank=900, hub=8),
+        slip(BIC, HOURS[9], answered=1, bank=900, hub=8),
+        slip(OTHER, HOURS[1], answered=11),
+    )
+    found = today(world)
+
+    assert found.is_whole
+    assert found.summary.total == Tally(calls=9, answered=9)
+    assert (found.summary.latency.bank.count, found.summary.latency.hub.percentile(50)) == (9, Decimal("2.0"))
+    assert (found.summary.availability, found.summary.downtime) == (Decimal("100.000"), 0)
+
+
+def test_an_outage_that_goes_on_lasts_until_now(world: World) -> None:
+    kept(world, slip(BIC, HOURS[6], unanswered=5))
+    found = today(world)
+
+    assert found.summary.downtime == 3 * 3600
+    assert found.summary.availability == Decimal("66.667")
+
+
+def test_a_bank_that_has_been_down_since_yesterday_is_down_however_seldom_it_is_asked(world: World) -> None:
+    kept(world, slip(BIC, HOURS[0] - 2 * 3600, unanswered=5), slip(BIC, HOURS[6], unanswered=1))
+    found = today(world)
+
+    assert (found.summary.total.unanswered, found.summary.downtime) == (1, 9 * 3600)
+    assert found.summary.availability == Decimal("0.000")
+
+
+def test_what_was_before_the_last_answer_says_nothing_of_today(world: World) -> None:
+    kept(
+        world,
+        slip(BIC, HOURS[0] - 7 * 3600, unanswered=5),
+        slip(BIC, HOURS[0] - 3600, answered=1),
+        slip(BIC, HOURS[6], unanswered=4),
+    )
+    assert today(world).summary.downtime == 0
+
+
+def test_of_a_bank_that_nobody_asked_nothing_is_known(world: World) -> None:
+    found = today(world)
+
+    assert (found.is_whole, found.summary.total) == (True, Tally())
+    assert [found.summary.availability, found.summary.downtime, found.summary.error_rate] == [None] * 3
+
+
+def test_today_is_read_once_a_minute(world: World) -> None:
+    first = today(world)
+    kept(world, slip(BIC, HOURS[9], answered=1))
+    world.clock.advance(CACHED_SECONDS - 1)
+    assert today(world) is first
+
+    world.clock.advance(1)
+    assert today(world).summary.total.calls == 1
+
+
+def test_at_midnight_a_new_day_begins(world: World) -> None:
+    kept(world, slip(BIC, HOURS[23], answered=1))
+    world.clock.advance(15 * 3600 - 1)
+    assert today(world).summary.total.calls == 1
+
+    world.clock.advance(1)
+    assert today(world).summary == Summary()
+
+
+class Pages:
+    """Answers one slip of 08:00 with each Query, and says as often that there are more."""
+
+    def __init__(self, world: World, pages: int) -> None:
+        self._real = world.hub.store.query
+        self._pages = pages
+        self.asked: list[Any] = []
+
+    def __call__(self, table: str, partition: tuple[str, Any], **options: Any) -> Page:
+        if not partition[1].endswith("2026-03-02T08"):
+            return self._real(table, partition, **options)
+        self.asked.append(options.get("after"))
+        number = len(self.asked)
+        item = slip(BIC, HOURS[8], answered=1).to_item(str(number))
+        return Page([item], {"part": str(number)} if number < self._pages else None)
+
+
+def test_what_one_answer_of_the_database_does_not_hold_is_read_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = Pages(world, PAGES)
+    monkeypatch.setattr(world.hub.store, "query", pages)
+    found = today(world)
+
+    assert pages.asked == [None, {"part": "1"}, {"part": "2"}]
+    assert (found.is_whole, found.summary.total.calls) == (True, PAGES)
+
+
+def test_from_a_part_of_the_slips_nobody_can_tell_whether_the_bank_was_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = Pages(world, PAGES + 1)
+    monkeypatch.setattr(world.hub.store, "query", pages)
+    found = today(world)
+
+    assert (len(pages.asked), found.is_whole, found.summary.total.calls) == (PAGES, False, PAGES)
+    assert (found.summary.availability, found.summary.error_rate) == (None, Decimal("0.000"))
+
+
+def test_an_hour_that_has_long_been_over_is_read_again_after_a_while_only(world: World) -> None:
+    world.clock.advance(SETTLED_SECONDS - 1)  # 09:14:59
+    today(world)
+    kept(world, slip(BIC, HOURS[7], answered=1), slip(BIC, HOURS[8], answered=10), slip(BIC, HOURS[9], answered=100))
+    world.clock.advance(CACHED_SECONDS)
+    assert today(world).summary.total.calls == 110
+
+    kept(world, slip(BIC, HOURS[8], answered=10), slip(BIC, HOURS[8], answered=10))
+    world.clock.advance(SETTLED_SECONDS - CACHED_SECONDS)
+    assert today(world).summary.total.calls == 111
+
+    world.clock.advance(CACHED_SECONDS)
+    assert today(world).summary.total.calls == 121
+
+
+def test_the_days_of_a_few_banks_are_remembered(world: World) -> None:
+    today(world)
+    for number in range(REMEMBERED):
+        today(world, f"BANKGB{number:02d}")
+    with counted(world) as calls:
+        today(world, "BANKGB00")
+    assert calls == []
+
+    with counted(world) as calls:
+        today(world)
+    assert calls == ["Query"] * 10

@@ -1,0 +1,39 @@
+"""Sessions: nothing is stored for visitors, a record ends with its session, and a form belongs to one browser."""
+
+from __future__ import annotations
+
+import json
+
+from chalicelib.website.records.sessions import LIFETIME
+from tests.website.person import known
+from tests.world import World
+
+
+def test_a_visitor_has_a_session_without_a_record(world: World) -> None:
+    session = world.hub.sessions.visitor()
+
+    assert world.hub.sessions.find(session.cookie) == session
+    assert session.email is None
+    assert [*world.hub.store.scan("website")] == []
+
+
+def test_a_record_is_removed_with_its_session_and_kept_no_longer(world: World, email: str) -> None:
+    session = world.hub.sessions.begin(known(world.hub, email))
+    (record,) = world.hub.store.scan("website")
+    assert record["expires_at"] == world.clock.time() + LIFETIME
+    assert session.cookie.partition(".")[0] not in json.dumps(record, default=str)
+    world.hub.sessions.end(session)
+
+    assert [*world.hub.store.scan("website")] == []
+    assert world.hub.sessions.find(session.cookie) is None
+
+
+def test_a_form_is_one_of_its_own_session_only(world: World, email: str) -> None:
+    sessions = world.hub.sessions
+    user = known(world.hub, email)
+    mine, other, visitor = sessions.begin(user), sessions.begin(user), sessions.visitor()
+
+    for session in (mine, other, visitor):
+        assert sessions.accepts(session, session.form_token)
+    for token in (other.form_token, visitor.form_token, "", mine.cookie):
+        assert not sessions.accepts(mine, token)

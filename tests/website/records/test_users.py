@@ -1,0 +1,191 @@
+"""Users: registered once per email, by rules that they are told, and with a password that nobody can read."""
+
+from __future__ import annotations
+
+import argon2
+import pytest
+
+from chalicelib.foundation.crypto import passwords
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.website.records.users import InvalidUser, NotIdentified, UnknownUser, UserExists, normalise
+from tests.world import World
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def email() -> str:
+    return f"{new_id()}@example.com"
+
+
+def register(world: World, email: str, password: str = PASSWORD, terms: bool = True) -> None:
+    world.hub.users.register(email, password, terms_accepted=terms)
+
+
+def test_a_registered_user_is_found(world: World, email: str) -> None:
+    made = world.hub.users.register(email, PASSWORD, terms_accepted=True)
+
+    assert world.hub.users.find(email) == made
+    assert (made.email, made.created_at) == (email, world.clock.time())
+    assert world.hub.users.find(f"other-{email}") is None
+
+
+def test_the_password_is_kept_as_an_argon2id_hash(world: World, email: str) -> None:
+    register(world, email)
+    item = world.hub.store.get("users", {"email": email})
+
+    assert item is not None
+    assert item["password_hash"].startswith("$argon2id$v=19$m=65536,t=3,p=4$")  # RFC 9106, section 4
+    assert argon2.PasswordHasher().verify(item["password_hash"], PASSWORD)
+    assert PASSWORD not in repr(item)
+    assert item["terms_accepted_at"] == world.clock.time()
+
+
+def test_the_same_password_has_another_hash(world: World, email: str) -> None:
+    hashes = set()
+    for name in (email, f"other-{email}"):
+        register(world, name)
+        hashes.add((world.hub.store.get("users", {"email": name}) or {})["password_hash"])
+
+    assert len(hashes) == 2
+
+
+def test_an_email_is_one_user_however_it_is_written(world: World, email: str) -> None:
+    register(world, f"  {email.upper()} ")
+
+    assert world.hub.users.find(email.title()) is not None
+    with pytest.raises(UserExists, match=f"{email} is registered already"):
+        register(world, email)
+
+
+def test_a_second_registration_does_not_change_the_password(world: World, email: str) -> None:
+    register(world, email)
+    before = world.hub.store.get("users", {"email": email})
+
+    with pytest.raises(UserExists):
+        register(world, email, "another long password")
+    assert world.hub.store.get("users", {"email": email}) == before
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "",
+        "ada",
+        "ada@",
+        "@example.com",
+        "ada@example",
+        "ada@@example.com",
+        "ada@example..com",
+        "ada@.example.com",
+        "ada lovelace@example.com",
+        "ada@exam ple.com",
+        "ada\n@example.com",
+        "ada\x00@example.com",
+        f"{'a' * 65}@example.com",
+        f"ada@{'a' * 250}.com",
+    ],
+)
+def test_what_is_no_email_address_is_refused(world: World, email: str) -> None:
+    with pytest.raises(InvalidUser, match="email must be an email address"):
+        register(world, email)
+    with pytest.raises(InvalidUser):
+        world.hub.users.find(email)
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "x<ada@example.com>",
+        "ada,bob@example.com",
+        "ada(x)@example.com",
+        "group:ada@example.com;",
+        'ada"x@example.com',
+        "ada\\@example.com",
+        "ada@[192.0.2.1]",
+    ],
+)
+def test_nobody_registers_a_name_that_mail_programs_read_as_another_mailbox(world: World, email: str) -> None:
+    with pytest.raises(InvalidUser, match="email must be an email address"):
+        register(world, email)
+    with pytest.raises(InvalidUser, match="email must be an email address"):
+        world.hub.users.add(email)
+    with pytest.raises(InvalidUser, match="email must be an email address"):
+        world.hub.accounts.request_reset(email)
+
+
+def test_a_user_of_an_earlier_version_with_such_a_name_still_signs_in(world: World) -> None:
+    name = "ada,bob@example.com"
+    world.hub.store.put("users", {"email": name, "password_hash": passwords.hash_password(PASSWORD), "created_at": 1})
+
+    found = world.hub.users.authenticate(name, PASSWORD)
+    assert found is not None
+    assert found.email == name
+
+
+@pytest.mark.parametrize("password", ["", "short", "a" * 9, "a" * 257])
+def test_a_password_has_10_to_256_characters(world: World, email: str, password: str) -> None:
+    with pytest.raises(InvalidUser, match="password must have 10 to 256 characters"):
+        register(world, email, password)
+    assert world.hub.users.find(email) is None
+
+
+def test_the_email_is_no_password(world: World, email: str) -> None:
+    with pytest.raises(InvalidUser, match="password must not be the email"):
+        register(world, email, email.upper())
+
+
+def test_the_terms_must_be_accepted(world: World, email: str) -> None:
+    with pytest.raises(InvalidUser, match="the terms must be accepted"):
+        register(world, email, terms=False)
+
+
+@pytest.mark.parametrize("name", ["ada@example.com", "ada.l+hub@mail.example.co.uk", "ädä@exämple.com"])
+def test_addresses_are_normalised(name: str) -> None:
+    assert normalise(f" {name.upper()}\t") == name
+
+
+def test_everything_that_is_wrong_is_said_at_once(world: World, email: str) -> None:
+    with pytest.raises(InvalidUser) as refused:
+        world.hub.users.register("ada", "short", terms_accepted=False)
+
+    assert list(refused.value.problems) == ["email", "password", "terms"]
+    assert str(refused.value) == "; ".join(refused.value.problems.values())
+
+
+def test_a_user_of_an_earlier_version_signs_in_and_is_not_identified(world: World, email: str) -> None:
+    """The record as it was written before users had a generation, and addresses could be confirmed."""
+    old = {
+        "email": email,
+        "password_hash": argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD),
+        "terms_accepted_at": 1_700_000_000,
+        "created_at": 1_700_000_000,
+        "manager_id": 2,
+    }
+    world.hub.store.put("users", old)
+    found = world.hub.users.authenticate(email, PASSWORD)
+
+    assert found == world.hub.users.find(email)
+    assert found is not None
+    assert (found.active, found.generation, found.manager_id, found.has_password) == (True, 0, 2, True)
+    with pytest.raises(NotIdentified, match=f"{email} has registered alone"):
+        world.hub.users.identified(email)
+
+
+def test_a_user_whom_the_operator_makes_has_no_password_that_fits(world: World, email: str) -> None:
+    made = world.hub.users.add(email.upper())
+
+    assert world.hub.users.identified(email) == made
+    assert (made.made_by_operator, made.has_password, made.terms_accepted_at) == (True, False, None)
+    for guessed in ("", "nobody has this password", PASSWORD):
+        assert world.hub.users.authenticate(email, guessed) is None
+    with pytest.raises(UserExists):
+        world.hub.users.add(email)
+
+
+def test_a_user_is_unlinked_more_than_once_and_only_when_there_is_one(world: World, email: str) -> None:
+    made = world.hub.users.add(email)
+
+    assert world.hub.users.unlink(email) == world.hub.users.unlink(email) == made
+    with pytest.raises(UnknownUser, match=f"no user has the email x{email}"):
+        world.hub.users.unlink(f"x{email}")

@@ -1,0 +1,76 @@
+"""What people are told: a span in its largest unit, a moment in one zone, and with every problem what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.payment_enumerations import STATUSES
+from chalicelib.website import display_text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-1, "0 seconds"),
+        (0, "0 seconds"),
+        (1, "1 second"),
+        (59, "59 seconds"),
+        (60, "1 minute"),
+        (3599, "59 minutes"),
+        (7199, "1 hour"),
+        (86399, "23 hours"),
+        (86400, "1 day"),
+        (180 * 86400, "180 days"),
+    ],
+)
+def test_a_span_is_said_in_the_largest_unit_that_fits(seconds: int, said: str) -> None:
+    assert display_text.span(seconds) == said
+
+
+def test_a_moment_is_said_with_its_zone() -> None:
+    assert display_text.moment(1_767_225_605) == "1 Jan 2026, 00:00:05 UTC"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("it failed", "It failed."), ("Why?", "Why?"), ("Done!", "Done!"), ("So.", "So."), ("", ".")]
+)
+def test_a_message_becomes_a_sentence(text: str, said: str) -> None:
+    assert display_text.sentence(text) == said
+
+
+@pytest.mark.parametrize(
+    ("member", "message", "said"),
+    [
+        ("callback_url", "callback_url must begin with https://", "Callback URL must begin with https://."),
+        ("callback_url", "the host of callback_url is unknown", "The host of callback_url is unknown."),
+        ("draft", "draft is missing", "Draft is missing."),
+    ],
+)
+def test_a_field_is_called_by_its_label(member: str, message: str, said: str) -> None:
+    assert display_text.about_field(member, message) == said
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_every_refusal_says_what_went_wrong_and_what_to_do(fault: Fault) -> None:
+    told = display_text.refusal_advice(Refusal(fault, "it went wrong"))
+
+    assert told.startswith("It went wrong. ")
+    assert told.removeprefix("It went wrong. ") == display_text.REFUSED.get(
+        fault, "Change the request, and run it again."
+    )
+
+
+@pytest.mark.parametrize("error", [*display_text.BACK_WITHOUT_CODE, "anything", ""])
+def test_every_way_back_without_a_code_says_how_to_go_on(error: str) -> None:
+    assert display_text.return_advice(error).endswith(".")
+
+
+def test_every_payment_status_has_words_and_an_unknown_one_none() -> None:
+    for version in STATUSES.values():
+        assert {status: display_text.payment_status(str(status)) for status in version} == version
+    assert display_text.payment_status("NOSUCH") == display_text.payment_status(None) == ""
+
+
+def test_patience_says_how_long() -> None:
+    assert "wait 15 minutes" in display_text.patience(900)

@@ -1,0 +1,45 @@
+"""The OpenAPI documents, as they are served."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chalicelib.website.openapi_documents import DOCUMENTS
+from tests.world import World
+
+COMMITTED = Path(__file__).resolve().parents[2] / "chalicelib" / "website" / "openapi"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_is_served_as_it_is_committed(world: World, name: str) -> None:
+    answer = world.call("GET", f"/openapi/{name}.json")
+
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.text == (COMMITTED / f"{name}.json").read_text("utf-8")
+
+
+def test_a_served_document_has_the_stages_own_address(world: World) -> None:
+    world.hub.settings = replace(
+        world.hub.settings, public_url="https://hub.example", bank_api_url="https://banks.hub.example"
+    )
+
+    tpp, bank = world.call("GET", "/openapi/tpp.json"), world.call("GET", "/openapi/bank-v2.json")
+
+    assert tpp.body["servers"][0]["url"] == "https://hub.example"
+    assert bank.body["servers"][0]["url"] == "https://banks.hub.example"
+    assert "127.0.0.1" not in tpp.text + bank.text
+
+
+def test_a_document_that_has_not_changed_is_not_sent_again(world: World) -> None:
+    first = world.call("GET", "/openapi/tpp.json")
+
+    again = world.call("GET", "/openapi/tpp.json", headers={"If-None-Match": f'"other", W/{first.headers["etag"]}'})
+    other = world.call("GET", "/openapi/tpp.json", headers={"If-None-Match": '"other"'})
+
+    assert (again.status, again.text) == (304, "")
+    assert (other.status, other.headers["etag"]) == (200, first.headers["etag"])
+    assert first.headers["cache-control"] == "public, max-age=300"

@@ -1,0 +1,39 @@
+"""Destinations: a form leads to pages of ours only."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.website.page_links import PLACES, is_own_page
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_page_may_be_come_back_to(place: str) -> None:
+    parts = {"client_id": "ab-12", "screen": "account", "delivery_id": "0f", "card_id": "7", "secret": "aB_1-"}
+    address = place.format(**parts)
+
+    assert is_own_page(address)
+    assert is_own_page(f"{address}?a=%20b&c=//evil.example")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "//evil.example",
+        "/\\evil.example",
+        "https://evil.example/clients",
+        "/clients/a/b",
+        "/clients/..",
+        "/tpp/token",
+        "/clients?a b",
+        "/clients?\r\n",
+        "/clients\n",
+        "/clients#x",
+        "clients",
+        "/Clients",
+        "/clients/%2f%2fevil",
+    ],
+)
+def test_no_other_address_may(address: str) -> None:
+    assert not is_own_page(address)
