@@ -86,7 +86,7 @@ format: environment ## Put the code into its form
 	@$(VENV)/bin/ruff format .
 
 package: environment ## Write one CloudFormation template for a whole stage, and its zip files, to build/: STAGE=dev
-	@exec $(PYTHON) -m infra.package $(STAGE) build
+	@exec $(PYTHON) -m infra.deploy.package $(STAGE) build
 
 rehearse: environment ## Deploy to an emulator with Chalice's own code and read all back (downloads packages with pip)
 	@exec $(PYTHON) -m pytest tests/rehearsal

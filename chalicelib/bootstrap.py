@@ -55,10 +55,9 @@ from chalicelib.website.records.attempts import Attempts
 from chalicelib.website.records.journeys import Journeys
 from chalicelib.website.records.sessions import Sessions
 from chalicelib.website.records.users import Users
-from chalicelib.website.web_tpp import Tpp
+from chalicelib.website.web_tpp_flow import Tpp
 
 if TYPE_CHECKING:  # a room is loaded when it is first asked for: no other interface waits for it
-    from chalicelib.cards.api.dispatch import Dispatch
     from chalicelib.cards.card_data.keys import CardKeys
     from chalicelib.cards.card_data.sealed_data import CardData
     from chalicelib.cards.container import CardRoom
@@ -67,6 +66,7 @@ if TYPE_CHECKING:  # a room is loaded when it is first asked for: no other inter
     from chalicelib.cards.payments.provider import Provider
     from chalicelib.cards.programs.credentials import Credentials
     from chalicelib.cards.programs.programmes import Programmes
+    from chalicelib.cards.requests.dispatch import Dispatch
     from chalicelib.statistics.container import StatisticsRoom
 
 

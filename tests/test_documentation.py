@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from app import app
-from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.payments.pending_index import ASKING_SECONDS
 from chalicelib.cards.protocol.fields import PAGE
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, HOLD_SECONDS, MOST_ADDRESSES
-from chalicelib.cards.storage import due_index
+from chalicelib.cards.storage import due_index, time_ordered
 from chalicelib.delivery import delivery_record, sealed_bodies, slots, sweeper
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.demo_bank.references import REFERENCES
@@ -163,7 +162,7 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Payments, and holds, looked after in a run of finish", due_index.MOST),
         ("Hold of an authorization", HOLD_SECONDS // (24 * 3600)),
         ("Rows of a page of a report", PAGE),
-        ("Lists over all cards", activity_record.SHARDS),
+        ("Lists over all cards", time_ordered.SHARDS),
     ],
 )
 def test_the_limits_are_the_codes(row: str, value: int) -> None:

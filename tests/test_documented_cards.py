@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.api import dispatch
 from chalicelib.cards.issuing import card_record, holder_record
 from chalicelib.cards.protocol import (
     authorization_states,
@@ -28,7 +27,7 @@ from chalicelib.cards.protocol.fields import ENTRIES
 from chalicelib.cards.protocol.message import ENVELOPE, Request
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.status_codes import Status, refused_field
-from chalicelib.cards.requests import idempotency
+from chalicelib.cards.requests import dispatch, idempotency
 from chalicelib.cards.three_ds import authentication_record
 from infra.openapi.cards.tables import LISTS
 from tests.documents import DOCUMENTS, blocks, rows, section, tables

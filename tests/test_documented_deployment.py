@@ -11,7 +11,7 @@ import pytest
 from botocore import xform_name
 from botocore.session import Session
 
-from infra.chalice_command import STAGES
+from infra.deploy.chalice_command import STAGES
 from tests.documents import DOCUMENTS, blocks
 from tests.infra.test_policies import CONFIG
 

@@ -11,9 +11,9 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, WaiterError
 
+from infra.deploy.template import Template, load
 from infra.local import background
 from infra.local.resources import named
-from infra.template import Template, load
 from tests import endpoint
 
 GIVEN = {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}

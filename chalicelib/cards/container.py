@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from chalicelib.cards.api.dispatch import Dispatch
 from chalicelib.cards.authorization.authorization_flow import AuthorizationFlow
 from chalicelib.cards.authorization.authorizer import Authorizer
 from chalicelib.cards.authorization.cardholder_verification import Proof
@@ -45,6 +44,7 @@ from chalicelib.cards.protocol.portal_messages import DESK_ACTIONS
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.reconciliation.rolling_proof import Rounds
 from chalicelib.cards.reports.report_flow import ReportFlow
+from chalicelib.cards.requests.dispatch import Dispatch
 from chalicelib.cards.requests.idempotency import References
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds.acs_flow import AcsFlow

@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import account_pages, area, authorize, home, pages, payment_pages, webhooks
+from chalicelib.demo_bank import (
+    account_views,
+    authorize_views,
+    home_views,
+    pages,
+    payment_views,
+    sign_in_views,
+    webhooks,
+)
 from chalicelib.demo_bank.pages import Visit
 from chalicelib.demo_bank.profiles import BY_NAME, BankName
 from chalicelib.demo_bank.runtime import HubUnreachable, NotInstalled, bank
@@ -16,31 +24,31 @@ from chalicelib.foundation.http.web import Incoming, WrongMethod
 Page = Callable[[Visit], Response]
 
 PAGES: Mapping[tuple[str, str], Page] = {
-    ("GET", "/"): home.landing,
-    ("GET", "/authorize"): authorize.arrive,
-    ("GET", "/sign-in"): authorize.sign_in,
-    ("POST", "/sign-in"): authorize.sign_in,
-    ("GET", "/choose"): authorize.choose,
-    ("POST", "/choose"): authorize.choose,
-    ("GET", "/confirm"): authorize.confirm,
-    ("POST", "/confirm"): authorize.confirm,
-    ("POST", "/refuse"): authorize.refuse,
-    ("POST", "/payment/sign-in"): payment_pages.sign_in,
-    ("POST", "/payment/choose"): payment_pages.choose,
-    ("POST", "/payment/confirm"): payment_pages.confirm,
-    ("POST", "/payment/refuse"): payment_pages.refuse,
-    ("GET", "/my-accounts"): account_pages.listed,
-    ("POST", "/my-accounts"): area.sign_in,
-    ("GET", "/consents"): home.consents_page,
-    ("POST", "/consents"): area.sign_in,
-    ("POST", "/consents/revoke"): home.revoke,
-    ("POST", "/consents/sign-out"): area.sign_out,
+    ("GET", "/"): home_views.landing,
+    ("GET", "/authorize"): authorize_views.arrive,
+    ("GET", "/sign-in"): authorize_views.sign_in,
+    ("POST", "/sign-in"): authorize_views.sign_in,
+    ("GET", "/choose"): authorize_views.choose,
+    ("POST", "/choose"): authorize_views.choose,
+    ("GET", "/confirm"): authorize_views.confirm,
+    ("POST", "/confirm"): authorize_views.confirm,
+    ("POST", "/refuse"): authorize_views.refuse,
+    ("POST", "/payment/sign-in"): payment_views.sign_in,
+    ("POST", "/payment/choose"): payment_views.choose,
+    ("POST", "/payment/confirm"): payment_views.confirm,
+    ("POST", "/payment/refuse"): payment_views.refuse,
+    ("GET", "/my-accounts"): account_views.listed,
+    ("POST", "/my-accounts"): sign_in_views.sign_in,
+    ("GET", "/consents"): home_views.consents_page,
+    ("POST", "/consents"): sign_in_views.sign_in,
+    ("POST", "/consents/revoke"): home_views.revoke,
+    ("POST", "/consents/sign-out"): sign_in_views.sign_out,
 }
 """Method, path below the bank's address, and view of every page."""
 
 FAMILIES: Mapping[str, Callable[[Visit, str], Response]] = {
-    "/payment/": payment_pages.show,
-    "/my-accounts/": account_pages.single,
+    "/payment/": payment_views.show,
+    "/my-accounts/": account_views.single,
     "/static/": pages.static,
 }
 """Beginnings of addresses, and views that take what follows."""

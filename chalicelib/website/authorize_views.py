@@ -19,7 +19,7 @@ from chalicelib.website.client_choices import newest_first, suggested
 from chalicelib.website.display_text import refusal_advice
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.pagination import cut
-from chalicelib.website.web_tpp import Choice
+from chalicelib.website.web_tpp_flow import Choice
 
 
 def choose(visit: Visit) -> Response:

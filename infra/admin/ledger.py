@@ -16,10 +16,10 @@ from chalicelib.cards.reconciliation.ledger_reader import as_moved, latest_first
 from chalicelib.cards.reconciliation.reservations import about
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
-from infra.admin import connection, proving
+from infra.admin import connection, ledger_verification
+from infra.admin.ledger_verification import Proven
 from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
 from infra.admin.progress import Progress
-from infra.admin.proving import Proven
 
 group = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="The ledger of the card API: prove that it holds, read its rows."
@@ -64,10 +64,10 @@ def verify(
     key = _key(named) if named is not None else None
     store = connection.connect().store
     try:
-        with proving.patience(store), Progress.on_standard_error() as progress:
+        with ledger_verification.patience(store), Progress.on_standard_error() as progress:
             if key is None:
-                return _whole(proving.prove(store, progress))
-            fold = proving.prove_one(store, key)
+                return _whole(ledger_verification.prove(store, progress))
+            fold = ledger_verification.prove_one(store, key)
     except Broken as broken:
         found = {"account": broken.owner, "row": broken.row, "problem": broken.problem}
         return Report({"good": False, "broken": found}, f"The ledger is broken.\n{broken}", good=False)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from chalicelib.cards.authorization.activity_record import SHARDS as LISTS
+from chalicelib.cards.storage.time_ordered import SHARDS as LISTS
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 
 

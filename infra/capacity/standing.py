@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from infra import template
 from infra.capacity import prices
 from infra.capacity.costs import Suppositions, cost
 from infra.capacity.counts import Counted
 from infra.capacity.prices import MILLION
 from infra.capacity.words import table
-from infra.compact import DASHBOARD, settled
+from infra.deploy import template
+from infra.deploy.compact_template import DASHBOARD, settled
 
 POLLS = 5 * 3 * 60 * 24 * 30
 """Requests in 30 days by which Lambda waits for messages: five pollers, each for 20 seconds."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from infra import template
+from infra.deploy import template
 
 READ_BYTES, WRITE_BYTES = 4096, 1024
 IN_A_TRANSACTION = 2

@@ -156,8 +156,8 @@ class Stack:
     def _lay(engines: Engines) -> None:
         from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
 
+        from infra.deploy.stacks import StackFailed
         from infra.local import resources
-        from infra.stacks import StackFailed
 
         engines.wait()
         try:

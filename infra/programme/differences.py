@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from chalicelib.cards.programs.catalogue import ENTRIES_OF, Entry, GroupEntry, members
-from infra.programme.dating import by_name
+from infra.programme.timestamps import by_name
 
 Differences = dict[str, tuple[Any, Any]]
 

@@ -15,7 +15,7 @@ from chalicelib.cards.programs.catalogue import KINDS, Catalogue, Rate
 from chalicelib.cards.programs.credentials import Rights
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.settings import Stage
-from infra.programme import fitting, yaml_text
+from infra.programme import validation, yaml_text
 from infra.programme.models import ALL, CredentialPart, File, ManagerPart, NamedPart
 
 DEMO = Path(__file__).with_name("demo.yaml")
@@ -60,7 +60,7 @@ def read(text: str, stage: Stage) -> list[Wanted]:
         raise InvalidProgramme([str(error)]) from None
     except ValidationError as error:
         raise InvalidProgramme(map(_sentence, error.errors(include_input=False, include_url=False))) from None
-    if faults := [f"{place} {said}" for place, said in fitting.faults(managers, stage)]:
+    if faults := [f"{place} {said}" for place, said in validation.faults(managers, stage)]:
         raise InvalidProgramme(faults)
     return [_wanted(manager) for manager in managers]
 

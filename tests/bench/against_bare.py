@@ -24,7 +24,7 @@ from chalicelib.bootstrap import Hub
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.settings import Settings
-from infra import template
+from infra.deploy import template
 from infra.local.dynamodb_local import DynamoDBLocal
 from infra.local.resources import STAGE, make_tables
 from infra.programme import file, loading

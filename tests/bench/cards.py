@@ -14,10 +14,10 @@ from typing import Any
 from unittest.mock import patch
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards.api.dispatch import Dispatch
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.protocol.values import API_VERSION
+from chalicelib.cards.requests.dispatch import Dispatch
 from chalicelib.cards.requests.request_context import Call, Outcome
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import ManualClock

@@ -19,6 +19,7 @@ from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.reports import addendum_record
+from chalicelib.cards.storage import time_ordered
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.dynamodb.items import pack
@@ -166,7 +167,7 @@ def _reports(card: int) -> Sequence[Report]:
         return {**_MESSAGE, "authorize_id": number, "card_id": card}
 
     def over_all(lists: Sequence[Timeline]) -> Place:
-        return lambda number: lists[activity_record.shard_of(number)]
+        return lambda number: lists[time_ordered.shard_of(number)]
 
     of_card, over_cards = {"card_id": card}, over_all(activity_record.of_manager(MANAGER))
     lead = Authorization.key

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from chalicelib.delivery.delivery_record import RECORD
 from chalicelib.foundation.dynamodb.store import Item, Store
-from infra.admin.proving import prove
+from infra.admin.ledger_verification import prove
 from tests.cards.books import Books
 from tests.openbanking.faults import items
 from tests.world import World

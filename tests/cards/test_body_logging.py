@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from infra import template
+from infra.deploy import template
 from tests.conftest import Lines
 from tests.world import World
 

@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.cards.payments.provider import Order, Receipt
 from chalicelib.cards.protocol.status_codes import Status
-from infra.admin.proving import prove
+from infra.admin.ledger_verification import prove
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
 from tests.cards.money_books import MoneyBooks
 from tests.cards.scenes import BRITAIN, EUR, GBP, Envelope, Scene

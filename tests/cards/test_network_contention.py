@@ -14,7 +14,7 @@ import pytest
 
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import Store
-from infra.admin.proving import prove
+from infra.admin.ledger_verification import prove
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
 from tests.cards.scenes import EUR, GBP, PIN, Envelope, MadeCard, Scene
 

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from infra.admin.proving import prove
+from infra.admin.ledger_verification import prove
 from tests.cards import setups
 from tests.cards.network_model import (
     ACCOUNT_STATUS,

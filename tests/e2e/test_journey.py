@@ -16,7 +16,7 @@ import requests
 from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import RESPONSE_CODES
 from chalicelib.openbanking.records.authorizations import Authorization, authorization_key, identify
-from infra import template
+from infra.deploy import template
 from infra.tour.patience import until
 from infra.tour.play import run
 from infra.tour.receiver import listening

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.metrics import NAMESPACE
-from infra import template
 from infra.capacity import page, standing
-from infra.compact import DASHBOARD
+from infra.deploy import template
+from infra.deploy.compact_template import DASHBOARD
 from tests.documents import OPERATIONS, ROOT, STATISTICS, rows, section
 from tests.figures import Figure
 from tests.infra.alarm_plays import DAY, HOUR, PLAYS, Service, broken_attempts, killed_payment

@@ -9,8 +9,8 @@ from typing import Any
 
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.metrics import NAMESPACE
-from infra import template
-from infra.compact import DASHBOARD
+from infra.deploy import template
+from infra.deploy.compact_template import DASHBOARD
 from tests.documents import ROOT
 from tests.infra.alarm_plays import (
     Service,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.settings import Settings
-from infra import template
+from infra.deploy import template
 from infra.local import events
 
 FOLDER = Path(__file__).parents[2] / ".chalice"

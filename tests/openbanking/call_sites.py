@@ -14,7 +14,7 @@ from functools import cache
 
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.store import Store
-from tests.source_code import MODULES, ROOT, SOURCES, imports, speaks_http, tree, within
+from tests.source_code import EDGES, MODULES, ROOT, SOURCES, imports, matches, tree, within
 
 ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery"))
 """Where requests and deliveries of open banking are decided."""
@@ -86,13 +86,13 @@ def call_sites(service: Service = STORE, rooms: tuple[str, ...] = ROOMS) -> froz
 def sites_of_requests() -> frozenset[Site]:
     """The calls of the store that requests of open banking come to; others are made by jobs, or for the operator."""
     served = {each: node for each, node in _functions() if not within(each.module, *_GUESTS)}
-    requests = _reached([each for each in served if speaks_http(each.module) and each.module not in _JOBS], served)
+    requests = _reached([each for each in served if matches(each.module, EDGES) and each.module not in _JOBS], served)
     return call_sites() & _of(STORE, list(requests), ROOMS)
 
 
 def _begins(function: Function) -> bool:
     """Whether a request or a job begins there."""
-    return within(function.module, *ROOMS, CARDS) and speaks_http(function.module)
+    return within(function.module, *ROOMS, CARDS) and matches(function.module, EDGES)
 
 
 def _of(service: Service, functions: Sequence[Function], rooms: tuple[str, ...]) -> frozenset[Site]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.chalice_command import STAGES
+from infra.deploy.chalice_command import STAGES
 from infra.local.process import Child, python
 from tests.rehearsal.project import Project
 
@@ -39,7 +39,7 @@ def deployed(emulator: None, project: Project) -> Project:
 @pytest.fixture(scope="session")
 def packaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What ``make package`` writes of each stage, for the processor that it is deployed to."""
-    from infra import chalice_command, package
+    from infra.deploy import chalice_command, package
 
     place = tmp_path_factory.mktemp("packaged")
     project = Project(place / "causeway", "arm64")

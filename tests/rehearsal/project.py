@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from infra import chalice_command, deploy, template
+from infra.deploy import __main__, chalice_command, template
 from tests.rehearsal.chalice import CALLS, FAILING
 
 ADDRESSES = {"dev": "https://dev.rehearsed.example.com", "prod": "https://rehearsed.example.com"}
@@ -78,14 +78,14 @@ class Project:
         self.calls.unlink(missing_ok=True)
         with self._used() as patch:
             patch.setenv(FAILING, failing)
-            assert deploy.main([stage, "--alarm-topic", TOPIC, *options]) == bool(failing)
+            assert __main__.main([stage, "--alarm-topic", TOPIC, *options]) == bool(failing)
         return self.calls.read_text(encoding="utf-8").splitlines()
 
     def refused(self, stage: str) -> None:
         """``make deploy`` ends before Chalice is called."""
         self.calls.unlink(missing_ok=True)
         with self._used():
-            assert deploy.main([stage, "--only", "application"]) == 1
+            assert __main__.main([stage, "--only", "application"]) == 1
         assert not self.calls.exists()
 
     def tear_down(self, stage: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from infra import template
-from infra.chalice_command import STAGES
+from infra.deploy import template
+from infra.deploy.chalice_command import STAGES
 from tests.infra.test_policies import resources
 from tests.rehearsal import account
 from tests.rehearsal.project import ADDRESSES, PROCESSORS, TOPIC, Project, registered

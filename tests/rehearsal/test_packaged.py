@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from samtranslator.translator.transform import transform
 
-from infra import one_stack, template
-from infra.chalice_command import STAGES
+from infra.deploy import combined_template, template
+from infra.deploy.chalice_command import STAGES
 from tests.infra.test_policies import resources
 from tests.rehearsal.project import REPOSITORY
 
@@ -117,7 +117,10 @@ def test_a_worker_is_told_several_messages_of_the_queue_that_the_stack_makes(pac
     (source,) = of_kind(packaged / stage, "AWS::Lambda::EventSourceMapping")
 
     assert source["EventSourceArn"] == {"Fn::GetAtt": ["DeliveriesQueue", "Arn"]}
-    assert (source["BatchSize"], source["FunctionResponseTypes"]) == (one_stack.BATCH, ["ReportBatchItemFailures"])
+    assert (source["BatchSize"], source["FunctionResponseTypes"]) == (
+        combined_template.BATCH,
+        ["ReportBatchItemFailures"],
+    )
 
 
 @each_stage
@@ -156,7 +159,7 @@ def test_every_function_has_its_name_its_log_and_what_it_uses_before_it_is_made(
     parts = packaged_template(packaged / stage)["Resources"]
     stored = {name for name, each in parts.items() if each["Type"] in (template.TABLE, template.SECRET)}
 
-    for name, function in one_stack.functions(packaged_template(packaged / stage)):
+    for name, function in combined_template.functions(packaged_template(packaged / stage)):
         logs = [each for each in function["DependsOn"] if parts[each]["Type"] == "AWS::Logs::LogGroup"]
         group = f"/aws/lambda/{function['Properties']['FunctionName']}"
         assert [parts[each]["Properties"]["LogGroupName"] for each in logs] == [group], name

@@ -18,7 +18,7 @@ from typing import Any
 import boto3
 import pytest
 
-from infra import template
+from infra.deploy import template
 from infra.local.events import schedule_event, sqs_event
 from tests.infra.test_policies import CONFIG
 from tests.rehearsal import runtime

@@ -7,7 +7,6 @@ shards; approvals that move money stand in the card's list of financial authoriz
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -28,13 +27,11 @@ from chalicelib.cards.protocol.values import (
     SUSPICIOUS,
 )
 from chalicelib.cards.storage.record import present
-from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Timeline
+from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Timeline, shard_of, shards
 from chalicelib.cards.storage.write_stamp import Moment
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
 TABLE = "card-activity"
-SHARDS = 16
-"""So many partitions the list of all cards of a programme manager is spread over."""
 ACTIVITY, AUTHORIZES = "activity", "authorize"
 """The names of the lists: of all messages, and of those that are financial authorizes."""
 _DIGITS = 20
@@ -162,16 +159,6 @@ def authorizes_of_card(card_id: int) -> Timeline:
 def of_manager(manager_id: int) -> Sequence[Timeline]:
     """Every message about the cards of a programme manager, by shards."""
     return [Timeline(TABLE, shard, ACTIVITY, _DIGITS) for shard in shards(manager_id)]
-
-
-def shards(manager_id: int) -> Sequence[str]:
-    """The partitions that whatever is listed over all cards of a programme manager is spread over."""
-    return [f"manager#{manager_id}#{shard}" for shard in range(SHARDS)]
-
-
-def shard_of(number: int) -> int:
-    """Which of them a row belongs to."""
-    return zlib.crc32(str(number).encode()) % SHARDS
 
 
 def risks(fired: Fired) -> dict[str, Any]:

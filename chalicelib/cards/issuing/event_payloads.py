@@ -1,8 +1,7 @@
-"""What programme managers are told of accounts and cards: events, with the members that their table has."""
+"""The payloads of events about accounts and cards, with the members of the table of events."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.cards.events.card_events import CardEvent
@@ -11,9 +10,6 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.protocol.states import ACTIVE
 from chalicelib.cards.protocol.values import ACCOUNT_GROUPS
 from chalicelib.cards.storage.record import present
-from chalicelib.cards.three_ds.authentication_record import Authentication
-
-_SHOP = ("acquirer_bin", "mcc", "merchant_name", "merchant_id", "merchant_country_ison", "terminal_id")
 
 
 def program_changed(before: Account, after: Account) -> list[CardEvent]:
@@ -49,23 +45,6 @@ def card_status_changed(card: Card, before: str, after: str, reason_code: int | 
         return []
     told = {"card_id": card.id, "holder_id": card.holder_id, "card_status_before": before, "card_status": after}
     return [CardEvent("card.status_changed", told | {"reason_code": reason_code})]
-
-
-def authentication_requested(asked: Authentication, given: Mapping[str, Any], encrypted: str | None) -> CardEvent:
-    """A shop waits for the cardholder's answer; ``given`` has what is known of the shop, under the wire's names.
-
-    ``encrypted`` is the validation value, for a programme manager that delivers it.
-    """
-    told = {
-        "auth_request_id": asked.id,
-        "card_id": asked.card_id,
-        "amount": asked.amount,
-        "currency_ison": asked.currency,
-        **{name: given.get(name) for name in _SHOP},
-        "expires_at": asked.valid_until,
-        "validation_value": encrypted,
-    }
-    return CardEvent("three_d_secure.requested", told)
 
 
 def _body_of(card: Card) -> dict[str, Any]:

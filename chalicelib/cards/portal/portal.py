@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.cards.api.dispatch import Dispatch
 from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_fields import ABSENT, CARD_FIELDS, MASKED
 from chalicelib.cards.protocol.portal_messages import DESK_ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
+from chalicelib.cards.requests.dispatch import Dispatch
 from chalicelib.foundation import jsontext
 
 NAME = "web interface"

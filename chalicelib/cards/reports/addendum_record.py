@@ -12,10 +12,10 @@ from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
-from chalicelib.cards.authorization.activity_record import TABLE, shard_of, shards
+from chalicelib.cards.authorization.activity_record import TABLE
 from chalicelib.cards.ledger.transaction_record import transaction_key
 from chalicelib.cards.storage.record import Key
-from chalicelib.cards.storage.time_ordered import Timeline
+from chalicelib.cards.storage.time_ordered import Timeline, shard_of, shards
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, absent
 

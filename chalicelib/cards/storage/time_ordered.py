@@ -11,6 +11,7 @@ relies on clocks, and on the time from a reading to its write, which do not diff
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +25,8 @@ from chalicelib.foundation.parallel import together
 Position = tuple[int, int]
 """When a row was recorded, in Unix milliseconds, and its number."""
 
+SHARDS = 16
+"""So many partitions the list of all cards of a programme manager is spread over."""
 CERTAIN_AFTER = 1000
 """So many milliseconds after its own a row has no other come before it that no record keeps in order."""
 _LATEST = 10**13 - 1
@@ -133,3 +136,13 @@ def _known(found: Sequence[Item], begins: Mapping[Timeline, str]) -> int:
 def _past(part: str) -> str:
     """What comes right after a part, and all parts that begin with it."""
     return f"{part}~"
+
+
+def shards(manager_id: int) -> Sequence[str]:
+    """The partitions that whatever is listed over all cards of a programme manager is spread over."""
+    return [f"manager#{manager_id}#{shard}" for shard in range(SHARDS)]
+
+
+def shard_of(number: int) -> int:
+    """Which of them a row belongs to."""
+    return zlib.crc32(str(number).encode()) % SHARDS

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.card_record import Card
-from chalicelib.cards.issuing.event_payloads import authentication_requested
 from chalicelib.cards.protocol.simulator_messages import SimulateAuthentication
 from chalicelib.cards.protocol.states import ACTIVE
 from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS, REJECTED
@@ -17,6 +16,7 @@ from chalicelib.cards.storage.record import present
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds import whitelist_record
 from chalicelib.cards.three_ds.authentication_record import KEPT, VALID_SECONDS, Authentication, proof
+from chalicelib.cards.three_ds.event_payloads import authentication_requested
 from chalicelib.cards.three_ds.whitelist_record import Purchase
 
 

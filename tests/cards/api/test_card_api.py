@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.api.dispatch import Dispatch
+from chalicelib.cards.requests.dispatch import Dispatch
 from chalicelib.foundation import jsontext
 from tests.cards.scenes import Scene
 from tests.conftest import Lines

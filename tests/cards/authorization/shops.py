@@ -17,7 +17,7 @@ from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.foundation.dynamodb.store import Item
-from infra.admin.proving import prove_one
+from infra.admin.ledger_verification import prove_one
 from tests.cards.ledgers import movements, transactions
 from tests.cards.scenes import (
     BRITAIN,

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.authorization import activity_record
-from chalicelib.cards.authorization.activity_record import SHARDS, Message, shard_of
+from chalicelib.cards.authorization.activity_record import Message
 from chalicelib.cards.authorization.card_use import UNCHECKED, CardUse
 from chalicelib.cards.authorization.risk_rules import Fired
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.protocol.values import ADVICE, AUTHORIZE_TYPES, RESPONSE_CODES, RISK_ACTIONS, SECURITY_CHECKS
-from chalicelib.cards.storage.time_ordered import Timeline
+from chalicelib.cards.storage.time_ordered import SHARDS, Timeline, shard_of
 from chalicelib.cards.storage.write_stamp import Moment
 from chalicelib.foundation.dynamodb.store import Item
-from infra.admin.proving import prove
+from infra.admin.ledger_verification import prove
 from tests.cards.authorization.shops import BLENDED, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
 from tests.cards.scenes import BRITAIN, DAY, EUR, GBP, PIN, MadeCard, Scene
 

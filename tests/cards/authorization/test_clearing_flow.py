@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
-from infra.admin.proving import prove
+from infra.admin.ledger_verification import prove
 from tests.cards.authorization.shops import (
     A_DAY,
     BACK_A_WEEK,

@@ -13,7 +13,7 @@ from chalicelib.cards.authorization.hold_release import Release, Releasing
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.delivery.delivery_record import BODY
 from chalicelib.foundation import jsontext
-from infra.admin.proving import prove
+from infra.admin.ledger_verification import prove
 from tests.cards.authorization.shops import A_DAY, BACK_A_WEEK, LIMITED, SEPARATE, Buyer, buyer, with_shops
 from tests.cards.scenes import DAY, EUR, Scene
 from tests.conftest import Lines

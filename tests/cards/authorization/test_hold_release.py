@@ -12,7 +12,7 @@ from chalicelib.cards.authorization.authorization_record import Authorization, d
 from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_RULES, AUTHORIZATION_STATES, HELD
 from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
 from chalicelib.foundation.dynamodb.store import Item
-from infra.admin.proving import prove
+from infra.admin.ledger_verification import prove
 from tests.cards.authorization.shops import (
     A_DAY,
     BACK_A_WEEK,

@@ -13,7 +13,7 @@ from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_STATES
 from chalicelib.cards.protocol.states import CARD_STATES
 from chalicelib.foundation.dynamodb.store import Put
-from infra.admin.proving import prove
+from infra.admin.ledger_verification import prove
 from tests.cards.authorization.shops import (
     A_DAY,
     BACK_A_WEEK,

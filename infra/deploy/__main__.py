@@ -1,0 +1,112 @@
+"""Deploys a stage: lays its resources, and then has Chalice deploy the application."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from infra import command
+from infra.deploy import chalice_command, compact_template, default_endpoint, stacks, template
+
+_BOTH = ("resources", "application")
+_EXISTS = "ResourceAlreadyExistsException"
+_OF_ONE_STACK = "EndpointURL"
+"""An output that only the template of a whole stage has."""
+
+
+def resources(stage: str, alarm_topic: str | None, take_over: bool) -> dict[str, str]:
+    """Make or change the stack ``causeway-<stage>``; answers its outputs.
+
+    Args:
+        alarm_topic: where alarms go, nowhere when empty; ``None`` leaves that as it is.
+        take_over: whether a stage that is one stack may lose its application, for Chalice to make it.
+
+    Raises:
+        StackFailed: the stage is one stack, the template is too large to be sent, or CloudFormation failed.
+    """
+    client = boto3.client("cloudformation")
+    name = f"causeway-{stage}"
+    if not take_over and _OF_ONE_STACK in stacks.outputs(client, name):
+        raise stacks.StackFailed(
+            f"{name} is one stack, with functions, API and logs: this deployment would delete them. "
+            'See "Changing over" in docs/deployment.md'
+        )
+    if alarm_topic is None:
+        alarm_topic = stacks.parameters(client, name).get("AlarmTopicArn", "")
+    source, tags = compact_template.compact(template.load(), stage, alarm_topic)
+    if (size := len(compact_template.written(source))) > compact_template.LARGEST:
+        raise stacks.StackFailed(f"infra/resources.yaml is too large: {size} bytes of {compact_template.LARGEST}")
+    stacks.lay(client, name, source, {"Stage": stage, "AlarmTopicArn": alarm_topic}, pause=5, tags=tags)
+    return stacks.outputs(client, name)
+
+
+def functions(stage: str) -> None:
+    """Have Chalice make or change the functions, the API and the schedules.
+
+    Raises:
+        ChaliceFailed: it could not, or what is there already would be made again beside itself.
+    """
+    if not chalice_command.is_recorded(stage) and _consumes(boto3.client("lambda"), stage):
+        raise chalice_command.ChaliceFailed(
+            f"there is an application of the stage {stage} that .chalice/deployed/{stage}.json does not know of: "
+            'bring that file here, or see "A deployment that broke off" in docs/deployment.md'
+        )
+    keep_log(boto3.client("logs"), stage)
+    closed = default_endpoint.kept_closed(boto3.client("apigateway"), chalice_command.interface(stage), stage)
+    with closed, chalice_command.copied() as project:
+        chalice_command.deploy(project, stage)
+
+
+def _consumes(client: Any, stage: str) -> bool:
+    """Whether the queue has a consumer: Chalice makes it among the first, and could not make it again."""
+    pages = client.get_paginator("list_event_source_mappings").paginate()
+    called = pages.search("EventSourceMappings[].FunctionArn")
+    return f"causeway-{stage}-deliver" in (arn.rpartition(":")[2] for arn in called)
+
+
+def keep_log(client: Any, stage: str) -> None:
+    """Have the interface's log kept as long as the others: Chalice sets another, which nothing writes to."""
+    group, days = f"/aws/lambda/causeway-{stage}", chalice_command.stage_settings(stage)["log_retention_in_days"]
+    try:
+        client.create_log_group(logGroupName=group)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != _EXISTS:
+            raise
+    client.put_retention_policy(logGroupName=group, retentionInDays=days)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; answers its exit code."""
+    parser = command.parser("infra.deploy", __doc__)
+    parser.add_argument("stage", choices=chalice_command.STAGES)
+    parser.add_argument("--alarm-topic", metavar="ARN", help="the SNS topic that alarms go to; as before if left out")
+    parser.add_argument("--only", choices=_BOTH, help="one of the two steps")
+    parser.add_argument(
+        "--take-over", action="store_true", help="have Chalice make the application of a stage that is one stack"
+    )
+    options = parser.parse_args(arguments)
+    if problem := chalice_command.unfinished(options.stage):
+        print(f"causeway: {problem}: put the stage's address there first.", file=sys.stderr)
+        return 1
+    try:
+        if options.only != "application":
+            _show(resources(options.stage, options.alarm_topic, options.take_over))
+        if options.only != "resources":
+            functions(options.stage)
+    except (stacks.StackFailed, chalice_command.ChaliceFailed, ClientError, BotoCoreError) as error:
+        print(f"causeway: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _show(outputs: dict[str, str]) -> None:
+    width = max(map(len, outputs), default=0)
+    for name, value in sorted(outputs.items()):
+        print(f"{name:<{width}}  {value}", flush=True)
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,133 @@
+"""Chalice's command, run on a clean copy of the application: what is packaged is its own files and nothing else.
+
+What Chalice builds and what it writes down of a deployment stay with the project, in ``.chalice/deployments`` and
+``.chalice/deployed``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).resolve().parents[2]
+STAGES = ("dev", "prod")
+REGION = "eu-west-1"
+COMMAND = (sys.executable, "-B", "-c", "import sys; from chalice.cli import main; sys.exit(main())")
+"""Chalice's command line."""
+_INCLUDED = ("app.py", "chalicelib", ".chalice", "requirements.txt")
+_KEPT = ("deployments", "deployed")
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", *_KEPT)
+_INCOMPLETE = "Could not install dependencies"
+_PLACEHOLDER = "causeway.example"
+
+
+class ChaliceFailed(Exception):
+    """Chalice could not do what it was told; the message is what it said."""
+
+
+def stage_settings(stage: str) -> dict[str, Any]:
+    """What ``.chalice/config.json`` says of one stage."""
+    config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
+    settings: dict[str, Any] = config["stages"][stage]
+    return settings
+
+
+def unfinished(stage: str) -> str | None:
+    """What is wrong with the stage's address in ``.chalice/config.json``, as a sentence without its end."""
+    address = stage_settings(stage)["environment_variables"]["PUBLIC_URL"]
+    if not f".{urlsplit(address).hostname}".endswith(f".{_PLACEHOLDER}"):
+        return None
+    return f"PUBLIC_URL of the stage {stage} in .chalice/config.json is still the placeholder {address}"
+
+
+def is_recorded(stage: str) -> bool:
+    """Whether Chalice has written down here what it has deployed."""
+    return _record(stage).is_file()
+
+
+def interface(stage: str) -> str | None:
+    """The id of the API that Chalice has made, as far as it is written down here."""
+    if not is_recorded(stage):
+        return None
+    made = json.loads(_record(stage).read_text(encoding="utf-8"))["resources"]
+    ids: list[str] = [each["rest_api_id"] for each in made if each["resource_type"] == "rest_api"]
+    return ids[0] if ids else None
+
+
+def _record(stage: str) -> Path:
+    return ROOT / ".chalice" / "deployed" / f"{stage}.json"
+
+
+@contextmanager
+def copied() -> Iterator[Path]:
+    """A copy of the application for Chalice, as long as the context lasts.
+
+    Compiled files would get into the package otherwise, and make equal packages unequal.
+    """
+    with tempfile.TemporaryDirectory(prefix="causeway-application-") as place:
+        project = Path(place) / "causeway"
+        copy(project)
+        for name in _KEPT:
+            (ROOT / ".chalice" / name).mkdir(exist_ok=True)
+            (project / ".chalice" / name).symlink_to(ROOT / ".chalice" / name)
+        yield project
+
+
+def copy(place: Path) -> None:
+    """Copy the application's own files into the folder ``place``, which is made, without what Chalice has built."""
+    place.mkdir()
+    for name in _INCLUDED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, place / name, ignore=_LEFT_OUT)
+        else:
+            shutil.copy2(ROOT / name, place / name)
+
+
+def package(project: Path, stage: str, out: Path) -> None:
+    """Have Chalice write the template and the zip files of ``stage`` into the folder ``out``, for its processor.
+
+    It only warns when a package has no wheel for that processor; here this is an error, since the result would fail at
+    its first request.
+
+    Raises:
+        ChaliceFailed: it could not, or not completely.
+    """
+    built = ROOT / ".chalice" / "deployments"
+    for file in built.glob("appcode-*.zip"):  # known by the files' contents, and not by their names
+        file.unlink()
+    environ = {"AWS_DEFAULT_REGION": REGION, **os.environ}  # it asks for one, the result depends on none
+    result = _chalice(project, "package", "--stage", stage, str(out), environ=environ, capture_output=True)
+    said = (result.stdout + result.stderr).strip()
+    if result.returncode or _INCOMPLETE in said or not out.is_dir():
+        shutil.rmtree(built, ignore_errors=True)  # or the next run would take it from there
+        raise ChaliceFailed(said)
+
+
+def deploy(project: Path, stage: str) -> None:
+    """Have Chalice deploy ``stage``; what it says goes where this process writes. Raises: ChaliceFailed."""
+    with tempfile.TemporaryDirectory(prefix="causeway-package-") as place:
+        package(project, stage, Path(place) / "out")  # complete, or nothing is touched; deploying takes what this built
+    result = _chalice(project, "deploy", "--stage", stage, environ=os.environ, capture_output=False)
+    if result.returncode:
+        raise ChaliceFailed(f"`chalice deploy --stage {stage}` ended with exit code {result.returncode}")
+
+
+def _chalice(
+    project: Path, command: str, *arguments: str, environ: Mapping[str, str], capture_output: bool
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, "--project-dir", str(project), command, *arguments],
+        env=environ,
+        capture_output=capture_output,
+        text=True,
+        check=False,
+    )

@@ -1,0 +1,109 @@
+"""Makes one CloudFormation template of the application's and the resources': one stack is a whole stage.
+
+What Chalice's template leaves open or gets wrong is put right here, too: the functions' names, which the policies go
+by, the names of their logs, tracing of the API, an event source that takes several messages at a time; and what SAM
+would add of its own, a second stage and layers that are never deleted.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from infra.deploy import template
+from infra.deploy.compact_template import Parts, settled
+
+BATCH = 10
+"""So many messages a worker has at once, at most; they are sent beside each other."""
+
+_FUNCTION = "AWS::Serverless::Function"
+_API = "AWS::Serverless::Api"
+_LAYER = "AWS::Serverless::LayerVersion"
+_LOG = "AWS::Logs::LogGroup"
+_QUEUE = "DeliveriesQueue"
+_USED = (template.TABLE, template.QUEUE, template.SECRET, "AWS::KMS::Alias")
+
+
+class NotMergeable(Exception):
+    """The two templates cannot become one; the message says why."""
+
+
+def one_stack(application: Mapping[str, Any], resources: Mapping[str, Any], stage: str) -> Parts:
+    """The template of a whole stage.
+
+    Args:
+        application: what ``chalice package`` writes, a SAM template.
+        resources: the tables, queues, keys, alarms.
+        stage: the one stage that the result is for: names of functions and policies are fixed in it.
+
+    Raises:
+        NotMergeable: both name something alike, or Chalice's template is not what it was when this was written.
+    """
+    ours, theirs = settled(resources, stage), copy.deepcopy(dict(application))
+    parts = theirs["Resources"]
+    used = [name for name, entry in ours["Resources"].items() if entry["Type"] in _USED]
+    source = _event_source(theirs)
+    source["Queue"] = {"Fn::GetAtt": [_QUEUE, "Arn"]}
+    source |= {"BatchSize": BATCH, "FunctionResponseTypes": ["ReportBatchItemFailures"]}
+    for logical, entry in functions(theirs):
+        name = function_name(entry, stage)
+        entry["Properties"]["FunctionName"] = name
+        log = _log_of(parts, logical, name)
+        entry["DependsOn"] = sorted({*used, log} - set(template.named(entry)))
+    for properties in _properties(parts, _API):
+        properties |= {"TracingEnabled": True, "OpenApiVersion": "2.0"}  # without it SAM adds a public stage, "Stage"
+    for properties in _properties(parts, _LAYER):
+        properties["RetentionPolicy"] = "Delete"  # or every version is kept, of an account's 75 GB
+    return {
+        **ours,
+        "Transform": theirs["Transform"],
+        "Resources": _both(ours["Resources"], parts),
+        "Outputs": _both(ours["Outputs"], theirs["Outputs"]),
+    }
+
+
+def functions(application: Mapping[str, Any]) -> Iterator[tuple[str, Parts]]:
+    """The functions of a SAM template, by their logical names."""
+    for name, entry in application["Resources"].items():
+        if entry["Type"] == _FUNCTION:
+            yield name, entry
+
+
+def function_name(function: Mapping[str, Any], stage: str) -> str:
+    """The name that ``chalice deploy`` gives a function, and the policies know it by."""
+    handler: str = function["Properties"]["Handler"]
+    return f"causeway-{stage}" + ("" if handler == "app.app" else f"-{handler.rpartition('.')[2]}")
+
+
+def _properties(parts: Mapping[str, Any], kind: str) -> list[Parts]:
+    return [entry["Properties"] for entry in parts.values() if entry["Type"] == kind]
+
+
+def _log_of(parts: Parts, function: str, name: str) -> str:
+    """Give a function's log its name; answers the log's logical name.
+
+    Chalice has it depend on the function, and for the interface on one that does not exist. It comes first instead, so
+    that the function's first line cannot make it.
+    """
+    logs = [each for each in parts if each.lower() == f"{function}LogGroup".lower() and parts[each]["Type"] == _LOG]
+    if len(logs) != 1:
+        raise NotMergeable(f"the function {function} has {len(logs)} logs in Chalice's template")
+    parts[logs[0]]["Properties"]["LogGroupName"] = f"/aws/lambda/{name}"
+    return logs[0]
+
+
+def _event_source(application: Mapping[str, Any]) -> Parts:
+    events = [
+        each for _, function in functions(application) for each in function["Properties"].get("Events", {}).values()
+    ]
+    sources: list[Parts] = [event["Properties"] for event in events if event["Type"] == "SQS"]
+    if len(sources) != 1 or "deliveries" not in str(sources[0]["Queue"]):
+        raise NotMergeable(f"the queue of deliveries has {len(sources)} consumers in Chalice's template")
+    return sources[0]
+
+
+def _both(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Parts:
+    if common := ours.keys() & theirs.keys():
+        raise NotMergeable(f"both templates have {', '.join(sorted(common))}")
+    return {**ours, **theirs}

@@ -1,0 +1,169 @@
+"""Lays a CloudFormation template: makes the stack, changes it, or finds that nothing is to be done."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError, WaiterError
+
+from infra.deploy import compact_template
+
+STACK = "AWS::CloudFormation::Stack"
+_MISSING = "does not exist"
+_UNCHANGED = "No updates are to be performed"
+_NEVER_MADE = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED")
+_BEGUN = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS")
+_CANCELLED = "cancelled"
+_ATTEMPTS = 360
+_OUT_OF_ATTEMPTS = "Max attempts exceeded"
+
+REPORT_SECONDS = 30.0
+"""How long CloudFormation may work without a word of ours, in seconds."""
+
+
+class StackFailed(Exception):
+    """CloudFormation did not get the stack into a usable state; the message says why, as far as it tells."""
+
+
+def lay(
+    client: Any,
+    name: str,
+    template: Mapping[str, Any],
+    parameters: Mapping[str, str],
+    pause: int,
+    tags: Sequence[Mapping[str, str]] = (),
+) -> bool:
+    """Bring the stack ``name`` to the state that ``template`` describes; answers whether anything changed.
+
+    As long as CloudFormation is not finished, standard error says so every 30 seconds, with what is in progress.
+
+    Args:
+        client: a boto3 CloudFormation client.
+        pause: how long to wait between looks at the stack, in seconds; it is looked at 360 times.
+        tags: what everything is to be tagged with that the stack makes.
+
+    Raises:
+        StackFailed: the stack could not be made or changed.
+    """
+    with _reported(client, name):
+        return _lay(client, name, template, parameters, pause, tags)
+
+
+def _lay(
+    client: Any,
+    name: str,
+    template: Mapping[str, Any],
+    parameters: Mapping[str, str],
+    pause: int,
+    tags: Sequence[Mapping[str, str]],
+) -> bool:
+    request = {
+        "StackName": name,
+        "TemplateBody": compact_template.written(template),
+        "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
+        "Tags": list(tags),
+    }
+    if stack := _found(client, name):
+        if stack["StackStatus"] in _NEVER_MADE:
+            raise StackFailed(
+                f"the stack {name} could not be made the last time ({stack['StackStatus']}): "
+                'delete it first, see "Rolling back" in docs/deployment.md'
+            )
+        operation, waiter = client.update_stack, "stack_update_complete"
+    else:
+        operation, waiter = client.create_stack, "stack_create_complete"
+    try:
+        operation(**request)
+        client.get_waiter(waiter).wait(StackName=name, WaiterConfig={"Delay": pause, "MaxAttempts": _ATTEMPTS})
+    except ClientError as error:
+        if _UNCHANGED in str(error):
+            return False
+        raise StackFailed(f"the stack {name} was refused: {error.response['Error'].get('Message')}") from None
+    except WaiterError as error:
+        if _OUT_OF_ATTEMPTS in str(error):
+            late = f"the stack {name} is not finished after {_ATTEMPTS * pause} seconds"
+            raise StackFailed(f"{late}; in progress: {_in_progress(client, name)}") from None
+        raise StackFailed(f"the stack {name} failed: {_reason(client, name)}") from None
+    return True
+
+
+def outputs(client: Any, name: str) -> dict[str, str]:
+    """The outputs of a stack; empty when there is none."""
+    stack = _found(client, name) or {}
+    return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
+
+
+def parameters(client: Any, name: str) -> dict[str, str]:
+    """What a stack was laid with; empty when there is none."""
+    stack = _found(client, name) or {}
+    return {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", [])}
+
+
+def _found(client: Any, name: str) -> dict[str, Any] | None:
+    try:
+        stack: dict[str, Any] = client.describe_stacks(StackName=name)["Stacks"][0]
+    except ClientError as error:
+        if _MISSING in str(error):
+            return None
+        raise
+    return stack
+
+
+@contextmanager
+def _reported(client: Any, name: str) -> Iterator[None]:
+    """Say on standard error that CloudFormation is not finished, for as long as this lasts.
+
+    A thread of its own does, since a call that nobody answers must not keep it silent.
+    """
+    finished = threading.Event()
+
+    def report() -> None:
+        waited = REPORT_SECONDS
+        while not finished.wait(REPORT_SECONDS):
+            _say(f"causeway: CloudFormation has not finished the stack {name} after {waited:.0f} seconds")
+            _say(f"  in progress: {_in_progress(client, name)}")
+            waited += REPORT_SECONDS
+
+    threading.Thread(target=report, name="cloudformation-report", daemon=True).start()
+    try:
+        yield
+    finally:
+        finished.set()
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _in_progress(client: Any, name: str) -> str:
+    """The resources that CloudFormation works on, as far as it tells."""
+    try:
+        resources = client.describe_stack_resources(StackName=name)["StackResources"]
+    except (BotoCoreError, ClientError) as error:
+        return f"unknown, it does not answer ({type(error).__name__})"
+    busy = [each["LogicalResourceId"] for each in resources if each["ResourceStatus"].endswith("_IN_PROGRESS")]
+    return ", ".join(busy) or "no resource"
+
+
+def _reason(client: Any, name: str) -> str:
+    """What the first resource said that failed by itself, and was not cancelled because of another."""
+    events = list(_latest(client, name))
+    failed = [event for event in events if event["ResourceStatus"].endswith("_FAILED")]
+    causes = [event for event in failed if not event.get("ResourceStatusReason", "").endswith(_CANCELLED)]
+    if not causes:
+        return str(events[0]["ResourceStatus"]) if events else "no reason was given"
+    first = causes[-1]
+    return f"{first['LogicalResourceId']}: {first.get('ResourceStatusReason', first['ResourceStatus'])}"
+
+
+def _latest(client: Any, name: str) -> Iterator[Mapping[str, Any]]:
+    """What happened since the stack was last begun to be made or changed, the newest first."""
+    for page in client.get_paginator("describe_stack_events").paginate(StackName=name):
+        for event in page["StackEvents"]:
+            yield event
+            if event["ResourceType"] == STACK and event["ResourceStatus"] in _BEGUN:
+                return

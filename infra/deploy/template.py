@@ -1,0 +1,185 @@
+"""Reads ``resources.yaml``: the intrinsic functions that names, tables and secrets need, and nothing more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PATH = Path(__file__).parents[1] / "resources.yaml"
+
+TABLE = "AWS::DynamoDB::Table"
+SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a resource type
+QUEUE = "AWS::SQS::Queue"
+
+_TABLE_CALL = (
+    "TableName",
+    "AttributeDefinitions",
+    "KeySchema",
+    "GlobalSecondaryIndexes",
+    "LocalSecondaryIndexes",
+    "BillingMode",
+)
+_OMITTED = object()
+
+
+class TemplateError(ValueError):
+    """The template uses what this reader does not know, or names what does not exist."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML with CloudFormation's short forms, read as their long forms."""
+
+
+def _short_form(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
+    name = suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}"
+    if isinstance(node, yaml.ScalarNode):
+        value: Any = loader.construct_scalar(node)
+        return {name: value.split(".", 1) if suffix == "GetAtt" else value}
+    if isinstance(node, yaml.SequenceNode):
+        return {name: loader.construct_sequence(node, deep=True)}
+    assert isinstance(node, yaml.MappingNode)
+    return {name: loader.construct_mapping(node, deep=True)}
+
+
+_Loader.add_multi_constructor("!", _short_form)
+
+
+def load(path: Path = PATH) -> dict[str, Any]:
+    """The template as plain data, short forms expanded; ``json.dumps`` of it is a valid template too."""
+    with path.open(encoding="utf-8") as file:
+        template: dict[str, Any] = yaml.load(file, _Loader)  # noqa: S506 - a SafeLoader
+    return template
+
+
+class Template:
+    """A template with its parameters filled in.
+
+    ``GetAtt`` and references to resources are left as they are: they exist only once something is deployed.
+    """
+
+    def __init__(self, template: Mapping[str, Any], **parameters: str) -> None:
+        self._template = template
+        declared = template.get("Parameters", {})
+        if unknown := parameters.keys() - declared.keys():
+            raise TemplateError(f"no such parameter: {', '.join(sorted(unknown))}")
+        defaults = {name: entry["Default"] for name, entry in declared.items() if "Default" in entry}
+        self._values: dict[str, str] = {**_PSEUDO, **defaults, **parameters}
+        if missing := declared.keys() - self._values.keys():
+            raise TemplateError(f"parameter without a value: {', '.join(sorted(missing))}")
+        self._functions: dict[str, Callable[[Any], Any]] = {
+            "Ref": self._ref,
+            "Condition": self.condition,
+            "Fn::Sub": self._sub,
+            "Fn::If": self._if,
+            "Fn::Equals": self._equals,
+            "Fn::Not": lambda argument: not self.resolve(argument)[0],
+            "Fn::And": lambda argument: all(self.resolve(argument)),
+            "Fn::Or": lambda argument: any(self.resolve(argument)),
+        }
+
+    def resources(self, kind: str) -> dict[str, dict[str, Any]]:
+        """The resolved properties of every resource of one type whose condition holds, by logical name."""
+        return {
+            name: self.resolve(entry.get("Properties", {}))
+            for name, entry in self._template["Resources"].items()
+            if entry["Type"] == kind and self._exists(entry)
+        }
+
+    def tables(self) -> list[dict[str, Any]]:
+        """The arguments of one ``create_table`` call per table."""
+        return [
+            {name: table[name] for name in _TABLE_CALL if name in table} for table in self.resources(TABLE).values()
+        ]
+
+    def expiring(self) -> dict[str, str]:
+        """Table names and the attribute that their items expire by."""
+        return {
+            table["TableName"]: table["TimeToLiveSpecification"]["AttributeName"]
+            for table in self.resources(TABLE).values()
+            if "TimeToLiveSpecification" in table
+        }
+
+    def resolve(self, value: Any) -> Any:
+        """``value`` with every function that does not need a deployment carried out."""
+        if isinstance(value, list):
+            return [item for item in map(self.resolve, value) if item is not _OMITTED]
+        if not isinstance(value, dict):
+            return value
+        if len(value) == 1:
+            (name, argument), *_ = value.items()
+            if name in self._functions:
+                return self._functions[name](argument)
+        members = {name: self.resolve(member) for name, member in value.items()}
+        return {name: member for name, member in members.items() if member is not _OMITTED}
+
+    def condition(self, name: str) -> bool:
+        """Whether a named condition holds. Raises: TemplateError."""
+        if name not in self._template.get("Conditions", {}):
+            raise TemplateError(f"no such condition: {name}")
+        return bool(self.resolve(self._template["Conditions"][name]))
+
+    def _exists(self, entry: Mapping[str, Any]) -> bool:
+        return "Condition" not in entry or self.condition(entry["Condition"])
+
+    def _ref(self, name: str) -> Any:
+        if name == "AWS::NoValue":
+            return _OMITTED
+        return self._values.get(name, {"Ref": name})
+
+    def _sub(self, argument: str | list[Any]) -> str:
+        text, own = (argument, {}) if isinstance(argument, str) else (argument[0], self.resolve(argument[1]))
+        values = {**self._values, **own}
+
+        def value(match: re.Match[str]) -> str:
+            if match[1] not in values:
+                raise TemplateError(f"Fn::Sub of {text!r}: {match[1]} exists only once it is deployed")
+            return str(values[match[1]])
+
+        return re.sub(r"\$\{([A-Za-z0-9:.]+)\}", value, text)
+
+    def _if(self, argument: list[Any]) -> Any:
+        name, then, otherwise = argument
+        return self.resolve(then if self.condition(name) else otherwise)
+
+    def _equals(self, argument: list[Any]) -> bool:
+        left, right = self.resolve(argument)
+        return bool(left == right)
+
+
+_PSEUDO = {
+    "AWS::AccountId": "123456789012",
+    "AWS::Partition": "aws",
+    "AWS::Region": "eu-west-1",
+    "AWS::URLSuffix": "amazonaws.com",
+}
+
+
+def for_stage(stage: str) -> Template:
+    """The repository's own template for one stage."""
+    return Template(load(), Stage=stage)
+
+
+def without(template: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """The template without the resources of one type, and without the outputs that name them."""
+    gone = {name for name, entry in template["Resources"].items() if entry["Type"] == kind}
+    outputs = template.get("Outputs", {})
+    return {
+        **template,
+        "Resources": {name: entry for name, entry in template["Resources"].items() if name not in gone},
+        "Outputs": {name: entry for name, entry in outputs.items() if not gone & set(named(entry))},
+    }
+
+
+def named(value: Any) -> list[str]:
+    """The resources that a value refers to."""
+    if isinstance(value, list):
+        return [name for item in value for name in named(item)]
+    if not isinstance(value, dict):
+        return []
+    names = [value["Ref"]] if "Ref" in value else []
+    names += [value["Fn::GetAtt"][0]] if "Fn::GetAtt" in value else []
+    return names + [name for member in value.values() for name in named(member)]

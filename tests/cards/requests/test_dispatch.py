@@ -1,0 +1,320 @@
+"""The one way of every request: its checks in their order, who may ask, and what is told when the service fails."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from chalicelib.cards.requests import dispatch
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.store import Conflict
+from chalicelib.foundation.jsontext import Number
+from tests.cards import whole_requests
+from tests.cards.protocol.test_actions import call
+from tests.cards.scenes import ALL_PLAIN, HOLDER_BLOCK, LEFT_OUT, Envelope, Scene
+from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, is_valid
+from tests.conftest import Lines
+
+EVERY = pytest.mark.parametrize("action", BY_ACTION)
+CREDENTIALS = ("access_key", "access_api_id", "access_api_key")
+REVEALS = {name: action.field for name, action in EVERY_ACTION.items() if action.field is not None}
+
+
+def code(answer: Envelope) -> int | None:
+    """The code of an error, after a look at its shape."""
+    if answer.status == "error":
+        assert list(answer.members) == ["status", "duplicated", "status_code", "message"]
+        assert answer.duplicated == 0
+        assert answer.message
+    return answer.status_code
+
+
+# -- JSON
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'"getDesign"',
+        b"null",
+        b"7",
+        b"[{}]",
+        b"\xff\xfe",
+        b'{"a": NaN}',
+        b'{"action": "getDesign", "action": "getPin"}',
+        b"action=getDesign&api_version=1.2",
+        b'{"a":' * 101 + b"1" + b"}" * 101,
+        b"[" * 100_000,
+    ],
+    ids=range(13),
+)
+def test_what_is_no_json_object_is_1001(stage: Scene, body: bytes) -> None:
+    assert code(stage.send(body)) == 1001
+    assert code(stage.send(body, simulator=True)) == 1001
+
+
+def test_a_body_has_at_most_a_megabyte(stage: Scene) -> None:
+    body = jsontext.dumps(stage.body("getDesign", program_id=101)).encode()
+
+    assert stage.send(body.ljust(1_000_000)).status == "success"
+    assert code(stage.send(body.ljust(1_000_001))) == 1005
+    assert code(stage.send(b"x" * 1_000_001)) == 1005
+
+
+# -- credentials
+
+
+@pytest.mark.parametrize("name", CREDENTIALS)
+@pytest.mark.parametrize("wrong", ["another's", LEFT_OUT, None, "", 7, [], {}, True, "é" * 20, "x" * 100_000])
+def test_all_three_parts_of_a_credential_have_to_be_right(stage: Scene, name: str, wrong: Any) -> None:
+    value = stage.secrets["encrypted"][name] if wrong == "another's" else wrong
+
+    assert code(stage.do("getDesign", program_id=101, **{name: value})) == 1101
+
+
+def test_parts_of_two_credentials_make_none(stage: Scene) -> None:
+    for parts in itertools.product(("full", "other"), repeat=3):
+        shown = {name: stage.secrets[who][name] for name, who in zip(CREDENTIALS, parts, strict=True)}
+        assert (code(stage.do("getDesign", program_id=101, **shown)) == 1101) is (len(set(parts)) > 1)
+
+
+# -- action and version
+
+
+@pytest.mark.parametrize("action", [LEFT_OUT, None, "", "getdesign", "GetDesign", "getDesign ", 7, ["getDesign"], {}])
+def test_an_unknown_action_is_1002(stage: Scene, action: Any) -> None:
+    assert code(stage.do("getDesign", program_id=101, action=action)) == 1002
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        ("getdesign", 'there is no action "getdesign"; the nearest is getDesign'),
+        ("crateCard", 'there is no action "crateCard"; the nearest is createCard'),
+        ("GET_CARD_STATUS", 'there is no action "GET_CARD_STATUS"; the nearest is getCardStatus'),
+        ("abc", 'there is no action "abc"'),
+        ("", 'there is no action ""'),
+        ("getDesign\n\u00e9\u202e\x7f", 'there is no action "getDesign????"; the nearest is getDesign'),
+        ("getDesign" + "x" * 500_000, f'there is no action "getDesign{"x" * 41}"'),
+        (
+            "simulateAuthorisation",
+            (
+                'there is no action "simulateAuthorisation"; the nearest is simulateAuthorization: '
+                "this action is one of POST /simulator"
+            ),
+        ),
+        (
+            "simulateAuthorization",
+            'there is no action "simulateAuthorization" here: this action is one of POST /simulator',
+        ),
+        (None, "action is missing or unknown"),
+        (7, "action is missing or unknown"),
+    ],
+)
+def test_an_unknown_action_is_named_with_the_nearest_one(stage: Scene, action: Any, message: str) -> None:
+    """Of the name 50 characters at most, those that ASCII cannot print as question marks."""
+    assert stage.do("getDesign", action=action).message == message
+
+
+def test_each_interface_has_its_own_actions(stage: Scene) -> None:
+    assert code(stage.do("simulateAuthorization")) == 1002
+    assert code(stage.sim("getDesign", program_id=101)) == 1002
+    assert "POST /simulator" in stage.do("simulateAuthorization").message
+    assert "POST /api" in stage.sim("getDesign", program_id=101).message
+
+
+def test_the_version_is_1_2(stage: Scene) -> None:
+    for right in ("1.2", Number("1.2")):
+        assert code(stage.do("getDesign", program_id=101, api_version=right)) is None
+    for wrong in (LEFT_OUT, None, "", "1.20", "1.1", "2", " 1.2", 1, 12, ["1.2"], {}, True):
+        assert code(stage.do("getDesign", program_id=101, api_version=wrong)) == 1003
+
+
+@pytest.mark.parametrize("reference", ["0123456789", "A-z" * 85, None])
+def test_a_reference_is_of_letters_digits_and_hyphens(stage: Scene, reference: Any) -> None:
+    assert code(stage.do("getDesign", program_id=101, request_reference_id=reference)) is None
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["", "012345678", "x" * 256, "0123_56789", "01234 6789", "0123456789\n", "é123456789", 1234567890, ["0123456789"]],
+)
+@EVERY
+def test_any_other_reference_is_1004_at_every_action(stage: Scene, action: str, reference: Any) -> None:
+    assert code(call(stage, action, {"request_reference_id": reference})) == 1004
+
+
+# -- access
+
+
+@pytest.fixture(scope="module")
+def idle(stage: Scene) -> Scene:
+    """A credential that may do nothing."""
+    return stage.lend("idle", actions=frozenset())
+
+
+@EVERY
+def test_a_credential_does_what_its_list_allows(stage: Scene, idle: Scene, action: str) -> None:
+    assert code(call(idle, action, {})) == 1103
+
+    allowed = stage.lend(f"only-{action}", actions=frozenset((action,)))
+    assert code(call(allowed, action, {})) in ((None,) if is_valid(action, {}) else (2001, 2006))
+    assert all(code(call(allowed, other, {})) == 1103 for other in BY_ACTION if other != action)
+
+
+@pytest.mark.parametrize("action", REVEALS)
+def test_what_a_credential_is_not_shown_it_cannot_ask_for(stage: Scene, action: str) -> None:
+    blind = stage.lend(f"without-{action}", modes=ALL_PLAIN | {REVEALS[action]: "absent"})
+
+    assert code(call(blind, action, {})) == 1103
+    assert all(code(call(blind, other, {})) == 2001 for other in REVEALS if other != action)
+
+
+def test_the_demonstration_programmes_supporter_reads_only(stage: Scene) -> None:
+    card, support = stage.card(), stage.of_caller("support")
+
+    assert code(support.do("getCardStatus", card_id=card.card_id)) is None
+    assert code(support.do("createHolder")) == 1103
+    assert code(support.do("getPin", card_id=card.card_id)) == 1103
+
+
+# -- the order of the checks
+
+FAULTS: dict[int, Callable[[Scene], dict[str, Any]]] = {
+    1101: lambda scene: {"access_api_key": "0" * 64},
+    1002: lambda scene: {"action": "getNothing"},
+    1003: lambda scene: {"api_version": "1.1"},
+    1102: lambda scene: {"access_level": 1001},
+    2008: lambda scene: {"colour_of_hair": 1},
+    8002: lambda scene: {"request_reference_id": used(scene)},
+    3005: lambda scene: {"card_limit_group_id": 999},
+    4003: lambda scene: owned(scene, "S"),
+    5003: lambda scene: {"card_currency_ison": 36},
+}
+"""Faults of a createCard, in the order in which they are looked for."""
+
+
+def used(scene: Scene) -> str:
+    """A reference that something else was asked with."""
+    reference = scene.reference()
+    scene.data("getDesign", program_id=101, request_reference_id=reference)
+    return reference
+
+
+def owned(scene: Scene, status: str) -> dict[str, Any]:
+    account = scene.account_in(status)
+    [row] = scene.data("getAccounts", account_id=account)
+    return {"account_id": account, "account_owner_id": row["holder_id"]}
+
+
+PAIRS = [pair for pair in itertools.combinations(FAULTS, 2) if pair != (4003, 5003)]  # currencies exclude accounts
+
+
+@pytest.mark.parametrize(("earlier", "later"), PAIRS)
+def test_the_earliest_fault_is_told(stage: Scene, earlier: int, later: int) -> None:
+    least = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE"}
+    faults = FAULTS[earlier](stage) | FAULTS[later](stage)
+
+    assert code(stage.do("createCard", **least | HOLDER_BLOCK | faults)) == earlier
+
+
+def test_json_and_length_come_before_the_credentials(stage: Scene) -> None:
+    assert code(stage.send(b'{"access_key": "wrong"')) == 1001
+    assert code(stage.send(jsontext.dumps({"access_key": "x" * 1_000_000}).encode())) == 1005
+
+
+def test_a_right_comes_before_the_fields(idle: Scene) -> None:
+    assert code(idle.do("createHolder", colour_of_hair=1)) == 1103
+    assert code(idle.do("createHolder", api_version="1.1")) == 1003
+
+
+_OF_CARD = ("card_fee_group_id", "card_limit_group_id", "card_usage_group_id", "card_design_id", "risk_rules_group_id")
+ENTRIES_OF = {
+    "createAccount": ("fee_group_id", "risk_rules_group_id", "limit_group_id", "program_id"),
+    "createCard": (*_OF_CARD, "card_product_id", "card_program_id"),
+    "reissueCard": (*_OF_CARD, "card_program_id"),
+    "changeAccountProgramId": ("account_program_id",),
+    "assignAccountToRiskRuleGroup": ("risk_rule_group_id",),
+    "assignAccountToLimitRuleGroup": ("limit_group_id",),
+    "assignAccountToFeeRuleGroup": ("fee_group_id",),
+    "assignCardToFeesGroup": ("fees_group_id",),
+    "assignCardToLimitsGroup": ("limits_group_id",),
+    "assignCardToUsageGroup": ("usages_group_id",),
+    "assignCardToRiskRuleGroup": ("risk_rules_group_id",),
+}
+
+
+@pytest.mark.parametrize("action", ENTRIES_OF)
+def test_existence_comes_before_state(stage: Scene, action: str) -> None:
+    """Of a blocked card, of a closed account."""
+    made = whole_requests.cast(stage, action, status="B")
+    stage.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+    request = whole_requests.whole(action, made)[-1]
+
+    assert code(stage.do(action, **request)) in (4002, 4003)
+    found = {name: code(stage.do(action, **request | {name: 999})) for name in ENTRIES_OF[action]}
+    assert {name: found[name] for name in found if not 3000 < (found[name] or 0) < 4000} == {}
+
+
+@pytest.mark.parametrize("name", ["fee_group_id", "risk_rules_group_id", "limit_group_id", "holder_limit_group_id"])
+def test_existence_comes_before_money_when_an_account_is_opened(stage: Scene, name: str) -> None:
+    least = {"currency_ison": 36, "account_status": "A", "program_id": 501, "skip_holder_validation": 0, **HOLDER_BLOCK}
+
+    assert code(stage.do("createAccount", **least)) == 5003
+    assert 3000 < (code(stage.do("createAccount", **least, **{name: 999})) or 0) < 4000
+
+
+# -- what is told, and when the service fails
+
+
+def test_a_message_names_members_and_never_their_values(stage: Scene) -> None:
+    answer = stage.do("createHolder", first_name="Z03-secret", phone_number="secret-1", city=["secret"], last_name=7)
+
+    assert code(answer) == 2004
+    assert all(name in answer.message for name in ("first_name", "phone_number", "city", "last_name", "zip_code"))
+    assert "secret" not in answer.message
+
+
+@pytest.mark.parametrize("call_of_store", ["batch_get", "transact"])
+def test_when_storage_fails_it_is_9001_and_the_same_request_is_carried_out_later(
+    stage: Scene, call_of_store: str
+) -> None:
+    card, reference = stage.card(), stage.reference()
+    request = {"card_id": card.card_id, "acs_password": "quiet-Otter 9!", "request_reference_id": reference}
+
+    with stage.world.storage_gone(call_of_store):
+        answer = stage.do("changeCardAcsPassword", **request)
+
+    assert code(answer) == 9001
+    assert "same request_reference_id" in answer.message
+    again = stage.do("changeCardAcsPassword", **request)
+    assert (again.status, again.duplicated) == ("success", 0)
+
+
+def test_a_defect_is_9001_and_logged_without_the_body(stage: Scene, lines: Lines) -> None:
+    with patch.object(dispatch.Dispatch, "_call", side_effect=ZeroDivisionError("secret")):
+        answer = stage.do("getDesign", program_id=101)
+
+    assert code(answer) == 9001
+    assert "secret" not in answer.raw
+    assert lines.all()[-1]["level"] == "ERROR"
+    assert stage.secrets["full"]["access_api_key"] not in lines.text
+
+
+def test_who_never_gets_through_is_told_to_try_again(stage: Scene) -> None:
+    card = stage.card()
+    reference = stage.reference()
+
+    with patch.object(stage.hub.store, "transact", side_effect=Conflict("busy")) as tried:
+        answer = stage.do("setPin", card_id=card.card_id, pin="7305", request_reference_id=reference)
+
+    assert code(answer) == 8003
+    assert tried.call_count > 1
+    assert stage.do("setPin", card_id=card.card_id, pin="7305", request_reference_id=reference).duplicated == 0

@@ -1,0 +1,290 @@
+"""The PSU's way through a payment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.demo_bank import clearing, execution, orders, payment_views, reports, site
+from chalicelib.demo_bank.runtime import bank
+from chalicelib.openbanking.protocol.webhooks import WEBHOOKS
+from tests.demo_bank.paying import (
+    CUSTOMER,
+    DIRECT,
+    OTHER,
+    account,
+    ask,
+    at_confirmation,
+    balances,
+    either,
+    initiate,
+    outcome,
+    reported,
+    single,
+    sums,
+    token,
+)
+from tests.demo_bank.stage import Reply, Stage
+
+
+def test_a_direct_payment_has_the_customer_sign_in_and_choose_the_account(stage: Stage) -> None:
+    name = stage.profile.name
+    answer = ask(stage, DIRECT[name], single(stage, sender=False), None)
+    assert answer.get("status") == either(stage, None, "RCVD")
+    browser = stage.browser()
+    browser.open(f"{stage.domain}/my-accounts")
+    browser.submit("/my-accounts", fields=[("username", OTHER[name]), ("password", f"sandbox-{OTHER[name]}")])
+    assert "An application" in browser.open(answer["confirmation_url"]).text
+    assert 'name="password"' in browser.page.text
+    assert "Which account pays?" in browser.pay_as(OTHER[name]).text
+    chosen = account(stage, OTHER[name])
+    assert chosen.name in browser.pay_from(chosen.account_id).text
+    assert outcome(browser.pay())["status"] == either(stage, "4", "ACSC")
+    given = token(stage, OTHER[name])
+    assert balances(stage, given, chosen) == sums(stage, given, chosen)
+    assert reported(stage) == either(stage, [4], ["ACTC", "ACSP", "ACSC"])
+    if stage.profile.version == 2:
+        asked = {"payment_id": answer["payment_id"]}
+        assert ask(stage, "/v2_payment_single_status", asked, None) == {"transaction_status": "ACSC"}
+        assert stage.webhook("/v2_payment_single_status", asked, token=token(stage)).status == 404
+
+
+def policy(reply: Reply) -> dict[str, str]:
+    directives = (part.strip().partition(" ") for part in reply.headers["content-security-policy"].split(";"))
+    return {name: value for name, _, value in directives}
+
+
+def test_the_page_says_who_gets_how_much_for_what_from_where_and_who_asked(stage: Stage) -> None:
+    text = at_confirmation(stage, initiate(stage, reference="Rent <July>")).page.text
+    for shown in ("12.50", "Zoë O&#39;Brien", "Rent &lt;July&gt;", account(stage).name, "Budget &lt;Friend&gt;"):
+        assert shown in text
+    assert "https://tpp.example" in text
+
+
+def test_the_forms_may_lead_to_the_callback_and_nowhere_else_and_no_script_runs(stage: Stage) -> None:
+    page = at_confirmation(stage, initiate(stage)).page
+    assert policy(page)["form-action"] == "'self' https://tpp.example"
+    assert policy(page)["default-src"] == "'none'"
+    for forbidden in ("<script", "style=", "onclick"):
+        assert forbidden not in page.text
+
+
+def test_nothing_of_the_payment_is_shown_before_the_sign_in(stage: Stage) -> None:
+    page = stage.browser().open(initiate(stage)["confirmation_url"])
+    assert page.status == 200
+    for secret in ("12.50", "Brien", "Invoice", account(stage).name):
+        assert secret not in page.text
+
+
+def test_a_signed_in_customer_goes_straight_to_the_confirmation(stage: Stage) -> None:
+    first, second = (initiate(stage, given) for given in [token(stage)] * 2)
+    browser = at_confirmation(stage, first)
+    assert 'id="sent"' in browser.open(second["confirmation_url"]).text
+
+
+def test_another_customer_does_not_see_the_payment_although_signed_in(stage: Stage) -> None:
+    browser = at_confirmation(stage, initiate(stage))
+    name = stage.profile.name
+    theirs = initiate(stage, token(stage, OTHER[name]), sender=False)
+    assert 'name="password"' in browser.open(theirs["confirmation_url"]).text
+    assert "not from an account of this customer" in browser.pay_as(CUSTOMER[name]).text
+
+
+def test_refusing_cancels_and_goes_back_with_the_reason(stage: Stage) -> None:
+    browser = at_confirmation(stage, initiate(stage))
+    back = outcome(browser.refuse_to_pay())
+    assert (back["status"], back["message"]) == (either(stage, "3", "CANC"), "The customer refused")
+    assert outcome(browser.pay("123456")) == back
+    assert reported(stage) == either(stage, [3], ["CANC"])
+
+
+def test_nobody_has_to_sign_in_to_refuse(stage: Stage) -> None:
+    browser = stage.browser()
+    browser.open(initiate(stage)["confirmation_url"])
+    assert outcome(browser.refuse_to_pay())["status"] == either(stage, "3", "CANC")
+
+
+def test_a_wrong_key_code_may_be_corrected_twice(stage: Stage) -> None:
+    browser = at_confirmation(stage, initiate(stage))
+    right = browser.key_code()
+    wrong = f"{(int(right) + 1) % 1_000_000:06d}"
+    browser.submit("/payment/confirm", fields=[("key_code", wrong)])
+    assert "You have 2 more tries" in browser.page.text
+    browser.submit("/payment/confirm", fields=[("key_code", wrong)])
+    assert "You have one more try" in browser.page.text
+    assert outcome(browser.pay(f"{right[:3]} {right[3:]}"))["status"] == either(stage, "4", "ACSC")
+
+
+def test_the_third_wrong_key_code_cancels(stage: Stage) -> None:
+    browser = at_confirmation(stage, initiate(stage))
+    for _ in range(payment_views.KEY_CODES - 1):
+        browser.submit("/payment/confirm", fields=[("key_code", "x")])
+    back = outcome(browser.pay("é"))
+    assert (back["status"], back["message"]) == (either(stage, "3", "CANC"), "The key code was wrong three times")
+
+
+def test_a_key_code_confirms_its_own_payment_only(stage: Stage) -> None:
+    given = token(stage)
+    first, second = (at_confirmation(stage, initiate(stage, given)) for _ in range(2))
+    assert first.key_code() != second.key_code()
+
+
+def test_too_many_wrong_passwords_cancel(stage: Stage) -> None:
+    browser = stage.browser()
+    browser.open(initiate(stage)["confirmation_url"])
+    for _ in range(payment_views.SIGN_INS - 1):
+        reply = browser.submit("/payment/sign-in", fields=[("username", "ada"), ("password", "wrong")])
+        assert "do not match" in reply.text
+    last = browser.submit("/payment/sign-in", follow=False, fields=[("username", "ada"), ("password", "wrong")])
+    assert outcome(last)["message"] == "The customer could not be authenticated"
+
+
+def test_without_the_sessions_form_token_nothing_is_confirmed(stage: Stage) -> None:
+    browser = at_confirmation(stage, initiate(stage))
+    right = browser.key_code()
+    page = browser.page
+    broken = page.text.replace('name="form_token" value="', 'name="form_token" value="0')
+    browser.page = Reply(page.status, page.headers, broken, page.url)
+    assert browser.pay(right).location.startswith("/demo-bank/")
+    assert reported(stage) == []
+
+
+def test_a_form_of_another_site_is_not_taken(stage: Stage) -> None:
+    body = f"payment={initiate(stage)['confirmation_url'].rpartition('/')[2]}".encode()
+    headers = {"sec-fetch-site": "cross-site", "content-type": "application/x-www-form-urlencoded"}
+    assert stage.call("POST", f"{stage.domain}/payment/refuse", body, headers).status == 403
+    assert reported(stage) == []
+
+
+def test_the_customer_may_choose_another_account_before_confirming(one: Stage) -> None:
+    browser = one.browser()
+    browser.open(initiate(one, sender=False)["confirmation_url"])
+    browser.pay_as("ada")
+    everyday, saver = account(one), account(one, position=1)
+    assert "Your accounts in GBP" in browser.page.text
+    assert account(one, position=2).name not in browser.page.text
+    browser.pay_from(everyday.account_id)
+    first = browser.key_code()
+    browser.open(f"{browser.page.url}?change=1")
+    browser.pay_from(saver.account_id)
+    assert saver.name in browser.page.text
+    assert browser.key_code() != first
+    assert outcome(browser.pay())["status"] == "4"
+
+
+def test_an_account_with_too_little_money_or_of_somebody_else_is_not_chosen(stage: Stage) -> None:
+    name = stage.profile.name
+    browser = stage.browser()
+    browser.open(initiate(stage, sender=False, amount="99999.00")["confirmation_url"])
+    browser.pay_as(CUSTOMER[name])
+    assert "not enough money on this account" in browser.pay_from(account(stage).account_id).text
+    assert "choose the account" in browser.pay_from(account(stage, OTHER[name]).account_id).text
+
+
+def test_the_receivers_account_is_not_offered_to_pay_from(stage: Stage) -> None:
+    browser = stage.browser()
+    browser.open(initiate(stage, sender=False, to=account(stage).iban)["confirmation_url"])
+    browser.pay_as(CUSTOMER[stage.profile.name])
+    assert account(stage).account_id not in browser.page.text
+
+
+def test_the_page_of_a_finished_payment_tells_how_it_ended(stage: Stage) -> None:
+    answer = initiate(stage)
+    browser = at_confirmation(stage, answer)
+    back = browser.pay().location
+    page = browser.open(answer["confirmation_url"])
+    assert page.status == 200
+    assert "This payment has been made" in page.text
+    assert back.replace("&", "&amp;") in page.text
+    assert page.headers["referrer-policy"] == "no-referrer"
+    assert "12.50" in page.text
+    assert "12.50" not in stage.browser().open(answer["confirmation_url"]).text
+
+
+def meanwhile(stage: Stage, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Let something happen between the next page's reading and its writing."""
+    real = stage.store.transact
+
+    def transact(operations: Any) -> None:
+        monkeypatch.setattr(stage.store, "transact", real)
+        happens()
+        real(operations)
+
+    monkeypatch.setattr(stage.store, "transact", transact)
+
+
+def test_a_report_that_is_postponed_during_the_confirmation_does_not_disturb_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at, answer = bank(stage.profile.name), initiate(stage)
+    browser = at_confirmation(stage, answer)
+    order = orders.find(at, answer["payment_id"])
+    assert order is not None
+    meanwhile(stage, monkeypatch, lambda: execution.move(at, order, replace(order, report_attempts=1)))
+    assert outcome(browser.pay())["status"] == either(stage, "4", "ACSC")
+
+
+def test_an_account_that_is_changed_during_the_confirmation_is_looked_at_once_more(
+    one: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = token(one)
+    before = balances(one, given)
+    answer = initiate(one, given, sender=False)
+    browser, other = one.browser(), one.browser()
+    for window in (browser, other):
+        window.open(answer["confirmation_url"])
+        window.pay_as("ada")
+    browser.pay_from(account(one).account_id)
+    other.open(f"{answer['confirmation_url']}?change=1")
+    meanwhile(one, monkeypatch, lambda: other.pay_from(account(one, position=1).account_id))
+    page = browser.open(browser.pay().location)
+    assert "This payment changed" in page.text
+    assert account(one, position=1).name in page.text
+    assert balances(one, given) == before
+
+
+def test_a_slow_service_keeps_nobody_waiting_and_is_told_the_rest_later(two: Stage) -> None:
+    browser = at_confirmation(two, initiate(two, to=account(two, OTHER["two"]).iban))
+    two.hub.answer_seconds = 3
+    two.hub.timeouts.clear()
+    outcome(browser.pay())
+    assert reported(two) == ["ACSP", "ACSC"]
+    assert two.hub.timeouts == [(3, 5), (2, 2)]
+    two.clock.advance(reports.FIRST_REPEAT)
+    clearing.clear(bank("two"))
+    assert reported(two) == ["ACSP", "ACSC", "ACCC"]
+
+
+def test_a_link_that_belongs_to_no_payment_is_not_found(stage: Stage) -> None:
+    for place in ("nothing", "a.b", "%2e%2e", "ä"):
+        assert stage.call("GET", f"{stage.domain}/payment/{place}").status == 404
+    for form in ("sign-in", "choose", "confirm", "refuse"):
+        assert stage.call("POST", f"{stage.domain}/payment/{form}", b"payment=nothing").status == 404
+
+
+def test_the_payments_of_a_bank_that_lost_its_key_are_not_found(stage: Stage) -> None:
+    url = initiate(stage)["confirmation_url"]
+    stage.secret[stage.profile.name]["storage_key"] = "cd" * 32
+    stage.clock.advance(61)
+    assert stage.call("GET", url).status == 404
+
+
+def test_no_page_stands_where_a_webhook_does() -> None:
+    pages = {place for method, place in site.PAGES if method == "POST"}
+    assert not pages & {webhook.path for version in (1, 2) for webhook in WEBHOOKS[version]}
+
+
+def test_head_at_a_payment_that_has_expired_leaves_it_to_the_next_who_looks(stage: Stage) -> None:
+    answer = ask(stage, DIRECT[stage.profile.name], single(stage, sender=False), None)
+    order = orders.find(stage.bank, answer["payment_id"])
+    assert order is not None
+    stage.clock.advance(order.confirm_by - stage.clock.time())
+
+    head = stage.call("HEAD", answer["confirmation_url"])
+    left = orders.find(stage.bank, answer["payment_id"])
+    assert (head.status, head.text, left) == (200, "", order)
+    stage.call("GET", answer["confirmation_url"])
+    assert orders.find(stage.bank, answer["payment_id"]) != order

@@ -1,0 +1,1215 @@
+"""The operator's command line: what it does, what it refuses in one sentence, and what it shows once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import re
+import string
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from typer.main import get_command
+from typer.testing import CliRunner, Result
+
+from chalicelib import bootstrap
+from chalicelib.demo_bank.profiles import PROFILES
+from chalicelib.foundation.clock import ManualClock, timestamp
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
+from chalicelib.foundation.identifiers import Credential, digest, new_id
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.records.banks import UnknownBank
+from chalicelib.openbanking.records.client_record import Client
+from infra.admin import connection, probe
+from infra.admin.commands import program
+from tests.foundation.fakes import FakeKms, FakeSecrets
+from tests.foundation.servers import self_signed, server_context, serving
+from tests.local_stack import answering
+from tests.world import START, World
+
+ROOT = Path(__file__).parents[3]
+PASSWORD = "correct horse battery"
+GROUPS = {
+    "banks": (
+        "add",
+        "list",
+        "show",
+        "change",
+        "test",
+        "rotate-key",
+        "install-demo",
+        "add-public-key",
+        "remove-public-key",
+        "remove",
+    ),
+    "clients": (
+        "add",
+        "list",
+        "show",
+        "activate",
+        "deactivate",
+        "registration-number",
+        "update",
+        "rotate-secret",
+        "events-url",
+        "rotate-events-secret",
+        "test-event",
+    ),
+    "consents": ("show", "revoke"),
+    "keys": ("init", "rotate-signing", "rotate-data", "rotate-card", "show"),
+    "ledger": ("verify", "show"),
+    "programme": ("load", "show", "rotate-key", "drop-key"),
+    "users": ("add", "show", "link", "unlink", "deactivate", "activate", "reset-password"),
+}
+EVENTS_URL = "http://127.0.0.1:9/events"
+COMMANDS = [(group, command) for group, commands in GROUPS.items() for command in commands]
+
+built = cache(get_command)
+"""Builds the program's tree of commands once, and not for every call."""
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(program, list(arguments), input=stdin)
+
+
+def done(*arguments: str, stdin: str | None = None) -> Any:
+    """The document of a command that succeeds."""
+    result = run(*arguments, "--json", stdin=stdin)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def refused(*arguments: str, stdin: str | None = None) -> str:
+    """The one sentence of a command that is refused, the same for people and for programs."""
+    spoken, printed = run(*arguments, stdin=stdin), run(*arguments, "--json", stdin=stdin)
+    for result in (spoken, printed):
+        assert result.exit_code == 1, result.output
+        assert isinstance(result.exception, SystemExit)
+    document = json.loads(printed.stdout)
+    assert list(document) == ["error"]
+    sentence: str = document["error"]
+    assert spoken.stdout == ""
+    assert spoken.stderr == f"Error: {sentence}\n"
+    assert "\n" not in sentence
+    return sentence
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The commands work on the world."""
+    monkeypatch.setattr("typer.testing._get_command", built)
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    return world
+
+
+@pytest.fixture
+def elsewhere(world: World, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
+    """The commands work on a stage that is not local, over the same tables."""
+    settings = {"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com", "RESOURCE_PREFIX": "causeway-local"}
+    hub = bootstrap.Hub(Settings.from_environment(settings), ManualClock(START))
+    monkeypatch.setattr(connection, "connect", lambda: hub)
+    return hub
+
+
+@pytest.fixture
+def bic(world: World) -> Iterator[str]:
+    """A BIC of nobody yet; a bank that is registered under it is removed, since other tests count banks."""
+    made = "".join(random.choices(string.ascii_uppercase, k=4)) + "GB21"
+    yield made
+    with contextlib.suppress(UnknownBank):
+        world.hub.banks.remove(made)
+
+
+@pytest.fixture(scope="session")
+def key_pair() -> tuple[str, str]:
+    """A private and a public key, PEM."""
+    private = signatures.generate_private_pem()
+    return private, signatures.public_pem(signatures.load_private_key(private).public_key())
+
+
+@pytest.fixture
+def key_file(tmp_path: Path, key_pair: tuple[str, str]) -> Path:
+    path = tmp_path / "bank.pem"
+    path.write_text(key_pair[1])
+    return path
+
+
+def new_bank(bic: str, *more: str, version: int = 1, domain: str = "http://127.0.0.1:9/bank") -> list[str]:
+    """The arguments that register a bank."""
+    arguments = ["banks", "add", bic, "--name", "Example Bank", "--country", "gb", "--api-version", str(version)]
+    return [*arguments, "--domain", domain, "--authorization-url", f"{domain}/authorize", *more]
+
+
+# -- help
+
+
+def test_the_program_explains_itself_with_examples() -> None:
+    text = run("--help").stdout
+
+    assert "Examples:" in text
+    assert all(group in text for group in GROUPS)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_lists_its_commands_each_in_a_line(group: str) -> None:
+    text = run(group, "--help").stdout
+
+    for command in GROUPS[group]:
+        assert re.search(rf"^  {command}  +[A-Z].*", text, re.MULTILINE), command
+
+
+@pytest.mark.parametrize(("group", "command"), COMMANDS)
+def test_every_command_explains_itself_with_an_example_and_takes_json(group: str, command: str) -> None:
+    text = run(group, command, "--help").stdout
+
+    assert f".venv/bin/python -m infra.admin {group} {command}" in text
+    assert "--json" in text
+    assert "\b" not in text
+
+
+@pytest.mark.parametrize(("group", "command"), [("banks", "show"), ("banks", "add"), ("clients", "add")])
+def test_wrong_usage_is_explained_and_ends_with_2(group: str, command: str) -> None:
+    spoken, printed = run(group, command), run(group, command, "--json")
+
+    assert (spoken.exit_code, printed.exit_code) == (2, 2)
+    assert "Missing" in spoken.stderr
+    assert json.loads(printed.stdout)["error"].startswith("Missing ")
+
+
+# -- banks
+
+
+def test_a_new_bank_is_registered_and_its_key_shown_once(world: World, bic: str, key_file: Path) -> None:
+    made = done(*new_bank(bic, "--public-key", str(key_file), "--scheme", "FPS", "--consent-days", "90"))
+
+    bank = world.hub.banks.get(bic)
+    credential = Credential.parse(made["api_key"], 1)
+    assert credential is not None
+    assert bank.accepts_key(credential)
+    assert made["bank"] == done("banks", "show", bic)["bank"]
+    assert made["bank"]["public_keys"] == [signatures.key_id(bank.verification_keys()[0])]
+    assert (bank.country, bank.schemes, bank.consent_days, bank.active) == ("GB", ("FPS",), 90, True)
+    for command in (["show", bic], ["list"]):
+        for flags in ([], ["--json"]):
+            shown = run("banks", *command, *flags).output
+            assert made["api_key"] not in shown
+            assert bank.api_keys[0]["digest"] not in shown
+
+
+def test_a_person_is_told_that_a_new_key_is_not_shown_again(bic: str) -> None:
+    text = run(*new_bank(bic)).stdout
+
+    assert re.search(rf"The bank's API key: {bic}\.[\w-]{{43}}\nIt is shown this once only", text)
+    assert re.search(r"^name +Example Bank$", text, re.MULTILINE)
+    assert re.search(r"^active +yes$", text, re.MULTILINE)
+
+
+def test_a_bank_can_be_registered_inactive(world: World, bic: str) -> None:
+    assert done(*new_bank(bic, "--inactive"))["bank"]["active"] is False
+    assert world.hub.banks.find(bic) is None
+
+
+def test_banks_are_listed_in_a_table(world: World, bic: str) -> None:
+    done(*new_bank(bic))
+    lines = run("banks", "list").stdout.splitlines()
+
+    assert re.split(r"  +", lines[0]) == ["bic", "name", "country", "api version", "active", "domain"]
+    assert [bic, "Example Bank", "GB", "1", "yes", "http://127.0.0.1:9/bank"] in [
+        re.split(r"  +", line) for line in lines
+    ]
+    assert bic in [bank["bic"] for bank in done("banks", "list")["banks"]]
+
+
+def test_only_what_is_given_is_changed(world: World, bic: str, key_file: Path) -> None:
+    before = done(*new_bank(bic, "--public-key", str(key_file), "--certificate-subject", "CN=bank"))["bank"]
+
+    assert done("banks", "change", bic, "--name", "Other Bank", "--consent-days", "30")["bank"] == {
+        **before,
+        "name": "Other Bank",
+        "consent_days": 30,
+    }
+    assert done("banks", "change", bic, "--certificate-subject", "")["bank"]["certificate_subject"] is None
+    assert done("banks", "change", bic, "--signature-required")["bank"]["signature_required"] is True
+    assert done("banks", "change", bic, "--inactive")["bank"]["active"] is False
+    assert done("banks", "change", bic, "--active")["bank"]["active"] is True
+    assert refused("banks", "change", bic) == "nothing to change was given: see --help for what can be"
+
+
+def test_a_bank_that_moves_to_the_other_version_gets_its_scopes(bic: str, key_file: Path) -> None:
+    done(*new_bank(bic, "--public-key", str(key_file), "--scope", "account.list"))
+
+    bank = done("banks", "change", bic, "--api-version", "2")["bank"]
+    assert (bank["api_version"], bank["signature_required"]) == (2, True)
+    assert "accounts" in bank["scopes"]
+    assert "account.list" not in bank["scopes"]
+
+
+def accepted(world: World, bic: str, keys: list[str]) -> list[bool]:
+    """Which of a bank's keys are accepted from it."""
+    bank = world.hub.banks.get(bic)
+    return [bank.accepts_key(credential) for key in keys if (credential := Credential.parse(key, 1))]
+
+
+def test_after_a_rotation_both_keys_are_accepted_and_the_new_one_is_shown_a_day_later(world: World, bic: str) -> None:
+    old = done(*new_bank(bic))["api_key"]
+    rotated = done("banks", "rotate-key", bic.lower())
+
+    assert (rotated["bic"], rotated["shown_from"]) == (bic, "2026-03-03T09:00:00+00:00")
+    assert accepted(world, bic, [old, rotated["api_key"]]) == [True, True]
+    assert done("banks", "show", bic)["bank"]["api_keys_shown_from"] == [
+        "2026-03-02T09:00:00+00:00",
+        "2026-03-03T09:00:00+00:00",
+    ]
+    bank = world.hub.banks.get(bic)
+    assert world.hub.banks.outbound_key(bank) == old
+    world.clock.advance(86399)
+    assert world.hub.banks.outbound_key(bank) == old
+    world.clock.advance(1)
+    assert world.hub.banks.outbound_key(bank) == rotated["api_key"]
+
+
+def test_rotating_twice_without_an_overlap_shuts_a_key_out(world: World, bic: str) -> None:
+    keys = [done(*new_bank(bic))["api_key"], done("banks", "rotate-key", bic)["api_key"]]
+    keys += [done("banks", "rotate-key", bic, "--overlap", "0")["api_key"] for _ in range(2)]
+
+    assert accepted(world, bic, keys) == [False, False, True, True]
+    assert world.hub.banks.outbound_key(world.hub.banks.get(bic)) == keys[-1]
+
+
+def test_a_person_is_told_what_to_do_with_a_new_key(bic: str) -> None:
+    done(*new_bank(bic))
+    later, at_once = (run("banks", "rotate-key", bic, "--overlap", seconds).stdout for seconds in ("3600", "0"))
+
+    for text in (later, at_once):
+        assert re.match(rf"The new API key of {bic}: {bic}\.[\w-]{{43}}\nIt is shown this once only", text)
+    assert "Hand it to the bank: the service shows it from 2026-03-02T10:00:00+00:00 on." in later
+    assert "Hand it to the bank: the service shows it from now on." in at_once
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("banks", "rotate-key", "ZZZZGB99"), ("clients", "rotate-events-secret", "nobody"), ("keys", "rotate-signing")],
+)
+@pytest.mark.parametrize("seconds", ["-1", "2592001", "a day"])
+def test_an_overlap_is_at_most_a_month(command: tuple[str, ...], seconds: str) -> None:
+    assert run(*command, "--overlap", seconds).exit_code == 2
+
+
+@pytest.fixture
+def forgetting(world: World) -> Iterator[None]:
+    """The demonstration banks are forgotten afterwards, since other tests count banks."""
+    yield
+    for profile in PROFILES:
+        with contextlib.suppress(UnknownBank):
+            world.hub.banks.remove(profile.bic)
+    world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
+
+
+@pytest.mark.usefixtures("forgetting")
+def test_the_demonstration_banks_are_installed_once(elsewhere: bootstrap.Hub) -> None:
+    banks = done("banks", "install-demo")["banks"]
+
+    assert [(bank["bic"], bank["domain"]) for bank in banks] == [
+        ("DEMOGB21", "https://dev.example.com/demo-bank/one"),
+        ("DEMODEF1", "https://dev.example.com/demo-bank/two"),
+    ]
+    secret = elsewhere.secrets.get(elsewhere.settings.demo_banks_secret)
+    assert done("banks", "install-demo")["banks"] == banks
+    assert elsewhere.secrets.get(elsewhere.settings.demo_banks_secret) == secret
+    said = run("banks", "install-demo").stdout
+    assert [line.split()[0] for line in said.splitlines()] == ["bic", "DEMOGB21", "DEMODEF1"]
+    assert not [kept for kept in secret.values() if kept["api_key"] in said or kept["storage_key"] in said]
+
+
+def test_in_production_there_are_no_demonstration_banks(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings.from_environment({"STAGE": "prod", "PUBLIC_URL": "https://example.com"})
+    monkeypatch.setattr(connection, "connect", lambda: bootstrap.Hub(settings))
+
+    assert refused("banks", "install-demo") == "the stage prod has no demonstration banks"
+
+
+def test_public_keys_are_added_and_removed(bic: str, key_file: Path, tmp_path: Path) -> None:
+    done(*new_bank(bic, "--public-key", str(key_file)))
+    other = tmp_path / "other.pem"
+    other.write_text(signatures.public_pem(signatures.load_private_key(signatures.generate_private_pem()).public_key()))
+
+    new, old = done("banks", "add-public-key", bic, str(other))["public_keys"]
+    assert refused("banks", "add-public-key", bic, str(other)).startswith("at most 2 public keys can be active")
+    assert done("banks", "remove-public-key", bic, old)["public_keys"] == [new]
+    assert refused("banks", "remove-public-key", bic, old) == f"{bic} has no key {old}"
+
+
+def test_a_bank_is_removed_when_the_operator_says_yes(world: World, bic: str) -> None:
+    done(*new_bank(bic))
+
+    result = run("banks", "remove", bic, stdin="n\n")
+    assert result.exit_code == 1
+    assert f"{bic} was not removed" in result.stderr
+    assert world.hub.banks.get(bic)
+    assert run("banks", "remove", bic, "--json").exit_code == 1
+    assert world.hub.banks.get(bic)
+
+    result = run("banks", "remove", bic, stdin="y\n")
+    assert result.exit_code == 0
+    assert result.stdout.endswith(f"{bic} is removed.\n")
+    assert refused("banks", "show", bic) == f"no bank has the BIC {bic}"
+    done(*new_bank(bic))
+    assert done("banks", "remove", bic, "--yes") == {"removed": bic}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "ZZZZGB99"),
+        ("change", "ZZZZGB99", "--name", "a"),
+        ("test", "ZZZZGB99"),
+        ("rotate-key", "ZZZZGB99"),
+        ("remove-public-key", "ZZZZGB99", "a"),
+        ("remove", "ZZZZGB99", "--yes"),
+        ("show", "no such thing"),
+    ],
+)
+def test_an_unknown_bank_is_refused(arguments: tuple[str, ...]) -> None:
+    assert refused("banks", *arguments) == f"no bank has the BIC {arguments[1]}"
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (["--country", "GBR"], "country must be a code of two letters"),
+        (["--api-version", "3"], "api_version must be 1 or 2"),
+        (["--name", ""], "name must be 1 to 128 printable characters"),
+        (["--domain", "ftp://bank.example.com"], "domain must begin with https://"),
+        (["--authorization-url", "https://user@bank.example.com"], "authorization_url must have neither user"),
+        (["--scheme", "CASH"], "schemes: CASH does not exist in the bank's version"),
+        (["--scope", "everything"], "scopes: everything does not exist in the bank's version"),
+        (["--consent-days", "0"], "consent_days must be from 1 to 365"),
+        (["--consent-days", "366"], "consent_days must be from 1 to 365"),
+        (["--signature-required"], "a bank that has to sign needs a public key"),
+        (["--api-version", "2"], "a bank that has to sign needs a public key"),
+        (["--public-key", "no-such-file.pem"], "no-such-file.pem cannot be read: No such file or directory"),
+    ],
+)
+def test_a_bank_with_a_wrong_member_is_refused(bic: str, more: list[str], reason: str) -> None:
+    assert refused(*new_bank(bic, *more)).startswith(reason)
+    assert refused("banks", "show", bic) == f"no bank has the BIC {bic}"
+
+
+@pytest.mark.parametrize("bad", ["DEUT", "DEUTDEFF5", "DEUT00FF", "", "ÄÖÜßDEFF"])
+def test_a_bad_bic_is_refused(bad: str) -> None:
+    assert "bic " in refused(*new_bank(bad))
+
+
+def test_a_bank_is_registered_once(bic: str) -> None:
+    done(*new_bank(bic))
+
+    assert refused(*new_bank(bic)) == f"{bic} is registered already"
+
+
+@pytest.mark.parametrize(
+    ("domain", "reason"),
+    [
+        ("http://bank.example.com", "domain must be https outside the local stage"),
+        ("https://127.0.0.1", "domain must not be a private address outside the local stage"),
+        ("https://10.0.0.1", "domain must not be a private address outside the local stage"),
+        ("https://localhost", "domain must not be a private address outside the local stage"),
+        ("https://[::1]", "domain must not be a private address outside the local stage"),
+    ],
+)
+@pytest.mark.usefixtures("elsewhere")
+def test_outside_the_local_stage_addresses_are_public_and_https(bic: str, domain: str, reason: str) -> None:
+    assert refused(*new_bank(bic, domain=domain)) == reason
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_outside_the_local_stage_a_public_bank_is_registered(bic: str) -> None:
+    assert done(*new_bank(bic, domain="https://bank.example.com"))["bank"]["domain"] == "https://bank.example.com"
+
+
+def pem(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> bytes:
+    return key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
+def test_unusable_key_files_are_refused(bic: str, tmp_path: Path, key_pair: tuple[str, str]) -> None:
+    done(*new_bank(bic))
+    weak = rsa.generate_private_key(public_exponent=65537, key_size=1024)  # noqa: S505 - weak on purpose
+    file = tmp_path / "key.pem"
+    cases: list[tuple[bytes, str]] = [
+        (pem(weak), "the public key has 1024 bits; at least 2048 are needed"),
+        (pem(ec.generate_private_key(ec.SECP256R1())), "the public key must be an RSA key"),
+        (b"", "this is not a PEM public key"),
+        (b"garbage", "this is not a PEM public key"),
+        (b"-----BEGIN PUBLIC KEY-----\n", "this is not a PEM public key"),
+    ]
+    for content, reason in cases:
+        file.write_bytes(content)
+        assert refused("banks", "add-public-key", bic, str(file)) == f"{file}: {reason}"
+    file.write_bytes(b"\xff\xfe")
+    assert refused("banks", "add-public-key", bic, str(file)) == f"{file} is not a PEM file"
+    file.write_text(key_pair[0])
+    assert refused("banks", "add-public-key", bic, str(file)).startswith(f"{file} holds a private key")
+    assert refused("banks", "add-public-key", bic, str(tmp_path)) == f"{tmp_path} cannot be read: Is a directory"
+
+
+# -- the test of a bank
+
+
+REFUSAL = {
+    1: {"status": "error", "error_code": 4201, "message": "Authentication required"},
+    2: {"code": "AUTHENTICATION_REQUIRED", "title": "X-Auth-Token is required"},
+}
+WEBHOOKS = {1: "/accounts", 2: "/v2_accounts"}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_bank_that_refuses_in_its_protocol_is_reachable(world: World, version: int) -> None:
+    side = world.banks[version]
+    side.answers[WEBHOOKS[version]] = lambda sent: Reply(401, json.dumps(REFUSAL[version]).encode(), {}, 0.0123)
+
+    found = done("banks", "test", side.bank.bic)
+
+    (sent,) = side.received
+    assert (sent.path, sent.body) == (WEBHOOKS[version], b"{}")
+    assert "X-Auth-Token" not in sent.headers
+    assert signatures.verify(world.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
+    assert sent.headers["X-Api-Key"] == side.api_key
+    assert found == {
+        "bic": side.bank.bic,
+        "reachable": True,
+        "accepted": True,
+        "url": f"{side.bank.domain}{WEBHOOKS[version]}",
+        "api_key_fingerprint": digest(side.api_key)[:16],
+        "signed_with": signatures.key_id(world.hub.keyring.signing_key().public_key()),
+        "public_keys": [signatures.key_id(side.key.public_key())],
+        "certificate_subject": None,
+        "milliseconds": 12.3,
+        "status": 401,
+        "answer": {1: "4201: Authentication required", 2: "AUTHENTICATION_REQUIRED: X-Auth-Token is required"}[version],
+    }
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_bank_that_answers_with_success_is_reachable(world: World, version: int) -> None:
+    side = world.banks[version]
+    side.answers[WEBHOOKS[version]] = lambda sent: {"status": "success", "accounts": []}
+
+    result = run("banks", "test", side.bank.bic)
+    assert result.exit_code == 0
+    verdict, *_ = result.stdout.splitlines()
+    assert verdict == f"{side.bank.bic} answers. The probe carries no consent, so a refusal is the expected answer."
+    assert side.api_key not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("version", "body"),
+    [
+        (1, {"error_code": 4200, "message": "Wrong credentials"}),
+        (1, {"error_code": "4200", "message": "Wrong credentials"}),
+        (2, {"code": "WRONG_CREDENTIALS", "title": "X-Api-Key"}),
+        (2, {"code": "HEADERS_ERROR", "title": "X-Signature"}),
+    ],
+)
+def test_a_bank_that_does_not_accept_the_key_or_the_signature_ends_with_1(
+    world: World, version: int, body: dict[str, Any]
+) -> None:
+    side = world.banks[version]
+    side.answers[WEBHOOKS[version]] = lambda sent: Reply(401, json.dumps(body).encode(), {}, 0.01)
+
+    spoken, printed = run("banks", "test", side.bank.bic), run("banks", "test", side.bank.bic, "--json")
+    found = json.loads(printed.stdout)
+    assert (spoken.exit_code, printed.exit_code) == (1, 1)
+    assert (found["reachable"], found["accepted"]) == (True, False)
+    assert f"{side.bank.bic} answers, but does not accept the API key or the signature.\n" in spoken.stdout
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Reply(200, b"<html>", {}, 0.01), "no valid JSON"),
+        (Reply(200, b"[]", {}, 0.01), "no JSON object"),
+        (Reply(500, b"{}", {}, 0.01), "neither a success nor an error of the protocol"),
+        (Reply(200, b'{"accounts": []}', {}, 0.01), "neither a success nor an error of the protocol"),
+        (NotReached("no connection could be made"), "no connection could be made"),
+        (TimedOut("no answer came in time"), "no answer came in time"),
+    ],
+)
+def test_a_bank_that_does_not_speak_the_protocol_ends_with_1(world: World, answer: object, said: str) -> None:
+    side = world.banks[1]
+    side.answers["/accounts"] = lambda sent: answer
+
+    spoken, printed = run("banks", "test", side.bank.bic), run("banks", "test", side.bank.bic, "--json")
+    found = json.loads(printed.stdout)
+    assert (spoken.exit_code, printed.exit_code) == (1, 1)
+    assert (found["reachable"], found["accepted"], found["answer"]) == (False, False, said)
+    assert "is not reachable, or does not speak the protocol" in spoken.stdout
+    assert said in spoken.stdout
+
+
+def test_what_a_bank_says_cannot_control_the_terminal(world: World) -> None:
+    side = world.banks[1]
+    side.answers["/accounts"] = lambda sent: {"error_code": 4000, "message": "\x1b[2J\n" + "x" * 10_000}
+
+    answer = done("banks", "test", side.bank.bic)["answer"]
+    assert answer.isprintable()
+    assert len(answer) <= 200
+
+
+def test_the_certificate_of_a_bank_is_shown_by_its_subject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate = self_signed(tmp_path)
+
+    with serving(lambda connection: None, server_context(certificate)) as server:
+        assert probe._certificate_subject(server.url) is None
+        monkeypatch.setattr(probe.certifi, "where", lambda: str(certificate))
+        assert probe._certificate_subject(server.url) == "commonName=bank.example.com"
+    assert probe._certificate_subject(server.url) is None
+
+
+# -- users and clients
+
+
+@pytest.fixture
+def owner() -> str:
+    email = f"{new_id()}@example.com"
+    done("users", "add", email, "--terms-accepted", "--password-stdin", stdin=f"{PASSWORD}\n")
+    return email
+
+
+def test_a_user_is_registered_with_a_password_from_standard_input(world: World, owner: str) -> None:
+    assert world.hub.users.find(owner) is not None
+
+
+def test_a_user_is_made_with_a_link_that_sets_a_password_once(world: World) -> None:
+    email = f"{new_id()}@example.com"
+    text = run("users", "add", email).stdout
+
+    match = re.search(
+        r"^The link that sets a password: (http\S+/reset/([\w-]{43}))\nIt is good once, for 24 h", text, re.MULTILINE
+    )
+    assert match is not None
+    assert text.startswith(f"{email} is registered.\n")
+    assert match[1].startswith(world.hub.settings.public_url)
+    assert world.hub.accounts.reset_password(match[2], PASSWORD, terms_accepted=True).email == email
+    assert world.hub.users.authenticate(email, PASSWORD) is not None
+    made = done("users", "add", f"x{email}")
+    assert made["user"]["made_by_operator"] is True
+    assert world.hub.accounts.find_reset_user(made["password_link"].rpartition("/")[2]).email == f"x{email}"
+
+
+def test_a_password_in_wrong_hands_ends_at_once(world: World, owner: str) -> None:
+    session = world.hub.sessions.begin(world.hub.users.known(owner))
+    kept = done("users", "reset-password", owner)
+    assert kept["user"]["has_password"] is True
+    assert world.hub.users.authenticate(owner, PASSWORD) is not None
+    assert world.hub.sessions.find(session.cookie) is not None
+
+    made = done("users", "reset-password", owner, "--at-once")
+    assert made["user"]["has_password"] is False
+    assert world.hub.users.authenticate(owner, PASSWORD) is None
+    assert world.hub.sessions.find(session.cookie) is None
+    secret = made["password_link"].rpartition("/")[2]
+    world.hub.accounts.reset_password(secret, "rain on a tin roof", terms_accepted=False)
+    assert world.hub.users.authenticate(owner, "rain on a tin roof") is not None
+
+
+def test_a_user_is_shown_without_the_hash_of_the_password(world: World, owner: str) -> None:
+    shown = done("users", "show", owner.upper())["user"]
+
+    assert shown == {
+        "email": owner,
+        "active": True,
+        "manager_id": None,
+        "made_by_operator": True,
+        "has_password": True,
+        "created_at": "2026-03-02T09:00:00+00:00",
+        "confirmed_at": None,
+        "terms_accepted_at": "2026-03-02T09:00:00+00:00",
+    }
+    assert "argon2" not in run("users", "show", owner).output
+    assert refused("users", "show", "nobody@example.com").startswith("no user has the email nobody@example.com")
+
+
+def test_a_user_that_breaks_a_rule_is_refused(owner: str) -> None:
+    add = ("users", "add", f"{new_id()}@example.com", "--password-stdin")
+
+    assert refused(*add, stdin=f"{PASSWORD}\n") == "the terms must be accepted"
+    assert refused(*add, "--terms-accepted", stdin="short\n").startswith("password must have 10 to 256 characters")
+    assert refused("users", "add", "ada", *add[3:], "--terms-accepted", stdin=f"{PASSWORD}\n").startswith("email must")
+    assert refused("users", "add", owner, *add[3:], "--terms-accepted", stdin=f"{PASSWORD}\n") == (
+        f"{owner} is registered already"
+    )
+    assert refused("users", "add", owner) == f"{owner} is registered already"
+
+
+def test_a_user_is_linked_to_a_programme_manager_and_unlinked(world: World, owner: str) -> None:
+    assert done("users", "link", owner.upper(), "--manager", "1")["user"]["manager_id"] == 1
+    spoken = run("users", "link", owner, "--manager", "2")
+    assert spoken.stdout == f"{owner} sees the cards of Other Programme (2).\n"
+    assert world.hub.users.known(owner).manager_id == 2
+    assert done("users", "unlink", owner)["user"]["manager_id"] is None
+
+    assert refused("users", "link", owner, "--manager", "77").startswith("there is no programme manager 77")
+    assert refused("users", "link", "nobody@example.com", "--manager", "1") == (
+        "no user has the email nobody@example.com: register one with `users add`"
+    )
+    assert refused("users", "unlink", "nobody").startswith("email must be an email address")
+
+
+def test_a_user_is_deactivated_and_activated(world: World, owner: str) -> None:
+    assert run("users", "deactivate", owner).stdout.startswith(f"{owner} is signed out everywhere")
+    assert done("users", "show", owner)["user"]["active"] is False
+    assert refused("users", "reset-password", owner).startswith(f"{owner} is deactivated: activate the user first")
+    assert done("users", "activate", owner)["user"]["active"] is True
+    for command in ("deactivate", "activate", "reset-password"):
+        assert refused("users", command, "nobody@example.com").startswith("no user has the email nobody@example.com")
+
+
+def test_a_user_gets_a_link_to_a_new_password(world: World, owner: str) -> None:
+    made = done("users", "reset-password", owner)
+    assert world.hub.users.authenticate(owner, PASSWORD) is not None, "the password stays until then"
+    secret = made["password_link"].rpartition("/")[2]
+    world.hub.accounts.reset_password(secret, "rain on a tin roof", terms_accepted=False)
+
+    assert world.hub.users.authenticate(owner, PASSWORD) is None
+    assert world.hub.users.authenticate(owner, "rain on a tin roof") is not None
+
+
+@pytest.fixture
+def stranger(world: World) -> str:
+    """Somebody who has registered with an address that may be anybody's."""
+    email = f"{new_id()}@example.com"
+    world.hub.users.register(email, PASSWORD, terms_accepted=True)
+    return email
+
+
+def test_who_registered_an_address_first_is_given_nothing_by_it(world: World, stranger: str) -> None:
+    reason = f"{stranger} has registered alone, and nobody has confirmed that the address is this person's: use the"
+
+    assert refused("users", "link", stranger, "--manager", "1").startswith(reason)
+    assert refused("clients", "add", "--owner", stranger, "--title", "Budget Friend").startswith(reason)
+    assert world.hub.users.known(stranger).manager_id is None
+    assert world.hub.clients.all(stranger) == []
+
+
+def test_a_user_is_linked_by_the_code_of_the_account_page_once(world: World, stranger: str) -> None:
+    code = world.hub.accounts.make_code(world.hub.users.known(stranger))
+    written = code.lower().replace("-", " ")
+
+    linked = done("users", "link", written, "--manager", "1")
+    assert (linked["user"]["email"], linked["user"]["manager_id"]) == (stranger, 1)
+    assert refused("users", "link", code, "--manager", "2").startswith("this code is not valid: it was used")
+    assert world.hub.users.known(stranger).manager_id == 1
+
+
+def test_a_code_is_not_used_up_for_a_programme_manager_who_is_not_there(world: World, stranger: str) -> None:
+    code = world.hub.accounts.make_code(world.hub.users.known(stranger))
+
+    assert refused("users", "link", code, "--manager", "77").startswith("there is no programme manager 77")
+    assert done("users", "link", code, "--manager", "1")["user"]["email"] == stranger
+
+
+def test_a_client_is_given_to_the_user_of_a_code(world: World, stranger: str) -> None:
+    code = world.hub.accounts.make_code(world.hub.users.known(stranger))
+
+    made = done("clients", "add", "--owner", code, "--title", "Budget Friend")
+    assert made["client"]["owner"] == stranger
+    assert refused("clients", "add", "--owner", code, "--title", "Again").startswith("this code is not valid")
+    assert len(world.hub.clients.all(stranger)) == 1
+
+
+def test_a_client_is_registered_for_a_user(world: World, owner: str) -> None:
+    made = done("clients", "add", "--owner", owner.upper(), "--title", "Budget Friend")
+
+    client = world.hub.clients.get(made["client"]["client_id"])
+    assert (client.owner, client.title, client.active, client.has_secret) == (owner, "Budget Friend", True, False)
+    assert made["client_secret"] is None
+    assert made["client"] == done("clients", "show", client.client_id)["client"]
+
+
+def test_a_clients_secret_is_shown_once(world: World, owner: str) -> None:
+    text = run("clients", "add", "--owner", owner, "--title", "Budget Friend", "--secret").stdout
+
+    match = re.search(r"The client's secret: ([\w-]{43})\nIt is shown this once only", text)
+    assert match is not None
+    (row,) = done("clients", "list", "--owner", owner)["clients"]
+    client = world.hub.clients.get(row["client_id"])
+    assert row["has_secret"] is True
+    assert client.accepts_secret(match[1], world.clock.time())
+    for flags in ([], ["--json"]):
+        shown = run("clients", "show", client.client_id, *flags).output
+        assert match[1] not in shown
+        assert client.secrets[0].digest not in shown
+
+
+def test_clients_are_listed_of_one_user_or_of_all(world: World, owner: str) -> None:
+    for title in ("One", "Two"):
+        done("clients", "add", "--owner", owner, "--title", title, "--inactive")
+
+    assert sorted(row["title"] for row in done("clients", "list", "--owner", owner)["clients"]) == ["One", "Two"]
+    assert len(done("clients", "list")["clients"]) > 2
+    lines = run("clients", "list", "--owner", owner).stdout.splitlines()
+    assert lines[0].split("  ")[0] == "client id"
+    assert len(lines) == 3
+    assert run("clients", "list", "--owner", "nobody@example.com").stdout == "There are no clients.\n"
+
+
+def test_a_client_is_switched_off_and_on(world: World) -> None:
+    client_id = world.client.client_id
+
+    assert run("clients", "deactivate", client_id).stdout == "Budget Friend is not active any more.\n"
+    assert world.hub.clients.get(client_id).active is False
+    assert done("clients", "activate", client_id)["client"]["active"] is True
+    assert world.hub.clients.get(client_id).active is True
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "nobody"),
+        ("activate", "nobody"),
+        ("deactivate", "nobody"),
+        ("update", "nobody", "--title", "a"),
+        ("rotate-secret", "nobody"),
+        ("events-url", "nobody", "http://127.0.0.1:9/events"),
+        ("rotate-events-secret", "nobody"),
+        ("test-event", "nobody"),
+    ],
+)
+def test_an_unknown_client_is_refused(arguments: tuple[str, ...]) -> None:
+    assert refused("clients", *arguments) == "no client has the id nobody"
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (["--title", " "], "title must be 1 to 128 printable characters"),
+        (["--title", "a", "--callback-url", "tpp.example.com"], "callback_url must begin with https://"),
+        (["--title", "a", "--events-url", "javascript:alert(1)"], "events_url must begin with https://"),
+        (["--title", "a", "--registration-number", "a\nb"], "registration_number must be 1 to 128 printable"),
+    ],
+)
+def test_a_client_with_a_wrong_member_is_refused(owner: str, more: list[str], reason: str) -> None:
+    assert refused("clients", "add", "--owner", owner, *more).startswith(reason)
+
+
+def test_the_operator_changes_title_addresses_and_where_events_go(world: World) -> None:
+    update = ("clients", "update", world.client.client_id)
+
+    urls = ["https://a.example/", "https://b.example/"]
+    found = done(*update, "--title", "Renamed", "--callback-url", urls[0], "--callback-url", urls[1])
+    assert (found["client"]["title"], found["client"]["callback_urls"]) == ("Renamed", urls)
+    secret = done(*update, "--events-url", EVENTS_URL)["events_secret"]
+    assert [secret] == world.hub.clients.events_secrets(world.hub.clients.get(world.client.client_id))
+    found = done(*update, "--no-events-url")
+    assert (found["client"]["events_url"], found["events_secret"]) == (None, None)
+    assert found["client"]["title"] == "Renamed"
+
+
+@pytest.mark.parametrize("options", [[], ["--events-url", EVENTS_URL, "--no-events-url"]])
+def test_an_update_names_what_to_change(world: World, options: list[str]) -> None:
+    assert run("clients", "update", world.client.client_id, *options).exit_code == 2
+
+
+@pytest.mark.parametrize("options", [["--title", " "], ["--callback-url", "ftp://x"], ["--events-url", "ftp://x"]])
+def test_an_update_that_cannot_be_changes_nothing(world: World, options: list[str]) -> None:
+    assert "must" in refused("clients", "update", world.client.client_id, *options)
+    assert world.hub.clients.get(world.client.client_id) == world.client
+
+
+def test_a_client_secret_is_replaced_while_the_old_one_lives_on(world: World, owner: str) -> None:
+    made = done("clients", "add", "--owner", owner, "--title", "Careful", "--secret")
+    client_id, old = made["client"]["client_id"], made["client_secret"]
+
+    rotated = done("clients", "rotate-secret", client_id, "--overlap", "3600")
+    text = run("clients", "rotate-secret", client_id, "--overlap", "0").stdout
+
+    now = world.clock.time()
+    assert rotated["old_until"] == timestamp(now + 3600)
+    match = re.search(r"The new secret of Careful: ([\w-]{43})\nIt is shown this once only", text)
+    assert match is not None
+    assert text.endswith("It is accepted from now on, alone.\n")
+    client = world.hub.clients.get(client_id)
+    secrets = (old, rotated["client_secret"], match[1])
+    assert [client.accepts_secret(secret, now) for secret in secrets] == [False, False, True]
+    shown = run("clients", "show", client_id).output + run("clients", "show", client_id, "--json").output
+    assert not [secret for secret in secrets if secret in shown]
+
+
+def test_a_client_is_shown_with_who_changed_what_when(world: World) -> None:
+    client_id = world.client.client_id
+    world.hub.clients.update(client_id, owner=world.client.owner, title="Renamed")
+    world.clock.advance(60)
+    done("clients", "deactivate", client_id)
+
+    found = done("clients", "show", client_id)["history"]
+    lines = run("clients", "show", client_id).stdout.splitlines()[-3:]
+
+    assert [(each["by"], each["action"], each["before"], each["after"]) for each in found] == [
+        ("operator", "deactivated", {}, {}),
+        (world.client.owner, "updated", {"title": "Budget Friend"}, {"title": "Renamed"}),
+    ]
+    assert [each["at"] for each in found] == [timestamp(world.clock.time()), timestamp(world.clock.time() - 60)]
+    assert lines[0].split() == ["at", "by", "action", "what"]
+    assert lines[2].endswith("updated      title: Renamed")
+
+
+def test_a_client_of_nobody_is_refused() -> None:
+    assert refused("clients", "add", "--owner", "nobody@example.com", "--title", "a") == (
+        "no user has the email nobody@example.com: register one with `users add`"
+    )
+
+
+# -- the events of clients
+
+EVENTS_SECRET = r"(whsec_[A-Za-z0-9+/]{43}=)"
+
+
+def signing(world: World) -> list[str]:
+    """What the events of the world's client are signed with, newest first."""
+    return world.hub.clients.events_secrets(world.hub.clients.get(world.client.client_id))
+
+
+def test_a_client_with_an_events_url_is_shown_its_events_secret_once(world: World, owner: str) -> None:
+    add = ("clients", "add", "--owner", owner, "--title", "Budget Friend", "--events-url", EVENTS_URL)
+    made, text = done(*add), run(*add).stdout
+
+    client_id = made["client"]["client_id"]
+    assert [made["events_secret"]] == world.hub.clients.events_secrets(world.hub.clients.get(client_id))
+    assert re.search(rf"The secret of its events: {EVENTS_SECRET}\nIt is shown this once only", text)
+    for command in (["show", client_id], ["list", "--owner", owner]):
+        shown = run("clients", *command, "--json").output
+        assert '"has_events_secret": true' in shown
+        assert "whsec_" not in shown + run("clients", *command).output
+        assert "sealed" not in shown
+
+
+def test_a_client_without_an_events_url_has_no_events_secret(owner: str) -> None:
+    made = done("clients", "add", "--owner", owner, "--title", "Budget Friend")
+
+    assert made["events_secret"] is None
+    assert made["client"]["has_events_secret"] is False
+
+
+def test_the_events_of_a_client_are_sent_somewhere_and_no_more(world: World) -> None:
+    set_url = ("clients", "events-url", world.client.client_id)
+    first, moved = done(*set_url, EVENTS_URL), run(*set_url, f"{EVENTS_URL}/2").stdout
+
+    assert (first["client"]["events_url"], [first["events_secret"]]) == (EVENTS_URL, signing(world))
+    assert moved == f"The events of Budget Friend go to {EVENTS_URL}/2.\n"
+    assert run(*set_url, "--none").stdout == "The events of Budget Friend are sent no more.\n"
+    assert done("clients", "show", world.client.client_id)["client"]["events_url"] is None
+    assert [first["events_secret"]] == signing(world)
+
+
+def test_a_person_is_shown_a_first_events_secret_once(world: World) -> None:
+    text = run("clients", "events-url", world.client.client_id, EVENTS_URL).stdout
+
+    assert re.search(rf"\n\nThe secret of its events: {EVENTS_SECRET}\nIt is shown this once only", text)
+
+
+def test_an_events_url_that_cannot_be_is_refused(world: World) -> None:
+    set_url = ("clients", "events-url", world.client.client_id)
+
+    for wrong in (set_url, (*set_url, EVENTS_URL, "--none")):
+        result = run(*wrong)
+        assert result.exit_code == 2
+        assert "give either the address or --none" in result.stderr
+    assert refused(*set_url, "tpp.example.com").startswith("events_url must begin with https://")
+
+
+def test_an_events_secret_is_rotated_with_an_overlap(world: World) -> None:
+    rotate = ("clients", "rotate-events-secret", world.client.client_id)
+    first = done("clients", "events-url", world.client.client_id, EVENTS_URL)["events_secret"]
+    rotated = done(*rotate)
+
+    assert rotated["old_until"] == "2026-03-03T09:00:00+00:00"
+    assert signing(world) == [rotated["events_secret"], first]
+    text = run(*rotate, "--overlap", "3600").stdout
+    assert re.match(
+        rf"The new secret of the events of Budget Friend: {EVENTS_SECRET}\nIt is shown this once only", text
+    )
+    assert text.endswith("It signs from now on, and the one before it until 2026-03-02T10:00:00+00:00.\n")
+
+
+def test_without_an_overlap_the_old_events_secret_ends_at_once(world: World) -> None:
+    rotate = ("clients", "rotate-events-secret", world.client.client_id, "--overlap", "0")
+    done("clients", "events-url", world.client.client_id, EVENTS_URL)
+    rotated = done(*rotate)
+
+    assert rotated["old_until"] is None
+    assert signing(world) == [rotated["events_secret"]]
+    assert run(*rotate).stdout.endswith("It signs from now on, alone.\n")
+
+
+def test_a_client_is_sent_a_test_event(world: World) -> None:
+    asked: list[Client] = []
+    world.hub.__dict__["events"] = SimpleNamespace(test=lambda client: asked.append(client) or "the-delivery")
+    done("clients", "events-url", world.client.client_id, EVENTS_URL)
+
+    assert done("clients", "test-event", world.client.client_id) == {"delivery_id": "the-delivery"}
+    assert [client.client_id for client in asked] == [world.client.client_id]
+    assert run("clients", "test-event", world.client.client_id).stdout == (
+        f"A test event is on its way to {EVENTS_URL}: the-delivery\n"
+        "How it went: .venv/bin/python -m infra.admin deliveries show the-delivery\n"
+    )
+
+
+def test_the_operator_says_which_registration_number_banks_are_told(world: World) -> None:
+    found = done("clients", "registration-number", world.client.client_id, "PSDGB-FCA-123456")
+
+    assert found["client"]["registration_number"] == "PSDGB-FCA-123456"
+    asked = world.authorize(1)
+    told = world.bank(1, "/init_authorization", {"request_url": asked["redirect_url"]}).body
+    assert told["tpp_registration_number"] == "PSDGB-FCA-123456"
+    assert "printable" in refused("clients", "registration-number", world.client.client_id, " ")
+    assert refused("clients", "registration-number", "nobody", "X")
+
+
+def test_what_needs_an_events_url_is_refused_without_one(world: World) -> None:
+    assert refused("clients", "test-event", world.client.client_id).startswith("the client has no Events URL")
+    assert refused("clients", "rotate-events-secret", world.client.client_id).startswith("the client has no Events URL")
+
+
+# -- keys
+
+
+@pytest.fixture
+def fresh(world: World, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
+    """A stage without keys, whose secret and KMS are in memory."""
+    hub = bootstrap.Hub(world.hub.settings, ManualClock(START))
+    hub.__dict__["secrets"] = FakeSecrets()
+    hub.keyring._kms = hub.card_keys._kms = FakeKms()
+    monkeypatch.setattr(connection, "connect", lambda: hub)
+    return hub
+
+
+def test_a_consent_is_shown_and_revoked_from_the_next_call_on(world: World) -> None:
+    tokens, _ = world.tokens(1), world.queued()
+    consent_id, bearer = tokens["consent_id"], tokens["access_token"]
+    shown = done("consents", "show", consent_id)["consent"]
+    assert (shown["status"], shown["client_id"]) == ("authorised", world.client.client_id)
+
+    assert done("consents", "revoke", consent_id)["consent"] == {"consent_id": consent_id, "status": "revoked"}
+
+    assert world.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
+    assert len(world.queued()) == 1  # the bank is told
+    assert "is revoked" in run("consents", "revoke", consent_id).stdout
+    assert world.queued() == []
+
+
+@pytest.mark.parametrize("command", ["show", "revoke"])
+def test_an_unknown_consent_is_refused(command: str) -> None:
+    assert refused("consents", command, "nobody") == "there is no consent nobody"
+
+
+@pytest.mark.usefixtures("fresh")
+def test_keys_are_made_once_and_shown_without_their_private_half() -> None:
+    assert refused("keys", "show").endswith("holds no keys yet: run `.venv/bin/python -m infra.admin keys init`")
+    made = done("keys", "init")
+    assert made["made"] is True
+    assert run("keys", "init").stdout == "There are keys already: nothing was changed.\n"
+
+    ((key),) = done("keys", "show")["keys"]
+    assert key == made["keys"][0]
+    assert key["signs"] is True
+    assert signatures.key_id(signatures.load_public_key(key["pem"])) == key["key_id"]
+    assert "PRIVATE" not in run("keys", "show").output
+    assert re.match(rf"key id +{key['key_id']}\nsigns +yes\n-----BEGIN PUBLIC KEY-----", run("keys", "show").stdout)
+
+
+def test_a_signing_key_is_rotated_with_an_overlap(fresh: bootstrap.Hub) -> None:
+    first = done("keys", "init")["keys"][0]["key_id"]
+    rotated = done("keys", "rotate-signing", "--overlap", "3600")
+
+    assert rotated["signs_from"] == "2026-03-02T10:00:00+00:00"
+    assert [(key["key_id"], key["signs"]) for key in rotated["keys"]] == [(rotated["key_id"], False), (first, True)]
+    fresh.clock.advance(3600)  # type: ignore[attr-defined]
+    assert [key["signs"] for key in done("keys", "show")["keys"]] == [True, False]
+    assert "is published and signs from" in run("keys", "rotate-signing").stdout
+
+
+@pytest.mark.usefixtures("fresh")
+def test_without_an_overlap_the_old_signing_key_is_dropped_at_once() -> None:
+    done("keys", "init")
+    rotated = done("keys", "rotate-signing", "--overlap", "0")
+
+    assert [(key["key_id"], key["signs"]) for key in rotated["keys"]] == [(rotated["key_id"], True)]
+    assert "the key before it is published no more" in run("keys", "rotate-signing", "--overlap", "0").stdout
+
+
+def test_a_data_key_is_rotated(fresh: bootstrap.Hub) -> None:
+    done("keys", "init")
+
+    assert done("keys", "rotate-data") == {"data_key": 2}
+    assert fresh.keyring.current_data_key()[0] == 2
+
+
+def test_the_keys_of_card_data_are_made_with_the_others_and_rotated(fresh: bootstrap.Hub) -> None:
+    assert refused("keys", "rotate-card").endswith("holds no keys yet: run `.venv/bin/python -m infra.admin keys init`")
+    done("keys", "init")
+
+    assert done("keys", "rotate-card") == {"card_keys": 2}
+    assert fresh.card_keys.current() == 2
+
+
+# -- what the commands work on, and what is missing there
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (NoRegionError(), "AWS cannot be used: You must specify a region (AWS_DEFAULT_REGION)"),
+        (NoCredentialsError(), "AWS cannot be used: Unable to locate credentials"),
+        (
+            EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
+            'AWS cannot be used: Could not connect to the endpoint URL: "http://127.0.0.1:1"',
+        ),
+        (
+            ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "Scan"),
+            "a resource of this stage does not exist (Scan: ResourceNotFoundException): lay the resources",
+        ),
+        (
+            ClientError({"Error": {"Code": "UnrecognizedClientException"}}, "Scan"),
+            "AWS refuses these credentials (Scan: UnrecognizedClientException)",
+        ),
+        (ClientError({"Error": {"Code": "InternalFailure"}}, "Scan"), "AWS refused Scan: InternalFailure"),
+    ],
+)
+def test_aws_that_cannot_be_used_is_one_sentence(
+    world: World, failure: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**request: Any) -> None:
+        raise failure
+
+    monkeypatch.setattr(world.hub.store._client, "scan", fail)
+    assert refused("banks", "list").startswith(said)
+
+
+def test_a_stage_without_resources_is_one_sentence(elsewhere: bootstrap.Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings.from_environment({"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com"})
+    monkeypatch.setattr(connection, "connect", lambda: bootstrap.Hub(settings))
+
+    for command in (["banks", "list"], ["clients", "show", "a"], ["keys", "init"]):
+        assert "a resource of this stage does not exist" in refused(*command)
+
+
+@pytest.fixture
+def stack_file(tmp_path: Path) -> Iterator[Path]:
+    """What a running stack writes."""
+    path = tmp_path / "stack.json"
+    with answering() as stack:
+        stack["environment"] |= {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "local"}
+        path.write_text(json.dumps({**stack, "pid": None}))
+        yield path
+
+
+def test_without_settings_the_running_local_stack_is_used(stack_file: Path) -> None:
+    environ = {"CAUSEWAY_STACK_FILE": str(stack_file)}
+
+    for stage in ({}, {"STAGE": "local"}):
+        assert connection.settings_of_local_stack({**environ, **stage}) == the_stacks(stack_file)
+
+
+def the_stacks(file: Path) -> Any:
+    """The variables of the stack."""
+    return json.loads(file.read_text())["environment"]
+
+
+@pytest.mark.parametrize("unset", [{}, {"STAGE": ""}])
+@pytest.mark.parametrize(
+    "credentials",
+    [
+        {"AWS_PROFILE": "production"},
+        {"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE"},
+        {"AWS_SESSION_TOKEN": "a"},
+        {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://localhost:1338"},
+    ],
+)
+def test_beside_credentials_of_an_account_a_stage_must_be_named(
+    stack_file: Path, credentials: dict[str, str], unset: dict[str, str]
+) -> None:
+    environ = {"CAUSEWAY_STACK_FILE": str(stack_file), **credentials}
+    for endpoint in ({}, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}):
+        with pytest.raises(
+            connection.NoStack, match=f"^{next(iter(credentials))} is set and STAGE is not: set STAGE to"
+        ):
+            connection.settings_of_local_stack({**environ, **unset, **endpoint})
+
+    assert connection.settings_of_local_stack({**environ, "STAGE": "local"}) == the_stacks(stack_file)
+    assert connection.settings_of_local_stack({**environ, "STAGE": "prod"}) == {}
+
+
+def test_made_up_credentials_name_no_account(stack_file: Path) -> None:
+    environ = {"CAUSEWAY_STACK_FILE": str(stack_file), "AWS_ACCESS_KEY_ID": "test"}
+
+    assert connection.settings_of_local_stack(environ) == the_stacks(stack_file)
+
+
+def test_an_engine_for_dynamodb_alone_leads_to_the_stack_that_has_the_other_services(stack_file: Path) -> None:
+    environ = {"CAUSEWAY_STACK_FILE": str(stack_file), "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:1"}
+
+    assert connection.settings_of_local_stack(environ) == the_stacks(stack_file)
+
+
+@pytest.mark.parametrize("named", [{"STAGE": "dev"}, {"AWS_ENDPOINT_URL": "http://a"}])
+def test_a_named_stage_or_endpoint_comes_first(stack_file: Path, named: dict[str, str]) -> None:
+    assert connection.settings_of_local_stack({"CAUSEWAY_STACK_FILE": str(stack_file), **named}) == {}
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"pid": null, "environment": {}}', '{"pid": 1}'])
+def test_without_a_running_stack_the_operator_is_told_what_to_do(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "stack.json"
+    if content is not None:
+        path.write_text(content)
+
+    with pytest.raises(connection.NoStack, match="no local stack is running: start it with `make run`, or set STAGE"):
+        connection.settings_of_local_stack({"CAUSEWAY_STACK_FILE": str(path)})
+
+
+def as_a_process(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
+    command = [sys.executable, "-m", "infra.admin", *arguments]
+    return subprocess.run(command, env=environ | variables, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_as_a_process_it_says_the_same(tmp_path: Path) -> None:
+    result = as_a_process("banks", "list", "--json", CAUSEWAY_STACK_FILE=str(tmp_path / "none"))
+
+    assert (result.returncode, result.stderr) == (1, "")
+    assert json.loads(result.stdout)["error"].startswith("no local stack is running")
+
+
+def test_a_wrong_setting_is_one_sentence() -> None:
+    result = as_a_process("banks", "list", STAGE="dev")
+
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "Error: PUBLIC_URL: must be set outside the local stage\n"
+
+
+def test_a_command_without_a_stage_beside_credentials_of_an_account_does_nothing(stack_file: Path) -> None:
+    result = as_a_process("keys", "show", CAUSEWAY_STACK_FILE=str(stack_file), AWS_PROFILE="production")
+
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == (
+        "Error: AWS_PROFILE is set and STAGE is not: set STAGE to the stage that you mean, "
+        "STAGE=local for the local stack\n"
+    )
+
+
+def test_a_stack_that_does_not_answer_is_one_sentence(stack_file: Path) -> None:
+    result = as_a_process("keys", "show", CAUSEWAY_STACK_FILE=str(stack_file), AWS_MAX_ATTEMPTS="1")
+
+    assert result.returncode == 1
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("Error: AWS cannot be used: ")

@@ -1,0 +1,268 @@
+"""The operator's deliveries: listing them, looking at one, and sending again what failed."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery.outcomes import Arrived, Undeliverable
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.foundation.identifiers import new_uuid
+from infra.admin import connection, times
+from infra.admin.output import Refused
+from tests.infra.admin.test_admin import done, refused, run
+from tests.world import World
+
+ALPHA, BETA = "ALPHGB21", "BETADEF1"
+SECRET = "what-nobody-is-shown"
+COMMANDS = ("list", "show", "resend", "resend-failed")
+NOW = 1_772_442_000
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The commands work on the world."""
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    world.queued()  # what other tests left behind
+    return world
+
+
+def recorded(world: World, bic: str = ALPHA) -> str:
+    """An event that is due now; its id."""
+    client_id = world.client.client_id
+    made = world.hub.outbox.record(
+        "event", "test", receiver=f"client#{client_id}", bic=bic, client_id=client_id, consent_id=None, body=SECRET
+    )
+    world.hub.store.transact(made.operations)
+    return made.delivery_ids[0]
+
+
+def recorded_for_manager(world: World) -> str:
+    """A card event that is due now; its id."""
+    made = world.hub.outbox.record("card_event", "card.created", receiver="manager#1", manager_id=1, body=SECRET)
+    world.hub.store.transact(made.operations)
+    return made.delivery_ids[0]
+
+
+def failed(world: World, monkeypatch: pytest.MonkeyPatch, bic: str = ALPHA, said: str = "gone") -> str:
+    """An event that its receiver has refused for good; its id."""
+
+    def refuse(*_: object) -> Any:
+        raise Undeliverable(said, final=True, status=410)
+
+    delivery_id = recorded(world, bic)
+    with monkeypatch.context() as patch:
+        patch.setattr(world.hub.worker, "_send", refuse)
+        world.hub.worker.attempt(delivery_id)
+    return delivery_id
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(command: str) -> None:
+    text = run("deliveries", command, "--help").stdout
+
+    assert f".venv/bin/python -m infra.admin deliveries {command}" in text
+    assert "--json" in text
+    assert command in run("deliveries", "--help").stdout
+
+
+def test_deliveries_are_listed_by_bank_client_state_and_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = failed(world, monkeypatch, ALPHA)
+    world.clock.advance(3600)
+    due = recorded(world, BETA)
+
+    def listed(*options: str) -> list[str]:
+        return [row["delivery_id"] for row in done("deliveries", "list", *options)["deliveries"]]
+
+    assert listed() == [lost, due]
+    assert listed("--bank", ALPHA.lower()) == [lost]
+    assert listed("--client", world.client.client_id, "--limit", "1") == [due]
+    assert listed("--state", "failed") == [lost]
+    assert listed("--state", "failed", "--since", "30m") == []
+    assert listed("--state", "failed", "--since", timestamp(world.clock.time() - 3600)) == [lost]
+    assert run("deliveries", "list", "--state", "delivered", "--bank", BETA).stdout == "There are no such deliveries.\n"
+    assert lost in run("deliveries", "list").stdout
+
+
+def test_a_programme_managers_deliveries_are_found_shown_and_sent_again(world: World) -> None:
+    recorded(world)
+    delivery_id = recorded_for_manager(world)
+    world.hub.worker.attempt(delivery_id)  # its set-up has no Events URL
+
+    (row,) = done("deliveries", "list", "--manager", "1")["deliveries"]
+    shown = done("deliveries", "show", delivery_id)["delivery"]
+
+    assert row == shown
+    assert (shown["kind"], shown["topic"], shown["state"]) == ("card_event", "card.created", "failed")
+    assert (shown["manager_id"], shown["receiver"], shown["bic"], shown["client_id"]) == (1, "manager#1", None, None)
+    assert SECRET not in str(shown)
+    assert done("deliveries", "list", "--manager", "2")["deliveries"] == []
+    assert done("deliveries", "resend-failed", "--since", "1h", "--manager", "2")["resent"] == 0
+    assert done("deliveries", "resend-failed", "--since", "1h", "--manager", "1")["resent"] == 1
+    assert done("deliveries", "resend", delivery_id)["delivery"]["state"] == "due"
+
+
+def test_a_delivery_is_shown_with_its_attempts_and_without_what_it_carries(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivery_id = failed(world, monkeypatch, said="gone\x1b[2J\nfor good")
+
+    shown = done("deliveries", "show", delivery_id)["delivery"]
+    text = run("deliveries", "show", delivery_id).stdout
+
+    assert (shown["state"], shown["attempts"], shown["attempt_under_way"]) == ("failed", 1, False)
+    assert (shown["next_attempt_at"], shown["failed_at"]) == (None, timestamp(world.clock.time()))
+    (attempt,) = shown["history"]
+    assert (attempt["at"], attempt["status"]) == (timestamp(world.clock.time()), 410)
+    assert "410: gone [2J for good\n" in text
+    assert SECRET not in text + str(shown)
+    assert "claimed_by" not in shown
+
+
+def test_a_delivery_is_shown_with_the_headers_of_its_attempts(world: World) -> None:
+    world.wants_events()
+    world.receiver.answers = [Reply(503, b"", {"Server": "nginx", "Set-Cookie": SECRET}, 0.01)]
+    delivery_id = world.hub.events.test(world.client)
+    world.hub.worker.attempt(delivery_id)
+
+    (attempt,) = done("deliveries", "show", delivery_id)["delivery"]["history"]
+    lines = run("deliveries", "show", delivery_id).stdout.splitlines()
+
+    assert attempt["sent"]["webhook-id"] == delivery_id
+    assert attempt["received"] == {"server": "nginx", "set-cookie": "***"}
+    shown = [line.strip() for line in lines if line.strip().startswith((">", "<"))]
+    assert shown == [
+        "> content-type: application/json",
+        f"> webhook-id: {delivery_id}",
+        f"> webhook-timestamp: {world.clock.time()}",
+        "> webhook-signature: ***",
+        "< server: nginx",
+        "< set-cookie: ***",
+    ]
+
+
+def test_a_delivery_under_way_has_no_next_attempt_yet(world: World) -> None:
+    delivery_id = recorded(world)
+    assert done("deliveries", "show", delivery_id)["delivery"]["next_attempt_at"] == timestamp(world.clock.time())
+
+    assert world.hub.worker.begin(delivery_id) is not None
+
+    shown = done("deliveries", "show", delivery_id)["delivery"]
+    assert (shown["attempt_under_way"], shown["next_attempt_at"]) == (True, None)
+    assert refused("deliveries", "resend", delivery_id) == "an attempt is under way, and others follow if it fails"
+
+
+@pytest.mark.parametrize(
+    ("succeeds", "said", "state"),
+    [(True, "has just arrived, with the attempt that was under way", "delivered"), (False, "is sent again now", "due")],
+)
+def test_resend_waits_for_the_attempt_that_is_under_way(
+    world: World, monkeypatch: pytest.MonkeyPatch, succeeds: bool, said: str, state: str
+) -> None:
+    delivery_id, pauses = recorded(world), itertools.count()
+    attempt = world.hub.worker.begin(delivery_id)
+    assert attempt is not None
+
+    def send(*_: object) -> Arrived:
+        if succeeds:
+            return Arrived(204)
+        raise Undeliverable("busy", status=503)
+
+    def pause(_: float) -> None:
+        if next(pauses) == 30:
+            world.hub.worker.carry_out(attempt)
+
+    monkeypatch.setattr(world.hub.worker, "_send", send)
+    monkeypatch.setattr(world.hub.store, "_pause", pause)
+
+    assert run("deliveries", "resend", delivery_id).stdout.startswith(f"{delivery_id} {said}.\n")
+    assert world.delivery(delivery_id).state == state
+
+
+def test_what_failed_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    delivery_id = failed(world, monkeypatch)
+
+    assert done("deliveries", "resend", delivery_id)["delivery"]["state"] == "due"
+
+    assert world.queued() == [delivery_id]
+    assert f"deliveries show {delivery_id}" in run("deliveries", "resend", delivery_id).stdout
+
+
+def test_everything_that_failed_since_a_time_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = failed(world, monkeypatch)
+    world.clock.advance(7200)
+    lost = [failed(world, monkeypatch, bic) for bic in (ALPHA, BETA)]
+
+    assert done("deliveries", "resend-failed", "--since", "1h", "--bank", BETA)["resent"] == 1
+    assert world.queued() == lost[1:]
+    assert run("deliveries", "resend-failed", "--since", "1h").stdout == "1 delivery is sent again.\n"
+    assert world.queued() == lost[:1]
+    assert run("deliveries", "resend-failed", "--since", "1h").stdout == "0 deliveries are sent again.\n"
+    assert world.delivery(before).state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("list", "--bank", "nonsense!"), "bic"),
+        (("list", "--client", "nobody"), "no client has the id nobody: `clients list` shows them"),
+        (("list", "--manager", "77"), "no programme manager has the id 77: `programme show` lists them"),
+        (
+            ("list", "--state", "delivered"),
+            "what was delivered is found for a bank, a client or a programme manager only",
+        ),
+        (("list", "--since", "yesterday"), "'yesterday' is no time: give a timestamp like"),
+        (("resend-failed", "--since", "2999-01-01"), "2999-01-01 lies in the future"),
+        (("show", "nothing"), "no delivery has the id nothing"),
+        (("resend", "nothing"), "no delivery has the id nothing"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+    assert sentence in refused("deliveries", *arguments)
+
+
+def test_a_payment_is_never_sent_again(world: World) -> None:
+    members = {"receiver": f"bank#{ALPHA}", "bic": ALPHA, "client_id": "one", "consent_id": None}
+    made = world.hub.outbox.record("payment", "/tpp/payments", body="{}", **members)
+    world.hub.store.transact(made.operations)
+
+    assert "is never sent again" in refused("deliveries", "resend", made.delivery_ids[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("45s", NOW - 45),
+        ("30m", NOW - 1800),
+        (" 2h ", NOW - 7200),
+        ("3d", NOW - 3 * 86400),
+        ("999999d", 0),
+        ("2026-03-02T09:00:00Z", NOW),
+        ("2026-03-02T09:00:00", NOW),
+        ("2026-03-02T10:00:00+01:00", NOW),
+        ("2026-03-02", NOW - 9 * 3600),
+    ],
+)
+def test_a_time_is_a_timestamp_or_how_long_ago(text: str, seconds: int) -> None:
+    assert times.moment(text, NOW) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "2", "h", "-2h", "2 h", "2026-13-01", "now", "1e9s", "٣h"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(Refused, match="is no time"):
+        times.moment(text, NOW)
+
+
+def test_a_bank_is_found_by_any_spelling_of_its_bic(world: World) -> None:
+    bic = world.banks[1].bank.bic
+
+    assert done("deliveries", "list", "--bank", f"{bic.lower()}xxx") == done("deliveries", "list", "--bank", bic)
+
+
+def test_an_unknown_bank_or_client_is_not_taken_for_one_without_deliveries() -> None:
+    for command in (("list",), ("resend-failed", "--since", "1d")):
+        assert refused("deliveries", *command, "--bank", "NOSUGB21").startswith("no bank has the BIC NOSUGB21")
+        assert refused("deliveries", *command, "--client", new_uuid()).startswith("no client has the id")

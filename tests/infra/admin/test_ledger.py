@@ -1,0 +1,518 @@
+"""The operator's ledger: it is proved while the service works, what is broken is named, and rows can be read."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.reconciliation import ledger_reader, reservation_records
+from chalicelib.foundation.dynamodb.errors import AnswerLost
+from chalicelib.foundation.dynamodb.store import Item, Store
+from infra.admin import connection, dangling_refs, ledger_verification, progress
+from tests.cards.contest import at_once, processes
+from tests.cards.scenes import EUR, GBP, Scene
+from tests.infra.admin.test_admin import done, refused, run
+from tests.world import World
+
+ABROAD = {"destination_iban": "DE89370400440532013000", "destination_account_name": "Al"}
+TURNS = 3
+AT_HOME = "payment at home"
+WITHOUT_BOOKS = "that has books: it gets them with its first address"
+MANAGERS_AND_OWN = "its programme manager and its own id: MANAGER.ID"
+
+
+@dataclass
+class Money:
+    """A payer in GBP and a payee in EUR with an address each, and a special account: all of SEPA."""
+
+    scene: Scene
+    payer: int
+    payee: int
+    address: dict[str, Any]
+    home: dict[str, Any]
+    special: dict[str, Any]
+
+    def receive(self, address: int, amount: int) -> Any:
+        members = {"epm_address_id": address, "amount": amount, "currency_ison": EUR}
+        return self.scene.data("simulateInboundPayment", **members, scheme="SCT", sender_name="Bob")
+
+    def pay(self, amount: int, **members: Any) -> int:
+        """A payment out, which stays pending; its id."""
+        sent = {"epm_address_id": self.address["id"], "amount": amount, "currency_ison": EUR}
+        return int(self.scene.data("transferToExternalPayment", **sent | ABROAD | members)["id"])
+
+    def settle(self, payment: int, result: str = "settled") -> None:
+        self.scene.data("simulateOutboundResult", epm_transaction_id=payment, result=result)
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The commands work on the world."""
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    return world
+
+
+@pytest.fixture
+def money(world: World) -> Money:
+    """1000.00 EUR came in; 20.00 are paid and settled, 30.00 pending, 40.00 paid at home, 5.00 to the special one."""
+    scene = Scene(world)
+    payer, payee = scene.account(currency_ison=GBP), scene.account(currency_ison=EUR)
+    opening = {"epm_method_id": 2, "currency_ison": EUR}
+    (address,) = scene.data("assignExternalPaymentAddress", account_id=payer, **opening)
+    (home,) = scene.data("assignExternalPaymentAddress", account_id=payee, **opening)
+    (special,) = scene.data("assignExternalPaymentAddressForSpecialAccount", special_account_id=802, **opening)
+    money = Money(scene, payer, payee, address, home, special)
+    money.receive(address["id"], 100_000)
+    money.settle(money.pay(2_000))
+    money.pay(3_000)
+    money.pay(4_000, destination_iban=home["iban"])
+    money.pay(500, destination_iban=special["iban"])
+    return money
+
+
+def owner(number: int) -> str:
+    return f"account#{number}"
+
+
+def books(document: Any) -> dict[tuple[str, int], int]:
+    return {(each["book"], each["currency"]): each["amount"] for each in document["books"]}
+
+
+def test_a_ledger_that_holds_is_told_with_what_stands_in_its_books(money: Money) -> None:
+    found = done("ledger", "verify")
+
+    counted = {name: found[name] for name in ("good", "accounts", "special_accounts", "rows", "not_compared")}
+    assert counted == {"good": True, "accounts": 2, "special_accounts": 1, "rows": 8, "not_compared": 0}
+    assert found["transactions"] == 6
+    stands = books(found)
+    assert stands["external", EUR] == -98_000
+    assert stands["account:settled", EUR] == 4_000
+    assert stands["special_account:settled", EUR] == 500
+    assert stands["pending", GBP] == -stands["account:held", GBP] < 0
+    for currency in (GBP, EUR):
+        assert sum(amount for (_, of), amount in stands.items() if of == currency) == 0
+
+
+def test_people_are_told_in_whole_units_without_what_is_zero(money: Money) -> None:
+    text = run("ledger", "verify").stdout
+
+    assert text.startswith("The ledger holds: accounts 2, special accounts 1, rows 8, transactions 6.\n\nbook ")
+    assert re.search(r"^external +-980.00 EUR$", text, re.MULTILINE)
+    assert re.search(r"^settled, special accounts +5.00 EUR$", text, re.MULTILINE)
+    assert "reserved" not in text
+
+
+def test_an_empty_ledger_holds() -> None:
+    assert (
+        run("ledger", "verify").stdout == "The ledger holds: accounts 0, special accounts 0, rows 0, transactions 0.\n"
+    )
+
+
+def test_pages_waves_and_batches_change_nothing(money: Money, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = done("ledger", "verify")
+
+    for module, name in (
+        *((ledger_verification, "AT_ONCE"), (ledger_reader, "PAGE"), (ledger_reader, "READ_TOGETHER")),
+        *((reservation_records, "READ_TOGETHER"), (dangling_refs, "READ_TOGETHER"), (dangling_refs, "AT_ONCE")),
+    ):
+        monkeypatch.setattr(module, name, 1)
+
+    assert done("ledger", "verify") == whole
+
+
+@pytest.mark.parametrize("lost", [1, 4, 5])
+def test_a_proof_goes_on_although_answers_get_lost(money: Money, monkeypatch: pytest.MonkeyPatch, lost: int) -> None:
+    """Each read loses its answer so many times, one after the other."""
+    whole, real = done("ledger", "verify"), Store._call
+    sent: Counter[str] = Counter()
+
+    def lossy(store: Store, call: Any, **request: Any) -> Any:
+        name = f"{call.__name__} {request!r}"
+        sent[name] += 1
+        if sent[name] <= lost:
+            raise AnswerLost("no answer came in time")
+        return real(store, call, **request)
+
+    monkeypatch.setattr(Store, "_call", lossy)
+
+    assert done("ledger", "verify") == whole
+    assert money.scene.hub.store.read_sendings == 2
+    sent.clear()
+    with pytest.raises(AnswerLost) if lost > 1 else nullcontext():
+        ledger_verification.prove(money.scene.hub.store)
+
+
+def test_a_proof_whose_storage_stays_away_ends_with_one_sentence(money: Money, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object, **__: object) -> Any:
+        raise AnswerLost("no answer came in time")
+
+    monkeypatch.setattr(Store, "_call", gone)
+
+    assert refused("ledger", "verify") == "no answer came in time"
+
+
+def test_a_proof_says_on_standard_error_how_far_it_has_come(money: Money, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0)
+
+    result = run("ledger", "verify", "--json")
+
+    proven = json.loads(result.stdout)
+    lines = [line.partition("s  ")[2] for line in result.stderr.splitlines()]
+    assert f"accounts {proven['accounts'] + proven['special_accounts']}, rows {proven['rows']}" in lines
+    assert "movements of several accounts" in lines
+    assert {re.sub(r" [\d,]+$", "", line) for line in lines} >= {
+        "records of external payments",
+        "ids and lists of cards: records",
+    }
+
+
+def test_a_proof_that_is_soon_done_says_nothing_else(money: Money) -> None:
+    assert run("ledger", "verify").stderr == ""
+
+
+def test_one_account_is_proved_alone(money: Money) -> None:
+    found = done("ledger", "verify", "--account", str(money.payee))
+    special = done("ledger", "verify", "--special", "1.802")
+
+    assert found == {
+        "good": True,
+        "account": owner(money.payee),
+        "currency": EUR,
+        "rows": 1,
+        "transactions": 1,
+        "settled": 4_000,
+        "held": 0,
+        "reserved": 0,
+    }
+    assert (special["account"], special["settled"]) == ("special_account#1.802", 500)
+    assert "account 2 holds: rows 1, transactions 1." in run("ledger", "verify", "--account", str(money.payee)).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("verify", "--account", "999"), "there is no account 999"),
+        (("verify", "--special", "1.999"), f"there is no special account 1.999 {WITHOUT_BOOKS}"),
+        (("verify", "--special", "17"), f"a special account is named by {MANAGERS_AND_OWN}"),
+        (("verify", "--special", "1.x"), "'1.x' is no account: give an id, or MANAGER.ID for a special account"),
+        (("verify", "--account", "1", "--special", "1.802"), "give an account or a special account, not both"),
+        (("show", "999"), "there is no account 999"),
+        (("show", "x"), "'x' is no account: give an id, or MANAGER.ID for a special account"),
+    ],
+)  # fmt: skip
+def test_what_is_no_account_is_refused(arguments: tuple[str, ...], sentence: str) -> None:
+    assert refused("ledger", *arguments) == sentence
+
+
+# -- what is broken
+
+
+Tamper = Callable[[Money], None]
+
+
+def row_key(number: int, account: int) -> Item:
+    return {"owner": owner(account), "part": f"movement#{number:012}"}
+
+
+def changing(table: str, key: Callable[[Money], Item], **members: Any) -> Tamper:
+    return lambda money: void(money.scene.hub.store.update(table, key(money), set=members))
+
+
+def removing(key: Callable[[Money], Item]) -> Tamper:
+    return lambda money: money.scene.hub.store.delete("ledger", key(money))
+
+
+def void(_: object) -> None:
+    """What a tampering answers is of no interest."""
+
+
+def the_account(money: Money) -> Item:
+    return {"owner": owner(money.payer), "part": "account"}
+
+
+def first_row(money: Money) -> Item:
+    return row_key(1, money.payer)
+
+
+def the_transaction(money: Money) -> Item:
+    (row,) = money.scene.hub.store.rows("ledger", ("owner", owner(money.payee)), sort_prefix=("part", "transaction#"))
+    return row
+
+
+def its_key(money: Money) -> Item:
+    row = the_transaction(money)
+    return {"owner": row["owner"], "part": row["part"]}
+
+
+def its_pointer(money: Money) -> Item:
+    return {"owner": f"transaction#{the_transaction(money)['id']}", "part": "transaction"}
+
+
+def pending(money: Money) -> ExternalPayment:
+    payments = [item for item in money.scene.hub.store.scan("external-payments") if item.get("held")]
+    (payment,) = map(ExternalPayment.from_item, payments)
+    return payment
+
+
+def payment_key(money: Money) -> Item:
+    return pending(money).key(pending(money).id)[1]
+
+
+def forged_row(money: Money) -> None:
+    """The payee's row of the movement at home names another book of the same currency, so that it sums to zero."""
+    store, key = money.scene.hub.store, row_key(1, money.payee)
+    row = store.get("ledger", key)
+    assert row is not None
+    renamed = [
+        ["fees" if book == "conversion" else book, currency, amount] for book, currency, amount in row["entries"]
+    ]
+    store.update("ledger", key, set={"entries": renamed})
+
+
+def disowned_row(money: Money) -> None:
+    """The payee's row of the movement at home does not name the payer any more."""
+    store, key = money.scene.hub.store, row_key(1, money.payee)
+    row = store.get("ledger", key)
+    assert row is not None
+    entries = [
+        ["fees", *entry] if book.startswith(owner(money.payer)) else [book, *entry] for book, *entry in row["entries"]
+    ]
+    store.update("ledger", key, set={"entries": entries})
+
+
+def row_of_nobody(money: Money) -> None:
+    store = money.scene.hub.store
+    row = store.get("ledger", first_row(money))
+    assert row is not None
+    store.put("ledger", {**row, "owner": "account#99"})
+
+
+def pointer_to_nothing(money: Money) -> None:
+    store = money.scene.hub.store
+    pointer = store.get("ledger", its_pointer(money))
+    assert pointer is not None
+    store.put("ledger", {**pointer, "owner": "transaction#77", "part_of_account": "transaction#0#77"})
+
+
+def uncounted_row(money: Money) -> None:
+    store = money.scene.hub.store
+    row = store.get("ledger", first_row(money))
+    assert row is not None
+    store.put("ledger", {**row, "part": "movement#000000000009", "at": row["at"] + 10_000})
+
+
+def later_transaction(money: Money) -> None:
+    store, row = money.scene.hub.store, the_transaction(money)
+    pointer = store.get("ledger", its_pointer(money))
+    assert pointer is not None
+    part = f"transaction#{row['at'] + 10_000:013}#00000000078"
+    store.put("ledger", {**row, "part": part, "id": 78, "at": row["at"] + 10_000})
+    store.put("ledger", {**pointer, "owner": "transaction#78", "part_of_account": part})
+
+
+def held_otherwise(money: Money) -> None:
+    money.scene.hub.store.update("external-payments", payment_key(money), set={"held": 1})
+
+
+def payment_of_nobody(money: Money) -> None:
+    money.scene.hub.store.update("external-payments", payment_key(money), set={"account_id": 99})
+
+
+@pytest.mark.parametrize(
+    ("tamper", "sentence"),
+    [
+        (changing("cards", the_account, settled=1), "account#1: its settled balance is 0.01 GBP, its 6 rows come to "),
+        (changing("cards", the_account, movements=7), "account#1: it counts 7 rows, and there are 6"),
+        (removing(first_row), "account#1, row 2: row 1 is missing before it"),
+        (changing("ledger", first_row, settled=1), "account#1, row 1: settled after it is 0.01 GBP, the rows come to "),
+        (removing(its_key), "account#2, row 1: what it books is 40.00 EUR, its transactions come to 0.00 EUR"),
+        (removing(its_pointer), "account#2: the id [0-9]+ of its transaction of .* leads nowhere"),
+        (changing("ledger", its_pointer, account="account#1"), "account#2: the id [0-9]+ of its .* leads to another"),
+        (pointer_to_nothing, "account#2: it has no transaction 77, to which an id leads"),
+        (later_transaction, "account#2: its transaction 78 belongs to no row"),
+        (forged_row, "account#[12], row [15]: its entries are not those of row [15] of account [12]"),
+        (disowned_row, "account#[12], row [15]: its entries are not those of row [15] of account [12]"),
+        (row_of_nobody, "account#99: it has rows, and there is no such account"),
+        (uncounted_row, "account#1: it has row 9 that it does not count"),
+        (held_otherwise, "account#1: its rows hold .* GBP for payment [0-9]+, which holds 0.01 GBP"),
+        (payment_of_nobody, "account#99: there is no such account, and payment [0-9]+ holds money of it"),
+    ],
+)
+def test_the_first_thing_that_does_not_fit_is_named_with_its_place(money: Money, tamper: Tamper, sentence: str) -> None:
+    tamper(money)
+
+    printed = run("ledger", "verify", "--json")
+
+    assert printed.exit_code == 1
+    found = json.loads(printed.stdout)
+    place = f", row {found['broken']['row']}" if found["broken"]["row"] else ""
+    assert found["good"] is False
+    assert re.match(sentence, f"{found['broken']['account']}{place}: {found['broken']['problem']}"), found
+
+
+def test_people_are_told_the_break_in_words(money: Money) -> None:
+    changing("ledger", first_row, settled=1)(money)
+
+    told = run("ledger", "verify")
+
+    place = "account 1, row 1 (payment in, 2026-03-02T09:00:00.000+00:00)"
+    assert told.exit_code == 1
+    assert told.stdout.startswith(f"The ledger is broken.\n{place}: settled after it is 0.01 GBP, the rows come to ")
+
+
+def test_one_account_is_proved_with_the_other_sides_of_its_movements(money: Money) -> None:
+    forged_row(money)
+    alone = str(money.payer)
+
+    assert "its entries are not those of row" in run("ledger", "verify", "--account", alone).stdout
+
+    money.scene.hub.store.delete("ledger", row_key(1, money.payee))
+    told = run("ledger", "verify", "--account", alone)
+    assert (told.exit_code, "it moves account 2, too, which has no such row" in told.stdout) == (1, True)
+
+
+# -- while the service works
+
+
+def test_a_movement_after_the_account_was_read_is_not_missed(money: Money) -> None:
+    """The account is read, then somebody pays from it, then its rows are read."""
+    with money.scene.world.meanwhile("query", lambda: money.pay(700)):
+        found = done("ledger", "verify", "--account", str(money.payer))
+
+    assert (found["good"], found["rows"]) == (True, 7)
+
+
+def test_a_payment_that_is_finished_before_it_is_read_still_proves_its_account(money: Money) -> None:
+    """It held money by the rows that were read, and holds none any more when it is read itself."""
+    payment, store = pending(money).id, money.scene.hub.store
+    real = store.batch_get
+
+    def read(keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
+        if any(key["owner"] == f"external_payment#{payment}" for _, key in keys):
+            vars(store).pop("batch_get", None)
+            money.settle(payment)
+        return real(keys)
+
+    vars(store)["batch_get"] = read
+    found = done("ledger", "verify")
+
+    assert books(found)["account:held", GBP] == 0
+    assert "batch_get" not in vars(store)
+
+
+def test_a_movement_between_two_accounts_of_which_one_was_read_is_found_in_the_other(money: Money) -> None:
+    """One account is proved before it, the other one after."""
+    looked = ledger_verification.prove_account
+    proved: list[str] = []
+
+    def look(store: Store, account: Item, *more: Any) -> Any:
+        if len(proved) == 1:
+            money.pay(100, destination_iban=money.home["iban"])
+            money.pay(100, destination_iban=money.special["iban"])
+        proved.append(account["owner"])
+        return looked(store, account, *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledger_verification, "AT_ONCE", 1)
+        patch.setattr(ledger_verification, "prove_account", look)
+        found = done("ledger", "verify")
+
+    assert found["good"] is True
+    assert len(proved) == 3
+
+
+# -- reading rows
+
+
+def test_rows_are_shown_the_latest_first(money: Money) -> None:
+    found = done("ledger", "show", str(money.payer), "--limit", "2")
+
+    assert {name: found[name] for name in ("account", "currency", "movements")} == {
+        "account": owner(money.payer),
+        "currency": GBP,
+        "movements": 6,
+    }
+    latest, before = found["rows"]
+    assert [(row["row"], row["cause"]) for row in (latest, before)] == [(6, AT_HOME), (5, AT_HOME)]
+    assert latest["at"] == "2026-03-02T09:00:00.005+00:00"
+    taken = latest["settled"] - before["settled"]
+    assert latest["entries"][0] == {"book": "account#1:settled", "currency": GBP, "amount": taken}
+    assert {"book": "special_account#1.802:settled", "currency": EUR, "amount": 500} in latest["entries"]
+    assert latest["settled"] == found["settled"]
+    assert latest["payment"] is not None
+
+
+def test_rows_are_shown_to_people_with_the_accounts_own_books_first(money: Money) -> None:
+    text = run("ledger", "show", "1.802").stdout
+
+    head, _, columns, row = text.splitlines()
+    assert head == "Special account 1.802: settled 5.00 EUR, held 0.00 EUR, reserved 0.00 EUR; rows 1"
+    assert columns.split() == ["row", "at", "cause", "about", "entries", "settled", "held", "reserved"]
+    assert re.match(
+        rf"1 +2026-03-02T09:00:00.000\+00:00 +{AT_HOME} +payment [0-9]+ +settled 5.00 EUR; account#1:settled -", row
+    )
+
+
+def test_an_account_that_is_older_than_the_ledger_holds(world: World) -> None:
+    """Its item does not count rows, and there are none."""
+    account = Scene(world).account()
+    key = {"owner": f"account#{account}", "part": "account"}
+    world.hub.store.update("cards", key, remove=["movements", "last_at"])
+
+    assert done("ledger", "verify", "--account", str(account))["rows"] == 0
+    assert done("ledger", "show", str(account))["movements"] == 0
+    assert done("ledger", "verify")["good"] is True
+
+
+def test_an_account_without_rows_is_shown_with_its_balances(world: World) -> None:
+    number = Scene(world).account(currency_ison=EUR)
+
+    assert run("ledger", "show", str(number)).stdout.endswith("reserved 0.00 EUR; rows 0\n")
+
+
+@pytest.mark.dynamodb
+@pytest.mark.faults
+def test_it_is_proved_again_and_again_while_money_moves_in_several_processes(money: Money) -> None:
+    """Payments at home and away, settled, sent back and rejected; nothing that is in the middle of it looks broken."""
+    before = ledger_verification.prove(money.scene.hub.store).rows
+    movers = [replace(money, scene=each) for each in processes(money.scene)[:3]]
+    moving = threading.Event()
+
+    def move(mover: Money) -> None:
+        for turn in range(TURNS):
+            mover.receive(mover.address["id"], 5_000)
+            mover.pay(100, destination_iban=mover.home["iban"])
+            mover.pay(100, destination_iban=mover.special["iban"])
+            sent = mover.pay(300)
+            mover.settle(sent, "rejected" if turn % 2 else "settled")
+
+    def prove() -> int:
+        proofs = 0
+        while not moving.is_set():
+            ledger_verification.prove(money.scene.hub.store)
+            proofs += 1
+        return proofs
+
+    def moved() -> int:
+        try:
+            with ThreadPoolExecutor(len(movers)) as pool:
+                list(pool.map(move, movers))
+        finally:
+            moving.set()
+        return 0
+
+    proofs, _ = at_once([prove, moved])
+
+    proven = ledger_verification.prove(money.scene.hub.store)
+    assert proofs > 1
+    assert proven.rows == before + len(movers) * TURNS * 7

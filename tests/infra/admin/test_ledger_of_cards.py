@@ -1,0 +1,264 @@
+"""The operator's ledger of what cards are used for: holds, disputes, the lists of cards and the holds' ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.authorization.authorization_record import Authorization, waiting
+from chalicelib.cards.authorization.dispute_record import Dispute
+from chalicelib.cards.ledger.transaction_record import timeline
+from chalicelib.cards.reconciliation import account_proof
+from chalicelib.foundation.dynamodb.store import Item
+from infra.admin import connection, ledger_verification
+from tests.cards.contest import at_once, processes
+from tests.cards.scenes import EUR, GBP, MadeCard, Scene
+from tests.infra.admin.test_admin import done, run
+from tests.many import cases
+from tests.openbanking.faults import Snapshot
+from tests.world import World
+
+TURNS = 6
+
+
+@dataclass
+class Spent:
+    """A card whose account got 1000.00 EUR; ``held`` and ``over`` are authorizations, ``bought`` a transaction."""
+
+    scene: Scene
+    card: MadeCard
+    held: int
+    over: int
+    bought: int
+
+    @property
+    def rows(self) -> list[Item]:
+        """The card's transactions."""
+        return self.scene.hub.store.rows("ledger", ("owner", f"card#{self.card.card_id}"), sort_prefix=("part", "tr"))
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The commands work on the world."""
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    return world
+
+
+@pytest.fixture
+def spent(world: World) -> Spent:
+    """60.00 EUR are held; 40.00 were collected of 45.00, of which 15.00 are disputed; 5.00 GBP were declined."""
+    scene = Scene(world)
+    card = scene.card_in("A")
+    scene.inbound(scene.address(card.account_id, method=2), 100_000)
+    purchase: dict[str, Any] = {"card_id": card.card_id, "transaction_type": 0}
+    held, bought = (scene.authorization(**purchase, amount=amount) for amount in (6_000, 4_500))
+    collected = {"trans_link": bought["trans_link"], "amount": 4_000, "currency_ison": EUR}
+    transaction = scene.data("simulateClearing", **collected)["transaction_id"]
+    scene.data("simulateDispute", transaction_id=transaction, step="opened", amount=1_500)
+    scene.authorization(**purchase, amount=500, currency_ison=GBP, force_response_code="51")
+    return Spent(scene, card, held["authorize_id"], bought["authorize_id"], transaction)
+
+
+def books(document: Any) -> dict[tuple[str, int], int]:
+    return {(each["book"], each["currency"]): each["amount"] for each in document["books"]}
+
+
+def test_what_cards_are_used_for_stands_in_the_book_of_the_network(spent: Spent) -> None:
+    found = done("ledger", "verify")
+
+    assert (found["good"], found["rows"], found["transactions"]) == (True, 5, 3)
+    stands = books(found)
+    assert stands["network", EUR] == 2_500
+    assert stands["pending", EUR] == -6_000
+    assert (stands["account:reserved", EUR], stands["disputed", EUR]) == (1_500, -1_500)
+
+
+def test_rows_say_which_authorization_and_which_dispute_they_are_about(spent: Spent) -> None:
+    account = str(spent.card.account_id)
+
+    disputed, cleared, *_ = done("ledger", "show", account)["rows"]
+    text = run("ledger", "show", account).stdout
+
+    assert (disputed["authorization"], disputed["disputed_transaction"]) == (spent.over, spent.bought)
+    assert (cleared["authorization"], cleared["disputed_transaction"]) == (spent.over, None)
+    assert f"dispute opened  authorization {spent.over}, dispute of transaction {spent.bought}  " in text
+    assert re.search(rf"clearing +authorization {spent.over} ", text)
+
+
+# -- what is broken
+
+
+Tamper = Callable[[Spent], None]
+
+
+def set_authorization(number: Callable[[Spent], int], **members: Any) -> Tamper:
+    def change(spent: Spent) -> None:
+        table, key = Authorization.key(number(spent))
+        store = spent.scene.hub.store
+        gone = [name for name, value in members.items() if value is None]
+        store.update(table, key, set={name: members[name] for name in members.keys() - set(gone)}, remove=gone)
+
+    return change
+
+
+def set_dispute(**members: Any) -> Tamper:
+    def change(spent: Spent) -> None:
+        table, key = Dispute.key(spent.bought)
+        spent.scene.hub.store.update(table, key, set=members)
+
+    return change
+
+
+def the_held(spent: Spent) -> int:
+    return spent.held
+
+
+def the_cleared(spent: Spent) -> int:
+    return spent.over
+
+
+def place_by_card(spent: Spent, account: str | None = None) -> Item:
+    return timeline(account, spent.card.card_id).key(spent.rows[0]["at"], spent.rows[0]["id"])[1]
+
+
+def place_by_both(spent: Spent) -> Item:
+    return place_by_card(spent, f"account#{spent.card.account_id}")
+
+
+def without(place: Callable[[Spent], Item]) -> Tamper:
+    return lambda spent: spent.scene.hub.store.delete("ledger", place(spent))
+
+
+def other(place: Callable[[Spent], Item]) -> Tamper:
+    def change(spent: Spent) -> None:
+        spent.scene.hub.store.update("ledger", place(spent), set={"amount": 1})
+
+    return change
+
+
+def listed_under_another_card(spent: Spent) -> None:
+    spent.scene.hub.store.put("ledger", {**spent.rows[0], "owner": "card#99"})
+
+
+def listed_under_another_account(spent: Spent) -> None:
+    row = spent.rows[0]
+    spent.scene.hub.store.put("ledger", {**row, "part": f"account#99#{row['part']}"})
+
+
+def listed_twice(spent: Spent) -> None:
+    row = spent.rows[0]
+    place = timeline(None, spent.card.card_id).key(row["at"] + 1, row["id"])[1]
+    spent.scene.hub.store.put("ledger", {**row, **place})
+
+
+HOLDS = "account#1: its rows hold"
+RESERVES = "account#1: its rows reserve"
+STRAY = "it has no transaction [0-9]+, which is in a list of card"
+
+
+BREAKS: list[tuple[Tamper, str]] = [
+    (set_authorization(the_held, held=1), f"{HOLDS} 60.00 EUR for authorization [0-9]+, which holds 0.01 EUR"),
+    (set_authorization(the_held, due_at=None), "account#1: authorization [0-9]+ is held, and will never expire"),
+    (set_authorization(the_held, due_shard="9"), "account#1: authorization [0-9]+ is held, and will never expire"),
+    (set_authorization(the_held, state="R"), "account#1: authorization [0-9]+ is over, and holds something"),
+    (set_authorization(the_cleared, held=1), "account#1: authorization [0-9]+ is over, and holds something"),
+    (set_authorization(the_cleared, due_at=1), "account#1: authorization [0-9]+ is over, and will expire"),
+    (set_authorization(the_held, account_id=99), "account#99: there is no such account, and authorization [0-9]+ "),
+    (set_dispute(amount=1), f"{RESERVES} 15.00 EUR for dispute of transaction [0-9]+, which reserves 0.01 EUR"),
+    (set_dispute(step="won"), f"{RESERVES} 15.00 EUR for dispute of transaction [0-9]+, which reserves 0.00 EUR"),
+    (set_dispute(account_id=99), "account#99: there is no such account, and dispute of transaction [0-9]+ res"),
+    (without(place_by_card), "account#1: its transaction [0-9]+ of .* is not in both lists of card [0-9]+"),
+    (without(place_by_both), "account#1: its transaction [0-9]+ of .* is not in both lists of card [0-9]+"),
+    (other(place_by_card), "account#1: its transaction [0-9]+ of .* is another one in the lists of card [0-9]+"),
+    (other(place_by_both), "account#1: its transaction [0-9]+ of .* is another one in the lists of card [0-9]+"),
+    (listed_under_another_card, f"account#1: {STRAY} 99"),
+    (listed_under_another_account, f"account#99: {STRAY} 1"),
+    (listed_twice, f"account#1: {STRAY} 1"),
+]  # fmt: skip
+
+
+def test_what_does_not_fit_between_cards_and_accounts_is_named(spent: Spent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(account_proof, "LOOKS", 1)
+    beginning = Snapshot(spent.scene.world, ("ledger", "card-activity"))
+    with cases() as case:
+        for tamper, sentence in BREAKS:
+            with case(sentence):
+                beginning.restore()
+                tamper(spent)
+                printed = run("ledger", "verify", "--json")
+                found = json.loads(printed.stdout)["broken"]
+                assert printed.exit_code == 1
+                assert re.match(sentence, f"{found['account']}: {found['problem']}"), found
+
+
+def test_a_hold_that_no_row_knows_of_is_found(spent: Spent) -> None:
+    set_authorization(the_cleared, state="H", left=1, held=7, **waiting(spent.over, 1))(spent)
+
+    told = run("ledger", "verify")
+
+    assert told.exit_code == 1
+    assert f"its rows hold 0.00 EUR for authorization {spent.over}, which holds 0.07 EUR" in told.stdout
+
+
+def test_a_hold_that_is_over_before_it_is_read_still_proves_its_account(spent: Spent) -> None:
+    """It held money by the rows that were read, and holds none any more when it is read itself."""
+    store, scene = spent.scene.hub.store, spent.scene
+    real = store.batch_get
+
+    def read(keys: Any) -> Any:
+        if any(key == Authorization.key(spent.held) for key in keys):
+            vars(store).pop("batch_get", None)
+            scene.data("simulateReversal", trans_link=f"{spent.held:012}")
+        return real(keys)
+
+    vars(store)["batch_get"] = read
+    found = done("ledger", "verify")
+
+    assert "batch_get" not in vars(store)
+    assert books(found)["account:held", EUR] == 0
+
+
+@pytest.mark.dynamodb
+@pytest.mark.faults
+def test_it_is_proved_again_and_again_while_cards_are_used_in_several_processes(spent: Spent) -> None:
+    """All of one account; nothing that is in the middle of it looks broken."""
+    scenes, moving = processes(spent.scene)[:3], threading.Event()
+    card = {"card_id": spent.card.card_id}
+
+    def use(scene: Scene) -> None:
+        for _ in range(TURNS):
+            held = {"trans_link": scene.purchase(**card, amount=300)["trans_link"]}
+            scene.data("simulateIncrement", **held, amount=100)
+            scene.data("simulateReversal", **held, amount=50)
+            bought = scene.clearing(held, 200, final=0)["transaction_id"]
+            scene.data("simulateDispute", transaction_id=bought, step="opened", amount=90)
+            scene.data("simulateRefund", **held, amount=80, currency_ison=EUR)
+            scene.data("simulateDispute", transaction_id=bought, step="lost")
+            scene.data("simulateExpiry", **held)
+
+    def prove() -> int:
+        proofs = 0
+        while not moving.is_set():
+            ledger_verification.prove(spent.scene.hub.store)
+            proofs += 1
+        return proofs
+
+    def used() -> int:
+        try:
+            with ThreadPoolExecutor(len(scenes)) as pool:
+                list(pool.map(use, scenes))
+        finally:
+            moving.set()
+        return 0
+
+    proofs, _ = at_once([prove, used])
+
+    assert proofs > 1
+    ledger_verification.prove(spent.scene.hub.store)

@@ -1,0 +1,342 @@
+"""The operator's programme managers: loading a file, looking at what is there, rotating keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from chalicelib.cards.events.signing_secrets import secrets_key
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.crypto import signatures
+from infra.admin import connection, times
+from infra.programme import file, loading
+from infra.programme.loading import LoadedMeanwhile
+from tests.cards.setups import Content, credential, fee, loaded, manager, written
+from tests.infra.admin.test_admin import built, done, refused, run
+from tests.world import World
+
+PARTS = ("access_key", "access_api_id", "access_api_key")
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The commands work on the world."""
+    monkeypatch.setattr("typer.testing._get_command", built)
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    return world
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "programme.yaml"
+
+
+def load(path: Path, *contents: Content) -> Any:
+    """The document of a load that succeeds."""
+    path.write_text(written(*contents))
+    return done("programme", "load", str(path))
+
+
+def rows(world: World) -> list[Any]:
+    return sorted(world.hub.store.scan("programmes"), key=lambda row: (row["owner"], row["part"]))
+
+
+def test_a_load_says_what_it_did_and_shows_the_parts_of_new_credentials_once(world: World, path: Path) -> None:
+    new = manager()
+    (told,) = load(path, new)["managers"]
+
+    assert (told["id"], told["name"]) == (new["id"], "Small Programme")
+    assert told["changes"][1] == {"what": "add", "kind": "product", "id": 1, "name": "Debit", "members": {}}
+    parts = told["credentials"]["app"]
+    assert world.hub.credentials.check(*(parts[part] for part in PARTS)) is not None
+    again = done("programme", "load", str(path))
+    assert again == {
+        "managers": [
+            {"id": new["id"], "name": "Small Programme", "changes": [], "credentials": {}, "events_secret": None}
+        ],
+        "changed": False,
+    }
+    assert run("programme", "load", str(path)).stdout == (
+        f"Programme manager {new['id']}, Small Programme:\n  nothing to change\n"
+    )
+
+
+def test_people_read_the_difference_line_by_line(path: Path) -> None:
+    new = manager()
+    path.write_text(written(new))
+    told = run("programme", "load", str(path)).stdout
+
+    assert told.startswith(f"Programme manager {new['id']}, Small Programme:\n  + programme manager {new['id']} (Small")
+    assert "\n  + credential app\n" in told
+    shown = re.findall(r"^  (access_\w+) +(\w+)$", told, re.MULTILINE)
+    assert [(name, len(value)) for name, value in shown] == [*zip(PARTS, (20, 32, 64), strict=True)]
+    assert told.endswith("These parts are shown this once only and cannot be read again.\n")
+
+    path.write_text(written(new | {"designs": [{"id": 1, "name": "Deep Blue"}], "credentials": []}))
+    assert run("programme", "load", str(path)).stdout == (
+        f"Programme manager {new['id']}, Small Programme:\n"
+        "  ~ design 1 (Deep Blue)\n      name: Blue -> Deep Blue\n  - design 2 (Green)\n  - credential app\n"
+    )
+
+
+def test_a_changed_group_is_told_entry_by_entry(path: Path) -> None:
+    new = manager(fee_groups=[{"id": 1, "name": "Fees", "entries": [fee("ATM"), fee("CARD")]}])
+    load(path, new)
+    new["fee_groups"] = [{"id": 1, "name": "Fees", "entries": [fee("ATM", fixed=250), fee("CARD"), fee("NEW")]}]
+    path.write_text(written(new))
+
+    assert run("programme", "load", str(path)).stdout == (
+        f"Programme manager {new['id']}, Small Programme:\n"
+        "  ~ fee group 1 (Fees)\n"
+        "      entries.ATM: code ATM, title Cash, fixed 100, currency 978 -> "
+        "code ATM, title Cash, fixed 250, currency 978\n"
+        "      entries.NEW: nothing -> code NEW, title Cash, fixed 100, currency 978\n"
+    )
+
+
+def test_a_dry_run_shows_the_difference_and_changes_nothing(world: World, path: Path) -> None:
+    new = manager()
+    load(path, new)
+    before = rows(world)
+    path.write_text(written(new | {"name": "Renamed", "credentials": [credential("other")]}))
+
+    told = done("programme", "load", str(path), "--dry-run")
+    spoken = run("programme", "load", str(path), "--dry-run")
+
+    assert rows(world) == before
+    assert told["changed"] is False
+    assert [change["what"] for change in told["managers"][0]["changes"]] == ["change", "add", "remove"]
+    assert told["managers"][0]["changes"][0]["members"] == {"name": {"from": "Small Programme", "to": "Renamed"}}
+    assert told["managers"][0]["credentials"] == {}
+    assert "access_api" not in spoken.stdout
+    assert spoken.stdout.endswith("Nothing was changed: this was a dry run.\n")
+
+
+def test_removing_what_is_in_use_is_refused_with_its_name_and_a_dry_run_says_so(world: World, path: Path) -> None:
+    new = manager()
+    load(path, new)
+    hub = world.another_process()
+    hub.programmes.mark_used(hub.programmes.catalogue(new["id"]), [("design", 2)])
+    before = rows(world)
+    path.write_text(written(new | {"designs": new["designs"][:1], "name": "Renamed"}))
+
+    assert refused("programme", "load", str(path)) == (
+        f"nothing of programme manager {new['id']} is changed, for this is in use: design 2 (Green)"
+    )
+    rehearsed = run("programme", "load", str(path), "--dry-run")
+    assert rehearsed.exit_code == 1
+    assert rehearsed.stdout.endswith("Loading it would be refused, for this is in use: design 2 (Green).\n")
+    document = json.loads(run("programme", "load", str(path), "--dry-run", "--json").stdout)
+    assert document["in_use"] == ["design 2 (Green)"]
+    assert rows(world) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("programme_managers: [", "line 1, column 22: expected the node content, but found '<stream end>'"),
+        ("programme_managers: 1", "programme_managers must be a list"),
+        (written(manager(designs=[], products=[])), "programme_managers.0.card_programmes.0.product_ids names the"),
+    ],
+)
+def test_a_wrong_file_is_a_sentence_and_changes_nothing(world: World, path: Path, text: str, said: str) -> None:
+    before = rows(world)
+    path.write_text(text)
+
+    assert refused("programme", "load", str(path)).startswith(said)
+    assert rows(world) == before
+
+
+def test_a_file_that_cannot_be_read_is_a_sentence(path: Path) -> None:
+    assert refused("programme", "load", str(path)) == f"{path} cannot be read: No such file or directory"
+    path.write_bytes(b"\xff\xfe\x00")
+    assert refused("programme", "load", str(path)) == f"{path} cannot be read: it is not text"
+
+
+def test_bins_outside_the_test_ranges_are_for_production(path: Path) -> None:
+    path.write_text(written(manager(test_bins=[])))
+
+    assert "only production may have other BINs" in refused("programme", "load", str(path))
+
+
+def test_of_two_operators_one_is_told_to_load_again(world: World, path: Path) -> None:
+    new = manager()
+    load(path, new)
+    path.write_text(written(new | {"name": "Ours"}))
+    with world.meanwhile("transact", lambda: loaded(world.hub, new | {"name": "Theirs"})):
+        result = run("programme", "load", str(path))
+
+    assert result.exit_code == 1
+    assert result.stderr == "Error: somebody else loads this programme manager at the same time: load again\n"
+
+
+def test_what_was_made_is_shown_although_the_rest_of_the_file_fails(
+    world: World, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = manager(), manager()
+    path.write_text(written(first, second))
+    real = loading.carry_out
+
+    def fails(hub: Any, plan: Any) -> None:
+        if plan.catalogue.manager_id == second["id"]:
+            raise LoadedMeanwhile("load again")
+        real(hub, plan)
+
+    monkeypatch.setattr(loading, "carry_out", fails)
+    told = run("programme", "load", str(path), "--json")
+
+    assert told.exit_code == 1
+    document = json.loads(told.stdout)
+    assert document["error"] == "the rest of the file was not loaded: load again"
+    assert [each["id"] for each in document["managers"]] == [first["id"]]
+    assert set(document["managers"][0]["credentials"]["app"]) == set(PARTS)
+    other = run("programme", "load", str(path))
+    assert (other.exit_code, other.stderr) == (1, "Error: load again\n"), "nothing was made, so nothing is shown"
+
+
+def test_programme_managers_are_listed(path: Path) -> None:
+    new = manager(name="Listed")
+    load(path, new)
+
+    listed = done("programme", "show")["managers"]
+    assert {"id": new["id"], "name": "Listed"} in listed
+    assert {"id": 1, "name": "Demo Programme"} in listed
+    assert re.search(rf"^{new['id']} +Listed$", run("programme", "show").stdout, re.MULTILINE)
+
+
+def test_a_stage_without_programme_managers_says_how_to_load_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.hub.store, "scan", lambda table: iter(()))
+
+    assert run("programme", "show").stdout == "There are no programme managers: load some with `programme load`.\n"
+
+
+def test_one_is_shown_with_what_is_in_use_and_without_any_digest(world: World, path: Path) -> None:
+    demo = world.another_process()
+    demo.programmes.mark_used(demo.programmes.catalogue(1), [("design", 21)])
+    shown = done("programme", "show", "1")
+
+    assert shown["manager"]["rates"]["978/840"] == {"base": "1.0845", "markup_percent": "1.5"}
+    designs = {each["id"]: each for each in shown["manager"]["designs"]}
+    assert designs[21] == {"id": 21, "name": "Plain Blue", "in_use": True}
+    credentials = {each["name"]: each for each in shown["credentials"]}
+    assert credentials["full"]["actions"] == "all"
+    assert credentials["support"]["pan"] == "masked"
+    assert re.fullmatch("[0-9a-f]{16}", credentials["encrypted"]["encryption_key"])
+    assert credentials["full"]["keys_made_at"] == ["2026-03-02T09:00:00+00:00"]
+    text = run("programme", "show", "1").stdout
+    assert re.search(r"^Card programmes\nid +name +in use\n101 +Everyday Card", text, re.MULTILINE)
+    assert re.search(r"^rates +978/826 base 0\.8612, markup_percent 0\n +826/978", text, re.MULTILINE)
+    assert re.search(r"^Fee groups\nid +name +entries +in use\n301 +Standard Fees +7 ", text, re.MULTILINE)
+    assert re.search(r"^Risk groups\nid +name +rules +in use\n401 +Standard Risk +3 ", text, re.MULTILINE)
+    assert re.search(r"^Usage groups\nid +name +in use\n601 +Everything ", text, re.MULTILINE)
+    assert re.search(r"^events url +", text, re.MULTILINE)
+    fees = {each["id"]: each["entries"] for each in shown["manager"]["fee_groups"]}
+    assert fees[301][0]["code"] == "ATM"
+    assert fees[302] == []
+    digests = [row["access_key"] for row in rows(world) if "access_key" in row]
+    assert digests
+    assert not [each for each in digests if each in text or each in json.dumps(shown)]
+
+
+def test_one_that_delivers_values_is_shown_with_the_short_name_of_its_key(path: Path) -> None:
+    key = rsa.generate_private_key(65537, 3072).public_key()
+    members = {"events_encryption_key": signatures.public_pem(key), "delivers_validation_values": True}
+    new = manager(events_url=EVENTS_URL, **members)
+    load(path, new)
+
+    shown = done("programme", "show", str(new["id"]))["manager"]
+    text = run("programme", "show", str(new["id"])).stdout
+
+    assert [shown[name] for name in members] == [signatures.key_id(key), True]
+    assert re.search(rf"^events encryption key +{signatures.key_id(key)}$", text, re.MULTILINE)
+    assert re.search("^delivers validation values +yes$", text, re.MULTILINE)
+    assert "PUBLIC KEY" not in text
+    silent = run("programme", "show", "1").stdout
+    assert re.search("^delivers validation values +no$", silent, re.MULTILINE)
+
+
+def test_an_unknown_programme_manager_or_credential_is_refused() -> None:
+    assert refused("programme", "show", "8999").startswith("there is no programme manager 8999")
+    for command in ("rotate-key", "drop-key"):
+        assert refused("programme", command, "1", "nobody") == "programme manager 1 has no credential nobody"
+
+
+EVENTS_URL = "https://manager.example.com/events"
+
+
+def signing(world: World, manager_id: int) -> list[str]:
+    """The secrets that a programme manager's events are signed with."""
+    return world.hub.card_event_secrets.opened(manager_id, world.hub.store.get(*secrets_key(manager_id)))
+
+
+def test_the_secret_of_events_is_made_and_shown_with_the_first_events_url_only(world: World, path: Path) -> None:
+    new = manager()
+    assert load(path, new)["managers"][0]["events_secret"] is None
+    path.write_text(written(new | {"events_url": EVENTS_URL}))
+
+    assert done("programme", "load", str(path), "--dry-run")["managers"][0]["events_secret"] is None
+    assert signing(world, new["id"]) == []
+    told = run("programme", "load", str(path)).stdout
+
+    (shown,) = re.findall(r"^The secret of its events: (whsec_\S+)\nIt is shown this once only", told, re.MULTILINE)
+    assert signing(world, new["id"]) == [shown]
+    assert f"  + events secret {new['id']} (Small Programme)\n" in told
+    load(path, new)
+    assert load(path, new | {"events_url": EVENTS_URL})["managers"][0]["events_secret"] is None
+    assert signing(world, new["id"]) == [shown]
+    assert shown.removeprefix("whsec_") not in str(rows(world)) + run("programme", "show", str(new["id"])).stdout
+
+
+def test_with_a_new_programme_manager_the_secret_stands_beside_the_parts_of_its_credentials(path: Path) -> None:
+    new = manager(events_url=EVENTS_URL)
+    path.write_text(written(new))
+
+    told = run("programme", "load", str(path)).stdout
+
+    assert told.index("access_api_key") < told.index("These parts are shown") < told.index("The secret of its events")
+
+
+def test_the_secret_of_events_is_rotated_with_an_overlap_or_at_once(world: World, path: Path) -> None:
+    new = manager(events_url=EVENTS_URL)
+    first = load(path, new)["managers"][0]["events_secret"]
+
+    told = done("programme", "rotate-events-secret", str(new["id"]))
+    assert signing(world, new["id"]) == [told["events_secret"], first]
+    assert told["old_until"] == timestamp(world.clock.time() + times.OVERLAP)
+
+    spoken = run("programme", "rotate-events-secret", str(new["id"]), "--overlap", "0").stdout
+    (alone,) = signing(world, new["id"])
+    assert f"manager {new['id']}: {alone}\n" in spoken
+    assert spoken.endswith("It signs from now on, alone.\n")
+
+
+def test_who_never_had_an_events_url_has_no_secret_to_rotate() -> None:
+    assert refused("programme", "rotate-events-secret", "2").startswith("programme manager 2 has no Events URL")
+
+
+def test_a_key_is_rotated_and_the_older_dropped(world: World, path: Path) -> None:
+    new = manager()
+    first = load(path, new)["managers"][0]["credentials"]["app"]
+    assert refused("programme", "drop-key", str(new["id"]), "app").startswith("app has one live key only")
+
+    told = run("programme", "rotate-key", str(new["id"]), "app").stdout
+    second = dict(re.findall(r"^  (access_\w+) +(\w+)$", told, re.MULTILINE))
+    assert list(second) == ["access_api_id", "access_api_key"]
+
+    def live() -> list[bool]:
+        both = (first, first | second)
+        checks = world.another_process().credentials.check
+        return [checks(*(parts[part] for part in PARTS)) is not None for parts in both]
+
+    assert live() == [True, True]
+    assert done("programme", "drop-key", str(new["id"]), "app") == {"credential": "app", "keys": 1}
+    assert live() == [False, True]
+
+
+def test_the_demonstration_loads_again_without_a_change() -> None:
+    assert done("programme", "load", str(file.DEMO))["changed"] is False

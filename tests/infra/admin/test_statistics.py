@@ -1,0 +1,247 @@
+"""The operator's statistics: making the records of days, looking at them, and exporting them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from chalicelib.foundation import jsontext, parallel
+from chalicelib.statistics.export import NAMES
+from infra.admin import connection
+from tests.infra.admin.test_admin import done, refused, run
+from tests.statistics.made_up import ALPHA, BETA, counted
+from tests.world import World
+
+COMMANDS = ("ingest", "show", "export")
+DAY = date(2026, 3, 3)
+TODAY = DAY + timedelta(days=1)
+DOWN = [f"10:00:{second:02}" for second in range(5)]
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The commands work on the world, on the day after ``DAY``."""
+    monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    world.clock.advance(2 * 86_400)
+    return world
+
+
+@pytest.fixture
+def measured(world: World) -> World:
+    """Bank Alpha was down for a minute; bank Beta has reported."""
+    counted(world.hub.store, ALPHA, DAY, unanswered=DOWN, answered=["10:01:00"])
+    assert world.bank(2, "/daily_performance", {"date": str(DAY), "consentDuration": 41_250}).status == 200
+    return world
+
+
+@pytest.fixture
+def removed(world: World) -> Iterator[World]:
+    """Bank Alpha is registered no more."""
+    before = world.hub.store.get("banks", {"bic": ALPHA})
+    assert before is not None
+    world.hub.banks.remove(ALPHA)
+    yield world
+    world.hub.store.put("banks", before)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(command: str) -> None:
+    text = run("statistics", command, "--help").stdout
+
+    assert f".venv/bin/python -m infra.admin statistics {command}" in text
+    assert "--json" in text
+    assert command in run("statistics", "--help").stdout
+
+
+def test_days_that_are_due_are_ingested_and_missing_reports_told() -> None:
+    first, again = done("statistics", "ingest"), done("statistics", "ingest")
+
+    missing = [{"bic": BETA, "day": "2026-03-03"}]
+    assert first == {"records": 4, "changed": 4, "missing_reports": missing}
+    assert again == {"records": 4, "changed": 0, "missing_reports": missing}
+    assert run("statistics", "ingest").stdout == (
+        "4 records; new, or not as before: 0.\n\nThese reports are missing:\n\nbic       day\nBETADEF1  2026-03-03\n"
+    )
+
+
+def test_metrics_are_not_printed_among_what_a_command_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    done("statistics", "ingest", "--day", "2026-03-03")
+
+    assert "_aws" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "records"),
+    [
+        (["--day", "2026-03-03"], 2),
+        (["--from", "2026-03-02", "--to", "2026-03-03"], 4),
+        (["--from", "2026-03-02"], 4),
+        (["--day", "2026-03-03", "--bank", BETA.lower()], 1),
+        (["--bank", BETA], 2),
+    ],
+)
+def test_days_and_a_bank_can_be_chosen(options: list[str], records: int) -> None:
+    assert done("statistics", "ingest", *options)["records"] == records
+
+
+def test_the_last_days_of_a_bank_that_was_removed_can_be_ingested(measured: World, removed: World) -> None:
+    assert done("statistics", "ingest", "--day", "2026-03-03")["records"] == 1
+    assert done("statistics", "ingest", "--day", "2026-03-03", "--bank", ALPHA)["records"] == 1
+    assert refused("statistics", "ingest", "--day", "2026-03-01", "--bank", ALPHA) == (
+        f"nothing is known of {ALPHA} on these days"
+    )
+
+    (row,) = done("statistics", "show", "--bank", ALPHA)["days"]
+    assert (row["aspsp_name"], row["answered"]) == (ALPHA, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--day", "2026-03-04"], "2026-03-04 is not over yet: a day can be ingested from midnight (UTC) on"),
+        (["--day", "2025-11-11"], "2025-11-11 is more than 112 days ago: what was counted then is not kept any more"),
+        (["--day", "3 March"], "'3 March' is no day: give one like 2026-11-22"),
+        (["--day", "2026-03-03", "--from", "2026-03-02"], "give either --day, or --from and --to"),
+        (["--to", "2026-03-02"], "--to needs --from"),
+        (["--from", "2026-03-03", "--to", "2026-03-02"], "2026-03-03 comes after 2026-03-02"),
+        (["--from", "2026-03-03", "--to", "9999-12-31"], "9999-12-31 lies in the future"),
+        (["--from", "2026-03-04"], "2026-03-04 comes after 2026-03-03"),
+        (["--day", "20260303"], "'20260303' is no day: give one like 2026-11-22"),
+        (["--day", ""], "'' is no day: give one like 2026-11-22"),
+        (["--from", ""], "'' is no day: give one like 2026-11-22"),
+        (["--from", "2026-03-02", "--to", ""], "'' is no day: give one like 2026-11-22"),
+        (["--day", "2026-03-03", "--to", ""], "give either --day, or --from and --to"),
+        (["--bank", ""], "bic must not be empty"),
+    ],
+)
+def test_days_that_cannot_be_ingested_are_refused_in_a_sentence(options: list[str], sentence: str) -> None:
+    assert refused("statistics", "ingest", *options) == sentence
+
+
+def test_why_there_is_no_record_is_told_of_a_bank_that_was_registered_later(world: World) -> None:
+    options = "statistics", "ingest", "--bank", BETA
+    assert world.bank(2, "/daily_performance", {"date": "2026-03-01", "consentDuration": 41_250}).status == 200
+
+    assert refused(*options, "--from", "2026-02-27", "--to", "2026-03-01") == (
+        f"{BETA} was registered on 2026-03-02: there are no records of the days before"
+    )
+    assert done(*options, "--from", "2026-02-27", "--to", "2026-03-02")["records"] == 1
+
+
+def test_a_bank_is_found_however_its_head_office_is_written() -> None:
+    assert done("statistics", "ingest", "--day", "2026-03-03", "--bank", f"{ALPHA}XXX")["records"] == 1
+    assert len(done("statistics", "show", "--bank", f"{ALPHA}XXX")["days"]) == 1
+
+
+@pytest.mark.parametrize("command", ["ingest", "show", "export"])
+def test_a_bank_that_nothing_is_known_of_is_refused(command: str) -> None:
+    options = "--from", "2026-03-02", "--bank", "NOSUCH2L"
+
+    assert refused("statistics", command, *options) == "nothing is known of NOSUCH2L on these days"
+
+
+def test_a_registered_bank_may_be_without_records() -> None:
+    assert done("statistics", "show", "--bank", BETA)["days"] == []
+    assert done("statistics", "export", "--from", "2026-03-02", "--bank", BETA)["days"] == []
+
+
+def test_a_storage_that_fails_is_told_in_a_sentence(world: World) -> None:
+    with world.storage_gone("put"):
+        assert refused("statistics", "ingest") == "DynamoDB cannot be reached"
+
+
+def test_records_are_shown_with_when_the_bank_was_down(measured: World) -> None:
+    done("statistics", "ingest")
+
+    shown = done("statistics", "show", "--day", "2026-03-03")["days"]
+
+    assert [(row["aspsp_bic"], row["down"], row["report"]) for row in shown] == [
+        (ALPHA, ["10:00:00-10:01:00"], "not_expected"),
+        (BETA, [], "received"),
+    ]
+    assert list(shown[0]) == [*NAMES, "down"]
+    assert (shown[0]["uptime_percent"], shown[1]["uptime_percent"]) == (99.931, None)
+    text = run("statistics", "show").stdout
+    assert "10:00:00-10:01:00" in text
+    assert len(text.splitlines()) == 1 + 4
+    assert run("statistics", "show", "--day", "2026-02-01").stdout == "There are no records of these days.\n"
+
+
+def test_a_quarter_is_exported_as_csv(measured: World) -> None:
+    done("statistics", "ingest")
+
+    text = run("statistics", "export", "--quarter", "2026-Q1").stdout_bytes.decode()
+
+    read = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    assert text.count("\r\n") == text.count("\n") == 5
+    assert [(row["aspsp_bic"], row["day"]) for row in read] == [
+        (bic, day) for bic in (ALPHA, BETA) for day in ("2026-03-02", "2026-03-03")
+    ]
+    assert [row["downtime_minutes"] for row in read] == ["", "1.00", "", ""]
+
+
+def test_days_of_a_bank_are_exported_as_json_with_the_digits_that_they_have(measured: World) -> None:
+    done("statistics", "ingest")
+    options = ["--from", "2026-03-03", "--to", "2026-03-03", "--bank", ALPHA]
+
+    text = run("statistics", "export", *options, "--format", "json").stdout
+    printed = run("statistics", "export", *options, "--json").stdout
+
+    (row,) = jsontext.loads(text)["days"]
+    assert str(row["uptime_percent"]) == "99.931"
+    assert jsontext.loads(printed) == jsontext.loads(text)
+    assert '"uptime_percent": 99.931,' in printed
+
+
+def test_an_export_is_written_to_a_file(measured: World, tmp_path: Path) -> None:
+    done("statistics", "ingest")
+    options = ["--quarter", "2026-Q1", "--output"]
+
+    data = done("statistics", "export", *options, str(tmp_path / "q1.csv"))
+    said = run("statistics", "export", *options, str(tmp_path / "q1.json"), "--format", "json", "--bank", BETA).stdout
+
+    assert data == {"file": str(tmp_path / "q1.csv"), "format": "csv", "rows": 4}
+    assert (tmp_path / "q1.csv").read_bytes().count(b"\r\n") == 5
+    assert said == f"{tmp_path / 'q1.json'} has 2 rows.\n"
+    assert len(json.loads((tmp_path / "q1.json").read_text("utf-8"))["days"]) == 2
+    assert refused("statistics", "export", *options, str(tmp_path)) == f"{tmp_path} cannot be written: Is a directory"
+
+
+def test_an_export_goes_over_the_end_of_a_quarter(world: World) -> None:
+    world.clock.advance(30 * 86_400)
+    done("statistics", "ingest")
+
+    found = done("statistics", "export", "--from", "2026-03-30", "--to", "2026-04-01")["days"]
+
+    assert [(row["aspsp_bic"], row["day"]) for row in found] == [
+        (ALPHA, "2026-03-30"),
+        (ALPHA, "2026-03-31"),
+        (BETA, "2026-03-30"),
+        (BETA, "2026-03-31"),
+        (ALPHA, "2026-04-01"),
+        (BETA, "2026-04-01"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ([], "give either --quarter, or --from and --to"),
+        (["--quarter", "2026-Q1", "--from", "2026-03-01"], "give either --quarter, or --from and --to"),
+        (["--quarter", "2026-Q1", "--to", "2026-03-01"], "give either --quarter, or --from and --to"),
+        (["--quarter", "2026-Q5"], "'2026-Q5' is no quarter: give one like 2026-Q4"),
+        (["--quarter", "26Q1"], "'26Q1' is no quarter: give one like 2026-Q4"),
+        (["--to", "2026-03-01"], "--to needs --from"),
+        (["--quarter", ""], "'' is no quarter: give one like 2026-Q4"),
+        (["--quarter", "2026-Q1", "--from", ""], "give either --quarter, or --from and --to"),
+    ],
+)
+def test_an_export_needs_a_quarter_or_days(options: list[str], sentence: str) -> None:
+    assert refused("statistics", "export", *options) == sentence

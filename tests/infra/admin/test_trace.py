@@ -1,0 +1,296 @@
+"""The trace of a request: its lines, the banks that were asked, its deliveries and its records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.settings import Settings
+from infra.admin import connection, records
+from infra.admin.log_search import CloudWatchLog, LocalLog, of_stage
+from infra.local import logfile, stackfile
+from tests.infra.admin.test_admin import done, refused, run
+from tests.local_stack import answering
+from tests.world import World
+
+ACCOUNTS = {"status": "success", "accounts": []}
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The commands work on the world, whose log is a file; its path."""
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    file = tmp_path / "stack.json"
+    monkeypatch.setenv(stackfile.VARIABLE, str(file))
+    path = logfile.beside(file)
+    handler = logfile.LogFile(path, log.logger().registered_formatter)
+    log.logger().addHandler(handler)
+    with answering() as stack:
+        stackfile.write(file, {**stack, "log": str(path)})
+        yield path
+    log.logger()._logger.removeHandler(handler)
+    handler.close()
+
+
+@pytest.fixture
+def bearer(world: World) -> str:
+    token: str = world.tokens(1)["access_token"]
+    return token
+
+
+def revoked(world: World, bearer: str) -> str:
+    """A consent that its TPP has ended, and whose bank has been told; the request's id."""
+    world.queued()
+    request_id = new_uuid()
+    world.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
+    answer = world.tpp("POST", "/tpp/token/revoke", {"token": bearer}, headers={"x-request-id": request_id})
+    assert answer.status == 200
+    with logfile.written_by("deliver"):
+        for delivery_id in world.queued():
+            world.hub.worker.attempt(delivery_id)
+    log.clear()
+    return request_id
+
+
+def test_a_relayed_call_is_shown_with_the_bank_that_was_asked(world: World, bearer: str) -> None:
+    request_id = new_uuid()
+    world.banks[1].answers["/accounts"] = lambda sent: ACCOUNTS
+    headers = {"x-request-id": request_id}
+    assert world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=headers).status == 200
+    world.tpp("GET", "/tpp/accounts", bearer=bearer)  # another request
+
+    traced = done("trace", request_id)
+    text = run("trace", request_id).stdout
+
+    assert [line["message"] for line in traced["lines"]] == ["bank asked", "request"]
+    (relay,) = traced["relays"]
+    assert (relay["bic"], relay["webhook"], relay["status"], relay["function"]) == ("ALPHGB21", "/accounts", 200, "api")
+    for part in (f"Request {request_id}\n2 lines since", "What happened\n", "route=/tpp/accounts", "Banks asked\n"):
+        assert part in text
+
+
+def test_a_request_is_followed_into_its_deliveries_and_records(world: World, bearer: str) -> None:
+    request_id = revoked(world, bearer)
+
+    traced = done("trace", request_id)
+    text = run("trace", request_id).stdout
+
+    messages = [(line["function"], line["message"]) for line in traced["lines"]]
+    assert ("api", "consent ended") in messages
+    assert messages[-2:] == [("deliver", "bank asked"), ("deliver", "delivered")]
+    (delivery,) = traced["deliveries"]
+    assert (delivery["kind"], delivery["state"], delivery["request_id"]) == ("revoke_token", "delivered", request_id)
+    (consent,) = traced["consents"]
+    assert (consent["status"], consent["ended_by"]) == ("revoked", "tpp")
+    assert consent["ended_at"] == timestamp(world.clock.time())
+    assert "Deliveries, as they stand now\n" in text
+    assert "Consent, as it stands now\n" in text
+
+
+def test_a_delivery_leads_to_the_request_that_caused_it(world: World, bearer: str) -> None:
+    request_id = revoked(world, bearer)
+    (delivery,) = done("trace", request_id)["deliveries"]
+
+    assert done("trace", delivery["delivery_id"])["request_id"] == request_id
+
+
+def test_what_a_bank_quotes_leads_to_the_request_that_caused_it(world: World, bearer: str) -> None:
+    request_id = revoked(world, bearer)
+    quoted = world.banks[1].received[-1].headers["X-Request-Id"]
+
+    assert quoted != request_id
+    assert done("trace", quoted)["request_id"] == request_id
+
+
+def test_a_request_with_a_bearer_leads_to_its_consent_and_an_authorization_to_its_request(world: World) -> None:
+    asked, read = new_uuid(), new_uuid()
+    headers = {"x-request-id": asked}
+    scopes = {"bic": world.banks[1].bank.bic, "scopes": world.scopes(1)}
+    assert world.tpp("POST", "/tpp/authorize", scopes, headers=headers).status == 200
+    bearer = world.tokens(1)["access_token"]
+    world.tpp("GET", "/tpp/consent", bearer=bearer, headers={"x-request-id": read})
+
+    assert len(done("trace", asked)["authorizations"]) == 1
+    assert [consent["status"] for consent in done("trace", read)["consents"]] == ["authorised"]
+
+
+def test_a_delivery_without_a_cause_is_traced_by_the_id_that_its_receiver_knows(world: World) -> None:
+    world.queued()
+    made = world.hub.clients.update(world.client.client_id, events_url="https://tpp.example.com/events")
+    delivery_id = world.hub.events.test(made.client)
+
+    traced = done("trace", delivery_id)
+
+    assert traced["request_id"] == world.delivery(delivery_id).request_id
+    assert [delivery["delivery_id"] for delivery in traced["deliveries"]] == [delivery_id]
+
+
+def test_what_a_line_names_is_shown_without_anything_secret(world: World) -> None:
+    """Whatever is stored beside the members that are named is left out, whoever adds it."""
+    request_id, state = new_uuid(), "the-state-of-the-tpp"
+    consented = world.approve(1, state=state)
+    authorizations, consents = (list(world.hub.store.scan(table)) for table in ("authorizations", "consents"))
+    consent = next(item for item in consents if item["part"] == "consent")
+    payments = world.hub.payments
+    payment = payments.new(
+        "ALPHGB21",
+        "the-payment",
+        api_version=1,
+        kind="single",
+        client_id=world.client.client_id,
+        consent_id=consent["consent_id"],
+        request_id=request_id,
+        order_digest=None,
+        status=4,
+    )
+    put = payments.creation(payment)
+    world.hub.store.put(put.table, {**put.item, "added_later": "hush"})
+    log.bind(request_id=request_id)
+    log.info("line", authorization_id=authorizations[0]["authorization_id"], bic="ALPHGB21", payment_id="the-payment")
+    log.clear()
+
+    traced = done("trace", request_id)
+    text = run("trace", request_id).stdout + json.dumps(traced)
+
+    assert traced["authorizations"][0]["consent_id"] == consent["consent_id"]
+    assert traced["consents"][0]["status"] == "authorised"
+    assert traced["payments"][0]["history"] == [{"status": 4, "at": timestamp(world.clock.time())}]
+    hidden = [state, "hush", "sealed", "digest", consented.query["code"], consented.bank_token]
+    hidden += [item[name] for item in (*authorizations, *consents) for name in item if name.endswith("_digest")]
+    assert [secret for secret in hidden if secret in text] == []
+
+
+def test_what_is_shown_of_a_record_is_none_of_its_secrets() -> None:
+    for names in (records._AUTHORIZATION, records._CONSENT, records._PAYMENT):
+        assert not [name for name in names if name.endswith(("_sealed", "_digest", "_url", "state", "accounts"))]
+
+
+def test_old_lines_are_left_out(world: World, connected: Path) -> None:
+    request_id = new_uuid()
+    line = {"level": "INFO", "message": "request", "request_id": request_id, "service": "causeway"}
+    now = world.hub.clock.now()
+    connected.write_text(
+        "".join(
+            json.dumps({**line, "timestamp": f"2026-03-0{day} 08:59:59,123+0000", "route": f"/{day}"}) + "\n"
+            for day in (1, 2)
+        )
+        + f"no JSON {request_id}\n"
+        + json.dumps({"request_id": request_id})
+    )
+
+    assert now.isoformat() == "2026-03-02T09:00:00+00:00"
+    assert [line["route"] for line in done("trace", request_id)["lines"]] == ["/2"]
+    assert [line["route"] for line in done("trace", request_id, "--since", "3d")["lines"]] == ["/1", "/2"]
+    assert done("trace", request_id, "--since", "3d")["lines"][0]["at"] == "2026-03-01T08:59:59.123+00:00"
+
+
+def test_a_request_of_which_nothing_is_known_says_where_it_was_looked_for(connected: Path) -> None:
+    request_id = new_uuid()
+
+    assert refused("trace", request_id) == (
+        f"nothing is known of {request_id}: no line of it since 2026-03-01T09:00:00+00:00 in {connected}"
+    )
+
+
+def test_what_is_no_id_is_one_sentence() -> None:
+    assert refused("trace", "nothing") == (
+        "nothing is neither the id of a request, which is a UUID, nor that of a delivery that is kept"
+    )
+
+
+def test_without_a_running_stack_there_is_no_log(tmp_path: Path) -> None:
+    (tmp_path / "stack.json").unlink()
+
+    assert refused("trace", new_uuid()).startswith("no local stack is running, so there is no log to look through")
+
+
+def test_it_explains_itself_with_an_example() -> None:
+    text = run("trace", "--help").stdout
+
+    assert ".venv/bin/python -m infra.admin trace" in text
+    assert "--json" in text
+    assert "\b" not in text
+    assert "trace " in run("--help").stdout
+
+
+class FakeLogs:
+    """CloudWatch Logs, two entries a page."""
+
+    def __init__(self, groups: dict[str, list[str]]) -> None:
+        self._groups = groups
+        self.asked: list[dict[str, Any]] = []
+
+    def describe_log_groups(self, **request: Any) -> Any:
+        names = [name for name in self._groups if name.startswith(request["logGroupNamePrefix"])]
+        return self._page("logGroups", [{"logGroupName": name} for name in names], request)
+
+    def filter_log_events(self, **request: Any) -> Any:
+        self.asked.append(request)
+        events = [{"message": text} for text in self._groups[request["logGroupName"]]]
+        return self._page("events", events, request)
+
+    @staticmethod
+    def _page(name: str, entries: list[Any], request: dict[str, Any]) -> Any:
+        start = int(request.get("nextToken", 0))
+        more = {"nextToken": str(start + 2)} if len(entries) > start + 2 else {}
+        return {name: entries[start : start + 2], **more}
+
+
+def test_on_a_deployed_stage_the_lines_of_all_its_functions_are_read() -> None:
+    request_id = new_uuid()
+
+    def line(second: int, message: str, of: str = request_id) -> str:
+        said = {"level": "INFO", "message": message, "timestamp": f"2026-03-02 09:00:0{second},000+0000"}
+        return json.dumps({**said, "service": "causeway", "request_id": of, "xray_trace_id": "1-2"})
+
+    logs = FakeLogs(
+        {
+            "/aws/lambda/causeway-dev": [line(1, "first"), line(2, "second"), line(4, "request"), "START RequestId: 1"],
+            "/aws/lambda/causeway-dev-deliver": [line(5, "delivered"), line(3, "other", of=new_uuid())],
+            "/aws/lambda/causeway-developer": [line(1, "of somebody else")],
+        }
+    )
+
+    found = CloudWatchLog(logs, "causeway-dev").lines(request_id, 1_772_442_000)
+
+    assert [(line.function, line.message) for line in found] == [
+        ("api", "first"),
+        ("api", "second"),
+        ("api", "request"),
+        ("deliver", "delivered"),
+    ]
+    assert all(line.members == {} for line in found)
+    assert {request["logGroupName"] for request in logs.asked} == {
+        "/aws/lambda/causeway-dev",
+        "/aws/lambda/causeway-dev-deliver",
+    }
+    assert logs.asked[0]["filterPattern"] == (f'{{ ($.request_id = "{request_id}") || ($.sent_as = "{request_id}") }}')
+    assert logs.asked[0]["startTime"] == 1_772_442_000_000
+
+
+def test_the_calls_are_ones_that_cloudwatch_logs_knows(resources: None) -> None:
+    boto3.client("logs").create_log_group(logGroupName="/aws/lambda/causeway-dev")
+    log_of_stage = of_stage("causeway-dev")
+
+    assert list(log_of_stage.lines(new_uuid(), 0)) == []
+    assert log_of_stage.place == "the log groups /aws/lambda/causeway-dev*"
+
+
+def test_a_deployed_stage_is_asked_for_its_own_lines(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com"}
+    hub = world.another_process(Settings.from_environment(settings))
+    monkeypatch.setattr(connection, "connect", lambda: hub)
+
+    assert refused("trace", new_uuid()).endswith("in the log groups /aws/lambda/causeway-dev*")
+
+
+def test_a_file_that_is_not_there_has_no_lines(tmp_path: Path) -> None:
+    assert list(LocalLog(tmp_path / "none").lines(new_uuid(), 0)) == []

@@ -1,0 +1,165 @@
+"""Chalice's command on a copy of the application: clean, complete, and without a trace in the project."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.deploy import chalice_command
+from infra.deploy.chalice_command import ChaliceFailed
+
+
+class Chalice:
+    """Chalice's command line: what it ``said`` and ``wrote``, its exit code, and what it was called with."""
+
+    def __init__(self) -> None:
+        self.said, self.code, self.wrote = "", 0, {"sam.json": "{}", "deployment.zip": "zip"}
+        self.calls: list[list[str]] = []
+        self.environments: list[dict[str, str]] = []
+        self.copied: set[str] = set()
+
+    def __call__(self, command: list[str], *, env: dict[str, str], **_: Any) -> subprocess.CompletedProcess[str]:
+        arguments = command[len(chalice_command.COMMAND) :]
+        project = Path(arguments[1])
+        self.copied = {str(file.relative_to(project)) for file in project.rglob("*")}
+        self.calls.append(arguments[2:])
+        self.environments.append(env)
+        if arguments[2] == "package" and self.wrote:
+            Path(arguments[-1]).mkdir()
+            for name, content in self.wrote.items():
+                (Path(arguments[-1]) / name).write_text(content)
+            (project / ".chalice" / "deployments" / "built.zip").touch()
+        return subprocess.CompletedProcess(command, self.code, self.said, "")
+
+
+@pytest.fixture
+def chalice(monkeypatch: pytest.MonkeyPatch) -> Chalice:
+    called = Chalice()
+    monkeypatch.setattr(chalice_command.subprocess, "run", called)
+    return called
+
+
+@pytest.fixture(autouse=True)
+def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A project with what must and what must not get into the copy."""
+    place = tmp_path / "project"
+    for name in ("app.py", "chalicelib/a.py", "chalicelib/__pycache__/a.pyc", ".chalice/policy-dev.json", "infra/b.py"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).touch()
+    (place / "requirements.txt").touch()
+    monkeypatch.setattr(chalice_command, "ROOT", place)
+    return place
+
+
+def test_the_copy_has_the_applications_own_files_only_and_is_gone_afterwards(chalice: Chalice, tmp_path: Path) -> None:
+    with chalice_command.copied() as project:
+        chalice_command.package(project, "dev", tmp_path / "out")
+
+    files = {name for name in chalice.copied if "." in Path(name).name and name != ".chalice"}
+    assert files == {"app.py", "requirements.txt", "chalicelib/a.py", ".chalice/policy-dev.json"}
+    assert not project.exists()
+
+
+def test_what_chalice_builds_and_writes_down_stays_with_the_project(
+    chalice: Chalice, root: Path, tmp_path: Path
+) -> None:
+    with chalice_command.copied() as project:
+        chalice_command.package(project, "dev", tmp_path / "out")
+        (project / ".chalice" / "deployed" / "dev.json").write_text("{}")
+
+    assert (root / ".chalice" / "deployments" / "built.zip").is_file()
+    assert chalice_command.is_recorded("dev")
+    assert not chalice_command.is_recorded("prod")
+
+
+def test_the_id_of_the_interface_is_what_chalice_has_written_down(root: Path) -> None:
+    deployed = root / ".chalice" / "deployed"
+    deployed.mkdir()
+    made = [{"resource_type": "lambda_function"}, {"resource_type": "rest_api", "rest_api_id": "abc"}]
+    for stage, resources in (("dev", made), ("prod", made[:1])):
+        (deployed / f"{stage}.json").write_text(json.dumps({"resources": resources}))
+
+    assert chalice_command.interface("dev") == "abc"
+    assert chalice_command.interface("prod") is None
+    assert chalice_command.interface("test") is None
+
+
+def test_the_function_is_packaged_anew_each_time_and_the_layer_is_not(
+    chalice: Chalice, root: Path, tmp_path: Path
+) -> None:
+    built = root / ".chalice" / "deployments"
+    built.mkdir()
+    for name in ("appcode-1.zip", "managed-layer-1.zip"):
+        (built / name).touch()
+    with chalice_command.copied() as project:
+        chalice_command.package(project, "dev", tmp_path / "out")
+
+    assert {file.name for file in built.iterdir()} == {"managed-layer-1.zip", "built.zip"}
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "wrote"),
+    [
+        ("Could not install dependencies:\nargon2-cffi==1", 0, {"sam.json": "{}"}),
+        ("an error", 2, {"sam.json": "{}"}),
+        ("", 0, {}),
+    ],
+)
+def test_an_incomplete_package_is_an_error_and_is_not_kept_for_the_next_time(
+    chalice: Chalice, root: Path, tmp_path: Path, said: str, code: int, wrote: dict[str, str]
+) -> None:
+    chalice.said, chalice.code, chalice.wrote = said, code, wrote
+
+    with pytest.raises(ChaliceFailed, match=said or None), chalice_command.copied() as project:
+        chalice_command.package(project, "dev", tmp_path / "out")
+    assert not (root / ".chalice" / "deployments").exists()
+
+
+def test_nothing_is_deployed_before_it_is_known_to_be_complete(chalice: Chalice) -> None:
+    chalice.said = "Could not install dependencies"
+
+    with pytest.raises(ChaliceFailed), chalice_command.copied() as project:
+        chalice_command.deploy(project, "dev")
+    assert [call[0] for call in chalice.calls] == ["package"]
+
+
+def test_deploying_takes_the_region_of_the_operator_and_packaging_any(
+    chalice: Chalice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    with chalice_command.copied() as project:
+        chalice_command.deploy(project, "prod")
+
+    assert [call[:3] for call in chalice.calls] == [["package", "--stage", "prod"], ["deploy", "--stage", "prod"]]
+    assert [given.get("AWS_DEFAULT_REGION") for given in chalice.environments] == [chalice_command.REGION, None]
+    assert chalice.environments[1] == dict(os.environ)
+
+
+def test_a_deployment_that_fails_is_an_error(chalice: Chalice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chalice_command, "package", lambda *_: None)
+    chalice.code = 2
+
+    with pytest.raises(ChaliceFailed, match="ended with exit code 2"), chalice_command.copied() as project:
+        chalice_command.deploy(project, "dev")
+
+
+@pytest.mark.parametrize(
+    ("address", "finished"),
+    [
+        ("https://dev.causeway.example", False),
+        ("https://causeway.example/dev", False),
+        ("https://hub.example.com", True),
+        ("https://notcauseway.example", True),
+    ],
+)
+def test_the_placeholder_for_an_address_is_known(root: Path, address: str, finished: bool) -> None:
+    stages = {"dev": {"environment_variables": {"PUBLIC_URL": address}}}
+    (root / ".chalice" / "config.json").write_text(json.dumps({"stages": stages}))
+
+    problem = chalice_command.unfinished("dev")
+    assert problem is None if finished else str(problem).endswith(address)

@@ -1,0 +1,123 @@
+"""One template of two: names, logs and order are right, and what other stages have is not in it."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from infra.deploy import combined_template, template
+from infra.deploy.combined_template import NotMergeable
+
+APPLICATION: dict[str, Any] = {
+    "Transform": "AWS::Serverless-2016-10-31",
+    "Resources": {
+        "APIHandler": {"Type": "AWS::Serverless::Function", "Properties": {"Handler": "app.app"}},
+        "ApiHandlerLogGroup": {
+            "Type": "AWS::Logs::LogGroup",
+            "Properties": {"LogGroupName": {"Fn::Sub": "/aws/lambda/${ApiHandler}"}, "RetentionInDays": 30},
+        },
+        "Deliver": {
+            "Type": "AWS::Serverless::Function",
+            "Properties": {
+                "Handler": "chalicelib.delivery.jobs.deliver",
+                "Events": {
+                    "Source": {
+                        "Type": "SQS",
+                        "Properties": {"Queue": {"Fn::Sub": "…:causeway-dev-deliveries"}, "BatchSize": 1},
+                    }
+                },
+            },
+        },
+        "DeliverLogGroup": {
+            "Type": "AWS::Logs::LogGroup",
+            "Properties": {"LogGroupName": {"Fn::Sub": "/aws/lambda/${Deliver}"}, "RetentionInDays": 30},
+        },
+        "RestAPI": {"Type": "AWS::Serverless::Api", "Properties": {}},
+        "ManagedLayer": {"Type": "AWS::Serverless::LayerVersion", "Properties": {}},
+    },
+    "Outputs": {"EndpointURL": {"Value": "https://…"}},
+}
+
+
+@pytest.fixture
+def application() -> dict[str, Any]:
+    """What Chalice writes."""
+    return copy.deepcopy(APPLICATION)
+
+
+def merged(application: dict[str, Any], stage: str = "dev") -> dict[str, Any]:
+    return combined_template.one_stack(application, template.load(), stage)
+
+
+def test_functions_and_logs_are_named_as_the_policies_know_them(application: dict[str, Any]) -> None:
+    parts = merged(application)["Resources"]
+
+    assert parts["APIHandler"]["Properties"]["FunctionName"] == "causeway-dev"
+    assert parts["ApiHandlerLogGroup"]["Properties"]["LogGroupName"] == "/aws/lambda/causeway-dev"
+    assert parts["Deliver"]["Properties"]["FunctionName"] == "causeway-dev-deliver"
+    assert parts["DeliverLogGroup"]["Properties"]["LogGroupName"] == "/aws/lambda/causeway-dev-deliver"
+
+
+def test_a_function_is_made_after_its_log_and_what_it_uses(application: dict[str, Any]) -> None:
+    parts = merged(application)["Resources"]
+
+    for name, log in (("APIHandler", "ApiHandlerLogGroup"), ("Deliver", "DeliverLogGroup")):
+        assert {log, "ClientsTable", "Keys", "KeyAlias", "DeadDeliveriesQueue"} <= set(parts[name]["DependsOn"])
+    assert "DeliveriesQueue" not in parts["Deliver"]["DependsOn"]  # it refers to it already
+
+
+def test_the_worker_is_told_up_to_ten_messages_and_says_which_have_to_come_again(application: dict[str, Any]) -> None:
+    parts = merged(application)["Resources"]
+
+    assert parts["Deliver"]["Properties"]["Events"]["Source"]["Properties"] == {
+        "Queue": {"Fn::GetAtt": ["DeliveriesQueue", "Arn"]},
+        "BatchSize": 10,
+        "FunctionResponseTypes": ["ReportBatchItemFailures"],
+    }
+
+
+def test_the_interface_is_traced_and_gets_no_stage_besides_its_own(application: dict[str, Any]) -> None:
+    properties = merged(application)["Resources"]["RestAPI"]["Properties"]
+
+    assert properties == {"TracingEnabled": True, "OpenApiVersion": "2.0"}
+
+
+def test_a_layer_goes_with_the_version_that_used_it(application: dict[str, Any]) -> None:
+    assert merged(application)["Resources"]["ManagedLayer"]["Properties"] == {"RetentionPolicy": "Delete"}
+
+
+def test_both_templates_outputs_and_the_transformation_are_in_it(application: dict[str, Any]) -> None:
+    whole = merged(application)
+
+    assert {"EndpointURL", "DeliveriesQueueUrl"} <= whole["Outputs"].keys()
+    assert whole["Transform"] == "AWS::Serverless-2016-10-31"
+    assert whole["Parameters"].keys() == {"Stage", "AlarmTopicArn"}
+
+
+def test_a_part_that_both_templates_have_is_an_error(application: dict[str, Any]) -> None:
+    application["Resources"]["ClientsTable"] = {"Type": "AWS::DynamoDB::Table", "Properties": {}}
+
+    with pytest.raises(NotMergeable, match="both templates have ClientsTable"):
+        merged(application)
+
+
+def test_a_function_without_a_log_is_an_error(application: dict[str, Any]) -> None:
+    del application["Resources"]["DeliverLogGroup"]
+
+    with pytest.raises(NotMergeable, match="the function Deliver has 0 logs"):
+        merged(application)
+
+
+def test_a_queue_without_a_consumer_is_an_error(application: dict[str, Any]) -> None:
+    application["Resources"]["Deliver"]["Properties"]["Events"] = {}
+
+    with pytest.raises(NotMergeable, match="has 0 consumers"):
+        merged(application)
+
+
+def test_neither_template_is_changed(application: dict[str, Any]) -> None:
+    merged(application)
+
+    assert application == APPLICATION

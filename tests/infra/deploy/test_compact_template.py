@@ -1,0 +1,77 @@
+"""The template of one stage, as small as it goes: it fits into one call, and says the same."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from infra.deploy import compact_template, template
+
+STAGES = ("dev", "prod")
+TOPIC = "arn:aws:sns:eu-central-1:123456789012:causeway-alarms-of-production"
+each_stage = pytest.mark.parametrize("stage", STAGES)
+
+
+@each_stage
+def test_the_resources_fit_into_one_call(stage: str) -> None:
+    size = len(compact_template.written(compact_template.compact(template.load(), stage, TOPIC)[0]))
+
+    assert size <= compact_template.LARGEST, (
+        f"infra/resources.yaml has {size} bytes as it is sent, "
+        f"and CloudFormation takes {compact_template.LARGEST} with a call: "
+        "make descriptions or the dashboard shorter, or have infra/deploy/stacks.py send it by way of a bucket"
+    )
+
+
+@each_stage
+@pytest.mark.parametrize("topic", ["", TOPIC])
+def test_a_small_template_makes_what_the_whole_one_makes(stage: str, topic: str) -> None:
+    whole = template.load()
+    small, tags = compact_template.compact(whole, stage, topic)
+    of_whole, of_small = (template.Template(each, Stage=stage, AlarmTopicArn=topic) for each in (whole, small))
+
+    assert tags == [{"Key": "Application", "Value": "causeway"}, {"Key": "Stage", "Value": stage}]
+    for kind in {entry["Type"] for entry in whole["Resources"].values()} - {compact_template.DASHBOARD}:
+        made = {
+            name: {key: value for key, value in properties.items() if (key, value) != ("Tags", tags)}
+            for name, properties in of_whole.resources(kind).items()
+        }
+        assert of_small.resources(kind) == made
+
+
+@each_stage
+def test_the_dashboard_says_the_same_in_one_line(stage: str) -> None:
+    whole = template.load()
+    said, sent = (
+        entry["Properties"]["DashboardBody"]["Fn::Sub"]
+        for resources in (whole, compact_template.compact(whole, stage, TOPIC)[0])
+        for entry in resources["Resources"].values()
+        if entry["Type"] == compact_template.DASHBOARD
+    )
+
+    assert "\n" not in sent
+    assert json.loads(sent) == json.loads(said.replace("${Stage}", stage))
+
+
+def test_what_other_stages_have_is_left_out_with_its_outputs_and_conditions() -> None:
+    small = compact_template.settled(template.load(), "prod")
+
+    assert "DemoBanksTable" not in small["Resources"]
+    assert not [name for name in small["Outputs"] if name.startswith("DemoBanks")]
+    assert small["Conditions"].keys() == {"HasAlarmTopic"}
+    assert small["Resources"]["ClientsTable"]["Properties"]["DeletionProtectionEnabled"] is True
+
+
+def test_without_a_topic_no_alarm_has_an_action() -> None:
+    small, _ = compact_template.compact(template.load(), "dev", "")
+
+    assert "AlarmActions" not in small["Resources"]["DeadDeliveriesAlarm"]["Properties"]
+    assert small["Conditions"] == {}
+
+
+def test_the_template_that_was_given_is_not_changed() -> None:
+    whole = template.load()
+    compact_template.compact(whole, "dev", TOPIC)
+
+    assert whole == template.load()

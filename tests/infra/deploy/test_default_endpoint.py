@@ -1,0 +1,58 @@
+"""An address that was closed stays so over a deployment, and one that is open is left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infra.deploy import default_endpoint
+
+
+class Gateway:
+    """A client of API Gateway with one API, ``abc``, whose deployments open its own address."""
+
+    class exceptions:  # noqa: N801 - botocore's name
+        class NotFoundException(Exception):
+            """There is no such API."""
+
+    def __init__(self, closed: bool) -> None:
+        self.api = {"id": "abc", "disableExecuteApiEndpoint": closed}
+        self.deployments: list[tuple[str, bool]] = []
+
+    def get_rest_api(self, restApiId: str) -> dict[str, Any]:  # noqa: N803 - API Gateway's name
+        if restApiId != self.api["id"]:
+            raise self.exceptions.NotFoundException
+        return self.api
+
+    def update_rest_api(self, restApiId: str, patchOperations: list[dict[str, str]]) -> None:  # noqa: N803 - as above
+        assert patchOperations == [{"op": "replace", "path": "/disableExecuteApiEndpoint", "value": "true"}]
+        self.api["disableExecuteApiEndpoint"] = True
+
+    def create_deployment(self, restApiId: str, stageName: str) -> None:  # noqa: N803 - as above
+        self.deployments.append((stageName, bool(self.api["disableExecuteApiEndpoint"])))
+
+
+def test_an_address_that_was_closed_is_closed_again() -> None:
+    gateway = Gateway(closed=True)
+    with default_endpoint.kept_closed(gateway, "abc", "prod"):
+        gateway.api["disableExecuteApiEndpoint"] = False
+
+    assert gateway.deployments == [("prod", True)]
+
+
+def test_it_is_closed_again_after_a_deployment_that_broke_off() -> None:
+    gateway = Gateway(closed=True)
+    with pytest.raises(ZeroDivisionError), default_endpoint.kept_closed(gateway, "abc", "prod"):
+        gateway.api["disableExecuteApiEndpoint"] = 1 // 0
+
+    assert gateway.deployments == [("prod", True)]
+
+
+@pytest.mark.parametrize("interface", ["abc", "gone", None])
+def test_an_open_address_or_none_is_left_alone(interface: str | None) -> None:
+    gateway = Gateway(closed=False)
+    with default_endpoint.kept_closed(gateway, interface, "prod"):
+        pass
+
+    assert gateway.deployments == []

@@ -1,0 +1,69 @@
+"""Packaging: one template for a whole stage and the files that it refers to, or nothing."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.deploy import chalice_command, package
+from infra.deploy.chalice_command import ChaliceFailed
+from tests.infra.deploy.test_combined_template import APPLICATION
+
+
+@pytest.fixture
+def chalice(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The files that Chalice writes."""
+    made: dict[str, Any] = copy.deepcopy(APPLICATION)
+    made["Resources"]["APIHandler"]["Properties"]["CodeUri"] = "./deployment.zip"
+    files = {"sam.json": json.dumps(made), "deployment.zip": "zip"}
+
+    def write(project: Path, stage: str, out: Path) -> None:
+        out.mkdir()
+        for name, content in files.items():
+            (out / name).write_text(content)
+
+    monkeypatch.setattr(chalice_command, "package", write)
+    return files
+
+
+@pytest.mark.usefixtures("chalice")
+def test_a_whole_stage_is_written(tmp_path: Path) -> None:
+    written = package.package("dev", tmp_path / "build")
+
+    assert [file.name for file in written] == ["deployment.zip", "sam.json"]
+    resources = json.loads((tmp_path / "build" / "sam.json").read_text())["Resources"]
+    assert resources["APIHandler"]["Properties"]["FunctionName"] == "causeway-dev"
+    assert "ClientsTable" in resources
+
+
+def test_a_file_that_was_not_written_is_an_error(tmp_path: Path, chalice: dict[str, str]) -> None:
+    del chalice["deployment.zip"]
+
+    with pytest.raises(ChaliceFailed, match=r"APIHandler refers to \./deployment\.zip, which was not written"):
+        package.package("dev", tmp_path / "build")
+
+
+def test_a_package_that_cannot_be_made_is_told_and_not_written(
+    tmp_path: Path, chalice: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    chalice["sam.json"] = json.dumps({**APPLICATION, "Resources": {}})
+
+    assert package.main(["dev", str(tmp_path / "build")]) == 1
+    assert capsys.readouterr().err.startswith("causeway: the package could not be made.\nthe queue of deliveries has 0")
+    assert list((tmp_path / "build").iterdir()) == []
+
+
+@pytest.mark.usefixtures("chalice")
+@pytest.mark.parametrize(("problem", "warned"), [("PUBLIC_URL is a placeholder", True), (None, False)])
+def test_a_package_with_the_placeholder_for_its_address_ends_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], problem: str, warned: bool
+) -> None:
+    monkeypatch.setattr(chalice_command, "unfinished", lambda stage: problem)
+
+    assert package.main(["dev", str(tmp_path / "build")]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("causeway: warning: PUBLIC_URL is a placeholder;") if warned else said == ""

@@ -1,0 +1,381 @@
+"""Laying a CloudFormation stack: made, changed, or found to be as it should."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError, WaiterError
+
+from infra.deploy import __main__ as deploy
+from infra.deploy import chalice_command, compact_template, stacks
+from infra.deploy.stacks import StackFailed
+
+
+def refusal(message: str) -> ClientError:
+    return ClientError({"Error": {"Code": "ValidationError", "Message": message}}, "operation")
+
+
+class CloudFormation:
+    """A CloudFormation client: ``exists`` says whether there is a stack, the others make calls fail."""
+
+    def __init__(self, exists: bool, refused: str = "", events: list[dict[str, str]] | None = None) -> None:
+        self.exists, self.refused, self.events = exists, refused, events
+        self.status, self.outputs = "UPDATE_COMPLETE", {"KeyArn": "arn"}
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+
+    def describe_stacks(self, **_: Any) -> dict[str, Any]:
+        if not self.exists:
+            raise refusal("Stack with id x does not exist")
+        parameters = [{"ParameterKey": "AlarmTopicArn", "ParameterValue": "arn:before"}]
+        outputs = [{"OutputKey": key, "OutputValue": value} for key, value in self.outputs.items()]
+        return {"Stacks": [{"StackStatus": self.status, "Outputs": outputs, "Parameters": parameters}]}
+
+    def create_stack(self, **request: Any) -> None:
+        self._call("create", request)
+
+    def update_stack(self, **request: Any) -> None:
+        self._call("update", request)
+
+    def _call(self, name: str, request: dict[str, Any]) -> None:
+        self.calls.append((name, request))
+        self.exists = True
+        if self.refused:
+            raise refusal(self.refused)
+
+    def get_waiter(self, name: str) -> CloudFormation:
+        return self
+
+    def wait(self, **_: Any) -> None:
+        if self.events is not None:
+            raise WaiterError("stack_create_complete", "terminal failure", {})
+
+    def get_paginator(self, operation: str) -> CloudFormation:
+        assert operation == "describe_stack_events"
+        return self
+
+    def paginate(self, **_: Any) -> Iterator[dict[str, Any]]:
+        """Pages of two events, the newest first."""
+        events = self.events or []
+        return ({"StackEvents": events[first : first + 2]} for first in range(0, len(events), 2))
+
+
+def event(resource: str, status: str, reason: str = "") -> dict[str, str]:
+    """What CloudFormation says of a resource, or of the stack itself, ``x``."""
+    kind = stacks.STACK if resource == "x" else "AWS::KMS::Key"
+    said = {"LogicalResourceId": resource, "ResourceType": kind, "ResourceStatus": status}
+    return said | ({"ResourceStatusReason": reason} if reason else {})
+
+
+def lay(client: CloudFormation) -> bool:
+    return stacks.lay(client, "x", {"Resources": {}}, {"Stage": "dev"}, pause=0)
+
+
+@pytest.mark.parametrize(("exists", "call"), [(False, "create"), (True, "update")])
+def test_a_stack_is_made_or_changed(exists: bool, call: str) -> None:
+    client = CloudFormation(exists)
+
+    assert lay(client) is True
+    name, request = client.calls[0]
+    assert name == call
+    assert request["Parameters"] == [{"ParameterKey": "Stage", "ParameterValue": "dev"}]
+
+
+def test_nothing_to_do_is_no_failure() -> None:
+    assert lay(CloudFormation(True, refused="No updates are to be performed.")) is False
+
+
+def test_a_refused_template_says_why() -> None:
+    with pytest.raises(StackFailed, match="the stack x was refused: bad template"):
+        lay(CloudFormation(False, refused="bad template"))
+
+
+def test_a_failed_stack_names_the_resource_that_failed_first() -> None:
+    events = [
+        event("x", "ROLLBACK_COMPLETE"),
+        event("Alias", "DELETE_FAILED", "not allowed either"),
+        event("x", "ROLLBACK_IN_PROGRESS"),
+        event("Other", "CREATE_FAILED", "Resource creation cancelled"),
+        event("Key", "CREATE_FAILED", "not allowed"),
+        event("Early", "CREATE_FAILED", "Resource creation cancelled"),
+        event("x", "CREATE_IN_PROGRESS"),
+    ]
+    with pytest.raises(StackFailed, match="the stack x failed: Key: not allowed"):
+        lay(CloudFormation(False, events=events))
+
+
+def test_what_failed_in_an_earlier_change_is_not_the_reason() -> None:
+    events = [
+        event("Table", "UPDATE_FAILED", "too many indexes"),
+        event("x", "UPDATE_IN_PROGRESS"),
+        event("Key", "UPDATE_FAILED", "not allowed"),
+        event("x", "UPDATE_IN_PROGRESS"),
+    ]
+    with pytest.raises(StackFailed, match="the stack x failed: Table: too many indexes"):
+        lay(CloudFormation(True, events=events))
+
+
+@pytest.mark.parametrize(
+    ("events", "said"), [([], "no reason was given"), ([("x", "UPDATE_ROLLBACK_COMPLETE")], "UPDATE_ROLLBACK_COMPLETE")]
+)
+def test_a_failed_stack_without_a_resource_that_failed_says_its_state(events: list[tuple[str, str]], said: str) -> None:
+    with pytest.raises(StackFailed, match=f"the stack x failed: {said}$"):
+        lay(CloudFormation(True, events=[event(*each) for each in events]))
+
+
+@pytest.mark.parametrize("status", ["ROLLBACK_COMPLETE", "ROLLBACK_FAILED"])
+def test_a_stack_that_was_never_made_is_to_be_deleted_first(status: str) -> None:
+    client = CloudFormation(True)
+    client.status = status
+
+    with pytest.raises(StackFailed, match=rf"could not be made the last time \({status}\): delete it first, see"):
+        lay(client)
+    assert client.calls == []
+
+
+class Slow(CloudFormation):
+    """A CloudFormation whose stack is made only when somebody has heard that it takes long."""
+
+    def __init__(self, heard: threading.Event, answers: bool = True) -> None:
+        super().__init__(False)
+        self.heard, self.answers = heard, answers
+
+    def wait(self, **_: Any) -> None:
+        assert self.heard.wait(10)
+
+    def describe_stack_resources(self, **_: Any) -> dict[str, Any]:
+        if not self.answers:
+            raise ReadTimeoutError(endpoint_url="http://cloudformation")
+        return {"StackResources": [event("UsersTable", "CREATE_IN_PROGRESS"), event("Key", "CREATE_COMPLETE")]}
+
+
+@pytest.mark.parametrize(
+    ("answers", "busy"), [(True, "UsersTable"), (False, "unknown, it does not answer (ReadTimeoutError)")]
+)
+def test_a_cloudformation_that_takes_long_is_told_with_what_is_in_progress(
+    answers: bool, busy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heard, said = threading.Event(), []
+
+    def say(line: str) -> None:
+        said.append(line)
+        if len(said) == 4:
+            heard.set()
+
+    assert stacks.REPORT_SECONDS == 30
+    monkeypatch.setattr(stacks, "REPORT_SECONDS", 0.01)
+    monkeypatch.setattr(stacks, "_say", say)
+
+    assert lay(Slow(heard, answers)) is True
+    late = "causeway: CloudFormation has not finished the stack x after 0 seconds"
+    assert said[:4] == [late, f"  in progress: {busy}"] * 2
+
+
+def test_a_cloudformation_that_never_finishes_is_a_failure_that_says_what_it_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def wait(**_: Any) -> None:
+        raise WaiterError("StackCreateComplete", "Max attempts exceeded", {})
+
+    client = Slow(threading.Event())
+    monkeypatch.setattr(client, "wait", wait)
+    with pytest.raises(StackFailed, match=r"^the stack x is not finished after 360 seconds; in progress: UsersTable$"):
+        stacks.lay(client, "x", {"Resources": {}}, {"Stage": "dev"}, pause=1)
+
+
+def test_a_template_is_sent_without_spaces() -> None:
+    client = CloudFormation(False)
+    lay(client)
+
+    assert client.calls[0][1]["TemplateBody"] == '{"Resources":{}}'
+
+
+class Chalice:
+    """Chalice's command on the copies of the application that it was given."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.deployed: list[str] = []
+        self.failure = ""
+        monkeypatch.setattr(chalice_command, "deploy", self.deploy)
+
+    def deploy(self, project: Path, stage: str) -> None:
+        assert (project / "app.py").is_file()
+        if self.failure:
+            raise chalice_command.ChaliceFailed(self.failure)
+        self.deployed.append(stage)
+
+
+class Logs:
+    """A client of CloudWatch's logs."""
+
+    def __init__(self, refusal: str = "") -> None:
+        self.refusal = refusal
+        self.kept: dict[str, int] = {}
+
+    def create_log_group(self, logGroupName: str) -> None:  # noqa: N803 - CloudWatch's name
+        if self.refusal:
+            raise ClientError({"Error": {"Code": self.refusal}}, "CreateLogGroup")
+
+    def put_retention_policy(self, logGroupName: str, retentionInDays: int) -> None:  # noqa: N803 - CloudWatch's names
+        self.kept[logGroupName] = retentionInDays
+
+
+class Functions:
+    """A client of Lambda, for what consumes queues."""
+
+    consumers: ClassVar[list[str]] = []
+
+    def get_paginator(self, operation: str) -> Functions:
+        return self
+
+    def paginate(self) -> Functions:
+        return self
+
+    def search(self, expression: str) -> list[str]:
+        return self.consumers
+
+
+@pytest.fixture
+def finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stage's address has been put in place."""
+    monkeypatch.setattr(chalice_command, "unfinished", lambda stage: None)
+
+
+@pytest.fixture
+def cloud_formation(monkeypatch: pytest.MonkeyPatch) -> CloudFormation:
+    clients = {"cloudformation": CloudFormation(False), "logs": Logs(), "lambda": Functions(), "apigateway": None}
+    monkeypatch.setattr(deploy.boto3, "client", lambda service: clients[service])
+    return clients["cloudformation"]
+
+
+@pytest.fixture
+def chalice(monkeypatch: pytest.MonkeyPatch) -> Chalice:
+    return Chalice(monkeypatch)
+
+
+@pytest.mark.usefixtures("finished")
+def test_a_deployment_lays_the_resources_prints_their_outputs_and_deploys_the_application(
+    cloud_formation: CloudFormation, chalice: Chalice, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert deploy.main(["prod", "--alarm-topic", "arn:topic"]) == 0
+    assert {"ParameterKey": "AlarmTopicArn", "ParameterValue": "arn:topic"} in cloud_formation.calls[0][1]["Parameters"]
+    assert capsys.readouterr().out == "KeyArn  arn\n"
+    assert chalice.deployed == ["prod"]
+
+
+@pytest.mark.usefixtures("finished", "chalice")
+@pytest.mark.parametrize(
+    ("exists", "options", "topic"),
+    [(True, [], "arn:before"), (False, [], ""), (True, ["--alarm-topic", ""], ""), (True, ["--alarm-topic", "t"], "t")],
+)
+def test_alarms_go_where_they_went_before_unless_said_otherwise(
+    cloud_formation: CloudFormation, exists: bool, options: list[str], topic: str
+) -> None:
+    cloud_formation.exists = exists
+
+    assert deploy.main(["dev", *options]) == 0
+    request = cloud_formation.calls[0][1]
+    assert {"ParameterKey": "AlarmTopicArn", "ParameterValue": topic} in request["Parameters"]
+    assert ("AlarmActions" in request["TemplateBody"]) == bool(topic)
+    assert request["Tags"] == [{"Key": "Application", "Value": "causeway"}, {"Key": "Stage", "Value": "dev"}]
+
+
+@pytest.mark.usefixtures("finished")
+def test_a_stage_that_is_one_stack_loses_its_application_only_when_told_to(
+    cloud_formation: CloudFormation, chalice: Chalice, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud_formation.exists = True
+    cloud_formation.outputs["EndpointURL"] = "https://…"
+
+    assert deploy.main(["prod"]) == 1
+    assert (cloud_formation.calls, chalice.deployed) == ([], [])
+    assert capsys.readouterr().err.startswith("causeway: causeway-prod is one stack, with functions, API and logs: ")
+    assert deploy.main(["prod", "--take-over"]) == 0
+    assert ([name for name, _ in cloud_formation.calls], chalice.deployed) == (["update"], ["prod"])
+
+
+@pytest.mark.usefixtures("finished")
+def test_resources_that_do_not_fit_into_a_call_are_not_sent(
+    cloud_formation: CloudFormation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compact_template, "LARGEST", 1000)
+
+    assert deploy.main(["dev"]) == 1
+    assert cloud_formation.calls == []
+    assert capsys.readouterr().err.startswith("causeway: infra/resources.yaml is too large: ")
+
+
+@pytest.mark.usefixtures("finished", "cloud_formation")
+def test_an_application_that_is_not_known_here_is_not_made_again_beside_itself(
+    chalice: Chalice, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(chalice_command, "is_recorded", lambda stage: False)
+    monkeypatch.setattr(Functions, "consumers", ["arn:aws:lambda:eu-west-1:1:function:causeway-dev-deliver"])
+
+    assert deploy.main(["dev", "--only", "application"]) == 1
+    assert chalice.deployed == []
+    assert '.chalice/deployed/dev.json does not know of: bring that file here, or see "A' in capsys.readouterr().err
+    assert deploy.main(["prod", "--only", "application"]) == 0
+    assert chalice.deployed == ["prod"]
+
+
+@pytest.mark.usefixtures("finished")
+@pytest.mark.parametrize(("step", "calls", "deployed"), [("resources", 1, []), ("application", 0, ["dev"])])
+def test_either_step_can_be_done_alone(
+    cloud_formation: CloudFormation, chalice: Chalice, step: str, calls: int, deployed: list[str]
+) -> None:
+    assert deploy.main(["dev", "--only", step]) == 0
+    assert (len(cloud_formation.calls), chalice.deployed) == (calls, deployed)
+
+
+@pytest.mark.usefixtures("finished", "cloud_formation")
+def test_an_application_that_cannot_be_deployed_is_one_sentence(
+    chalice: Chalice, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chalice.failure = "`chalice deploy --stage dev` ended with exit code 2"
+
+    assert deploy.main(["dev", "--only", "application"]) == 1
+    assert capsys.readouterr().err == "causeway: `chalice deploy --stage dev` ended with exit code 2\n"
+
+
+@pytest.mark.parametrize("refusal", ["", "ResourceAlreadyExistsException"])
+def test_the_interfaces_log_is_kept_as_long_as_the_others(refusal: str) -> None:
+    client = Logs(refusal)
+    deploy.keep_log(client, "prod")
+
+    assert client.kept == {"/aws/lambda/causeway-prod": 365}
+
+
+def test_a_log_that_cannot_be_made_is_no_success() -> None:
+    with pytest.raises(ClientError):
+        deploy.keep_log(Logs("AccessDeniedException"), "prod")
+
+
+def test_a_deployment_with_the_placeholder_for_its_address_touches_nothing(
+    cloud_formation: CloudFormation,
+    chalice: Chalice,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address = {"environment_variables": {"PUBLIC_URL": "https://dev.causeway.example"}}
+    monkeypatch.setattr(chalice_command, "stage_settings", lambda stage: address)
+
+    assert deploy.main(["dev"]) == 1
+    assert (cloud_formation.calls, chalice.deployed) == ([], [])
+    assert capsys.readouterr().err == (
+        "causeway: PUBLIC_URL of the stage dev in .chalice/config.json is still the placeholder "
+        "https://dev.causeway.example: put the stage's address there first.\n"
+    )
+
+
+@pytest.mark.usefixtures("finished")
+def test_a_failed_deployment_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(deploy.boto3, "client", lambda service: CloudFormation(False, refused="no"))
+
+    assert deploy.main(["dev"]) == 1
+    assert capsys.readouterr().err == "causeway: the stack causeway-dev was refused: no\n"

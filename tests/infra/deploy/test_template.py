@@ -1,0 +1,231 @@
+"""The reader of the CloudFormation template, and what the template itself promises."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.api import jobs
+from chalicelib.cards.authorization import authorization_record
+from chalicelib.cards.payments import pending_index
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
+from chalicelib.foundation.http.outbound import TOTAL_SECONDS
+from chalicelib.openbanking.flows import consent_expiry
+from chalicelib.openbanking.records.consents import NOTIFY
+from infra.deploy import template
+from infra.deploy.template import Template, TemplateError
+
+SMALL = """
+Parameters:
+  Stage: {Type: String}
+  Topic: {Type: String, Default: ""}
+Conditions:
+  IsProduction: !Equals [!Ref Stage, prod]
+  HasTopic: !Not [!Equals [!Ref Topic, ""]]
+  Both: !And [!Condition IsProduction, !Condition HasTopic]
+  Either: !Or [!Condition IsProduction, !Condition HasTopic]
+Resources:
+  Table:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: !Sub "causeway-${Stage}-things"
+      Protected: !If [IsProduction, true, false]
+      Notes: !If [HasTopic, [!Ref Topic], !Ref AWS::NoValue]
+      Arn: !Sub ["${Kind}:${AWS::Region}", {Kind: !Ref Stage}]
+      Key: !GetAtt Key.Arn
+  Extra:
+    Type: AWS::DynamoDB::Table
+    Condition: Either
+    Properties: {TableName: extra}
+  Key: {Type: AWS::KMS::Key}
+Outputs:
+  Table: {Value: !Ref Table}
+  TableArn: {Value: !GetAtt Table.Arn}
+  KeyArn: {Value: !GetAtt Key.Arn}
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> dict[str, Any]:
+    file = tmp_path / "template.yaml"
+    file.write_text(SMALL)
+    return template.load(file)
+
+
+def test_functions_are_carried_out_for_a_stage(small: dict[str, Any]) -> None:
+    table = Template(small, Stage="prod", Topic="arn:topic").resources(template.TABLE)["Table"]
+
+    assert table["TableName"] == "causeway-prod-things"
+    assert table["Protected"] is True
+    assert table["Notes"] == ["arn:topic"]
+    assert table["Arn"] == "prod:eu-west-1"
+
+
+def test_no_value_leaves_the_member_out(small: dict[str, Any]) -> None:
+    assert "Notes" not in Template(small, Stage="dev").resources(template.TABLE)["Table"]
+
+
+def test_what_exists_only_once_deployed_is_left_as_it_is(small: dict[str, Any]) -> None:
+    assert Template(small, Stage="dev").resources(template.TABLE)["Table"]["Key"] == {"Fn::GetAtt": ["Key", "Arn"]}
+
+
+@pytest.mark.parametrize(
+    ("stage", "topic", "both", "either"),
+    [("dev", "", False, False), ("dev", "x", False, True), ("prod", "x", True, True)],
+)
+def test_conditions_decide_which_resources_exist(
+    small: dict[str, Any], stage: str, topic: str, both: bool, either: bool
+) -> None:
+    filled = Template(small, Stage=stage, Topic=topic)
+
+    assert filled.condition("Both") is both
+    assert ("Extra" in filled.resources(template.TABLE)) is either
+
+
+def test_missing_and_unknown_names_are_refused(small: dict[str, Any]) -> None:
+    with pytest.raises(TemplateError, match="parameter without a value: Stage"):
+        Template(small)
+    with pytest.raises(TemplateError, match="no such parameter: Colour"):
+        Template(small, Stage="dev", Colour="red")
+    with pytest.raises(TemplateError, match="no such condition: Never"):
+        Template(small, Stage="dev").condition("Never")
+    with pytest.raises(TemplateError, match="Table exists only once it is deployed"):
+        Template(small, Stage="dev").resolve({"Fn::Sub": "${Table}"})
+
+
+def test_removing_a_type_removes_the_outputs_that_name_it(small: dict[str, Any]) -> None:
+    rest = template.without(small, template.TABLE)
+
+    assert set(rest["Resources"]) == {"Key"}
+    assert set(rest["Outputs"]) == {"KeyArn"}
+
+
+TABLES = [
+    "authorizations",
+    "banks",
+    "card-activity",
+    "cards",
+    "clients",
+    "consents",
+    "deliveries",
+    "external-payments",
+    "idempotency",
+    "ledger",
+    "payments",
+    "programmes",
+    "statistics",
+    "users",
+    "website",
+]
+
+
+@pytest.mark.parametrize(
+    ("stage", "names"), [("local", [*TABLES, "demo-banks"]), ("dev", [*TABLES, "demo-banks"]), ("prod", TABLES)]
+)
+def test_demonstration_banks_have_a_table_everywhere_but_in_production(stage: str, names: list[str]) -> None:
+    found = [table["TableName"] for table in template.for_stage(stage).tables()]
+
+    assert sorted(found) == sorted(f"causeway-{stage}-{name}" for name in names)
+
+
+@pytest.mark.parametrize("stage", ["local", "dev", "prod"])
+def test_every_table_is_encrypted_recoverable_and_on_demand(stage: str) -> None:
+    for table in template.for_stage(stage).resources(template.TABLE).values():
+        assert table["SSESpecification"] == {"SSEEnabled": True}
+        assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        assert table["BillingMode"] == "PAY_PER_REQUEST"
+
+
+def test_production_tables_cannot_be_deleted_by_accident() -> None:
+    resources = template.load()["Resources"]
+    for name, table in template.for_stage("prod").resources(template.TABLE).items():
+        assert table["DeletionProtectionEnabled"] is True
+        assert resources[name]["DeletionPolicy"] == "RetainExceptOnCreate"
+        assert resources[name]["UpdateReplacePolicy"] == "Retain"
+
+
+def test_keys_outlive_the_stack_but_not_a_first_deployment_that_fails() -> None:
+    kept = (template.SECRET, "AWS::KMS::Key")
+    resources = template.load()["Resources"]
+
+    for name in (name for kind in kept for name in template.for_stage("prod").resources(kind)):
+        assert resources[name]["DeletionPolicy"] == "RetainExceptOnCreate"  # or their names would be taken
+        assert resources[name]["UpdateReplacePolicy"] == "Retain"
+
+
+def test_records_that_expire_do_so_by_one_attribute() -> None:
+    expiring = template.for_stage("prod").expiring()
+
+    assert set(expiring.values()) == {"expires_at"}
+    assert {name.removeprefix("causeway-prod-") for name in expiring} == {
+        "authorizations",
+        "cards",
+        "consents",
+        "deliveries",
+        "idempotency",
+        "payments",
+        "statistics",
+        "website",
+    }
+
+
+def test_messages_stay_invisible_six_times_as_long_as_their_function_may_run() -> None:
+    config = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text())
+    queue = template.for_stage("prod").resources(template.QUEUE)["DeliveriesQueue"]
+
+    assert queue["VisibilityTimeout"] >= 6 * config["lambda_functions"]["deliver"]["lambda_timeout"]
+    assert queue["RedrivePolicy"]["maxReceiveCount"] == 5
+
+
+def test_a_claim_and_a_run_end_in_their_functions_time() -> None:
+    config = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text())
+    functions = config["lambda_functions"]
+
+    assert TOTAL_SECONDS < functions["deliver"]["lambda_timeout"] <= CLAIMED_SECONDS / 2
+    assert consent_expiry._RUN_SECONDS < functions["expire"]["lambda_timeout"] < 5 * 60
+    assert functions["sweep"]["lambda_timeout"] < 60
+    assert jobs.RUN_SECONDS < functions["finish"]["lambda_timeout"] < 60
+
+
+def test_a_payment_is_finished_by_somebody_else_when_no_function_that_asks_for_it_can_run_any_more() -> None:
+    config = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text())
+
+    assert 2 * config["lambda_timeout"] <= pending_index.ASKING_SECONDS
+    assert config["lambda_functions"]["finish"]["lambda_timeout"] < pending_index.ASKING_SECONDS
+
+
+@pytest.mark.parametrize(
+    "index",
+    [DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER, NOTIFY, pending_index.DUE, authorization_record.DUE],
+    ids=lambda index: f"{index.table} {index.name}",
+)
+def test_an_index_by_time_is_made_as_it_is_read(index: ShardedIndex) -> None:
+    (table,) = [
+        each for each in template.for_stage("prod").tables() if each["TableName"] == f"causeway-prod-{index.table}"
+    ]
+
+    (found,) = [each for each in table["GlobalSecondaryIndexes"] if each["IndexName"] == index.name]
+    assert found["KeySchema"] == [
+        {"AttributeName": index.partition, "KeyType": "HASH"},
+        {"AttributeName": index.time, "KeyType": "RANGE"},
+    ]
+    assert found["Projection"] == {"ProjectionType": "KEYS_ONLY"}
+    types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
+    assert (types[index.partition], types[index.time]) == ("S", "N")
+
+
+def test_a_person_is_called_when_a_delivery_met_a_defect() -> None:
+    alarm = template.for_stage("prod").resources("AWS::CloudWatch::Alarm")["DeadDeliveriesAlarm"]
+
+    assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (0, "GreaterThanThreshold")
+    assert alarm["Dimensions"][0]["Value"] == {"Fn::GetAtt": ["DeadDeliveriesQueue", "QueueName"]}
+
+
+def test_no_secret_has_a_value_in_the_template() -> None:
+    for secret in template.for_stage("dev").resources(template.SECRET).values():
+        assert "SecretString" not in secret
+        assert "KmsKeyId" in secret

@@ -1,0 +1,136 @@
+"""The template on an endpoint: laid twice, by the services' own calls where CloudFormation leaves something out."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import boto3
+import pytest
+import requests
+from botocore.exceptions import ClientError
+
+from infra.deploy import compact_template, stacks, template
+from infra.deploy.stacks import StackFailed
+from infra.local import resources
+from infra.local.process import Child, python
+from tests import endpoint
+
+
+@pytest.fixture(scope="module")
+def addresses() -> Iterator[list[str]]:
+    """The addresses of two emulators, which start beside each other."""
+    children = [Child(python("infra.local.emulator"), output=subprocess.PIPE) for _ in range(2)]
+    yield [child.first_line() for child in children]
+    for child in children:
+        child.stop()
+
+
+@pytest.fixture
+def emulators(addresses: list[str]) -> list[str]:
+    """Two emulators that hold nothing."""
+    for address in addresses:
+        requests.post(f"{address}/moto-api/reset", timeout=5).raise_for_status()
+    return addresses
+
+
+@pytest.fixture(params=["the own emulator", "another endpoint"])
+def laid(request: pytest.FixtureRequest, emulators: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Resources that were laid, and laid again as a restart does."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
+    for _ in range(2):
+        resources.lay(emulated=request.param == "the own emulator", dynamodb_apart=False)
+
+
+def client(service: str) -> Any:
+    return boto3.client(service)
+
+
+def test_everything_that_the_service_needs_is_there(laid: None) -> None:
+    tables = client("dynamodb").list_tables()["TableNames"]
+    assert len(tables) == 16
+    expiry = client("dynamodb").describe_time_to_live(TableName="causeway-local-consents")["TimeToLiveDescription"]
+    assert expiry == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires_at"}
+
+    secrets = [secret["Name"] for secret in client("secretsmanager").list_secrets()["SecretList"]]
+    assert sorted(secrets) == ["causeway-local-card-keys", "causeway-local-demo-banks", "causeway-local-keys"]
+    assert client("kms").encrypt(KeyId="alias/causeway-local", Plaintext=b"x")["CiphertextBlob"]
+
+    queue = client("sqs").get_queue_url(QueueName="causeway-local-deliveries")["QueueUrl"]
+    attributes = client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=["All"])["Attributes"]
+    assert attributes["VisibilityTimeout"] == "180"
+    assert "causeway-local-deliveries-dead" in attributes["RedrivePolicy"]
+
+
+@pytest.mark.parametrize("prefix", [resources.STACK, "causeway-local-12345678-1234", "a" * 61])
+def test_the_local_template_fits_into_one_call_whatever_its_names_begin_with(
+    prefix: str, emulators: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Mapping[str, Any]] = []
+    monkeypatch.setattr(stacks, "lay", lambda client, name, source, parameters, **_: sent.append(source))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
+    with contextlib.suppress(ClientError):  # nothing was laid, so there is no table whose items could expire
+        resources.lay(emulated=False, dynamodb_apart=False, prefix=prefix)
+
+    assert len(compact_template.written(sent[0])) <= compact_template.LARGEST * 2 // 3
+    assert {entry["Type"] for entry in sent[0]["Resources"].values()} == {
+        "AWS::DynamoDB::Table",
+        "AWS::KMS::Alias",
+        "AWS::KMS::Key",
+        "AWS::SQS::Queue",
+        "AWS::SecretsManager::Secret",
+    }, "alarms are of deployed stages"
+
+
+def test_two_stacks_share_an_endpoint_by_their_names_and_one_of_them_can_go(
+    emulators: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
+    for prefix in ("causeway-local", "causeway-local-4711"):
+        resources.lay(emulated=False, dynamodb_apart=False, prefix=prefix)
+    both = everything()
+
+    endpoint.remove("causeway-local-4711")
+
+    assert everything() == [name for name in both if "4711" not in name]
+    assert len(both) == 2 * len(everything())
+
+
+def everything() -> list[str]:
+    """The names of all that a stack has."""
+    tables = client("dynamodb").list_tables()["TableNames"]
+    secrets = [secret["Name"] for secret in client("secretsmanager").list_secrets()["SecretList"]]
+    queues = [url.rpartition("/")[2] for url in client("sqs").list_queues().get("QueueUrls", [])]
+    aliases = [
+        alias["AliasName"] for alias in client("kms").list_aliases()["Aliases"] if "causeway" in alias["AliasName"]
+    ]
+    laid = [stack["StackName"] for stack in client("cloudformation").describe_stacks()["Stacks"]]
+    return sorted([*tables, *secrets, *queues, *aliases, *laid])
+
+
+def test_tables_are_left_out_where_dynamodb_is_apart(emulators: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", emulators[1])
+    for _ in range(2):
+        resources.lay(emulated=True, dynamodb_apart=True)
+
+    assert len(client("dynamodb").list_tables()["TableNames"]) == 16
+    monkeypatch.delenv("AWS_ENDPOINT_URL_DYNAMODB")
+    assert client("dynamodb").list_tables()["TableNames"] == []
+
+
+def test_a_table_of_another_version_is_refused_and_says_what_to_do(
+    emulators: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
+    client("dynamodb").create_table(
+        TableName="causeway-local-deliveries",
+        KeySchema=[{"AttributeName": "delivery_id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "delivery_id", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+    with pytest.raises(StackFailed, match="causeway-local-deliveries is from another version: `make clean`"):
+        resources.make_tables(client("dynamodb"), template.for_stage("local"))

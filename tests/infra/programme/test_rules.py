@@ -1,0 +1,383 @@
+"""Usage groups, risk groups and the Events URL in a set-up's file: what they may say, and what has to fit together."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from chalicelib.cards.authorization.risk_rules import fired
+from chalicelib.cards.authorization.usage_rules import CHANNELS, declined
+from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.programs.catalogue import MccRange, RiskGroup, RiskRule, UsageGroup
+from chalicelib.cards.programs.programmes import entry_key
+from chalicelib.cards.protocol import values
+from chalicelib.foundation.crypto import signatures
+from infra.programme import file
+from infra.programme.file import InvalidProgramme
+from tests import host_spellings
+from tests.cards.setups import Content, loaded, manager, planned, region, written
+from tests.documents import OPERATIONS, section
+from tests.infra.programme.test_groups import DEMO, faults, made
+from tests.infra.programme.test_loading import kept
+from tests.world import World
+
+MARK = "mark_transaction_as_suspicious"
+
+
+def rule(number: int = 1, **members: Any) -> Content:
+    """A rule of a risk group that is about everything, without other members."""
+    return {"id": number, "name": f"Rule {number}", "actions": [MARK]} | members
+
+
+def with_rules(*rules: Content) -> Content:
+    return {"regions": [region(4)], "risk_groups": [{"id": 1, "name": "Risk", "rules": [*rules]}]}
+
+
+def with_usage(**members: Any) -> Content:
+    return {"usage_groups": [{"id": 1, "name": "Usage", **members}]}
+
+
+# -- the demonstration's file
+
+
+def test_the_demonstrations_default_usage_group_blocks_nothing() -> None:
+    default = DEMO.card_programmes[101].usage_group_ids[0]
+
+    assert DEMO.usage_groups[default] == UsageGroup(default, "Everything")
+
+
+@pytest.mark.parametrize(
+    ("group", "facts", "eci_indicator", "said"),
+    [
+        (602, Facts(1, 978, 5, 6011, 276), None, "57"),
+        (602, Facts(0, 978, 81, 7995, 276), 5, "57"),
+        (602, Facts(0, 978, 5, 5411, 276), None, None),
+        (603, Facts(0, 978, 5, 5411, 276), None, "57"),
+        (603, Facts(0, 978, 81, 5411, 276), None, "1A"),
+        (603, Facts(0, 978, 81, 5411, 276), 2, None),
+        (603, Facts(0, 978, 10, 5411, 276), None, None),
+        (604, Facts(0, 978, 5, 5411, 840), None, "57"),
+        (604, Facts(0, 978, 5, 5411, 826), None, None),
+    ],
+)
+def test_the_demonstrations_other_usage_groups_block_what_their_names_say(
+    group: int, facts: Facts, eci_indicator: int | None, said: str | None
+) -> None:
+    assert declined(DEMO.usage_groups[group], facts, eci_indicator) == said
+
+
+@pytest.mark.parametrize("country", [276, 826, 840])
+@pytest.mark.parametrize("entry_mode", [mode for mode in values.ENTRY_MODES if mode != 80])
+@pytest.mark.parametrize("transaction_type", [0, 1, 9, 20, 30])
+def test_the_demonstrations_default_risk_groups_let_ordinary_use_pass(
+    transaction_type: int, entry_mode: int, country: int
+) -> None:
+    """5 times a day up to 10,000.00, also in the currency that is worth most."""
+    facts = Facts(transaction_type, 826, entry_mode, 5411, country, holder_country=276)
+    groups = {DEMO.card_programmes[101].risk_group_ids[0], DEMO.account_programmes[501].risk_group_ids[0]}
+    windows: Any = {}
+    for _ in range(5):
+        found = [DEMO.risk_groups[number] for number in groups]
+        windows, told = fired(DEMO, found, windows, facts, 1_000_000, 826, 1_800_000_000)
+        assert told.rules == ()
+
+
+def test_the_demonstrations_strict_group_shows_every_action() -> None:
+    strict = DEMO.risk_groups[404]
+
+    assert {action for each in strict.rules for action in each.actions} == {*values.RISK_ACTIONS}
+    assert 404 in DEMO.card_programmes[101].risk_group_ids
+    assert 404 in DEMO.account_programmes[501].risk_group_ids
+    assert DEMO.risk_groups[403].rules == ()
+
+
+def test_the_demonstration_shows_rules_of_every_kind() -> None:
+    rules = [each for group in DEMO.risk_groups.values() for each in group.rules]
+
+    for member in ("amount", "count", "region", "region_type", "mcc_low"):
+        assert [each for each in rules if getattr(each, member)], member
+    assert {each.entry_mode for each in rules} > {values.ANY_TYPE}
+
+
+# -- the documents
+
+
+def test_channels_and_actions_are_documented() -> None:
+    text = section(OPERATIONS, "## Programme managers")
+    (channels,) = re.findall(r"^\| `blocked_channels` \| (.+) \|$", text, re.MULTILINE)
+    (actions,) = re.findall(r"^\| `actions` \| (.+) \|$", text, re.MULTILINE)
+
+    assert tuple(re.findall("`(.+?)`", channels)) == CHANNELS
+    assert tuple(re.findall("`(.+?)`", actions)) == values.RISK_ACTIONS
+
+
+# -- usage groups
+
+
+def test_a_usage_group_blocks_nothing_unless_it_says_so() -> None:
+    assert made(**with_usage()).usage_groups == {1: UsageGroup(1, "Usage")}
+
+
+def test_a_usage_group_is_what_the_file_says() -> None:
+    said = {
+        "blocked_channels": [*CHANNELS],
+        "blocked_mccs": [{"mcc_low": 0, "mcc_high": 9999}, {"mcc_low": 7995, "mcc_high": 7995}],
+        "countries": [276, 36],
+        "authenticated_online": True,
+    }
+
+    assert made(**with_usage(**said)).usage_groups[1] == UsageGroup(
+        1, "Usage", CHANNELS, (MccRange(0, 9999), MccRange(7995, 7995)), (276, 36), (), True
+    )
+    assert made(**with_usage(blocked_countries=[276])).usage_groups[1].blocked_countries == (276,)
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        (
+            {"blocked_channels": ["cash", "post"]},
+            f"blocked_channels.1 must be one of {', '.join(CHANNELS[:-1])} and {CHANNELS[-1]}",
+        ),
+        ({"blocked_channels": ["cash", "cash"]}, "blocked_channels must not name anything twice"),
+        ({"blocked_channels": "cash"}, "blocked_channels must be a list"),
+        ({"blocked_channels": [1]}, "blocked_channels.0 must be text: put it in quotes"),
+        ({"blocked_mccs": [{"mcc_low": 8, "mcc_high": 7}]}, "blocked_mccs.0.mcc_low must not be more than mcc_high"),
+        (
+            {"blocked_mccs": [{"mcc_low": 1, "mcc_high": 10000}]},
+            "blocked_mccs.0.mcc_high must be less than or equal to 9999",
+        ),
+        ({"blocked_mccs": [{"mcc_low": 1}]}, "blocked_mccs.0.mcc_high is missing"),
+        ({"blocked_mccs": [{"mcc_low": 1, "mcc_high": 2}] * 2}, "blocked_mccs must not name anything twice"),
+        ({"countries": [999]}, "countries.0 must be a numeric code of ISO 3166-1"),
+        ({"countries": [276, 276]}, "countries must not name anything twice"),
+        ({"blocked_countries": [0]}, "blocked_countries.0 must be a numeric code of ISO 3166-1"),
+        ({"countries": [276], "blocked_countries": [840]}, "blocked_countries must be empty when countries is not"),
+        ({"authenticated_online": 1}, "authenticated_online must be true or false"),
+        ({"blocked": []}, "blocked is not known here"),
+    ],
+)
+def test_a_usage_group_may_not_say(members: Content, said: str) -> None:
+    assert faults(**with_usage(**members)) == (f"usage_groups.0.{said}",)
+
+
+def test_a_usage_group_has_at_most_a_hundred_ranges() -> None:
+    ranges = [{"mcc_low": number, "mcc_high": number} for number in range(101)]
+
+    assert made(**with_usage(blocked_mccs=ranges[:100]))
+    (said,) = faults(**with_usage(blocked_mccs=ranges))
+    assert said.startswith("usage_groups.0.blocked_mccs must have at most 100 items")
+
+
+# -- risk rules
+
+
+def test_a_rule_is_about_everything_unless_it_says_otherwise() -> None:
+    assert made(**with_rules(rule())).risk_groups == {
+        1: RiskGroup(1, "Risk", (RiskRule(1, "Rule 1", actions=(MARK,)),))
+    }
+    assert made().risk_groups[1].rules == ()
+
+
+def test_a_rule_is_what_the_file_says() -> None:
+    said = {
+        "transaction_type": 1,
+        "entry_mode": 90,
+        "mcc_low": 6010,
+        "mcc_high": 6011,
+        "country": 276,
+        "region": 4,
+        "region_type": 3,
+        "amount": 0,
+        "count": 1,
+        "duration": 365,
+        "actions": [*values.RISK_ACTIONS],
+    }
+    (found,) = made(**with_rules(rule(7, currency=826, **said))).risk_groups[1].rules
+
+    assert found == RiskRule(
+        7,
+        "Rule 7",
+        amount_currency=826,
+        **{**said, "actions": values.RISK_ACTIONS},  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"amount": 999_999_999_999_999, "currency": 978},
+        *({"count": 1, "duration": duration} for duration in (1, 7, 30, 365)),
+        *({"region_type": each} for each in values.REGION_TYPES),
+        {"country": 0, "region": 0},
+        {"count": 999_999_999, "duration": 1},
+    ],
+)
+def test_a_rule_may_say(members: Content) -> None:
+    assert made(**with_rules(rule(**members)))
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"actions": []}, "actions must not be empty"),
+        ({"actions": None}, "actions must be a list"),
+        ({"actions": [MARK, MARK]}, "actions must not name anything twice"),
+        (
+            {"actions": ["ring_the_bell"]},
+            f"actions.0 must be one of {', '.join(values.RISK_ACTIONS[:-1])} and {values.RISK_ACTIONS[-1]}",
+        ),
+        ({"amount": 1}, "currency must be there when amount is"),
+        ({"currency": 978}, "amount must be there when currency is"),
+        ({"amount": 1, "currency": 840}, "currency names 840, which is not a currency of the programme manager"),
+        ({"amount": -1, "currency": 978}, "amount must be a whole number"),
+        ({"count": 1}, "duration must be there when count is"),
+        ({"duration": 1}, "count must be there when duration is"),
+        ({"count": 0, "duration": 1}, "count must be greater than or equal to 1"),
+        ({"count": 1, "duration": 0}, "duration must be one of 1, 7, 30 and 365"),
+        ({"mcc_low": 8, "mcc_high": 7}, "mcc_low must not be more than mcc_high"),
+        ({"region": 5}, "region names the region 5, which is not in the file"),
+        ({"region_type": 4}, "region_type must be one of 0, 1, 2 and 3"),
+        ({"country": 999}, "country must be a numeric code of ISO 3166-1"),
+        ({"entry_mode": 3}, "entry_mode must be one of 0, 1, 2, 5, 7, 10, 80, 81, 90, 91 and 99"),
+        ({"name": None}, "name must be text: put it in quotes"),
+        ({"updated_at": 1}, "updated_at is not known here"),
+        ({"id": 1}, "id is there already"),
+    ],
+)
+def test_a_rule_may_not_say(members: Content, said: str) -> None:
+    assert faults(**with_rules(rule(1), rule(2) | members)) == (f"risk_groups.0.rules.1.{said}",)
+
+
+def test_a_rule_without_actions_is_refused() -> None:
+    bare = {"id": 1, "name": "Bare"}
+
+    assert faults(**with_rules(bare)) == ("risk_groups.0.rules.0.actions is missing",)
+
+
+def test_a_risk_group_has_at_most_a_hundred_rules() -> None:
+    rules = [rule(number) for number in range(1, 102)]
+
+    assert len(made(**with_rules(*rules[:100])).risk_groups[1].rules) == 100
+    (said,) = faults(**with_rules(*rules))
+    assert said.startswith("risk_groups.0.rules must have at most 100 items")
+
+
+# -- kept and read again
+
+
+def test_usage_and_risk_groups_are_what_was_loaded(world: World) -> None:
+    usage = {"blocked_channels": ["cash"], "blocked_mccs": [{"mcc_low": 1, "mcc_high": 2}], "countries": [276]}
+    counted = rule(amount=1, currency=978, count=2, duration=7)
+    content = manager(**with_usage(**usage), **with_rules(counted))
+    loaded(world.hub, content)
+    found, now = world.hub.programmes.catalogue(content["id"]), world.clock.time()
+
+    assert found.usage_groups[1] == UsageGroup(1, "Usage", ("cash",), (MccRange(1, 2),), (276,))
+    assert found.risk_groups[1].rules == (
+        RiskRule(1, "Rule 1", amount=1, amount_currency=978, count=2, duration=7, actions=(MARK,), updated_at=now),
+    )
+    assert planned(world.hub, content)[0].changes == []
+
+
+def test_groups_that_were_kept_before_they_said_anything_still_read(world: World) -> None:
+    content = manager()
+    loaded(world.hub, content)
+    for kind in ("usage_group", "risk_group"):
+        table, key = entry_key(content["id"], kind, 1)
+        row = kept(world, content)[f"{key['owner']} {key['part']}"]
+        bare = {name: row[name] for name in ("owner", "part", "id", "name")}
+        world.hub.store.put(table, bare)
+    found = world.another_process().programmes.catalogue(content["id"])
+
+    assert (found.usage_groups[1], found.risk_groups[1]) == (UsageGroup(1, "Usage"), RiskGroup(1, "Risk"))
+    assert planned(world.hub, content)[0].changes == []
+
+
+# -- the Events URL
+
+
+@pytest.mark.parametrize("stage", ["local", "dev", "prod"])
+def test_an_events_url_may_be_left_out_or_be_https(stage: Any) -> None:
+    for said in (None, "https://pm.example.com/events?of=cards"):
+        content = manager(events_url=said, card_programmes=[])
+        assert file.read(written(content), stage)[0].catalogue.events_url == said
+
+
+@pytest.mark.parametrize(
+    ("url", "stage", "said"),
+    [
+        ("http://127.0.0.1:9700/events", "local", None),
+        ("http://127.0.0.1:9700/events", "dev", "must be https outside the local stage"),
+        ("http://pm.example.com/events", "prod", "must be https outside the local stage"),
+        ("https://127.0.0.1/events", "dev", "must not be a private address outside the local stage"),
+        ("https://intranet/events", "prod", "must not be a private address outside the local stage"),
+        ("", "local", "must be an address of at most 2048 printable ASCII characters without spaces"),
+        ("pm.example.com", "local", "must begin with https:// (or http:// in the local stage) and name a host"),
+        ("https://user:pass@pm.example.com/", "local", "must have neither user information nor a fragment"),
+    ],
+)
+def test_an_events_url_is_held_to_the_same_as_a_clients(url: str, stage: Any, said: str | None) -> None:
+    content = written(manager(events_url=url))
+    if said is None:
+        assert file.read(content, stage)[0].catalogue.events_url == url
+        return
+    with pytest.raises(InvalidProgramme) as refusal:
+        file.read(content, stage)
+
+    assert refusal.value.faults == (f"programme_managers.0.events_url {said}",)
+
+
+@pytest.mark.parametrize("host", host_spellings.REFUSED)
+def test_no_events_url_is_private_in_any_spelling_outside_the_local_stage(host: str) -> None:
+    with pytest.raises(InvalidProgramme, match=r"events_url (must|is not an address)"):
+        file.read(written(manager(events_url=f"https://{host}/events")), "dev")
+
+
+def test_the_delivery_of_values_is_set_changed_and_taken_away_and_told_by_the_keys_short_name(world: World) -> None:
+    content = manager(events_url="https://one.example/")
+    loaded(world.hub, content)
+    keys = [rsa.generate_private_key(65537, 3072).public_key() for _ in range(2)]
+    one, two = map(signatures.key_id, keys)
+    told = []
+    for key in (*keys, None):
+        wanted = content | (
+            {"events_encryption_key": signatures.public_pem(key), "delivers_validation_values": True} if key else {}
+        )
+        (change,) = loaded(world.hub, wanted)[0].changes
+        told.append(change.differences)
+        found = world.another_process().programmes.catalogue(content["id"])
+        assert found.delivers_validation_values is bool(key)
+        assert found.events_encryption_key == (key and signatures.public_pem(key))
+        assert planned(world.hub, wanted)[0].changes == []
+
+    assert told == [
+        {"events_encryption_key": (None, one), "delivers_validation_values": (False, True)},
+        {"events_encryption_key": (one, two)},
+        {"events_encryption_key": (two, None), "delivers_validation_values": (True, False)},
+    ]
+
+
+def test_an_events_url_is_set_changed_and_taken_away(world: World) -> None:
+    content = manager()
+    loaded(world.hub, content)
+    told, made = [], []
+    for url in ("https://one.example/", "https://two.example/", None, "https://one.example/"):
+        change, *secret = loaded(world.hub, content | {"events_url": url})[0].changes
+        told.append(change.differences)
+        made.append([(each.what, each.kind) for each in secret])
+        assert world.hub.programmes.set_up(content["id"]).catalogue.events_url == url
+        assert planned(world.hub, content | {"events_url": url})[0].changes == []
+
+    assert told == [
+        {"events_url": (None, "https://one.example/")},
+        {"events_url": ("https://one.example/", "https://two.example/")},
+        {"events_url": ("https://two.example/", None)},
+        {"events_url": (None, "https://one.example/")},
+    ]
+    assert made == [[("add", "events_secret")], [], [], []]
+    loaded(world.hub, content)
+    assert "events_url" not in kept(world, content)[f"manager#{content['id']} manager"]
