@@ -69,8 +69,8 @@ screenshots: environment ## Write pictures of every page to build/screenshots, w
 bench: environment ## Measure processor time per request, cold starts, latency; transfers a second (Java, Maven)
 	@exec $(PYTHON) -m tests.bench
 
-capacity: environment ## Count what each kind of request takes of AWS, and write infra/capacity.md: costs and limits
-	@exec $(PYTHON) -m tests.capacity
+capacity: environment ## Compute the costs and limits of infra/capacity.md from the figures on that page
+	@exec $(PYTHON) -m infra.capacity
 
 volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; some minutes)
 	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m tests.volume

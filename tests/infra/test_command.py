@@ -18,7 +18,7 @@ from infra.local import stackfile
 
 ROOT = Path(__file__).parents[2]
 OF_THE_MAKEFILE = sorted(set(re.findall(r"\$\(PYTHON\) -m ((?:infra|tests)[\w.]*)", (ROOT / "Makefile").read_text())))
-COMMANDS = [*OF_THE_MAKEFILE, "infra.admin", "infra.capacity", "infra.local.emulator"]
+COMMANDS = [*OF_THE_MAKEFILE, "infra.admin", "infra.local.emulator"]
 SHOWN = (".py", ".md", ".yaml", ".json", ".html", ".txt", ".toml", "Makefile")
 
 

@@ -1,0 +1,286 @@
+"""Computes what a million requests cost, and the request rates at which the limits of AWS and of the service are met.
+
+The input is tables of ``infra/capacity.md``: what one request takes, assumptions, limits and prices. Without options,
+the command writes the page's tables of costs and rates; with options, it prints them for other assumptions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+from infra import command
+
+PAGE = Path(__file__).with_suffix(".md")
+RATES = (100, 10_000, 1_000_000)
+MILLION = Decimal(1_000_000)
+PRICED_AMOUNTS = {"million": MILLION, "10,000": Decimal(10_000), "GB": Decimal(10**9)}  # all other prices are for one
+WHOLE_PROCESSOR = 1769  # MB of memory that give a function a whole processor
+PLATFORM_LOG = 400  # bytes of START, END and REPORT, which Lambda logs for every invocation
+QUEUE_FETCHES = 2  # requests to SQS with which Lambda fetches a message and deletes it
+HIGHER_QUOTA, TABLE_GROWTH, NOTHING = "a higher quota", "load, doubled in half an hour, or warm throughput", "nothing"
+OPTIONS = {
+    "--bank-milliseconds": "answer of a bank, or of a receiver of events",
+    "--storage-milliseconds": "call of DynamoDB",
+    "--memory": "memory of the function that answers requests",
+    "--gateway-rate": "API Gateway, requests",
+    "--concurrency": "Lambda, concurrent executions",
+}
+"""Options of the command, and the assumption or limit that each replaces."""
+REQUESTS = {
+    "relayed read": "relayed read, version 2: accounts",
+    "payment": "payment with a key, version 2",
+    "card authorization": "card authorization",
+}
+"""The requests whose limits are computed, and the titles of their work."""
+SECRET_READERS = ("relayed read", "payment")  # their environments read a secret once a minute
+JOURNEYS = {
+    "**an authorization**": ("authorize", "init_authorization", "consent", "exchange of a code"),
+    "**a payment, up to the event about its end**": (
+        "payment with a key, version 2",
+        "payment status report, with an event",
+        "delivery of an event",
+    ),
+    "**a deferred read**": ("deferred read: acceptance", "deferred read: execution", "deferred read: outcome"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one request or message takes: a row of the page."""
+
+    trigger: str  # HTTP or SQS
+    calls: Decimal  # of DynamoDB
+    waits: Decimal  # calls that follow each other
+    read: Decimal  # units of DynamoDB
+    write: Decimal
+    queue: Decimal  # requests to SQS
+    outgoing: Decimal  # requests to banks and to receivers of events
+    sent: Decimal  # bytes to the internet
+    logged: Decimal  # bytes of log lines
+    processor: Decimal  # multiples of the bare script's processor time
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit, the requests a second that meet it, and what raises it."""
+
+    name: str
+    rate: Decimal
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The input: work by title, units and own limits by request, prices for one by service and what it is for."""
+
+    work: Mapping[str, Work]
+    units: Sequence[tuple[str, str, str, Decimal]]  # request, table or index, "read" or "write", units
+    own_limits: Sequence[tuple[str, Limit]]
+    values: Mapping[str, Decimal]  # assumptions and limits of AWS
+    prices: Mapping[tuple[str, str], Decimal]  # dollars
+
+
+# -- input
+
+
+def read_figures(page: str) -> Figures:
+    """Read the input from the tables of a page."""
+    return Figures(
+        work={title: Work(trigger, *map(_number, more)) for title, trigger, *more in _rows(page, "work")},
+        units=[
+            (request, name, kind, _number(cell))
+            for request, name, *cells in _rows(page, "units of a")
+            for kind, cell in zip(("read", "write"), cells, strict=True)
+        ],
+        own_limits=[(row[0], Limit(row[1], _number(row[2]), row[4])) for row in _rows(page, "limit of a")],
+        values={row[0]: _number(row[1]) for head in ("assumption", "limit of AWS") for row in _rows(page, head)},
+        prices={
+            (service, what): _number(dollars) / PRICED_AMOUNTS.get(amount, Decimal(1))
+            for service, what, dollars, amount in _rows(page, "service")
+        },
+    )
+
+
+def _rows(page: str, first_head: str) -> list[list[str]]:
+    """The rows of the table with this first head."""
+    _, _, rest = page.partition(f"\n| {first_head} |")
+    return [line.strip("| ").split(" | ") for line in rest.partition("\n\n")[0].splitlines()[2:]]
+
+
+def _number(cell: str) -> Decimal:
+    """The number of a cell, without its unit."""
+    return Decimal(re.sub(r"[^\d.]", "", cell))
+
+
+# -- costs
+
+
+def cost(figures: Figures, work: Work) -> dict[str, Decimal]:
+    """Dollars for a million requests, by service."""
+    prices, by_queue = figures.prices, work.trigger == "SQS"
+    gigabyte_seconds = billed_milliseconds(figures, work) * _memory(figures, work) / 1024 / 1000
+    one = {
+        "API Gateway": prices["API Gateway", "REST requests"] * (not by_queue),
+        "Lambda": prices["Lambda", "requests"] + prices["Lambda", "duration, arm64"] * gigabyte_seconds,
+        "DynamoDB": prices["DynamoDB", "read units"] * work.read + prices["DynamoDB", "write units"] * work.write,
+        "SQS": prices["SQS", "requests"] * (work.queue + QUEUE_FETCHES * by_queue),
+        "logs": prices["CloudWatch", "logs"] * (work.logged + PLATFORM_LOG),
+        "traces": prices["X-Ray", "traces"] * figures.values["requests that X-Ray records"] / 100,
+        "data out": prices["data transfer", "to the internet"] * work.sent,
+    }
+    return {service: dollars * MILLION for service, dollars in one.items()}
+
+
+def billed_milliseconds(figures: Figures, work: Work) -> int:
+    """Processor time, longer with less than a whole processor, and the time that the function waits for others."""
+    values = figures.values
+    slowness = max(WHOLE_PROCESSOR / _memory(figures, work), Decimal(1))
+    processor = work.processor * values["processor time of the bare script"] * slowness
+    aws = work.waits * values["call of DynamoDB"] + work.queue * values["call of SQS, KMS or Secrets Manager"]
+    return math.ceil(processor + aws + work.outgoing * values["answer of a bank, or of a receiver of events"])
+
+
+def _memory(figures: Figures, work: Work) -> Decimal:
+    """MB of the function that does the work."""
+    name = "memory of `deliver`" if work.trigger == "SQS" else "memory of the function that answers requests"
+    return figures.values[name]
+
+
+# -- limits
+
+
+def limits(figures: Figures, request: str) -> list[Limit]:
+    """The limits of a request, the lowest first, if clients, consents, cards and accounts share the load evenly."""
+    values, environments = figures.values, _environments(figures, request)
+    found = [
+        Limit("API Gateway", values["API Gateway, requests"], HIGHER_QUOTA),
+        Limit("Lambda concurrency", values["Lambda, concurrent executions"] / environments, HIGHER_QUOTA),
+        *_table_limits(figures, request),
+        *(limit for name, limit in figures.own_limits if name == request),
+    ]
+    if request in SECRET_READERS:
+        reads = values["Secrets Manager, values read"] * 60 / environments
+        found.append(Limit("Secrets Manager, each minute and environment", reads, NOTHING))
+    return sorted(found, key=lambda limit: limit.rate)
+
+
+def _environments(figures: Figures, request: str) -> Decimal:
+    """The environments of Lambda that run for one request a second."""
+    seconds = Decimal(billed_milliseconds(figures, figures.work[REQUESTS[request]])) / 1000
+    return max(seconds, 1 / figures.values["Lambda, requests of one environment"])
+
+
+def _table_limits(figures: Figures, request: str) -> Iterator[Limit]:
+    """The first table or index to meet the limits of a new table, and of any table."""
+    for table, words, remedy in (("a new table", "when new", TABLE_GROWTH), ("a table", "its quota", HIGHER_QUOTA)):
+        rate, name = min(
+            (figures.values[f"DynamoDB, {kind} units of {table}"] / units, name)
+            for of, name, kind, units in figures.units
+            if of == request and units
+        )
+        yield Limit(f"DynamoDB, {name}, {words}", rate, remedy)
+
+
+# -- output
+
+
+def tables(figures: Figures, rates: Sequence[int] = RATES) -> list[str]:
+    """The tables of costs and rates in Markdown, in the order of the page."""
+    made = [_overview_table(figures), _cost_table(figures)]
+    for request in REQUESTS:
+        made += [_rate_table(figures, request, rates), _limit_table(figures, request)]
+    return made
+
+
+def _overview_table(figures: Figures) -> str:
+    rows = []
+    for request, title in REQUESTS.items():
+        parts, found = cost(figures, figures.work[title]), limits(figures, request)
+        most = max(parts, key=lambda service: parts[service])
+        own = [limit for limit in found if limit.remedy not in (HIGHER_QUOTA, TABLE_GROWTH, NOTHING)]
+        words = [f"{limit.name}: {_rounded(limit.rate)} a second" for limit in (found[0], *own)]
+        rows.append([request, f"${sum(parts.values()):,.2f}, ${parts[most]:,.2f} of it {most}", *[*words, NOTHING][:2]])
+    return _table(["request", "a million costs", "first limit", "first limit of the design"], rows)
+
+
+def _cost_table(figures: Figures) -> str:
+    rows = []
+    for name, titles in ({title: (title,) for title in figures.work} | JOURNEYS).items():
+        works = [figures.work[title] for title in titles]
+        parts = [sum(each) for each in zip(*(cost(figures, work).values() for work in works), strict=True)]
+        milliseconds = sum(billed_milliseconds(figures, work) for work in works)
+        rows.append([name, f"{milliseconds}", *(f"{dollars:,.2f}" for dollars in (*parts, sum(parts)))])
+    return _table(["dollars a million", "ms", *cost(figures, works[0]), "in all"], rows)
+
+
+def _rate_table(figures: Figures, request: str, rates: Sequence[int]) -> str:
+    work, found = figures.work[REQUESTS[request]], limits(figures, request)
+    rows = []
+    for rate in rates:
+        met = [limit.name for limit in found if limit.rate < rate]
+        environments = rate * _environments(figures, request)
+        start = f"{environments * 10 / figures.values['Lambda, new environments']:,.0f} s"
+        units = f"{rate * work.read:,.0f} and {rate * work.write:,.0f}"
+        hour = f"${sum(cost(figures, work).values()) * rate * 3600 / MILLION:,.2f}"
+        first, reached = [*met, NOTHING][0], f"{len(met)} of {len(found)}"
+        rows.append([f"{rate:,}", f"{environments:,.0f}", start, units, hour, first, reached])
+    heads = [f"{request}s a second", "environments", "all start in", "read and write units a second", "an hour"]
+    return _table([*heads, "first limit", "limits met"], rows)
+
+
+def _limit_table(figures: Figures, request: str) -> str:
+    rows = [[limit.name, _rounded(limit.rate), limit.remedy] for limit in limits(figures, request)]
+    return _table([f"limit of {request}s", "met at, a second", "raised by"], rows)
+
+
+def _rounded(rate: Decimal) -> str:
+    """A rate with two significant digits."""
+    return f"{round(int(rate), 2 - len(str(int(rate)))):,}"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown. A column whose first cell is a figure is right-aligned."""
+    aligned = ["---:" if re.fullmatch(r"\$?[\d,.]+( s)?", cell) else "---" for cell in rows[0]]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, aligned, *rows))
+
+
+def replace_tables(page: str, new: Sequence[str]) -> str:
+    """Replace the tables of a page that have the heads of the new ones. Raises: ValueError, if one is missing."""
+    for table in new:
+        start = page.index(table.partition("\n")[0])
+        page = page[:start] + table + page[page.index("\n\n", start) :]
+    return page
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Write the tables into the page; with options, print them and leave the page alone."""
+    page = PAGE.read_text(encoding="utf-8")
+    figures = read_figures(page)
+    parser = command.parser("infra.capacity", __doc__)
+    for option, name in OPTIONS.items():
+        parser.add_argument(option, dest=name, type=_positive, metavar="N", help=f"{name}: {figures.values[name]}")
+    parser.add_argument("--rates", type=_positive, nargs="+", metavar="N", help="requests a second")
+    asked = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value}
+    if not asked:
+        PAGE.write_text(replace_tables(page, tables(figures)), encoding="utf-8")
+        print("wrote infra/capacity.md")
+        return
+    rates = asked.pop("rates", RATES)
+    assumed = {name: Decimal(value) for name, value in asked.items()}
+    print("\n\n".join(tables(replace(figures, values={**figures.values, **assumed}), rates)))
+
+
+def _positive(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not positive")
+    return number
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,1 +1,0 @@
-"""Plays every kind of request in this process and counts what it takes of AWS."""
