@@ -24,7 +24,10 @@ from tests.world import World
 MANNERS = WITHOUT, WITH_REFERENCE, REPEATED = ("without a reference", "with a reference", "repeated")
 MONEY = tuple(f"{CARDS}.{room}" for room in ("payments", "ledger"))
 """Where money is moved."""
-NETWORK = tuple(f"{CARDS}.{room}" for room in ("authorization", "reports", "storage", "portal"))
+NETWORK = tuple(
+    f"{CARDS}.{room}"
+    for room in ("authorization", "reports", "storage.time_ordered", "storage.due_index", "storage.latest", "portal")
+)
 """Where cards are used, and where that is reported and shown."""
 PROVING = f"{CARDS}.reconciliation"
 """Where the ledger is proved."""
