@@ -15,9 +15,9 @@ from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.dynamodb import sharded_index
 from chalicelib.foundation.http import breaker, outbound
 from chalicelib.openbanking.protocol import own_answers
-from chalicelib.openbanking.protocol.own_calls import ACCEPTED_REQUEST
 from chalicelib.openbanking.protocol.payment_enumerations import ACCEPTANCE_UNKNOWN
 from chalicelib.openbanking.protocol.tpp_events import EVENTS
+from infra.openapi.own_calls import ACCEPTED_REQUEST
 from tests.documents import BANK, OPERATIONS, ROOT, TPP, blocks, named, rows, section, tables
 
 # -- Deliveries

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.openbanking.protocol import own_answers, refusals_of_calls
+from chalicelib.openbanking.protocol import own_answers
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
-from chalicelib.openbanking.protocol.own_calls import BANK_ANSWERS, BANK_BASES, CANCEL, PUBLIC_KEY, CancelQuery
-from chalicelib.openbanking.protocol.purposes import BANK_CALLS as PURPOSES
-from chalicelib.openbanking.protocol.purposes import WEBHOOKS as WEBHOOK_PURPOSES
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN, STATUS, WEBHOOKS, Webhook
-from infra.openapi import texts
+from infra.openapi import refusals_of_calls, texts
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning
+from infra.openapi.own_calls import BANK_ANSWERS, BANK_BASES, CANCEL, PUBLIC_KEY, CancelQuery
+from infra.openapi.purposes import BANK_CALLS as PURPOSES
+from infra.openapi.purposes import WEBHOOKS as WEBHOOK_PURPOSES
 from infra.openapi.responses import Responses
 from infra.openapi.schemas import Json, Schemas
 

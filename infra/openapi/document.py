@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from chalicelib.openbanking.protocol.meanings import OWN_ADDRESS
+from infra.openapi.meanings import OWN_ADDRESS
 from infra.openapi.schemas import Json
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from chalicelib.openbanking.protocol import meanings
+from infra.openapi import meanings
 
 Model = type[BaseModel]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.protocol import own_answers
-from chalicelib.openbanking.protocol.refusal_cases import Case
 from infra.openapi.models import Model, meaning
+from infra.openapi.refusal_cases import Case
 from infra.openapi.schemas import Json, Schemas
 
 _TIME = 1795253400  # 2026-11-21T09:30:00+00:00

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from chalicelib.foundation.fields.field_rules import OR_A_NUMBER
 from chalicelib.foundation.fields.field_types import AN, A, OpenMessage
-from chalicelib.openbanking.protocol import schema_rules
 from chalicelib.openbanking.protocol.payment_enumerations import CODES_OF_NUMBERS, STATUSES
+from chalicelib.openbanking.protocol.scopes import SCOPES
 from infra.openapi.models import Model, alias, example, meaning, module_of, names_of, nested, table
 
 Json = dict[str, Any]
@@ -29,6 +29,42 @@ _NUMBERS: Mapping[str, list[Any]] = {
     "PaymentsStatus": [*STATUSES[1], *map(str, STATUSES[1])],
     "PaymentsStatusV2": [*STATUSES[2], *CODES_OF_NUMBERS, *map(str, CODES_OF_NUMBERS)],
 }
+
+_EVERY_SCOPE = [name for scopes in SCOPES.values() for name in scopes]
+
+
+def _any_of(*groups: tuple[str, ...]) -> dict[str, Any]:
+    return {"anyOf": [{"required": list(group)} for group in groups]}
+
+
+def _scopes(names: list[str]) -> dict[str, Any]:
+    return {"minItems": 1, "uniqueItems": True, "items": {"type": "string", "enum": names}}
+
+
+_RULES_OF_OBJECTS: Mapping[str, Mapping[str, Any]] = {
+    "v1.AccountRequest": _any_of(("iban",), ("account_id",)),
+    "v1.FundsAccount": _any_of(("iban",), ("account_id",)),
+    "v1.Receiver": _any_of(("receiver_iban",), ("receiver_account_number", "receiver_sort_code")),
+    "v2.PaymentAccount": _any_of(("iban",), ("bban",), ("account_number", "sort_code")),
+    "v2.SinglePayment": {
+        "if": {"properties": {"payment_scheme": {"const": "SWIFT"}}, "required": ["payment_scheme"]},
+        "then": {"required": ["creditor_bank"]},
+    },
+    "tpp_calls.TokenRequest": _any_of(("authorization_code",), ("code",), ("refresh_token",)),
+}
+"""Members of which at least one has to be there, by model."""
+
+_RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
+    "tpp_calls.AuthorizeRequest.scopes": _scopes(_EVERY_SCOPE),
+    "tpp_calls.AuthorizeRequest.code_challenge": {
+        "minLength": 43,
+        "maxLength": 43,
+        "pattern": "^[A-Za-z0-9_-]{43}$",
+    },
+    "bank_calls.SaveConsentV2.scopes": _scopes(list(SCOPES[2])),
+    "bank_calls.SaveConsent.scopes": _scopes(list(SCOPES[1])),
+}
+"""Rules of single members, by model and member."""
 
 
 class Schemas:
@@ -152,7 +188,7 @@ def _object(model: Model, schema: Json, way: Way) -> Json:
     required = [name for name in properties if _is_required(model, wire[name], way)]
     made: Json = {"type": "object", "description": _about(model), "properties": properties}
     made |= {"required": required} if required else {}
-    return made | _rule(schema_rules.OF_OBJECTS, model) | {"additionalProperties": issubclass(model, OpenMessage)}
+    return made | _rule(_RULES_OF_OBJECTS, model) | {"additionalProperties": issubclass(model, OpenMessage)}
 
 
 def _rule(table: Mapping[str, Mapping[str, Any]], model: Model, member: str = "") -> Json:
@@ -185,7 +221,7 @@ def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
         found.pop("pattern", None)
     if member == "payment_status" and model.__name__ in _NUMBERS:
         found = {"enum": _NUMBERS[model.__name__]}
-    found |= _rule(schema_rules.OF_MEMBERS, model, f".{member}")
+    found |= _rule(_RULES_OF_MEMBERS, model, f".{member}")
     parts = [text, "" if kind in _SELF_EVIDENT or "$ref" in found else kind, _shown(table(model, member))]
     found["description"] = ". ".join(part for part in parts if part)
     found.pop("examples", None)

@@ -6,9 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.openbanking.protocol import own_answers, refusals_of_calls
-from chalicelib.openbanking.protocol.own_calls import FRONT_DOOR, OWN_CALLS, FrontDoorQuery, OwnCall
-from chalicelib.openbanking.protocol.purposes import TPP_CALLS
+from chalicelib.openbanking.protocol import own_answers
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.tpp_calls import (
     AuthorizeRequest,
@@ -18,9 +16,11 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     TokenRequest,
 )
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall, Webhook
-from infra.openapi import events, texts, webhooks
+from infra.openapi import events, refusals_of_calls, texts, webhooks
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning
+from infra.openapi.own_calls import FRONT_DOOR, OWN_CALLS, FrontDoorQuery, OwnCall
+from infra.openapi.purposes import TPP_CALLS
 from infra.openapi.responses import Responses
 from infra.openapi.schemas import Json, Schemas, body_example, version_suffix
 

@@ -15,18 +15,18 @@ from typing import Any
 from chalicelib.foundation.crypto.signatures import load_private_key, sign
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
-from chalicelib.openbanking.protocol.meanings import OWN_ADDRESS
-from chalicelib.openbanking.protocol.own_calls import (
+from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery, ScopeQuery, TokenRequest
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
+from infra.openapi.meanings import OWN_ADDRESS
+from infra.openapi.models import example, meaning
+from infra.openapi.own_calls import (
     BANK_BASES,
     CANCEL,
     FRONT_DOOR,
     OWN_CALLS,
     PUBLIC_KEY,
 )
-from chalicelib.openbanking.protocol.scopes import Version
-from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery, ScopeQuery, TokenRequest
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
-from infra.openapi.models import example, meaning
 from infra.postman import cards
 from infra.postman.item import Json, Request
 from infra.postman.scene import AtBank

@@ -17,11 +17,11 @@ from chalicelib import bootstrap
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol import own_answers, v1, v2
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, InitAuthorization, PaymentsStatus, RevokeToken
-from chalicelib.openbanking.protocol.meanings import OWN_ADDRESS
 from chalicelib.openbanking.protocol.scopes import SCOPES, Version
 from chalicelib.openbanking.protocol.tpp_calls import TokenRequest
 from chalicelib.openbanking.records.authorizations import Authorization, authorization_key, identify
 from chalicelib.openbanking.records.consents import Consent, consent_key
+from infra.openapi.meanings import OWN_ADDRESS
 from infra.openapi.models import Model, example, meaning
 from infra.tour.browser import Browser, approve
 

@@ -22,12 +22,12 @@ from chalicelib.foundation.http.web import OTHERS
 from chalicelib.openbanking.protocol import own_answers
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
-from chalicelib.openbanking.protocol.own_calls import ACCEPTED_REQUEST, BANK_ANSWERS, BANK_BASES, OWN_CALLS
 from chalicelib.openbanking.protocol.tpp_events import EVENTS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, WEBHOOKS
 from chalicelib.website.openapi_documents import DOCUMENTS
 from infra.openapi.__main__ import DOCUMENTS as MADE
 from infra.openapi.__main__ import PLACE, main
+from infra.openapi.own_calls import ACCEPTED_REQUEST, BANK_ANSWERS, BANK_BASES, OWN_CALLS
 
 METHODS = ("get", "post", "put", "patch", "delete")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chalicelib.openbanking.protocol.own_calls import ACCEPTED_REQUEST
-from chalicelib.openbanking.protocol.refusal_cases import CASES, Case
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall
+from infra.openapi.own_calls import ACCEPTED_REQUEST
+from infra.openapi.refusal_cases import CASES, Case
 
 _BODY = ("not_json", "too_large", "member_wrong", "member_unknown", "content_type")
 _QUERY = ("parameter_wrong", "parameter_unknown", "parameter_repeated")
