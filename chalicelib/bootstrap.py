@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from chalicelib.delivery.journal import Journal
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.outcomes import Arrived, Parcel, Sender
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender
 from chalicelib.delivery.schedule import Kind
-from chalicelib.delivery.sealed_bodies import Bodies
+from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.delivery.sweeper import Sweeper
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import aws, log, mail
@@ -66,7 +66,7 @@ if TYPE_CHECKING:  # a room is loaded when it is first asked for: no other inter
     from chalicelib.cards.payments.provider import Provider
     from chalicelib.cards.programs.credentials import Credentials
     from chalicelib.cards.programs.programmes import Programmes
-    from chalicelib.cards.requests.dispatch import Dispatch
+    from chalicelib.cards.requests.dispatch import Dispatcher
     from chalicelib.statistics.container import StatisticsRoom
 
 
@@ -110,8 +110,8 @@ class Hub:
         return aws.Queue(f"{self.settings.prefix}-deliveries")
 
     @cached_property
-    def bodies(self) -> Bodies:
-        return Bodies(self.store, self.vault)
+    def bodies(self) -> SealedBodies:
+        return SealedBodies(self.store, self.vault)
 
     @cached_property
     def outbox(self) -> Outbox:
@@ -353,11 +353,11 @@ class Hub:
         )
 
     @property
-    def card_api(self) -> Dispatch:
+    def card_api(self) -> Dispatcher:
         return self.card_room.api
 
     @property
-    def card_simulator(self) -> Dispatch:
+    def card_simulator(self) -> Dispatcher:
         return self.card_room.simulator
 
     @cached_property
@@ -377,7 +377,7 @@ class Hub:
         dead = aws.Queue(f"{self.settings.prefix}-deliveries-dead")
         return Worker(self.store, self.clock, self.bodies, self.outbox, dead, senders)
 
-    def _send_card_event(self, parcel: Parcel) -> Arrived:
+    def _send_card_event(self, parcel: Dispatch) -> Delivered:
         """As ``CardEventSender``, which is loaded with the first one: other deliveries do not wait for it."""
         return self.card_event_sender.send(parcel)
 

@@ -130,10 +130,10 @@ class ScriptedOutbound(Outbound):
         except NotReached:
             raise
         except Exception:
-            header_capture.sent(headers)
+            header_capture.record_sent(headers)
             raise
-        header_capture.sent(headers)
-        header_capture.received(reply.headers)
+        header_capture.record_sent(headers)
+        header_capture.record_received(reply.headers)
         return reply
 
     def _answer(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:

@@ -25,7 +25,7 @@ from chalicelib.cards.payments.address_flow import AddressFlow
 from chalicelib.cards.payments.address_opening import AddressOrders
 from chalicelib.cards.payments.direct_debit_flow import DebitFlow
 from chalicelib.cards.payments.direct_debits import Debits
-from chalicelib.cards.payments.incoming_payments import Incoming
+from chalicelib.cards.payments.incoming_payments import IncomingPayments
 from chalicelib.cards.payments.payment_posting import Booking
 from chalicelib.cards.payments.provider import Provider
 from chalicelib.cards.payments.provider_completion import Finishing
@@ -44,7 +44,7 @@ from chalicelib.cards.protocol.portal_messages import DESK_ACTIONS
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.reconciliation.rolling_proof import Rounds
 from chalicelib.cards.reports.report_flow import ReportFlow
-from chalicelib.cards.requests.dispatch import Dispatch
+from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.cards.requests.idempotency import References
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds.acs_flow import AcsFlow
@@ -89,7 +89,7 @@ class CardRoom:
             "debits": DebitFlow(),
             "fees": FeeFlow(sequences),
             "limits": LimitFlow(),
-            "outside": PaymentSimulatorFlow(sequences, booking, Incoming(booking), debits),
+            "outside": PaymentSimulatorFlow(sequences, booking, IncomingPayments(booking), debits),
             "reports": ReportFlow(sequences),
             "returns": ReturnFlow(programmes, booking, finishing, payments),
             "transfers": TransferFlow(programmes, booking, finishing, payments),
@@ -98,9 +98,9 @@ class CardRoom:
         self.proof = Rounds(store, clock, metrics)
         self.holds = Holds(store, clock, metrics, programmes, releasing, events)
         parts = (store, clock, credentials, programmes, references, events, flows)
-        self.api = Dispatch(*parts, ACTIONS, dict.fromkeys(SIMULATED, "this action is one of POST /simulator"))
-        self.simulator = Dispatch(*parts, SIMULATED, dict.fromkeys(ACTIONS, "this action is one of POST /api"))
-        self.desk = Desk(Dispatch(*parts, DESK_ACTIONS, {}), self.api, self.simulator)
+        self.api = Dispatcher(*parts, ACTIONS, dict.fromkeys(SIMULATED, "this action is one of POST /simulator"))
+        self.simulator = Dispatcher(*parts, SIMULATED, dict.fromkeys(ACTIONS, "this action is one of POST /api"))
+        self.desk = Desk(Dispatcher(*parts, DESK_ACTIONS, {}), self.api, self.simulator)
 
 
 def _flows(sequences: Sequences, card_data: CardData) -> dict[Flow, object]:

@@ -89,7 +89,7 @@ class Delivery:
     @classmethod
     def from_item(cls, item: Item) -> Delivery:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
-        return cls(**members | {"history": tuple(_unfolded(entry) for entry in item["history"])})
+        return cls(**members | {"history": tuple(_unpack_entry(entry) for entry in item["history"])})
 
     @property
     def last(self) -> Mapping[str, Any]:
@@ -138,7 +138,7 @@ def part_key(delivery_id: str, name: str, number: int = 0) -> tuple[str, Item]:
     return TABLE, {"delivery_id": delivery_id, "part": f"{name}#{number:03}"}
 
 
-def creation(delivery: Delivery) -> Put:
+def put_delivery(delivery: Delivery) -> Put:
     """The write of a new delivery, which is due at once."""
     members = {name: getattr(delivery, name) for name in Delivery.__dataclass_fields__}
     item = {name: value for name, value in members.items() if value is not None} | {"history": []}
@@ -148,7 +148,7 @@ def creation(delivery: Delivery) -> Put:
     return Put(TABLE, {**item, "part": RECORD}, absent("delivery_id"))
 
 
-def claiming(delivery: Delivery, claim: str, now: int, *, sending: bool) -> tuple[Delivery, Update]:
+def update_claim(delivery: Delivery, claim: str, now: int, *, sending: bool) -> tuple[Delivery, Update]:
     """The delivery with an attempt begun, and the write of it, which fails for all but one that has read the same.
 
     ``sending`` is false for one that comes too late to send anything.
@@ -165,16 +165,16 @@ def claiming(delivery: Delivery, claim: str, now: int, *, sending: bool) -> tupl
     return claimed, Update(
         *record_key(delivery.delivery_id),
         set={name: getattr(claimed, name) for name in names},
-        condition=_as_read(delivery),
+        condition=_unchanged(delivery),
     )
 
 
-def putting_off(delivery: Delivery, until: int) -> Update:
+def update_due_time(delivery: Delivery, until: int) -> Update:
     """The write that has a delivery wait which nobody has claimed."""
-    return Update(*record_key(delivery.delivery_id), set={"due_at": until}, condition=_as_read(delivery))
+    return Update(*record_key(delivery.delivery_id), set={"due_at": until}, condition=_unchanged(delivery))
 
 
-def returning(claimed: Delivery, until: int) -> Update:
+def update_unmade_attempt(claimed: Delivery, until: int) -> Update:
     """The write that takes an attempt back that was not made: it does not count."""
     return Update(
         *record_key(claimed.delivery_id),
@@ -184,7 +184,7 @@ def returning(claimed: Delivery, until: int) -> Update:
     )
 
 
-def retrying(claimed: Delivery, until: int, entry: Mapping[str, Any]) -> Update:
+def update_retry(claimed: Delivery, until: int, entry: Mapping[str, Any]) -> Update:
     """The write that ends an attempt in vain and has the next one be due at ``until``."""
     return Update(
         *record_key(claimed.delivery_id),
@@ -194,7 +194,7 @@ def retrying(claimed: Delivery, until: int, entry: Mapping[str, Any]) -> Update:
     )
 
 
-def ending(
+def update_end(
     claimed: Delivery, state: Literal["delivered", "failed"], entry: Mapping[str, Any], answer: Item | None, now: int
 ) -> Update:
     """The write of a delivery's end. ``entry`` is the last attempt's, ``answer`` what a caller is answered with."""
@@ -211,7 +211,7 @@ def ending(
     )
 
 
-def reviving(delivery: Delivery, now: int) -> list[Update]:
+def update_revival(delivery: Delivery, now: int) -> list[Update]:
     """The writes that make a delivery due once more, with all its attempts before it."""
     plan = PLANS[delivery.kind]
     expires_at = now + plan.lasts + plan.kept
@@ -227,14 +227,14 @@ def reviving(delivery: Delivery, now: int) -> list[Update]:
         *record_key(delivery.delivery_id),
         set=changes | DUE.entry(delivery.delivery_id),
         remove=("claimed_by", "delivered_at", FAILED.time, FAILED.partition),
-        condition=_as_read(delivery),
+        condition=_unchanged(delivery),
     )
     keys = [part_key(delivery.delivery_id, BODY, number) for number in range(delivery.body_parts)]
     there = Attr("delivery_id").exists()
     return [record, *(Update(*key, set={"expires_at": expires_at}, condition=there) for key in keys)]
 
 
-def _as_read(delivery: Delivery) -> ConditionBase:
+def _unchanged(delivery: Delivery) -> ConditionBase:
     """The condition that nobody has taken, ended or revived a delivery since it was read."""
     condition = Attr("state").eq(delivery.state)
     for name in ("due_at", "claimed_by", "delivered_at", "failed_at"):
@@ -248,13 +248,13 @@ def _still_claimed(claimed: Delivery) -> ConditionBase:
 
 
 def _history(claimed: Delivery, entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return [_folded(each) for each in [*claimed.history, entry][-HISTORY:]]
+    return [_pack_entry(each) for each in [*claimed.history, entry][-HISTORY:]]
 
 
-def _folded(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+def _pack_entry(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """An entry of a history as it is stored: headers as one text, for a page of records has thousands of them."""
     return {**entry, **{name: jsontext.dumps(entry[name]) for name in _HEADERS if name in entry}}
 
 
-def _unfolded(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+def _unpack_entry(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**entry, **{name: jsontext.loads(entry[name]) for name in _HEADERS if name in entry}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import event_signing
@@ -20,7 +20,7 @@ def body(event: str, happened_at: int, data: Mapping[str, Any]) -> str:
     return jsontext.dumps({"type": event, "timestamp": timestamp(happened_at), "data": told})
 
 
-def post(outbound: Outbound, address: str, secrets: Sequence[str], parcel: Parcel, now: int) -> Arrived:
+def post(outbound: Outbound, address: str, secrets: Sequence[str], parcel: Dispatch, now: int) -> Delivered:
     """Post an event, signed with ``secrets`` (newest first); only a status from 200 to 299 counts as arrived.
 
     Raises:
@@ -39,4 +39,4 @@ def post(outbound: Outbound, address: str, secrets: Sequence[str], parcel: Parce
             status=reply.status,
             retry_after=reply.retry_after(now),
         )
-    return Arrived(reply.status)
+    return Delivered(reply.status)

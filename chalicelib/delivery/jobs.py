@@ -52,7 +52,7 @@ def _attempted(worker: Worker, delivery_id: str) -> bool:
 def _measured() -> Iterator[None]:
     """Measure an attempt; what its log lines had in common is over with it."""
     try:
-        with hub().measurements.measured():
+        with hub().measurements.measure():
             yield
     finally:
         log.clear()

@@ -20,9 +20,9 @@ from chalicelib.delivery.delivery_record import (
     OF_MANAGER,
     Delivery,
     State,
-    putting_off,
     record_key,
-    reviving,
+    update_due_time,
+    update_revival,
 )
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import PLANS, Kind
@@ -63,12 +63,12 @@ class NotResendable(Exception):
     """A delivery is not sent again; the message says why."""
 
 
-class TooWide(ValueError):
+class SearchTooWide(ValueError):
     """No index leads to what was asked for; the message says what has to be given as well."""
 
 
 @dataclass(frozen=True, slots=True)
-class Concerned:
+class Party:
     """A bank, a client, a programme manager, whose deliveries are looked for; ``None`` is any."""
 
     bic: str | None = None
@@ -80,7 +80,7 @@ class Concerned:
         return all(getattr(self, name) in (None, getattr(delivery, name)) for name in names)
 
 
-ANYBODY = Concerned()
+ANYBODY = Party()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class _Search:
 
     index: ShardedIndex
     owner: str
-    concerned: Concerned
+    concerned: Party
     state: State | None
     newest_first: bool = True
     kinds: Collection[Kind] = tuple(PLANS)
@@ -124,7 +124,7 @@ class Journal:
 
     def list(
         self,
-        concerned: Concerned = ANYBODY,
+        concerned: Party = ANYBODY,
         *,
         state: State | None = None,
         since: int = 0,
@@ -140,7 +140,7 @@ class Journal:
             TooWide: for what was delivered, of anybody.
         """
         searches = _searches(concerned, state)
-        return [*islice(chain.from_iterable(self._found(search, since) for search in searches), limit)]
+        return [*islice(chain.from_iterable(self._find(search, since) for search in searches), limit)]
 
     def of_client(
         self,
@@ -154,12 +154,12 @@ class Journal:
 
         Only the index of the client's own deliveries is read: the others, though shorter, have those of all clients.
         """
-        search = _Search(OF_CLIENT, client_id, Concerned(client_id=client_id), state, kinds=kinds)
+        search = _Search(OF_CLIENT, client_id, Party(client_id=client_id), state, kinds=kinds)
         first, end = (page - 1) * PAGE, page * PAGE + 1
         size = min(end + _BATCH, LOOKED_THROUGH)
         while True:
             rows = self._rows(search, 0, _END_OF_TIME, size)
-            found = [*islice(self._wanted(search, rows, end), first, end)]
+            found = [*islice(self._select(search, rows, end), first, end)]
             more = len(found) > PAGE
             if more or len(rows) < size or size == LOOKED_THROUGH:
                 return ClientPage(found[:PAGE], more, incomplete=not more and len(rows) == LOOKED_THROUGH)
@@ -195,7 +195,7 @@ class Journal:
             delivery = self.show(delivery_id)
         raise NotResendable("an attempt is under way, and others follow if it fails")
 
-    def resend_failed(self, since: int, concerned: Concerned = ANYBODY) -> int:
+    def resend_failed(self, since: int, concerned: Party = ANYBODY) -> int:
         """Send all notifications once more that have failed since a time, in Unix seconds; answers how many.
 
         Questions and payments are passed over, and so is what somebody else sends again at the same time. Those that
@@ -216,17 +216,17 @@ class Journal:
 
     # -- inside
 
-    def _found(self, search: _Search, since: int) -> Iterator[Delivery]:
+    def _find(self, search: _Search, since: int) -> Iterator[Delivery]:
         """What a search finds, in the order of its index's time; read as far as it is asked for."""
         until, size = _END_OF_TIME, _BATCH
         while True:
             rows = self._rows(search, since, until, size)
             if len(rows) < size:
-                yield from self._wanted(search, rows)
+                yield from self._select(search, rows)
                 return
             last = int(rows[-1][search.index.time])  # there may be more of this second
-            yield from self._wanted(search, [row for row in rows if row[search.index.time] != last])
-            yield from self._wanted(search, self._rows(search, last, last, None))
+            yield from self._select(search, [row for row in rows if row[search.index.time] != last])
+            yield from self._select(search, self._rows(search, last, last, None))
             since, until = (since, last - 1) if search.newest_first else (last + 1, until)
             size *= 2
 
@@ -240,7 +240,7 @@ class Journal:
             newest_first=search.newest_first,
         )
 
-    def _wanted(self, search: _Search, rows: Sequence[Item], ahead: int = _READ_AHEAD) -> Iterator[Delivery]:
+    def _select(self, search: _Search, rows: Sequence[Item], ahead: int = _READ_AHEAD) -> Iterator[Delivery]:
         """Those that a search wants; ``ahead`` records are read at first, and more and more together later."""
         while rows:
             read = self._read([row["delivery_id"] for row in rows[:ahead]])
@@ -258,7 +258,7 @@ class Journal:
         now = self._clock.time()
         if delivery.is_running(now):
             return False
-        writes = [putting_off(delivery, now)] if delivery.state == "due" else reviving(delivery, now)
+        writes = [update_due_time(delivery, now)] if delivery.state == "due" else update_revival(delivery, now)
         try:
             self._store.transact(writes)
         except (ConditionFailed, Conflict):
@@ -268,7 +268,7 @@ class Journal:
     def _revive(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
         """Make failed deliveries due once more; answers the ids of those that nobody else did it for."""
         try:
-            self._store.transact([write for delivery in deliveries for write in reviving(delivery, now)])
+            self._store.transact([write for delivery in deliveries for write in update_revival(delivery, now)])
         except (ConditionFailed, Conflict):
             return [each.delivery_id for each in deliveries if self._revive_alone(each)]
         return [delivery.delivery_id for delivery in deliveries]
@@ -285,7 +285,7 @@ class Journal:
         return False
 
 
-def _searches(concerned: Concerned, state: State | None) -> Sequence[_Search]:
+def _searches(concerned: Party, state: State | None) -> Sequence[_Search]:
     """The indexes that lead to deliveries: what is due or has failed is rare, so a state goes before an owner."""
     if state == "due":
         return [_Search(DUE, "", concerned, state, newest_first=False)]
@@ -299,4 +299,4 @@ def _searches(concerned: Concerned, state: State | None) -> Sequence[_Search]:
         return [_Search(OF_BANK, concerned.bic, concerned, state)]
     if state is None:
         return [*_searches(concerned, "failed"), *_searches(concerned, "due")]
-    raise TooWide("what was delivered is found for a bank, a client or a programme manager only")
+    raise SearchTooWide("what was delivered is found for a bank, a client or a programme manager only")

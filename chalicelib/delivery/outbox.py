@@ -11,9 +11,9 @@ from functools import partial
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.delivery.delivery_record import BODY, Delivery, creation
+from chalicelib.delivery.delivery_record import BODY, Delivery, put_delivery
 from chalicelib.delivery.schedule import PLANS, Kind
-from chalicelib.delivery.sealed_bodies import Bodies
+from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
@@ -23,20 +23,20 @@ from chalicelib.foundation.parallel import WIDTH, pieces, together
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedDeliveries:
     """Deliveries about to be recorded, possibly none: their ids, and the writes for the transaction of their cause."""
 
     delivery_ids: tuple[str, ...] = ()
     operations: tuple[Put, ...] = ()
 
-    def __add__(self, other: Recorded) -> Recorded:
-        return Recorded(self.delivery_ids + other.delivery_ids, self.operations + other.operations)
+    def __add__(self, other: RecordedDeliveries) -> RecordedDeliveries:
+        return RecordedDeliveries(self.delivery_ids + other.delivery_ids, self.operations + other.operations)
 
 
 class Outbox:
     """Records deliveries, and hurries them along through the queue."""
 
-    def __init__(self, bodies: Bodies, queue: Queue, clock: Clock) -> None:
+    def __init__(self, bodies: SealedBodies, queue: Queue, clock: Clock) -> None:
         self._bodies = bodies
         self._queue = queue
         self._clock = clock
@@ -53,7 +53,7 @@ class Outbox:
         manager_id: int | None = None,
         body: str | None = None,
         request_id: str | None = None,
-    ) -> Recorded:
+    ) -> RecordedDeliveries:
         """A delivery of ``kind``, due at once; see ``Delivery``. Its cause is the request of the log lines.
 
         ``request_id`` is what the receiver will know it by: when left out a UUID for a bank, else the delivery's own
@@ -61,7 +61,7 @@ class Outbox:
         """
         delivery_id, now, plan = new_id(), self._clock.time(), PLANS[kind]
         expires_at = now + (0 if plan.has_caller else plan.lasts) + plan.kept
-        parts = self._bodies.sealed(delivery_id, BODY, body, expires_at) if body is not None else []
+        parts = self._bodies.seal(delivery_id, BODY, body, expires_at) if body is not None else []
         delivery = Delivery(
             delivery_id=delivery_id,
             kind=kind,
@@ -89,9 +89,9 @@ class Outbox:
             failed_at=None,
         )
         first = (self._bodies.ahead(parts),) if parts else ()
-        return Recorded((delivery_id,), (creation(delivery), *first))
+        return RecordedDeliveries((delivery_id,), (put_delivery(delivery), *first))
 
-    def dispatch(self, recorded: Recorded) -> None:
+    def dispatch(self, recorded: RecordedDeliveries) -> None:
         """Queue what was recorded. When the queue fails, the sweeper will do it: nothing is lost."""
         if recorded.delivery_ids:
             log.info("deliveries recorded", delivery_ids=recorded.delivery_ids)

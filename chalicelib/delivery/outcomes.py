@@ -16,7 +16,7 @@ Raises ``Undeliverable`` when what arrived turns out to be of no use: then the a
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredAnswer:
     """What the caller of an asynchronous call is answered with: an HTTP status, and JSON."""
 
     status: int
@@ -24,11 +24,11 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class Delivered:
     """The receiver has it. ``status`` is its HTTP status."""
 
     status: int
-    answer: Answer | None = None
+    answer: StoredAnswer | None = None
     keep: Keep | None = None
 
 
@@ -52,7 +52,7 @@ class Undeliverable(Exception):
         status: int | None = None,
         retry_after: int | None = None,
         not_made: bool = False,
-        answer: Answer | None = None,
+        answer: StoredAnswer | None = None,
         keep: Keep | None = None,
     ) -> None:
         self.final = final
@@ -65,14 +65,14 @@ class Undeliverable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class Dispatch:
     """What a sender is given: the delivery, and its body."""
 
     delivery: Delivery
     body: str
 
 
-def not_in_time(parcel: Parcel) -> Undeliverable:
+def not_in_time(parcel: Dispatch) -> Undeliverable:
     """The end of a delivery that nobody waits for."""
     return Undeliverable("it could not be sent in time", final=True)
 
@@ -86,5 +86,5 @@ class Sender:
         given_up: the failure of a delivery for which it is too late; nothing may be sent any more.
     """
 
-    send: Callable[[Parcel], Arrived]
-    given_up: Callable[[Parcel], Undeliverable] = not_in_time
+    send: Callable[[Dispatch], Delivered]
+    given_up: Callable[[Dispatch], Undeliverable] = not_in_time

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from chalicelib.foundation.http.header_capture import Exchange
+from chalicelib.foundation.http.header_capture import CapturedHeaders
 
 MASK = "***"
 HARMLESS = frozenset(
@@ -45,14 +45,14 @@ _PART_LENGTH = 16
 """So long is whatever between the separators in a credential is worth something by itself."""
 
 
-def kept(exchange: Exchange) -> dict[str, dict[str, str]]:
+def record_headers(exchange: CapturedHeaders) -> dict[str, dict[str, str]]:
     """The headers that an attempt ``sent`` and ``received``, by lower-case names; neither member if there were none."""
     secrets = _secrets(exchange.sent or {})
     messages = {"sent": exchange.sent, "received": exchange.received}
-    return {name: dict(_shown(headers, secrets)) for name, headers in messages.items() if headers is not None}
+    return {name: dict(_visible_headers(headers, secrets)) for name, headers in messages.items() if headers is not None}
 
 
-def _shown(headers: Mapping[str, str], secrets: Collection[str]) -> Iterator[tuple[str, str]]:
+def _visible_headers(headers: Mapping[str, str], secrets: Collection[str]) -> Iterator[tuple[str, str]]:
     """The first headers of a message. Those that say back a secret, as a receiver may do anywhere, are not told."""
     for name in [*headers][:MOST]:
         lower, value = name.lower(), headers[name]

@@ -15,7 +15,7 @@ _SHORTEST_PUT_OFF = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DeliveryPlan:
     """The attempts at one kind of delivery; all times are in seconds.
 
     Attributes:
@@ -36,18 +36,18 @@ class Plan:
     has_caller: bool = False
 
 
-_NOTIFICATION = Plan(
+_NOTIFICATION = DeliveryPlan(
     lane="notices",
     waits=(5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR),
     put_off=12 * MINUTE,
     lasts=30 * DAY,
     kept=30 * DAY,
 )
-PLANS: Mapping[Kind, Plan] = {
+PLANS: Mapping[Kind, DeliveryPlan] = {
     "revoke_token": _NOTIFICATION,
     "event": _NOTIFICATION,
     "card_event": _NOTIFICATION,
-    "relay": Plan(
+    "relay": DeliveryPlan(
         lane="questions",
         waits=(5, 10, 20, 40, 60, 60, 60),
         put_off=MINUTE,
@@ -55,7 +55,7 @@ PLANS: Mapping[Kind, Plan] = {
         kept=DAY,
         has_caller=True,
     ),
-    "payment": Plan(
+    "payment": DeliveryPlan(
         lane="payments",
         waits=(5,),
         put_off=MINUTE,
@@ -63,7 +63,7 @@ PLANS: Mapping[Kind, Plan] = {
         kept=DAY,
         has_caller=True,
     ),
-    "mail": Plan(
+    "mail": DeliveryPlan(
         lane="notices",
         waits=(5, 30, 2 * MINUTE, 10 * MINUTE),
         put_off=12 * MINUTE,
@@ -73,7 +73,7 @@ PLANS: Mapping[Kind, Plan] = {
 }
 
 
-def wait_after(plan: Plan, attempts: int, retry_after: int | None) -> int | None:
+def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> int | None:
     """Seconds from the end of one attempt to the next; ``None`` when there is no next one.
 
     What the receiver asks for (``Retry-After``) is honoured within twice the slot.
@@ -85,7 +85,7 @@ def wait_after(plan: Plan, attempts: int, retry_after: int | None) -> int | None
     return max(_jittered(slot), asked, 1)
 
 
-def put_off(plan: Plan, age: int, retry_after: int | None) -> int:
+def put_off(plan: DeliveryPlan, age: int, retry_after: int | None) -> int:
     """Seconds until a delivery is looked at again that was not attempted; the longer it has waited, the longer."""
     wait = min(max(age // 4, _SHORTEST_PUT_OFF), plan.put_off)
     return max(_jittered(wait), min(retry_after or 0, plan.put_off), 1)

@@ -13,14 +13,14 @@ from chalicelib.foundation.parallel import pieces, together
 PART_BYTES = 350_000
 
 
-class Bodies:
+class SealedBodies:
     """Seals, splits, and puts together again."""
 
     def __init__(self, store: Store, vault: Vault) -> None:
         self._store = store
         self._vault = vault
 
-    def sealed(self, delivery_id: str, name: str, text: str, expires_at: int) -> list[Put]:
+    def seal(self, delivery_id: str, name: str, text: str, expires_at: int) -> list[Put]:
         """The writes that keep ``text`` under ``name``: all but the first may be made ahead (see ``ahead``)."""
         whole = self._vault.seal(text, _context(delivery_id, name))
         return [
@@ -38,7 +38,7 @@ class Bodies:
             together([partial(self._store.put, part.table, part.item) for part in rest])
         return first
 
-    def opened(self, delivery_id: str, name: str, count: int, first: Item | None = None) -> str:
+    def open(self, delivery_id: str, name: str, count: int, first: Item | None = None) -> str:
         """The text that was kept in ``count`` parts; ``first`` is the first of them, if it was read already.
 
         Raises:

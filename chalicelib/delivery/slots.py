@@ -34,7 +34,7 @@ class Slot:
     def key(self) -> Item:
         return {"delivery_id": f"receiver#{self.lane}", "part": f"slot#{self.number}"}
 
-    def taking(self, now: int) -> Update:
+    def take(self, now: int) -> Update:
         """The write by which an attempt takes the slot; it fails while another one holds it."""
         return Update(
             TABLE,
@@ -43,7 +43,7 @@ class Slot:
             condition=Attr("held_until").not_exists() | Attr("held_until").lte(now),
         )
 
-    def freeing(self, at: int) -> Update:
+    def free(self, at: int) -> Update:
         """The write that has the slot be free from ``at`` on.
 
         It has no condition: when the holder's time was over and another attempt has the slot, then for a moment the
@@ -59,7 +59,7 @@ def any_slot(lane: str) -> Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FreeSlots:
     """The slots of a lane as they were read: those that nobody holds, in any order.
 
     ``brisk`` says that all others were taken a moment ago, so that one may well be free in another moment.
@@ -69,11 +69,11 @@ class Seen:
     brisk: bool
 
 
-def look(store: Store, lane: str, now: int) -> Seen:
+def look(store: Store, lane: str, now: int) -> FreeSlots:
     """Read the slots of a lane."""
     slots = [Slot(lane, number) for number in range(SLOTS)]
     items = store.batch_get([(TABLE, slot.key) for slot in slots])
     free = [slot for slot, item in zip(slots, items, strict=True) if item is None or item["held_until"] <= now]
     taken_at = [item.get("taken_at", 0) for item in items if item and item["held_until"] > now]
     random.shuffle(free)
-    return Seen(free, all(now - _MOMENT <= at <= now for at in taken_at))
+    return FreeSlots(free, all(now - _MOMENT <= at <= now for at in taken_at))

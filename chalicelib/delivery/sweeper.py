@@ -30,7 +30,7 @@ class Sweeper:
 
         How long the first has waited is measured though there be no room: then above all somebody wants to know.
         """
-        room, now = max(BACKLOG - self.queue.waiting(), 0), self.clock.time()
+        room, now = max(BACKLOG - self.queue.count_messages(), 0), self.clock.time()
         rows = DUE.rows(self.store, until=now, limit=max(room, 1))
         oldest = now - rows[0][DUE.time] if rows else 0
         self.metrics.write({"DueDeliveries": len(rows), "OldestDueSeconds": oldest})

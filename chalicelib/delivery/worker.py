@@ -17,18 +17,18 @@ from chalicelib.delivery import recorded_headers
 from chalicelib.delivery.delivery_record import (
     BODY,
     Delivery,
-    claiming,
-    ending,
     part_key,
-    putting_off,
     record_key,
-    retrying,
-    returning,
+    update_claim,
+    update_due_time,
+    update_end,
+    update_retry,
+    update_unmade_attempt,
 )
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.outcomes import Answer, Arrived, Keep, Parcel, Sender, Undeliverable
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Keep, Sender, StoredAnswer, Undeliverable
 from chalicelib.delivery.schedule import PLANS, Kind, put_off, wait_after
-from chalicelib.delivery.sealed_bodies import Bodies
+from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_slot, look
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
@@ -43,7 +43,7 @@ from chalicelib.foundation.dynamodb.store import (
     StoreError,
     StoreUnavailable,
 )
-from chalicelib.foundation.http.header_capture import Exchange, noting
+from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
 from chalicelib.foundation.identifiers import new_id
 
 _TURNS = (2, 3, 3, 3, 3)
@@ -66,7 +66,7 @@ class Attempt:
     slot: Slot | None
     first: Item | None
     started: float
-    exchange: Exchange = field(default_factory=Exchange)
+    exchange: CapturedHeaders = field(default_factory=CapturedHeaders)
 
 
 class Worker:
@@ -76,7 +76,7 @@ class Worker:
         self,
         store: Store,
         clock: Clock,
-        bodies: Bodies,
+        bodies: SealedBodies,
         outbox: Outbox,
         dead: Queue,
         senders: Mapping[Kind, Sender],
@@ -104,9 +104,9 @@ class Worker:
         log.bind(request_id=delivery.cause_id or delivery.request_id, delivery_id=delivery_id, **sent_as)
         claim = new_id()
         for slot in self._slots(delivery, now):
-            claimed, taking = claiming(delivery, claim, now, sending=slot is not None)
+            claimed, taking = update_claim(delivery, claim, now, sending=slot is not None)
             try:
-                self._store.transact([taking, slot.taking(now)] if slot else [taking])
+                self._store.transact([taking, slot.take(now)] if slot else [taking])
             except ConditionFailed as failure:
                 if 0 in failure.failed:
                     return None
@@ -117,7 +117,7 @@ class Worker:
                 if not self._has_claimed(claimed):
                     raise
             return Attempt(claimed, slot, first, self._clock.monotonic())
-        self._put_off(delivery, now)
+        self._postpone(delivery, now)
         return None
 
     def carry_out(self, attempt: Attempt) -> None:
@@ -139,7 +139,7 @@ class Worker:
 
     # -- inside
 
-    def _succeed(self, attempt: Attempt, arrived: Arrived) -> None:
+    def _succeed(self, attempt: Attempt, arrived: Delivered) -> None:
         """End a delivery that has arrived, unless its outcome cannot be kept."""
         entry = self._entry(attempt, arrived.status)
         try:
@@ -147,7 +147,7 @@ class Worker:
         except Undeliverable as failure:
             self._after_failure(attempt, failure)
         else:
-            log.info("delivered", **_said(attempt.delivery))
+            log.info("delivered", **_log_fields(attempt.delivery))
 
     def _slots(self, delivery: Delivery, now: int) -> Iterator[Slot | None]:
         """The slots to try: first any, since mostly it is free, then those that were seen to be free.
@@ -171,28 +171,28 @@ class Worker:
         item = self._store.get(*record_key(claimed.delivery_id))
         return item is not None and item.get("claimed_by") == claimed.claimed_by
 
-    def _put_off(self, delivery: Delivery, now: int) -> None:
+    def _postpone(self, delivery: Delivery, now: int) -> None:
         """All slots of the receiver are taken: the delivery waits a little."""
         delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None)
         try:
-            self._store.transact([putting_off(delivery, now + delay)])
+            self._store.transact([update_due_time(delivery, now + delay)])
         except (ConditionFailed, Conflict):  # it is being looked after; if not, the sweeper finds it
             return
-        log.info("delivery put off", **_said(delivery), reason="the receiver is busy")
+        log.info("delivery put off", **_log_fields(delivery), reason="the receiver is busy")
         self._outbox.queue_later(delivery.delivery_id, delay)
 
-    def _send(self, attempt: Attempt) -> Arrived:
+    def _send(self, attempt: Attempt) -> Delivered:
         delivery = attempt.delivery
         sender, parcel = self._senders[delivery.kind], self._parcel(attempt)
         if attempt.slot is None:
             raise sender.given_up(parcel)
-        with noting(attempt.exchange):
+        with capture_headers(attempt.exchange):
             return sender.send(parcel)
 
-    def _parcel(self, attempt: Attempt) -> Parcel:
+    def _parcel(self, attempt: Attempt) -> Dispatch:
         delivery, parts = attempt.delivery, attempt.delivery.body_parts
-        body = self._bodies.opened(delivery.delivery_id, BODY, parts, attempt.first) if parts else ""
-        return Parcel(delivery, body)
+        body = self._bodies.open(delivery.delivery_id, BODY, parts, attempt.first) if parts else ""
+        return Dispatch(delivery, body)
 
     def _after_failure(self, attempt: Attempt, failure: Undeliverable) -> None:
         delivery, now = attempt.delivery, self._clock.time()
@@ -205,9 +205,9 @@ class Worker:
         elif failure.not_made:
             self._return(attempt, str(failure), delay)
         else:
-            log.warning("delivery attempt failed", **_said(delivery), reason=str(failure))
+            log.warning("delivery attempt failed", **_log_fields(delivery), reason=str(failure))
             entry = self._entry(attempt, failure.status, str(failure))
-            retry = [retrying(delivery, now + delay, entry)]
+            retry = [update_retry(delivery, now + delay, entry)]
             if self._write(attempt, retry, self._store.transact, resting=self._was_long(attempt)):
                 self._outbox.queue_later(delivery.delivery_id, delay)
 
@@ -215,8 +215,8 @@ class Worker:
         """Take an attempt back that was not made: it does not count, and the delivery waits a little."""
         delivery, now = attempt.delivery, self._clock.time()
         delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None) if delay is None else delay
-        log.info("delivery put off", **_said(delivery), reason=reason)
-        if self._write(attempt, [returning(delivery, now + delay)], self._store.transact):
+        log.info("delivery put off", **_log_fields(delivery), reason=reason)
+        if self._write(attempt, [update_unmade_attempt(delivery, now + delay)], self._store.transact):
             self._outbox.queue_later(delivery.delivery_id, delay)
 
     def _fail(self, attempt: Attempt, failure: Undeliverable) -> None:
@@ -226,7 +226,7 @@ class Worker:
         except StoreError as error:
             self._return(attempt, f"the storage did not answer: {error}")
             return
-        log.warning("delivery failed", **_said(attempt.delivery), reason=str(failure))
+        log.warning("delivery failed", **_log_fields(attempt.delivery), reason=str(failure))
         entry = self._entry(attempt, failure.status, str(failure))
         self._end(attempt, "failed", entry, last.answer, last.keep, resting=self._was_long(attempt))
 
@@ -252,7 +252,7 @@ class Worker:
         attempt: Attempt,
         state: Literal["delivered", "failed"],
         entry: Mapping[str, Any],
-        answer: Answer | None,
+        answer: StoredAnswer | None,
         keep: Keep | None,
         *,
         resting: bool = False,
@@ -262,10 +262,10 @@ class Worker:
         parts: list[Put] = []
         if answer is not None:
             name = f"answer-{_claim_of(delivery)}"
-            parts = self._bodies.sealed(delivery.delivery_id, name, answer.text, delivery.expires_at)
+            parts = self._bodies.seal(delivery.delivery_id, name, answer.text, delivery.expires_at)
             kept = {"status": answer.status, "name": name, "parts": len(parts)}
         first = [self._bodies.ahead(parts)] if parts else []
-        over = ending(delivery, state, entry, kept, self._clock.time())
+        over = update_end(delivery, state, entry, kept, self._clock.time())
         self._write(attempt, [over, *first], keep or self._store.transact, resting=resting)
 
     def _write(self, attempt: Attempt, operations: Sequence[Operation], keep: Keep, *, resting: bool = False) -> bool:
@@ -274,7 +274,7 @@ class Worker:
         ``resting`` leaves the slot taken for a while: its receiver hangs.
         """
         at = self._clock.time() + (RESTING_SECONDS if resting else 0)
-        freed = [attempt.slot.freeing(at)] if attempt.slot else []
+        freed = [attempt.slot.free(at)] if attempt.slot else []
         try:
             try:
                 keep([*operations, *freed])
@@ -293,7 +293,7 @@ class Worker:
         """An attempt's line in the history."""
         milliseconds = round((self._clock.monotonic() - attempt.started) * 1000)
         entry = {"at": self._clock.time(), "milliseconds": milliseconds, "status": status, "error": error}
-        return {name: value for name, value in entry.items() if value is not None} | recorded_headers.kept(
+        return {name: value for name, value in entry.items() if value is not None} | recorded_headers.record_headers(
             attempt.exchange
         )
 
@@ -312,7 +312,7 @@ def _claim_of(claimed: Delivery) -> str:
     return claimed.claimed_by
 
 
-def _said(delivery: Delivery) -> dict[str, Any]:
+def _log_fields(delivery: Delivery) -> dict[str, Any]:
     """What log lines say of a delivery."""
     names = ("kind", "topic", "receiver", "attempts")
     return {name: getattr(delivery, name) for name in names}

@@ -14,7 +14,7 @@ from chalice.app import Response
 from chalicelib.demo_bank import display_text
 from chalicelib.demo_bank.runtime import Bank
 from chalicelib.foundation.http import pages
-from chalicelib.foundation.http.static_files import Statics
+from chalicelib.foundation.http.static_files import StaticFiles
 from chalicelib.foundation.http.templates import Templates
 
 NO_REFERRER = "no-referrer"
@@ -88,9 +88,9 @@ def static(visit: Visit, name: str) -> Response:
 
 
 @cache
-def _statics() -> Statics:
+def _statics() -> StaticFiles:
     """The style sheets and pictures of both banks, and what all pages of the service share."""
-    return Statics((_ROOM / "static", _SHARED / "static"))
+    return StaticFiles((_ROOM / "static", _SHARED / "static"))
 
 
 @cache

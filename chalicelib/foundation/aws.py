@@ -120,7 +120,7 @@ class Queue:
         answer = self._sqs().send_message_batch(QueueUrl=self._url, Entries=entries)
         return [bodies[int(failed["Id"])] for failed in answer.get("Failed", ())]
 
-    def waiting(self) -> int:
+    def count_messages(self) -> int:
         """About how many messages could be received now."""
         name = "ApproximateNumberOfMessages"
         answer = self._sqs().get_queue_attributes(QueueUrl=self._url, AttributeNames=[name])

@@ -18,7 +18,7 @@ Blamed = Literal["bank", "caller", "hub"]
 
 
 @dataclass(slots=True)
-class Tally:
+class CallCounts:
     """Counts of calls.
 
     Attributes:
@@ -52,13 +52,13 @@ class Tally:
         name = f"{blamed}_failures"
         setattr(self, name, getattr(self, name) + 1)
 
-    def include(self, other: Tally) -> None:
+    def include(self, other: CallCounts) -> None:
         """Count all that ``other`` has counted."""
         for name in TALLIED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @classmethod
-    def total(cls, tallies: Iterable[Tally]) -> Tally:
+    def total(cls, tallies: Iterable[CallCounts]) -> CallCounts:
         """All of them together."""
         total = cls()
         for tally in tallies:
@@ -70,11 +70,11 @@ class Tally:
         return {name: number for name in TALLIED if (number := getattr(self, name))}
 
     @classmethod
-    def from_item(cls, item: Mapping[str, int]) -> Tally:
+    def from_item(cls, item: Mapping[str, int]) -> CallCounts:
         return cls(**{name: int(number) for name, number in item.items()})
 
 
-TALLIED = tuple(each.name for each in fields(Tally))
+TALLIED = tuple(each.name for each in fields(CallCounts))
 """What is counted, by name."""
 
 

@@ -7,10 +7,10 @@ from functools import cached_property
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.statistics.current_day import Today
+from chalicelib.statistics.current_day import CurrentDay
 from chalicelib.statistics.daily_reports import DailyReports
 from chalicelib.statistics.day_records import DayRecords
-from chalicelib.statistics.hourly_counter_reader import Slips
+from chalicelib.statistics.hourly_counter_reader import KeptCounters
 from chalicelib.statistics.ingest import Ingest
 
 
@@ -35,9 +35,9 @@ class StatisticsRoom:
         return Ingest(self._clock, self._slips, self.reports, self.records, self._metrics)
 
     @cached_property
-    def today(self) -> Today:
-        return Today(self._clock, self._slips)
+    def today(self) -> CurrentDay:
+        return CurrentDay(self._clock, self._slips)
 
     @property
-    def _slips(self) -> Slips:
-        return Slips(self._store)
+    def _slips(self) -> KeptCounters:
+        return KeptCounters(self._store)

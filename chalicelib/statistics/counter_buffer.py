@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chalicelib.statistics.call_counts import Blamed, Service, Tally
+from chalicelib.statistics.call_counts import Blamed, CallCounts, Service
 from chalicelib.statistics.current_call import CurrentCall
 from chalicelib.statistics.days import HOUR_SECONDS
-from chalicelib.statistics.hourly_counters import Slip
+from chalicelib.statistics.hourly_counters import HourlyCounters
 
 _MINUTE = 60
 _CALLER_ERROR = 400
@@ -22,7 +22,7 @@ class MinuteFigures:
     bic: str
     service: Service
     at: int
-    tally: Tally
+    tally: CallCounts
     hub: list[float]
     bank: list[float]
 
@@ -36,10 +36,10 @@ class _Times:
 
 
 @dataclass(slots=True)
-class Gathered:
+class CounterBuffer:
     """Counts by bank and hour, and every single time by bank, service and minute."""
 
-    slips: dict[tuple[str, int], Slip] = field(default_factory=dict)
+    slips: dict[tuple[str, int], HourlyCounters] = field(default_factory=dict)
     _times: dict[tuple[str, Service, int], _Times] = field(default_factory=dict)
 
     def count(self, call: CurrentCall, seconds: float) -> None:
@@ -55,12 +55,12 @@ class Gathered:
             tally = slip.tally(exchange.at, exchange.service)
             setattr(tally, exchange.outcome, getattr(tally, exchange.outcome) + 1)
             if exchange.outcome == "answered":
-                slip.answered(exchange.at)
+                slip.record_answer(exchange.at)
                 if number < len(call.exchanges) or call.fault is None:
                     slip.latency(exchange.service).bank.add(exchange.seconds * 1000)
                     self._of(exchange.bic, exchange.service, exchange.at).bank.append(exchange.seconds * 1000)
             elif exchange.outcome == "unanswered":
-                slip.unanswered(exchange.at)
+                slip.record_no_answer(exchange.at)
         if call.concern is not None:
             bic, service = call.concern
             own = max(seconds - call.bank_seconds, 0) * 1000
@@ -90,10 +90,10 @@ class Gathered:
             bic, service = call.concern
             self._slip(bic, call.at).tally(call.at, service).blame(fault)
 
-    def _slip(self, bic: str, at: int) -> Slip:
+    def _slip(self, bic: str, at: int) -> HourlyCounters:
         hour = at - at % HOUR_SECONDS
         if (bic, hour) not in self.slips:
-            self.slips[bic, hour] = Slip(bic, hour)
+            self.slips[bic, hour] = HourlyCounters(bic, hour)
         return self.slips[bic, hour]
 
     def _of(self, bic: str, service: Service, at: int) -> _Times:

@@ -19,7 +19,7 @@ Outcome = Literal["answered", "unanswered", "not_asked"]
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class BankRequest:
     """A request to a bank: the Unix second it was sent in, what became of it, and for how many seconds it took."""
 
     bic: str
@@ -45,7 +45,7 @@ class CurrentCall:
     at: int
     started: float
     concern: tuple[str, Service] | None = None
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[BankRequest] = field(default_factory=list)
     fault: Blamed | None = None
     status: int | None = None
 
@@ -59,7 +59,7 @@ _current: ContextVar[CurrentCall | None] = ContextVar("current_call", default=No
 
 
 @contextmanager
-def noting(call: CurrentCall) -> Iterator[None]:
+def track_call(call: CurrentCall) -> Iterator[None]:
     """Has what is noted inside, in this thread, be of ``call``."""
     before = _current.set(call)
     try:
@@ -80,13 +80,13 @@ def repeats() -> None:
         call.concern = None
 
 
-def exchanged(bic: str, service: Service, at: int, outcome: Outcome, seconds: float) -> None:
+def record_bank_request(bic: str, service: Service, at: int, outcome: Outcome, seconds: float) -> None:
     """Note a request to a bank."""
     if (call := _current.get()) is not None:
-        call.exchanges.append(Exchange(bic, service, at, outcome, seconds))
+        call.exchanges.append(BankRequest(bic, service, at, outcome, seconds))
 
 
-def failed(fault: Blamed) -> None:
+def record_failure(fault: Blamed) -> None:
     """Note whose fault a failure is; of several that a request meets, the first counts."""
     if (call := _current.get()) is not None and call.fault is None:
         call.fault = fault

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import date
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.statistics.call_counts import Latencies, Tally
+from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, day_of, hours_of
 from chalicelib.statistics.downtime import spans_down
-from chalicelib.statistics.hourly_counter_reader import Hour, SlipReader, Slips
-from chalicelib.statistics.hourly_counters import Slip, summed
+from chalicelib.statistics.hourly_counter_reader import Hour, HourlyCounterReader, KeptCounters
+from chalicelib.statistics.hourly_counters import HourlyCounters, sum_by_service
 from chalicelib.statistics.summaries import Summary
 
 CACHED_SECONDS = 60
@@ -25,7 +25,7 @@ REMEMBERED = 16
 
 
 @dataclass(frozen=True, slots=True)
-class SoFar:
+class DayToDate:
     """Today until the Unix second ``at``; ``is_whole`` unless there was more to add up than can be read for a page."""
 
     at: int
@@ -50,19 +50,19 @@ class _Reading:
 class _Known:
     """A bank's day so far, and the hours that it was made of."""
 
-    so_far: SoFar
+    so_far: DayToDate
     hours: Mapping[int, _Reading]
 
 
-class Today:
+class CurrentDay:
     """Reads what is counted of today, of one bank at a time."""
 
-    def __init__(self, clock: Clock, slips: Slips) -> None:
+    def __init__(self, clock: Clock, slips: KeptCounters) -> None:
         self._clock = clock
         self._slips = slips
         self._known: dict[str, _Known] = {}
 
-    def of_bank(self, bic: str) -> SoFar:
+    def of_bank(self, bic: str) -> DayToDate:
         """What is counted of a bank that is registered, up to a minute ago: one Query for each hour, as a rule."""
         now, known = self._clock.time(), self._known.pop(bic, None)
         if (
@@ -87,16 +87,16 @@ class Today:
             return known.hour
 
         day = day_of(now)
-        slips = SlipReader(read).reaching(day, now)
+        slips = HourlyCounterReader(read).read_day(day, now)
         is_whole = all(reading.hour.is_whole for reading in hours.values())
-        return _Known(SoFar(now, _so_far(slips, day, now, is_whole=is_whole), is_whole), hours)
+        return _Known(DayToDate(now, _so_far(slips, day, now, is_whole=is_whole), is_whole), hours)
 
 
-def _so_far(slips: Sequence[Slip], day: date, now: int, *, is_whole: bool) -> Summary:
+def _so_far(slips: Sequence[HourlyCounters], day: date, now: int, *, is_whole: bool) -> Summary:
     """Of an unfinished day; whether the interface was up is not known from a part of the slips."""
     hours = hours_of(day)
-    tallies, latencies = summed(slip for slip in slips if slip.hour in hours)
-    total, latency = Tally.total(tallies.values()), Latencies.total(latencies.values())
+    tallies, latencies = sum_by_service(slip for slip in slips if slip.hour in hours)
+    total, latency = CallCounts.total(tallies.values()), Latencies.total(latencies.values())
     if not total.asked or not is_whole:
         return Summary(0, 0, total, latency)
     elapsed = now - hours[0]

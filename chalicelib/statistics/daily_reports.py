@@ -37,7 +37,7 @@ class DailyReports:
         self._store = store
         self._clock = clock
 
-    def keeping(self, report: DailyReport) -> Put:
+    def put_report(self, report: DailyReport) -> Put:
         """The write that keeps a report. Raises: DayOutOfRange, for a day to come, or too long ago."""
         today = self._clock.now().date()
         if report.day > today:

@@ -13,9 +13,9 @@ from typing import Literal
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item, Put, Store
 from chalicelib.foundation.parallel import together
-from chalicelib.statistics.call_counts import SERVICES, Latencies, Service, Tally
+from chalicelib.statistics.call_counts import SERVICES, CallCounts, Latencies, Service
 from chalicelib.statistics.days import DAY_SECONDS, DayRange, Span, quarter_of
-from chalicelib.statistics.rounding import percent, rounded
+from chalicelib.statistics.rounding import percent, round_half_up
 
 TABLE = "statistics"
 Reported = Literal["received", "missing", "not_expected"]
@@ -38,7 +38,7 @@ class DayRecord:
     bic: str
     name: str
     day: date
-    tallies: dict[Service, Tally] = field(default_factory=dict)
+    tallies: dict[Service, CallCounts] = field(default_factory=dict)
     latencies: dict[Service, Latencies] = field(default_factory=dict)
     down: tuple[Span, ...] = ()
     report: Reported = "not_expected"
@@ -47,9 +47,9 @@ class DayRecord:
     report_received_at: int | None = None
 
     @property
-    def total(self) -> Tally:
+    def total(self) -> CallCounts:
         """The counts of all services together."""
-        return Tally.total(self.tallies.values())
+        return CallCounts.total(self.tallies.values())
 
     @property
     def latency(self) -> Latencies:
@@ -63,7 +63,7 @@ class DayRecord:
     @property
     def unavailability_minutes(self) -> Decimal:
         """With two decimal places."""
-        return rounded(Decimal(self.down_seconds) / 60, 2)
+        return round_half_up(Decimal(self.down_seconds) / 60, 2)
 
     @property
     def availability(self) -> Decimal | None:
@@ -94,7 +94,7 @@ class DayRecord:
         }
         return {name: value for name, value in item.items() if value is not None}
 
-    def keeping(self) -> Put:
+    def put(self) -> Put:
         """The write that keeps the record, in place of one of the same day."""
         return Put(TABLE, self.to_item())
 
@@ -104,7 +104,7 @@ class DayRecord:
             item["bic"],
             item["name"],
             date.fromisoformat(item["day"]),
-            {name: Tally.from_item(tally) for name, tally in item["tallies"].items()},
+            {name: CallCounts.from_item(tally) for name, tally in item["tallies"].items()},
             {name: Latencies.from_item(latencies) for name, latencies in jsontext.loads(item["latencies"]).items()},
             _from_lengths(item["down"]),
             item["report"],
@@ -138,7 +138,7 @@ class DayRecords:
 
     def keep(self, record: DayRecord) -> None:
         """In place of one of the same day."""
-        put = record.keeping()
+        put = record.put()
         self.store.put(put.table, put.item)
 
     def of_bank(self, bic: str, since: date, until: date) -> list[DayRecord]:

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 
 from chalicelib.statistics.days import DAY_SECONDS, Span, hours_of
-from chalicelib.statistics.hourly_counters import Slip
+from chalicelib.statistics.hourly_counters import HourlyCounters
 
 CONSECUTIVE = 5
 
 
-def spans_down(slips: Iterable[Slip], day: date) -> tuple[Span, ...]:
+def spans_down(slips: Iterable[HourlyCounters], day: date) -> tuple[Span, ...]:
     """When it was down, as seconds of ``day``.
 
     Args:
@@ -47,9 +47,9 @@ def _series(replies: Iterable[tuple[int, bool, int]], until: int) -> Iterator[Sp
         yield first, until
 
 
-def _by_hour(slips: Iterable[Slip]) -> list[Slip]:
+def _by_hour(slips: Iterable[HourlyCounters]) -> list[HourlyCounters]:
     """One slip for each hour, in order of time."""
-    hours: dict[int, Slip] = {}
+    hours: dict[int, HourlyCounters] = {}
     for slip in slips:
-        hours.setdefault(slip.hour, Slip(slip.bic, slip.hour)).include(slip)
+        hours.setdefault(slip.hour, HourlyCounters(slip.bic, slip.hour)).include(slip)
     return [hours[hour] for hour in sorted(hours)]

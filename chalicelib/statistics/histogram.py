@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from chalicelib.foundation.dynamodb.store import Item
-from chalicelib.statistics.rounding import rounded
+from chalicelib.statistics.rounding import round_half_up
 
 STEPS = 8
 """Buckets per doubling: a percentile is too high by less than 2 ** (1 / 8), which is 9.1 %."""
@@ -52,7 +52,7 @@ class Histogram:
         """Milliseconds with one decimal place; ``None`` when nothing was counted."""
         if not self.count:
             return None
-        return rounded(Decimal(self.microseconds) / 1000 / self.count, 1)
+        return round_half_up(Decimal(self.microseconds) / 1000 / self.count, 1)
 
     def percentile(self, percent: int) -> Decimal | None:
         """So many milliseconds, with one decimal place, were enough for ``percent`` of 100; ``None`` without any."""
@@ -61,7 +61,7 @@ class Histogram:
         for bucket in sorted(self.buckets):
             found += self.buckets[bucket]
             if found >= wanted:
-                return rounded(Decimal(2 ** (bucket / STEPS)), 1)
+                return round_half_up(Decimal(2 ** (bucket / STEPS)), 1)
         return None
 
     def to_item(self) -> Item:

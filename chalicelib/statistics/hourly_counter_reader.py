@@ -11,7 +11,7 @@ from itertools import islice
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 from chalicelib.statistics.days import hours_of
-from chalicelib.statistics.hourly_counters import TABLE, Slip, slip_key
+from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters, counters_key
 
 REACH_DAYS = 7
 """So many days before are looked at for a series of unanswered requests that goes on."""
@@ -21,13 +21,13 @@ REACH_DAYS = 7
 class Hour:
     """All slips of a bank's hour as one; ``has_any`` if there are some, ``is_whole`` unless there were too many."""
 
-    slip: Slip
+    slip: HourlyCounters
     has_any: bool
     is_whole: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Slips:
+class KeptCounters:
     """The slips that are kept."""
 
     store: Store
@@ -38,15 +38,15 @@ class Slips:
         Args:
             most_pages: so many answers of DynamoDB, of 1 MB each, are read at most.
         """
-        whole, has_any, is_whole = Slip(bic, hour), False, False
-        for page in islice(self.store.pages(TABLE, slip_key(bic, hour)), most_pages):
+        whole, has_any, is_whole = HourlyCounters(bic, hour), False, False
+        for page in islice(self.store.pages(TABLE, counters_key(bic, hour)), most_pages):
             for item in page.items:
-                whole.include(Slip.from_item(item))
+                whole.include(HourlyCounters.from_item(item))
             has_any, is_whole = has_any or bool(page.items), page.next is None
         return Hour(whole, has_any, is_whole)
 
 
-class SlipReader:
+class HourlyCounterReader:
     """Reads the slips of one bank, of several hours at the same time, and of none twice.
 
     Args:
@@ -57,14 +57,14 @@ class SlipReader:
         self._read = read
         self._hours: dict[int, Hour] = {}
 
-    def of(self, hours: Sequence[int]) -> list[Slip]:
+    def of(self, hours: Sequence[int]) -> list[HourlyCounters]:
         """One slip for each of these hours that has any, in their order."""
         unread = [hour for hour in hours if hour not in self._hours]
         for wave in pieces(unread, WIDTH):
             self._hours |= zip(wave, together([partial(self._read, hour) for hour in wave]), strict=True)
         return [self._hours[hour].slip for hour in hours if self._hours[hour].has_any]
 
-    def reaching(self, day: date, now: int | None = None) -> list[Slip]:
+    def read_day(self, day: date, now: int | None = None) -> list[HourlyCounters]:
         """Those of a UTC day and, if there are any, those of the hours before it, back to one with an answer.
 
         Args:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item
-from chalicelib.statistics.call_counts import Latencies, Service, Tally
+from chalicelib.statistics.call_counts import CallCounts, Latencies, Service
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
 
 TABLE = "statistics"
@@ -21,7 +21,7 @@ KEPT_DAYS = 120
 
 
 @dataclass(slots=True)
-class Slip:
+class HourlyCounters:
     """Counts of a bank in one UTC hour (``hour`` is the Unix second that it begins at).
 
     Attributes:
@@ -33,33 +33,33 @@ class Slip:
 
     bic: str
     hour: int
-    minutes: dict[int, dict[Service, Tally]] = field(default_factory=dict)
+    minutes: dict[int, dict[Service, CallCounts]] = field(default_factory=dict)
     answered_in: dict[int, int] = field(default_factory=dict)
     unanswered_at: dict[int, dict[int, int]] = field(default_factory=dict)
     latencies: dict[Service, Latencies] = field(default_factory=dict)
 
-    def tally(self, at: int, service: Service) -> Tally:
+    def tally(self, at: int, service: Service) -> CallCounts:
         """Where something of the Unix second ``at`` is counted."""
-        return self.minutes.setdefault(at % HOUR_SECONDS // 60, {}).setdefault(service, Tally())
+        return self.minutes.setdefault(at % HOUR_SECONDS // 60, {}).setdefault(service, CallCounts())
 
     def latency(self, service: Service) -> Latencies:
         return self.latencies.setdefault(service, Latencies())
 
-    def answered(self, at: int) -> None:
+    def record_answer(self, at: int) -> None:
         """A request that was sent in the Unix second ``at`` was answered."""
         minute = at % HOUR_SECONDS // 60
         self.answered_in[minute] = self.answered_in.get(minute, 0) | 1 << at % 60
 
-    def unanswered(self, at: int) -> None:
+    def record_no_answer(self, at: int) -> None:
         """A request that was sent in the Unix second ``at`` was not."""
         seconds = self.unanswered_at.setdefault(at % HOUR_SECONDS // 60, {})
         seconds[at % 60] = seconds.get(at % 60, 0) + 1
 
-    def include(self, other: Slip) -> None:
+    def include(self, other: HourlyCounters) -> None:
         """Count all that another slip of the same hour has counted."""
         for minute, tallies in other.minutes.items():
             for service, tally in tallies.items():
-                self.minutes.setdefault(minute, {}).setdefault(service, Tally()).include(tally)
+                self.minutes.setdefault(minute, {}).setdefault(service, CallCounts()).include(tally)
         for minute, bits in other.answered_in.items():
             self.answered_in[minute] = self.answered_in.get(minute, 0) | bits
         for minute, seconds in other.unanswered_at.items():
@@ -91,7 +91,7 @@ class Slip:
             },
             "latencies": {service: latencies.to_item() for service, latencies in self.latencies.items()},
         }
-        attribute, subject = slip_key(self.bic, self.hour)
+        attribute, subject = counters_key(self.bic, self.hour)
         return {
             attribute: subject,
             "part": slip_id,
@@ -102,13 +102,13 @@ class Slip:
         }
 
     @classmethod
-    def from_item(cls, item: Item) -> Slip:
+    def from_item(cls, item: Item) -> HourlyCounters:
         counts = jsontext.loads(item["counts"])
         return cls(
             item["bic"],
             int(item["hour"]),
             {
-                int(minute): {service: Tally.from_item(tally) for service, tally in tallies.items()}
+                int(minute): {service: CallCounts.from_item(tally) for service, tally in tallies.items()}
                 for minute, tallies in counts["minutes"].items()
             },
             {int(minute): int(bits) for minute, bits in counts["answered_in"].items()},
@@ -120,19 +120,19 @@ class Slip:
         )
 
 
-def slip_key(bic: str, hour: int) -> tuple[str, str]:
+def counters_key(bic: str, hour: int) -> tuple[str, str]:
     """The partition that slips of a bank and hour stand in: its attribute's name and value."""
     return "subject", f"calls#{bic}#{datetime.fromtimestamp(hour, UTC):%Y-%m-%dT%H}"
 
 
-def summed(slips: Iterable[Slip]) -> tuple[dict[Service, Tally], dict[Service, Latencies]]:
+def sum_by_service(slips: Iterable[HourlyCounters]) -> tuple[dict[Service, CallCounts], dict[Service, Latencies]]:
     """The counts and the latencies of slips of a bank, by service."""
-    tallies: dict[Service, Tally] = {}
+    tallies: dict[Service, CallCounts] = {}
     latencies: dict[Service, Latencies] = {}
     for slip in slips:
         for of_minute in slip.minutes.values():
             for service, tally in of_minute.items():
-                tallies.setdefault(service, Tally()).include(tally)
+                tallies.setdefault(service, CallCounts()).include(tally)
         for service, latency in slip.latencies.items():
             latencies.setdefault(service, Latencies()).include(latency)
     return tallies, latencies

@@ -20,8 +20,8 @@ from chalicelib.statistics.daily_reports import OLDEST_DAYS, DailyReport, DailyR
 from chalicelib.statistics.day_records import DayRecord, DayRecords, Reported
 from chalicelib.statistics.days import DayRange, hours_of, yesterday
 from chalicelib.statistics.downtime import spans_down
-from chalicelib.statistics.hourly_counter_reader import REACH_DAYS, SlipReader, Slips
-from chalicelib.statistics.hourly_counters import KEPT_DAYS, Slip, summed
+from chalicelib.statistics.hourly_counter_reader import REACH_DAYS, HourlyCounterReader, KeptCounters
+from chalicelib.statistics.hourly_counters import KEPT_DAYS, HourlyCounters, sum_by_service
 
 AGAIN_DAYS = 2
 """The last days are ingested by the schedule whatever is there: instances that were frozen write slips late."""
@@ -74,8 +74,12 @@ class Ingested:
     is_new: bool
 
 
-def reckoned(
-    bank: ExpectedBank, day: date, slips: Iterable[Slip], report: DailyReport | None, before: DayRecord | None = None
+def compute_day(
+    bank: ExpectedBank,
+    day: date,
+    slips: Iterable[HourlyCounters],
+    report: DailyReport | None,
+    before: DayRecord | None = None,
 ) -> DayRecord:
     """The record of a day.
 
@@ -88,7 +92,7 @@ def reckoned(
         bank.bic,
         before.name if before else bank.name,
         day,
-        *summed(slip for slip in slips if slip.hour in hours),
+        *sum_by_service(slip for slip in slips if slip.hour in hours),
         spans_down(slips, day),
         "received" if report else _without_report(bank, day, before),
         report.consent_duration if report else None,
@@ -122,7 +126,7 @@ class Ingest:
     """Makes the records."""
 
     def __init__(
-        self, clock: Clock, slips: Slips, reports: DailyReports, records: DayRecords, metrics: Metrics
+        self, clock: Clock, slips: KeptCounters, reports: DailyReports, records: DayRecords, metrics: Metrics
     ) -> None:
         self._clock = clock
         self._slips = slips
@@ -201,12 +205,12 @@ class Ingest:
         )
 
     def _ingest(self, bank: ExpectedBank, days: Sequence[date], known: _Known) -> list[Ingested]:
-        slips = SlipReader(partial(self._slips.of_hour, bank.bic))
+        slips = HourlyCounterReader(partial(self._slips.of_hour, bank.bic))
         done: list[Ingested] = []
         for day in days:
-            before, of_day = known.records.get(day), slips.reaching(day)
+            before, of_day = known.records.get(day), slips.read_day(day)
             if before or of_day or known.needs(bank, day):
-                done.append(self._keep(reckoned(bank, day, of_day, known.reports.get(day), before), before))
+                done.append(self._keep(compute_day(bank, day, of_day, known.reports.get(day), before), before))
         return done
 
     def _keep(self, record: DayRecord, before: DayRecord | None) -> Ingested:

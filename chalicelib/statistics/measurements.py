@@ -16,9 +16,9 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.statistics.counter_buffer import Gathered, MinuteFigures
-from chalicelib.statistics.current_call import CurrentCall, noting
-from chalicelib.statistics.hourly_counters import TABLE, Slip
+from chalicelib.statistics.counter_buffer import CounterBuffer, MinuteFigures
+from chalicelib.statistics.current_call import CurrentCall, track_call
+from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
 
 SECONDS = 60
 """How much time at least lies between two writings of an instance."""
@@ -45,21 +45,21 @@ class Measurements:
         self._clock = clock
         self._metrics = metrics
         self._lock = threading.Lock()
-        self._gathered = Gathered()
-        self._unwritten: dict[str, Slip] = {}
+        self._gathered = CounterBuffer()
+        self._unwritten: dict[str, HourlyCounters] = {}
         self._not_before = not_before
 
     @contextmanager
-    def measured(self) -> Iterator[CurrentCall]:
+    def measure(self) -> Iterator[CurrentCall]:
         """Count what is noted inside and, if it is time, write down what was counted until now."""
         call = CurrentCall(self._clock.time(), self._clock.monotonic())
         try:
-            with noting(call):
+            with track_call(call):
                 yield call
         finally:
-            self._ended(call, self._clock.monotonic() - call.started)
+            self._count(call, self._clock.monotonic() - call.started)
 
-    def _ended(self, call: CurrentCall, seconds: float) -> None:
+    def _count(self, call: CurrentCall, seconds: float) -> None:
         """Count a request, and write if it is time. Whatever fails here does not fail the request."""
         try:
             if call.concern is not None or call.exchanges:
@@ -75,7 +75,7 @@ class Measurements:
     def write(self) -> None:
         """Write down what was counted and, of what could not be written before, what is still known."""
         with self._lock:
-            gathered, self._gathered = self._gathered, Gathered()
+            gathered, self._gathered = self._gathered, CounterBuffer()
             self._unwritten |= {new_id(): slip for slip in gathered.slips.values()}
             slips = list(self._unwritten.items())
         try:
@@ -106,7 +106,7 @@ class Measurements:
             Service=figures.service,
         )
 
-    def _keep(self, slips: list[tuple[str, Slip]]) -> None:
+    def _keep(self, slips: list[tuple[str, HourlyCounters]]) -> None:
         """Write slips. Raises: StoreError."""
         self._store().transact([Put(TABLE, slip.to_item(slip_id)) for slip_id, slip in slips])
         with self._lock:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from chalicelib.statistics.call_counts import Latencies, Tally
+from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS
 from chalicelib.statistics.rounding import percent
@@ -25,7 +25,7 @@ class Summary:
 
     seconds: int = 0
     down_seconds: int = 0
-    total: Tally = field(default_factory=Tally)
+    total: CallCounts = field(default_factory=CallCounts)
     latency: Latencies = field(default_factory=Latencies)
 
     @property
@@ -51,6 +51,6 @@ def summary(records: Iterable[DayRecord]) -> Summary:
     return Summary(
         DAY_SECONDS * len(known),
         sum(record.down_seconds for record in known),
-        Tally.total(record.total for record in records),
+        CallCounts.total(record.total for record in records),
         Latencies.total(record.latency for record in records),
     )

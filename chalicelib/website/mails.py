@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.mail import Mail, Mailer, MailFailed
 
@@ -75,10 +75,10 @@ class MailSender:
     def __init__(self, mailer: Mailer) -> None:
         self._mailer = mailer
 
-    def send(self, parcel: Parcel) -> Arrived:
+    def send(self, parcel: Dispatch) -> Delivered:
         """Send a mail. Raises: Undeliverable."""
         try:
             self._mailer.send(Mail(**jsontext.loads(parcel.body)), parcel.delivery.delivery_id)
         except MailFailed as failure:
             raise Undeliverable(str(failure), final=failure.final) from None
-        return Arrived(200)
+        return Delivered(200)

@@ -13,7 +13,7 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.http import pages
-from chalicelib.foundation.http.static_files import Statics
+from chalicelib.foundation.http.static_files import StaticFiles
 from chalicelib.foundation.http.templates import Templates
 from chalicelib.website import card_text, display_text, performance_text
 from chalicelib.website.navigation import entries
@@ -223,12 +223,12 @@ def prepare() -> None:
 
 
 @cache
-def statics() -> Statics:
+def statics() -> StaticFiles:
     """The style sheets, scripts and pictures of the web interface, and what it needs of Swagger UI."""
     swagger_ui = find_spec("flask_swagger_ui")  # carries the files; its code, and Flask, are never loaded
     assert swagger_ui is not None and swagger_ui.origin is not None, "the package is one of the requirements"
     files = [Path(swagger_ui.origin).parent / "dist" / name for name in _SWAGGER_UI]
-    return Statics((_ROOM / "static", _SHARED / "static"), files)
+    return StaticFiles((_ROOM / "static", _SHARED / "static"), files)
 
 
 def _render(visit: Visit | None, template: str, values: dict[str, Any]) -> str:

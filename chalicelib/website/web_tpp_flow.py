@@ -144,7 +144,7 @@ class Tpp:
                 Credentials(marked.client_id, secret), known["code"], marked.callback_url, known.get("code_verifier")
             )
         except Refusal as refusal:
-            current_call.failed("caller")  # the page that says so may well be a good answer
+            current_call.record_failure("caller")  # the page that says so may well be a good answer
             if again and refusal.oauth_error == "invalid_grant":
                 self.journeys.ended(marked)
             else:

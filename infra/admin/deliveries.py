@@ -9,7 +9,7 @@ import typer
 
 from chalicelib.bootstrap import Hub
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, Delivery, State
-from chalicelib.delivery.journal import LATEST, Concerned
+from chalicelib.delivery.journal import LATEST, Party
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.openbanking.records.bank_record import valid_bic
@@ -175,9 +175,9 @@ def _time(seconds: int | None) -> str | None:
     return None if seconds is None else timestamp(seconds)
 
 
-def _concerned(hub: Hub, bank: str | None, client: str | None, manager: int | None) -> Concerned:
+def _concerned(hub: Hub, bank: str | None, client: str | None, manager: int | None) -> Party:
     """Whose deliveries are meant. Raises: Refused, InvalidBank."""
-    return Concerned(_bic(hub, bank), _client_id(hub, client), _manager_id(hub, manager))
+    return Party(_bic(hub, bank), _client_id(hub, client), _manager_id(hub, manager))
 
 
 def _bic(hub: Hub, text: str | None) -> str | None:
@@ -186,7 +186,7 @@ def _bic(hub: Hub, text: str | None) -> str | None:
         return None
     bic = valid_bic(text.upper())
     bank = hub.banks.find(bic, active=False)
-    if bank is None and not hub.journal.list(Concerned(bic=bic), limit=1):  # deliveries may outlive their bank
+    if bank is None and not hub.journal.list(Party(bic=bic), limit=1):  # deliveries may outlive their bank
         raise Refused(f"no bank has the BIC {bic}: `banks list` shows them")
     return bank.bic if bank else bic
 
@@ -195,7 +195,7 @@ def _client_id(hub: Hub, text: str | None) -> str | None:
     """Raises: Refused."""
     if text is None:
         return None
-    told = Concerned(client_id=text)
+    told = Party(client_id=text)
     if not is_uuid(text) or (hub.events.client(text) is None and not hub.journal.list(told, limit=1)):
         raise Refused(f"no client has the id {text}: `clients list` shows them")
     return text

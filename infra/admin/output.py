@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
 from chalicelib.cards.events.signing_secrets import NoEventSecret
 from chalicelib.cards.programs.credentials import CredentialChanged, NoOldKey, UnknownCredential
-from chalicelib.delivery.journal import NotResendable, TooWide, UnknownDelivery
+from chalicelib.delivery.journal import NotResendable, SearchTooWide, UnknownDelivery
 from chalicelib.foundation.crypto.secret_keys import NoKeys, SecretChanged
 from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.vault import Unsealable
@@ -117,7 +117,7 @@ _SPOKEN = (
     DayRefused,
     UnknownDelivery,
     NotResendable,
-    TooWide,
+    SearchTooWide,
     UnknownCredential,
     CredentialChanged,
     NoOldKey,

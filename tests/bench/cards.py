@@ -17,7 +17,7 @@ from chalicelib.bootstrap import Hub
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.protocol.values import API_VERSION
-from chalicelib.cards.requests.dispatch import Dispatch
+from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.cards.requests.request_context import Call, Outcome
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import ManualClock
@@ -167,7 +167,7 @@ def _answered(hub: Hub, body: bytes) -> str:
     return answer
 
 
-def _decided_before(dispatch: Dispatch, action: str, body: bytes) -> None:
+def _decided_before(dispatch: Dispatcher, action: str, body: bytes) -> None:
     """Have the flow answer at once what it has just decided, and nothing be written."""
     key = dispatch.actions[action].flow, dispatch.actions[action].method
     decide, decided = dispatch._methods[key], []

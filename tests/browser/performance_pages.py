@@ -35,7 +35,7 @@ def _looks_at_what_was_measured(visitor: Visitor) -> None:
     with patch.dict(os.environ, visitor.stack["environment"]):
         hub = Hub(Settings.from_environment(visitor.stack["environment"]))
         today = hub.clock.now().date()
-        hub.store.transact([record.keeping() for record in made_up.records(bic, today, 90)])
+        hub.store.transact([record.put() for record in made_up.records(bic, today, 90)])
         morning = made_up.slip(bic, hours_of(today)[0], answered=400, unanswered=6)
         hub.store.transact([made_up.keeping(morning)])
     visitor.open(f"/performance?bic={bic}")

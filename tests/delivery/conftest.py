@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery import schedule
-from chalicelib.delivery.outbox import Outbox, Recorded
-from chalicelib.delivery.outcomes import Answer, Arrived, Parcel, Sender, Undeliverable
+from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, StoredAnswer, Undeliverable
 from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws import Queue
@@ -30,15 +30,15 @@ class Receiver:
     callers get ``last_words``.
     """
 
-    got: list[Parcel] = field(default_factory=list)
+    got: list[Dispatch] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
     always: Exception | None = None
     meanwhile: Callable[[], object] | None = None
-    arrived: Arrived = field(default_factory=lambda: Arrived(200))
-    given_up: list[Parcel] = field(default_factory=list)
-    last_words: Answer | None = None
+    arrived: Delivered = field(default_factory=lambda: Delivered(200))
+    given_up: list[Dispatch] = field(default_factory=list)
+    last_words: StoredAnswer | None = None
 
-    def send(self, parcel: Parcel) -> Arrived:
+    def send(self, parcel: Dispatch) -> Delivered:
         self.got.append(parcel)
         if self.meanwhile is not None:
             during, self.meanwhile = self.meanwhile, None
@@ -49,7 +49,7 @@ class Receiver:
             raise self.failures.pop(0)
         return self.arrived
 
-    def give_up(self, parcel: Parcel) -> Undeliverable:
+    def give_up(self, parcel: Dispatch) -> Undeliverable:
         self.given_up.append(parcel)
         return Undeliverable("too late", final=True, answer=self.last_words)
 
@@ -90,7 +90,7 @@ def worker_of(world: World, receiver: Receiver) -> Worker:
     return Worker(hub.store, hub.clock, hub.bodies, hub.outbox, dead, senders)
 
 
-def intended(world: World, kind: Kind = "event", **members: Any) -> Recorded:
+def intended(world: World, kind: Kind = "event", **members: Any) -> RecordedDeliveries:
     """A delivery about to be recorded, to a receiver that no other test has."""
     client_id = world.client.client_id
     known = {"receiver": f"client#{client_id}", "bic": "ALPHGB21", "client_id": client_id, "consent_id": "a-consent"}

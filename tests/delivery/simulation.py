@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.outcomes import Arrived, Parcel, Sender, Undeliverable
-from chalicelib.delivery.sealed_bodies import Bodies
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, Undeliverable
+from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import ManualClock
@@ -62,7 +62,7 @@ class Simulation:
         self._numbers = itertools.count()
         self._messages: deque[str] = deque()
         self._under_way: Counter[str] = Counter()
-        queue, bodies = SimulatedQueue(self._message), Bodies(self._store, _NO_VAULT)
+        queue, bodies = SimulatedQueue(self._message), SealedBodies(self._store, _NO_VAULT)
         self._outbox = Outbox(bodies, queue, self._clock)
         sender = {"event": Sender(self._send)}
         self._worker = Worker(self._store, self._clock, bodies, self._outbox, queue, sender)  # type: ignore[arg-type]
@@ -135,12 +135,12 @@ class Simulation:
         answer = call(argument)
         return answer, (self._store.calls - before) * STORAGE_SECONDS
 
-    def _send(self, parcel: Parcel) -> Arrived:
+    def _send(self, parcel: Dispatch) -> Delivered:
         name = parcel.delivery.receiver
         if name.startswith(DEAD):
             raise Undeliverable("no answer came in time")
         self.arrived[name][int(self.now)] += 1
-        return Arrived(204)
+        return Delivered(204)
 
 
 _NO_VAULT: Any = None

@@ -15,14 +15,14 @@ from chalicelib.delivery.delivery_record import (
     OF_CLIENT,
     OF_MANAGER,
     Delivery,
-    claiming,
-    ending,
-    putting_off,
     record_key,
-    retrying,
-    reviving,
+    update_claim,
+    update_due_time,
+    update_end,
+    update_retry,
+    update_revival,
 )
-from chalicelib.delivery.outcomes import Arrived
+from chalicelib.delivery.outcomes import Delivered
 from chalicelib.delivery.schedule import DAY, PLANS
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
@@ -44,11 +44,11 @@ def write(world: World, delivery: Delivery, what: str) -> None:
     """One of the writes that count on what was read."""
     now = world.clock.time()
     if what == "claiming":
-        world.hub.store.transact([claiming(delivery, "a-claim", now, sending=True)[1]])
+        world.hub.store.transact([update_claim(delivery, "a-claim", now, sending=True)[1]])
     elif what == "putting off":
-        world.hub.store.transact([putting_off(delivery, now + 5)])
+        world.hub.store.transact([update_due_time(delivery, now + 5)])
     else:
-        world.hub.store.transact(reviving(delivery, now + 1))
+        world.hub.store.transact(update_revival(delivery, now + 1))
 
 
 WRITES = ["claiming", "putting off", "reviving"]
@@ -145,7 +145,7 @@ def test_the_history_keeps_the_latest_twenty_attempts(world: World) -> None:
     now = world.clock.time()
 
     assert HISTORY == 20
-    for update in (retrying(claimed, now, {"at": 99}), ending(claimed, "failed", {"at": 99}, None, now)):
+    for update in (update_retry(claimed, now, {"at": 99}), update_end(claimed, "failed", {"at": 99}, None, now)):
         assert [entry["at"] for entry in update.set["history"]] == [*range(1, HISTORY), 99]
 
 
@@ -159,7 +159,7 @@ def test_a_finished_delivery_can_be_made_due_once_more_with_all_its_attempts_bef
     before = world.delivery(recorded)
     world.clock.advance(DAY)
     now = world.clock.time()
-    world.hub.store.transact(reviving(before, now))
+    world.hub.store.transact(update_revival(before, now))
 
     again = world.delivery(recorded)
     assert (again.state, again.attempts, again.due_at) == ("due", 0, now)
@@ -167,7 +167,7 @@ def test_a_finished_delivery_can_be_made_due_once_more_with_all_its_attempts_bef
     assert (again.request_id, again.delivered_at, again.failed_at) == (before.request_id, None, None)
     assert recorded in found(world, DUE, until=now)
     assert recorded not in found(world, FAILED)
-    receiver.arrived = Arrived(204)
+    receiver.arrived = Delivered(204)
     worker.attempt(recorded)
     assert (world.delivery(recorded).state, len(world.delivery(recorded).history)) == ("delivered", 2)
     assert [parcel.body for parcel in receiver.got] == ["a body", "a body"]

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from chalicelib.delivery import event_sender
-from chalicelib.delivery.outcomes import Parcel, Undeliverable
+from chalicelib.delivery.outcomes import Dispatch, Undeliverable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.http.outbound import Outbound, Reply, TimedOut
@@ -21,7 +21,7 @@ NOW = int(START.timestamp())
 def posted(world: World, answer: Reply | Exception) -> Any:
     """What comes of an event whose receiver answers so."""
     world.receiver.answers = [answer]
-    parcel = Parcel(world.delivery(record(world)), "{}")
+    parcel = Dispatch(world.delivery(record(world)), "{}")
     return event_sender.post(cast(Outbound, world.hub.outbound), world.receiver.url, SECRETS, parcel, NOW)
 
 

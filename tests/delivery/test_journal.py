@@ -11,8 +11,8 @@ import pytest
 
 from chalicelib.delivery import journal as module
 from chalicelib.delivery.delivery_record import Delivery, State
-from chalicelib.delivery.journal import ClientPage, Concerned, Journal, NotResendable, TooWide, UnknownDelivery
-from chalicelib.delivery.outcomes import Answer
+from chalicelib.delivery.journal import ClientPage, Journal, NotResendable, Party, SearchTooWide, UnknownDelivery
+from chalicelib.delivery.outcomes import StoredAnswer
 from chalicelib.delivery.schedule import DAY, Kind
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, Update
@@ -33,7 +33,7 @@ def ended(world: World, state: State, kind: Kind = "event", **members: Any) -> s
     """A delivery that has arrived or failed; its id."""
     failures: list[Exception] = [fail(final=True)] if state == "failed" else []
     delivery_id = record(world, kind, **members)
-    worker_of(world, Receiver(failures=failures, last_words=Answer(502, "{}"))).attempt(delivery_id)
+    worker_of(world, Receiver(failures=failures, last_words=StoredAnswer(502, "{}"))).attempt(delivery_id)
     return delivery_id
 
 
@@ -61,7 +61,7 @@ def test_without_a_bank_or_a_client_it_shows_what_has_failed_and_what_comes_next
     assert ids(journal.list()) == [failed, due, later]
     assert ids(journal.list(state="due", limit=1)) == [due]
     assert ids(journal.list(state="failed")) == [failed]
-    with pytest.raises(TooWide, match="for a bank, a client or a programme manager only"):
+    with pytest.raises(SearchTooWide, match="for a bank, a client or a programme manager only"):
         journal.list(state="delivered")
 
 
@@ -73,13 +73,13 @@ def test_a_bank_or_a_client_has_all_its_deliveries_newest_first(world: World, jo
     world.clock.advance(1)
     third = record(world, bic=MINE, client_id="another")
 
-    assert ids(journal.list(Concerned(MINE))) == [third, first]
-    assert ids(journal.list(Concerned(client_id=mine))) == [second, first]
-    assert ids(journal.list(Concerned(MINE, mine))) == [first]
-    assert ids(journal.list(Concerned(client_id=mine), state="delivered")) == [first]
-    assert ids(journal.list(Concerned(client_id=mine), state="failed")) == [second]
-    assert ids(journal.list(Concerned(client_id=mine), state="due")) == []
-    assert ids(journal.list(Concerned(OTHER, "another"))) == []
+    assert ids(journal.list(Party(MINE))) == [third, first]
+    assert ids(journal.list(Party(client_id=mine))) == [second, first]
+    assert ids(journal.list(Party(MINE, mine))) == [first]
+    assert ids(journal.list(Party(client_id=mine), state="delivered")) == [first]
+    assert ids(journal.list(Party(client_id=mine), state="failed")) == [second]
+    assert ids(journal.list(Party(client_id=mine), state="due")) == []
+    assert ids(journal.list(Party(OTHER, "another"))) == []
 
 
 def test_a_programme_manager_has_its_own(world: World, journal: Journal) -> None:
@@ -89,11 +89,11 @@ def test_a_programme_manager_has_its_own(world: World, journal: Journal) -> None
     world.clock.advance(1)
     second = record(world, "card_event", **of_manager)
 
-    assert ids(journal.list(Concerned(manager_id=1))) == [second, first]
-    assert ids(journal.list(Concerned(manager_id=1), state="failed")) == [first]
-    assert ids(journal.list(Concerned(manager_id=2))) == []
-    assert ids(journal.list(Concerned(MINE, manager_id=1))) == []
-    assert journal.resend_failed(0, Concerned(manager_id=1)) == 1
+    assert ids(journal.list(Party(manager_id=1))) == [second, first]
+    assert ids(journal.list(Party(manager_id=1), state="failed")) == [first]
+    assert ids(journal.list(Party(manager_id=2))) == []
+    assert ids(journal.list(Party(MINE, manager_id=1))) == []
+    assert journal.resend_failed(0, Party(manager_id=1)) == 1
 
 
 def test_the_time_that_counts_is_that_of_the_failure(world: World, journal: Journal) -> None:
@@ -104,7 +104,7 @@ def test_the_time_that_counts_is_that_of_the_failure(world: World, journal: Jour
 
     assert ids(journal.list(state="failed", since=failed_at)) == [delivery_id]
     assert ids(journal.list(state="failed", since=failed_at + 1)) == []
-    assert ids(journal.list(Concerned(client_id=world.client.client_id), since=failed_at)) == []
+    assert ids(journal.list(Party(client_id=world.client.client_id), since=failed_at)) == []
 
 
 @pytest.mark.dynamodb
@@ -119,11 +119,11 @@ def test_a_long_list_is_read_page_by_page_and_nothing_is_left_out_or_twice(
         world.clock.advance(0 if at_once else 1)
 
     mine = world.client.client_id
-    found = ids(journal.list(Concerned(client_id=mine)))
+    found = ids(journal.list(Party(client_id=mine)))
     assert sorted(found) == sorted(made)
     if not at_once:
         assert found == made[::-1]
-        assert ids(journal.list(Concerned(client_id=mine), limit=4)) == made[:-5:-1]
+        assert ids(journal.list(Party(client_id=mine), limit=4)) == made[:-5:-1]
 
 
 # -- what a client's owner sees
@@ -226,7 +226,7 @@ def test_a_notification_is_sent_again_with_all_its_attempts(
     assert (again.state, again.attempts, again.due_at, again.give_up_at) == ("due", 0, now, now + 30 * DAY)
     assert len(again.history) == 1
     assert world.queued() == [delivery_id]
-    assert ids(journal.list(Concerned(client_id=world.client.client_id), state="due")) == [delivery_id]
+    assert ids(journal.list(Party(client_id=world.client.client_id), state="due")) == [delivery_id]
 
 
 def test_what_waits_for_its_next_attempt_is_sent_now(world: World, journal: Journal) -> None:
@@ -342,8 +342,8 @@ def test_all_that_failed_since_a_time_is_sent_again(world: World, journal: Journ
     others = ended(world, "failed", client_id="another", bic=OTHER)
     ended(world, "delivered")
 
-    assert journal.resend_failed(since, Concerned(MINE, "another")) == 0
-    assert journal.resend_failed(since, Concerned(client_id=world.client.client_id)) == 2
+    assert journal.resend_failed(since, Party(MINE, "another")) == 0
+    assert journal.resend_failed(since, Party(client_id=world.client.client_id)) == 2
     assert sorted(world.queued()) == sorted(mine)
     assert journal.resend_failed(since) == 1
     assert world.queued() == [others]
@@ -355,13 +355,13 @@ def test_what_somebody_else_changes_meanwhile_is_passed_over(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = ended(world, "failed"), ended(world, "failed")
-    real = module.reviving
+    real = module.update_revival
 
     def overtaken(delivery: Delivery, now: int) -> list[Update]:
         stale = replace(delivery, failed_at=0) if delivery.delivery_id == first else delivery
         return real(stale, now)
 
-    monkeypatch.setattr(module, "reviving", overtaken)
+    monkeypatch.setattr(module, "update_revival", overtaken)
 
     assert journal.resend_failed(0) == 1
     assert world.queued() == [second]

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.delivery.delivery_record import record_key
-from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, absent
@@ -60,7 +60,7 @@ def test_a_delivery_is_recorded_with_its_cause_or_not_at_all(world: World, recor
 
 def test_recorded_deliveries_add_up(world: World) -> None:
     first, second = intended(world, body="a body"), intended(world)
-    both = sum([first, Recorded(), second], Recorded())
+    both = sum([first, RecordedDeliveries(), second], RecordedDeliveries())
 
     assert both.delivery_ids == first.delivery_ids + second.delivery_ids
     assert [put.item["part"] for put in both.operations] == ["record", "body#000", "record"]
@@ -77,7 +77,7 @@ def test_nothing_recorded_is_nothing_queued_or_logged(
     outbox: Outbox, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(Queue, "send_all")
-    outbox.dispatch(Recorded())
+    outbox.dispatch(RecordedDeliveries())
 
     assert lines.text == ""
 

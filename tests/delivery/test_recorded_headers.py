@@ -8,9 +8,9 @@ import pytest
 from urllib3 import HTTPHeaderDict
 
 from chalicelib.delivery.delivery_record import HISTORY
-from chalicelib.delivery.recorded_headers import HARMLESS, MASK, MOST, NAME_LENGTH, VALUE_LENGTH, kept
+from chalicelib.delivery.recorded_headers import HARMLESS, MASK, MOST, NAME_LENGTH, VALUE_LENGTH, record_headers
 from chalicelib.foundation.crypto import event_signing
-from chalicelib.foundation.http.header_capture import Exchange
+from chalicelib.foundation.http.header_capture import CapturedHeaders
 
 API_KEY = "d24c7a9be0513f86a1c45d.Zm9yLXRoZS1iYW5r"
 KEYS = [event_signing.secret_of(bytes([number]) * 32) for number in (1, 2)]
@@ -31,11 +31,13 @@ SENT = {
 def received(**headers: str) -> dict[str, str]:
     """What is kept of an answer with these headers to what was ``SENT``; underscores stand for hyphens."""
     given = {name.replace("_", "-"): value for name, value in headers.items()}
-    return kept(Exchange(SENT, given))["received"]
+    return record_headers(CapturedHeaders(SENT, given))["received"]
 
 
 def test_what_is_harmless_is_kept_and_of_the_rest_the_names() -> None:
-    assert kept(Exchange(SENT, {"Content-Length": "2", "Set-Cookie": "session=1", "X-Debug": "user 7"})) == {
+    assert record_headers(
+        CapturedHeaders(SENT, {"Content-Length": "2", "Set-Cookie": "session=1", "X-Debug": "user 7"})
+    ) == {
         "sent": {
             "host": MASK,
             "content-type": "application/json",
@@ -118,18 +120,18 @@ def test_a_header_that_comes_twice_is_kept_with_both_values() -> None:
     for value in ("no-store", "private"):
         answer.add("Cache-Control", value)
 
-    assert kept(Exchange({}, answer))["received"] == {"cache-control": "no-store, private"}
+    assert record_headers(CapturedHeaders({}, answer))["received"] == {"cache-control": "no-store, private"}
 
 
 def test_of_a_call_that_never_left_nothing_is_kept_and_of_one_without_an_answer_what_was_sent() -> None:
-    assert kept(Exchange()) == {}
-    assert kept(Exchange({"Accept": "application/json"})) == {"sent": {"accept": "application/json"}}
+    assert record_headers(CapturedHeaders()) == {}
+    assert record_headers(CapturedHeaders({"Accept": "application/json"})) == {"sent": {"accept": "application/json"}}
 
 
 def test_all_attempts_together_stay_far_below_the_size_of_an_item() -> None:
     harmless = dict.fromkeys(HARMLESS, "v" * 60000)
     others = {f"{number:03}{'n' * 60_000}": "a secret" for number in range(100)}
-    attempts = [kept(Exchange(harmless | others, harmless | others)) for _ in range(HISTORY)]
+    attempts = [record_headers(CapturedHeaders(harmless | others, harmless | others)) for _ in range(HISTORY)]
 
     assert {len(message) for attempt in attempts for message in attempt.values()} == {MOST}
     assert {len(name) for name in attempts[0]["received"]} == {NAME_LENGTH, *map(len, HARMLESS)}

@@ -102,7 +102,7 @@ def test_those_come_first_that_have_waited_longest(world: World, sweep: Callable
 def test_a_queue_that_is_full_gets_no_more(
     world: World, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Queue, "waiting", lambda queue: BACKLOG)
+    monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG)
 
     assert sweep() == []
 
@@ -110,7 +110,7 @@ def test_a_queue_that_is_full_gets_no_more(
 def test_how_long_the_first_has_waited_is_measured_though_the_queue_be_full(
     world: World, recorded: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Queue, "waiting", lambda queue: BACKLOG)
+    monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG)
     world.clock.advance(MINUTE)
 
     assert world.hub.sweeper.sweep() == 0
@@ -124,7 +124,7 @@ def test_a_queue_that_is_almost_full_gets_the_oldest(
         record(world)
         world.clock.advance(1)
     everything = sweep()
-    monkeypatch.setattr(Queue, "waiting", lambda queue: BACKLOG - 4)
+    monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG - 4)
 
     assert sweep() == everything[:4]
 
@@ -204,12 +204,12 @@ def test_many_due_deliveries_are_queued_in_fewer_than_60_round_trips(
 
 
 def test_calls_made_together_are_as_many_round_trips_as_waves(sweeper: Sweeper) -> None:
-    sweeper.queue.waiting()
+    sweeper.queue.count_messages()
     with RoundTrips().counted() as trips:
-        sweeper.queue.waiting()
+        sweeper.queue.count_messages()
         DUE.rows(sweeper.store, until=0)
     assert (trips.made, trips.calls) == (2, 1 + SHARDS)
 
     with RoundTrips().counted() as trips:
-        outbox_module.together([sweeper.queue.waiting] * (WIDTH + 1))
+        outbox_module.together([sweeper.queue.count_messages] * (WIDTH + 1))
     assert (trips.made, trips.calls) == (2, WIDTH + 1)

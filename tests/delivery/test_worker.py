@@ -9,7 +9,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.delivery import worker as module
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
-from chalicelib.delivery.outcomes import Answer, Arrived
+from chalicelib.delivery.outcomes import Delivered, StoredAnswer
 from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, Kind
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
@@ -32,9 +32,9 @@ def wait(world: World, delivery_id: str) -> None:
 
 def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None) -> None:
     """What goes over the wire during an attempt."""
-    header_capture.sent(sent)
+    header_capture.record_sent(sent)
     if received is not None:
-        header_capture.received(received)
+        header_capture.record_received(received)
 
 
 # -- one attempt
@@ -554,24 +554,24 @@ def test_an_outcome_whose_answer_is_lost_is_written_or_the_delivery_sent_again(
 
 def test_an_answer_is_kept_sealed_and_as_long_as_was_promised(world: World, worker: Worker, receiver: Receiver) -> None:
     recorded = record(world, "relay")
-    receiver.arrived = Arrived(200, Answer(200, '{"amount":1.50}'))
+    receiver.arrived = Delivered(200, StoredAnswer(200, '{"amount":1.50}'))
     worker.attempt(recorded)
 
     delivery = world.delivery(recorded)
     assert delivery.answer is not None
     assert (delivery.answer["status"], delivery.answer["parts"]) == (200, 1)
-    assert world.hub.bodies.opened(recorded, delivery.answer["name"], 1) == '{"amount":1.50}'
+    assert world.hub.bodies.open(recorded, delivery.answer["name"], 1) == '{"amount":1.50}'
     assert delivery.expires_at == delivery.created_at + DAY
 
 
 def test_an_answer_larger_than_a_transaction_is_kept(world: World, worker: Worker, receiver: Receiver) -> None:
     recorded, text = record(world, "relay"), "é" * 2_500_000
-    receiver.arrived = Arrived(200, Answer(200, text))
+    receiver.arrived = Delivered(200, StoredAnswer(200, text))
     worker.attempt(recorded)
 
     answer = world.delivery(recorded).answer
     assert answer is not None
-    assert world.hub.bodies.opened(recorded, answer["name"], answer["parts"]) == text
+    assert world.hub.bodies.open(recorded, answer["name"], answer["parts"]) == text
 
 
 def test_the_answer_of_an_overtaken_attempt_does_not_count(world: World, worker: Worker, receiver: Receiver) -> None:
@@ -579,23 +579,23 @@ def test_the_answer_of_an_overtaken_attempt_does_not_count(world: World, worker:
 
     def overtake() -> None:
         world.clock.advance(CLAIMED_SECONDS)
-        receiver.arrived = Arrived(200, Answer(200, "the later"))
+        receiver.arrived = Delivered(200, StoredAnswer(200, "the later"))
         worker.attempt(recorded)
-        receiver.arrived = Arrived(200, Answer(200, "the earlier"))
+        receiver.arrived = Delivered(200, StoredAnswer(200, "the earlier"))
 
     receiver.meanwhile = overtake
     worker.attempt(recorded)
 
     answer = world.delivery(recorded).answer
     assert answer is not None
-    assert world.hub.bodies.opened(recorded, answer["name"], answer["parts"]) == "the later"
+    assert world.hub.bodies.open(recorded, answer["name"], answer["parts"]) == "the later"
 
 
 def test_the_last_failure_has_the_callers_answer_and_an_earlier_one_has_not(
     world: World, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record(world, "payment")
-    receiver.always = fail(answer=Answer(502, "{}"))
+    receiver.always = fail(answer=StoredAnswer(502, "{}"))
     worker.attempt(recorded)
     assert world.delivery(recorded).answer is None
     wait(world, recorded)
@@ -617,7 +617,7 @@ def test_a_call_that_ends_by_a_fault_of_ours_is_answered_as_one_that_was_given_u
 ) -> None:
     recorded = record(world, "relay")
     world.clock.advance(PLANS["relay"].lasts)
-    receiver.always, receiver.last_words = failure, Answer(502, "{}")
+    receiver.always, receiver.last_words = failure, StoredAnswer(502, "{}")
     while world.delivery(recorded).state == "due":
         wait(world, recorded)
         worker.attempt(recorded)
@@ -638,8 +638,8 @@ def test_what_an_outcome_causes_is_written_with_it_or_not_at_all(
         kept.append(operations)
         world.hub.store.transact(operations)
 
-    receiver.arrived = Arrived(200, keep=keep)
-    answer = Answer(502, "{}")
+    receiver.arrived = Delivered(200, keep=keep)
+    answer = StoredAnswer(502, "{}")
     receiver.failures = [fail(final=True, answer=answer, keep=keep)] if outcome == "failed" else []
     worker.attempt(recorded)
 

@@ -100,11 +100,11 @@ def test_ten_messages_are_one_call() -> None:
     bodies = [str(number) for number in range(aws.Queue.BATCH)]
 
     with RoundTrips().counted() as trips:
-        queue.waiting()
+        queue.count_messages()
         found = trips.made
         assert queue.send_all(bodies) == []
     assert trips.made == found + 1
-    assert queue.waiting() == 10
+    assert queue.count_messages() == 10
     messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
     assert sorted(message["Body"] for message in messages) == bodies
 
@@ -126,11 +126,11 @@ def test_messages_that_wait_for_their_time_are_not_waiting_to_be_received() -> N
     queue.send("now")
     queue.send("later", delay=900)
 
-    assert queue.waiting() == 1
+    assert queue.count_messages() == 1
 
 
 def test_a_queue_that_does_not_exist_is_an_error_of_the_call() -> None:
-    for call in (lambda: aws.Queue("no-such-queue").send("one"), lambda: aws.Queue("no-such-queue").waiting()):
+    for call in (lambda: aws.Queue("no-such-queue").send("one"), lambda: aws.Queue("no-such-queue").count_messages()):
         with pytest.raises(ClientError):
             call()
 

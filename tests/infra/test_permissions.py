@@ -101,7 +101,7 @@ def deliveries_of_every_kind(world: World) -> list[str]:
 
 def keep_busy(world: World, receiver: str) -> None:
     for number in range(SLOTS):
-        world.hub.store.transact([Slot(receiver, number).taking(world.clock.time())])
+        world.hub.store.transact([Slot(receiver, number).take(world.clock.time())])
 
 
 def test_the_worker_uses_what_it_may_and_may_what_it_uses(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import Reply
-from chalicelib.statistics.hourly_counters import Slip, summed
+from chalicelib.statistics.hourly_counters import HourlyCounters, sum_by_service
 from infra.local.events import sqs_event
 from tests.openbanking.faults import items, table_of
 from tests.world import World
@@ -17,9 +17,11 @@ BIC = {1: "ALPHGB21", 2: "BETADEF1"}
 LATER = {"prefer": "respond-async"}
 
 
-def slips(world: World) -> list[Slip]:
+def slips(world: World) -> list[HourlyCounters]:
     """The slips in the table."""
-    return [Slip.from_item(item) for item in items(world, "statistics") if item["subject"].startswith("calls#")]
+    return [
+        HourlyCounters.from_item(item) for item in items(world, "statistics") if item["subject"].startswith("calls#")
+    ]
 
 
 def measured(world: World, act: Callable[[], object]) -> Counts:
@@ -31,12 +33,12 @@ def measured(world: World, act: Callable[[], object]) -> Counts:
     return counts(slips(world))
 
 
-def counts(found: list[Slip]) -> Counts:
+def counts(found: list[HourlyCounters]) -> Counts:
     """The counts of slips, those of all minutes together."""
     return {
         f"{bic} {service}": tally.to_item()
         for bic in sorted({slip.bic for slip in found})
-        for service, tally in summed(slip for slip in found if slip.bic == bic)[0].items()
+        for service, tally in sum_by_service(slip for slip in found if slip.bic == bic)[0].items()
     }
 
 

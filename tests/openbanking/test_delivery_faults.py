@@ -282,7 +282,7 @@ def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(world: World) -
 
     def run(fault: Fault) -> None:
         for _ in range(FAILURES):
-            world.hub.bank_link.breaker.failed("ALPHGB21")
+            world.hub.bank_link.breaker.record_failure("ALPHGB21")
         attempted(world, fault, "payment")
         if payer.outcome(accepted)["state"] == "done":
             assert payer.calls == len(items(world, "payments")) == 1
@@ -501,7 +501,7 @@ def write_what_was_measured(world: World) -> Run:
         instance = Measurements(lambda: world.hub.store, world.clock, world.hub.metrics)
         with fault:
             for bic in ("ALPHGB21", "BETADEF1"):  # the first is written at once
-                with instance.measured():
+                with instance.measure():
                     current_call.concerns(bic, "AISP")
             instance.write()
         instance.write()  # a minute later

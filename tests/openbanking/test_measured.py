@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, REVOKE_TOKEN, STATUS
 from chalicelib.statistics import current_call
 from tests import figures
@@ -64,8 +64,8 @@ def test_a_call_that_the_bank_answers_counts_once_in_its_service(world: World, r
 FAULTS: dict[str, tuple[Any, dict[str, int]]] = {
     "no connection": (NotReached("x"), {"unanswered": 1, "bank_failures": 1}),
     "a time-out": (TimedOut("x"), {"unanswered": 1, "bank_failures": 1}),
-    "a broken connection": (Dropped("x"), {"unanswered": 1, "bank_failures": 1}),
-    "too large an answer": (TooLarge("x"), {"answered": 1, "bank_failures": 1}),
+    "a broken connection": (ConnectionDropped("x"), {"unanswered": 1, "bank_failures": 1}),
+    "too large an answer": (ResponseTooLarge("x"), {"answered": 1, "bank_failures": 1}),
     "no JSON": (Reply(200, b"<html>", {}, 0.01), {"answered": 1, "bank_failures": 1}),
     "no members": (Reply(200, b'{"status":"success"}', {}, 0.01), {"answered": 1, "bank_failures": 1}),
     "a server error": (Reply(503, b"", {}, 0.01), {"answered": 1, "bank_failures": 1}),
@@ -243,9 +243,9 @@ def test_deliveries_beside_each_other_count_each_for_itself(world: World) -> Non
     class Worker:
         def attempt(self, bic: str) -> None:
             both.wait(10)
-            current_call.exchanged(bic, "PISP", world.clock.time(), "answered", 0)
+            current_call.record_bank_request(bic, "PISP", world.clock.time(), "answered", 0)
             both.wait(10)
-            current_call.failed("bank" if bic == "ALPHGB21" else "caller")
+            current_call.record_failure("bank" if bic == "ALPHGB21" else "caller")
             both.wait(10)
 
     world.hub.__dict__["worker"] = Worker()

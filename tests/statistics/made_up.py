@@ -11,8 +11,8 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.statistics.call_counts import Blamed, Service
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import HOUR_SECONDS, hours_of
-from chalicelib.statistics.hourly_counters import TABLE, Slip
-from chalicelib.statistics.ingest import ExpectedBank, reckoned
+from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
+from chalicelib.statistics.ingest import ExpectedBank, compute_day
 
 ALPHA, BETA = "ALPHGB21", "BETADEF1"
 QUIET_DAYS = (9, 10)
@@ -38,12 +38,12 @@ def counted(
 
     ``fault`` is who is to blame for those that were answered; for the unanswered it is the bank.
     """
-    slips: dict[int, Slip] = {}
+    slips: dict[int, HourlyCounters] = {}
 
     def call(time: str, was_answered: bool | None) -> None:
         at = _second(day, time)
         hour = at - at % HOUR_SECONDS
-        made = slips.setdefault(hour, Slip(bic, hour))
+        made = slips.setdefault(hour, HourlyCounters(bic, hour))
         _call(made, at, service, was_answered, bank_ms, hub_ms)
         if was_answered and fault:
             made.tally(at, service).blame(fault)
@@ -55,22 +55,24 @@ def counted(
         store.put(TABLE, made.to_item(new_id()))
 
 
-def slip(bic: str, hour: int, *, answered: int = 0, unanswered: int = 0, bank: float = 120, hub: float = 4) -> Slip:
+def slip(
+    bic: str, hour: int, *, answered: int = 0, unanswered: int = 0, bank: float = 120, hub: float = 4
+) -> HourlyCounters:
     """An hour of account information: a call in each second from its beginning, unanswered ones first."""
-    made = Slip(bic, hour)
+    made = HourlyCounters(bic, hour)
     for second in range(answered + unanswered):
         _call(made, hour + second, "AISP", second >= unanswered, bank, hub)
     return made
 
 
-def keeping(made: Slip, number: int = 0) -> Put:
+def keeping(made: HourlyCounters, number: int = 0) -> Put:
     """The write of the ``number``-th instance."""
     return Put(TABLE, made.to_item(f"slip-{number}"))
 
 
-def record(bic: str, day: date, *slips: Slip, name: str = "A bank") -> DayRecord:
+def record(bic: str, day: date, *slips: HourlyCounters, name: str = "A bank") -> DayRecord:
     """The record of a day, as it is reckoned from slips."""
-    return reckoned(ExpectedBank(bic, name, is_active=True), day, slips, None)
+    return compute_day(ExpectedBank(bic, name, is_active=True), day, slips, None)
 
 
 def records(bic: str, today: date, days: int) -> Iterator[DayRecord]:
@@ -81,13 +83,13 @@ def records(bic: str, today: date, days: int) -> Iterator[DayRecord]:
         yield record(bic, day, *(_busy_day(bic, day, ago, chance) if ago % 365 not in QUIET_DAYS else ()))
 
 
-def _busy_day(bic: str, day: date, ago: int, chance: random.Random) -> Iterator[Slip]:
+def _busy_day(bic: str, day: date, ago: int, chance: random.Random) -> Iterator[HourlyCounters]:
     slow = 1 + 0.25 * chance.random() + (0.6 if ago in (3, 4, 5) else 0)
     midnight = hours_of(day)[0]
     began, seconds = OUTAGES.get(ago, (0, 0))
     down = range(midnight + began, midnight + began + seconds)
     for hour in hours_of(day):
-        made = Slip(bic, hour)
+        made = HourlyCounters(bic, hour)
         for at in sorted(
             {*(hour + chance.randrange(3600) for _ in range(12)), *down[::20]} & {*range(hour, hour + 3600)}
         ):
@@ -97,7 +99,7 @@ def _busy_day(bic: str, day: date, ago: int, chance: random.Random) -> Iterator[
         yield made
 
 
-def _call(made: Slip, at: int, service: Service, was_answered: bool | None, bank: float, hub: float) -> None:
+def _call(made: HourlyCounters, at: int, service: Service, was_answered: bool | None, bank: float, hub: float) -> None:
     """Count a call of a TPP at a Unix second; ``was_answered`` is ``None`` when the bank was not asked."""
     tally, latency = made.tally(at, service), made.latency(service)
     tally.calls += 1
@@ -107,11 +109,11 @@ def _call(made: Slip, at: int, service: Service, was_answered: bool | None, bank
     elif was_answered:
         tally.answered += 1
         latency.bank.add(bank)
-        made.answered(at)
+        made.record_answer(at)
     else:
         tally.unanswered += 1
         tally.blame("bank")
-        made.unanswered(at)
+        made.record_no_answer(at)
 
 
 def _second(day: date, time: str) -> int:

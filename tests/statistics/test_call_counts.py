@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.foundation.dynamodb.items import pack, unpack
-from chalicelib.statistics.call_counts import SERVICES, TALLIED, Blamed, Latencies, Service, Tally
+from chalicelib.statistics.call_counts import SERVICES, TALLIED, Blamed, CallCounts, Latencies, Service
 
-TALLIES = st.builds(Tally, **{name: st.integers(0, 10**9) for name in TALLIED})
+TALLIES = st.builds(CallCounts, **{name: st.integers(0, 10**9) for name in TALLIED})
 
 
 @settings(deadline=None)
 @given(TALLIES, TALLIES, TALLIES)
-def test_counts_are_added_up_in_any_order(first: Tally, second: Tally, third: Tally) -> None:
-    forth, back = Tally(), Tally()
+def test_counts_are_added_up_in_any_order(first: CallCounts, second: CallCounts, third: CallCounts) -> None:
+    forth, back = CallCounts(), CallCounts()
     for tally in (first, second, third):
         forth.include(tally)
     for tally in (third, second, first):
@@ -29,16 +29,16 @@ def test_counts_are_added_up_in_any_order(first: Tally, second: Tally, third: Ta
 
 @settings(deadline=None)
 @given(TALLIES)
-def test_counts_that_were_stored_are_read_again(tally: Tally) -> None:
+def test_counts_that_were_stored_are_read_again(tally: CallCounts) -> None:
     item = unpack(pack(tally.to_item()))
 
-    assert Tally.from_item(item) == tally
+    assert CallCounts.from_item(item) == tally
     assert 0 not in item.values()
 
 
 @pytest.mark.parametrize("blamed", get_args(Blamed))
 def test_a_failure_is_counted_by_whose_fault_it_is(blamed: Blamed) -> None:
-    tally = Tally(calls=3)
+    tally = CallCounts(calls=3)
 
     tally.blame(blamed)
     tally.blame(blamed)

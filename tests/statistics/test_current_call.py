@@ -5,17 +5,17 @@ from __future__ import annotations
 import threading
 
 from chalicelib.statistics import current_call
-from chalicelib.statistics.current_call import CurrentCall, Exchange, noting
+from chalicelib.statistics.current_call import BankRequest, CurrentCall, track_call
 
 
 def test_what_nobody_measures_is_noted_nowhere() -> None:
     current_call.concerns("ALPHGB21", "AISP")
-    current_call.exchanged("ALPHGB21", "AISP", 1, "answered", 0.5)
-    current_call.failed("hub")
+    current_call.record_bank_request("ALPHGB21", "AISP", 1, "answered", 0.5)
+    current_call.record_failure("hub")
     current_call.repeats()
 
     call = CurrentCall(1, 0)
-    with noting(call):
+    with track_call(call):
         pass
     current_call.concerns("ALPHGB21", "AISP")
 
@@ -25,25 +25,25 @@ def test_what_nobody_measures_is_noted_nowhere() -> None:
 def test_what_is_noted_inside_is_of_the_request() -> None:
     call = CurrentCall(1, 0)
 
-    with noting(call):
+    with track_call(call):
         current_call.concerns("ALPHGB21", "PISP")
-        current_call.exchanged("ALPHGB21", "PISP", 2, "unanswered", 3.0)
-        current_call.exchanged("ALPHGB21", "PISP", 6, "answered", 0.5)
-        current_call.failed("bank")
+        current_call.record_bank_request("ALPHGB21", "PISP", 2, "unanswered", 3.0)
+        current_call.record_bank_request("ALPHGB21", "PISP", 6, "answered", 0.5)
+        current_call.record_failure("bank")
 
     assert (call.concern, call.fault, call.bank_seconds) == (("ALPHGB21", "PISP"), "bank", 3.5)
     assert call.exchanges == [
-        Exchange("ALPHGB21", "PISP", 2, "unanswered", 3.0),
-        Exchange("ALPHGB21", "PISP", 6, "answered", 0.5),
+        BankRequest("ALPHGB21", "PISP", 2, "unanswered", 3.0),
+        BankRequest("ALPHGB21", "PISP", 6, "answered", 0.5),
     ]
 
 
 def test_of_several_failures_the_first_counts() -> None:
     call = CurrentCall(1, 0)
 
-    with noting(call):
-        current_call.failed("bank")
-        current_call.failed("hub")
+    with track_call(call):
+        current_call.record_failure("bank")
+        current_call.record_failure("hub")
 
     assert call.fault == "bank"
 
@@ -51,7 +51,7 @@ def test_of_several_failures_the_first_counts() -> None:
 def test_a_repeat_concerns_nobody() -> None:
     call = CurrentCall(1, 0)
 
-    with noting(call):
+    with track_call(call):
         current_call.concerns("ALPHGB21", "PISP")
         current_call.repeats()
 
@@ -62,10 +62,10 @@ def test_a_request_within_a_request_is_noted_apart() -> None:
     """A bank's call to the service, for example, while the service asks the bank, in a test of one thread."""
     outer, inner = CurrentCall(1, 0), CurrentCall(2, 0)
 
-    with noting(outer):
-        with noting(inner):
+    with track_call(outer):
+        with track_call(inner):
             current_call.concerns("BETADEF1", "AISP")
-        current_call.failed("caller")
+        current_call.record_failure("caller")
 
     assert (outer.concern, outer.fault) == (None, "caller")
     assert (inner.concern, inner.fault) == (("BETADEF1", "AISP"), None)
@@ -74,8 +74,8 @@ def test_a_request_within_a_request_is_noted_apart() -> None:
 def test_threads_do_not_see_each_others_requests() -> None:
     call = CurrentCall(1, 0)
 
-    with noting(call):
-        thread = threading.Thread(target=current_call.failed, args=("hub",))
+    with track_call(call):
+        thread = threading.Thread(target=current_call.record_failure, args=("hub",))
         thread.start()
         thread.join()
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.dynamodb.store import Page
-from chalicelib.statistics.call_counts import Tally
-from chalicelib.statistics.current_day import CACHED_SECONDS, PAGES, REMEMBERED, SETTLED_SECONDS, SoFar
+from chalicelib.statistics.call_counts import CallCounts
+from chalicelib.statistics.current_day import CACHED_SECONDS, PAGES, REMEMBERED, SETTLED_SECONDS, DayToDate
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.summaries import Summary
 from tests.openbanking.test_call_counts import counted
@@ -22,7 +22,7 @@ HOURS = hours_of(date(2026, 3, 2))
 """The world's clock begins at 09:00."""
 
 
-def today(world: World, bic: str = BIC) -> SoFar:
+def today(world: World, bic: str = BIC) -> DayToDate:
     return world.hub.statistics.today.of_bank(bic)
 
 
@@ -42,7 +42,7 @@ def test_today_is_what_all_instances_counted_since_midnight(world: World) -> Non
     found = today(world)
 
     assert found.is_whole
-    assert found.summary.total == Tally(calls=9, answered=9)
+    assert found.summary.total == CallCounts(calls=9, answered=9)
     assert (found.summary.latency.bank.count, found.summary.latency.hub.percentile(50)) == (9, Decimal("2.0"))
     assert (found.summary.availability, found.summary.downtime) == (Decimal("100.000"), 0)
 
@@ -76,7 +76,7 @@ def test_what_was_before_the_last_answer_says_nothing_of_today(world: World) -> 
 def test_of_a_bank_that_nobody_asked_nothing_is_known(world: World) -> None:
     found = today(world)
 
-    assert (found.is_whole, found.summary.total) == (True, Tally())
+    assert (found.is_whole, found.summary.total) == (True, CallCounts())
     assert [found.summary.availability, found.summary.downtime, found.summary.error_rate] == [None] * 3
 
 

@@ -14,7 +14,7 @@ TODAY = START.date()
 
 
 def keep(world: World, bic: str, day: date, consent: int | None = 1, payment: int | None = 2) -> None:
-    world.hub.store.transact([world.hub.statistics.reports.keeping(DailyReport(bic, day, consent, payment))])
+    world.hub.store.transact([world.hub.statistics.reports.put_report(DailyReport(bic, day, consent, payment))])
 
 
 def test_reports_are_read_by_bank_and_days_with_when_they_came(world: World) -> None:

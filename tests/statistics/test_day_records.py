@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from chalicelib.foundation import parallel
-from chalicelib.statistics.call_counts import Latencies, Tally
+from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.day_records import DayRecord, DayRecords
 from chalicelib.statistics.histogram import Histogram
 from tests.world import World
@@ -18,11 +18,11 @@ DAY = date(2026, 3, 31)
 
 
 def record(bic: str = "ALPHGB21", day: date = DAY, answered: int = 1) -> DayRecord:
-    return DayRecord(bic, "Bank", day, {"AISP": Tally(answered=answered)})
+    return DayRecord(bic, "Bank", day, {"AISP": CallCounts(answered=answered)})
 
 
 def keep(world: World, *records: DayRecord) -> None:
-    world.hub.store.transact([each.keeping() for each in records])
+    world.hub.store.transact([each.put() for each in records])
 
 
 def test_availability_is_exact_to_a_thousandth_of_a_percent() -> None:
@@ -33,20 +33,20 @@ def test_availability_is_exact_to_a_thousandth_of_a_percent() -> None:
         (43_200, "50.000", "720.00"),
         (86_400, "0.000", "1440.00"),
     ):
-        made = DayRecord("A", "A", DAY, {"CBPII": Tally(unanswered=1)}, {}, ((0, seconds),) if seconds else ())
+        made = DayRecord("A", "A", DAY, {"CBPII": CallCounts(unanswered=1)}, {}, ((0, seconds),) if seconds else ())
         assert (made.availability, made.unavailability_minutes) == (Decimal(availability), Decimal(minutes))
 
 
 def test_the_error_rate_is_of_all_requests_that_the_bank_was_sent() -> None:
-    payments = Tally(unanswered=1, not_asked=1, bank_failures=1)
-    made = DayRecord("A", "A", DAY, {"AISP": Tally(5, 4, 1, 0, bank_failures=1), "PISP": payments})
+    payments = CallCounts(unanswered=1, not_asked=1, bank_failures=1)
+    made = DayRecord("A", "A", DAY, {"AISP": CallCounts(5, 4, 1, 0, bank_failures=1), "PISP": payments})
 
     assert made.error_rate == Decimal("33.333")
     assert record(answered=3).error_rate == 0
 
 
 def test_what_was_not_asked_has_no_figures() -> None:
-    made = DayRecord("A", "A", DAY, {"authorization": Tally(calls=4, caller_failures=3, not_asked=1)})
+    made = DayRecord("A", "A", DAY, {"authorization": CallCounts(calls=4, caller_failures=3, not_asked=1)})
 
     assert (made.availability, made.error_rate, made.latency.bank.percentile(95)) == (None, None, None)
 
@@ -59,7 +59,7 @@ def test_a_record_is_read_back_as_it_was_kept(world: World) -> None:
         "ALPHGB21",
         "Bänk",
         DAY,
-        {"AISP": Tally(1, 2, 3, 4, 5, 6, 7)},
+        {"AISP": CallCounts(1, 2, 3, 4, 5, 6, 7)},
         {"AISP": Latencies(histogram, Histogram())},
         ((0, 5), (7, 86_400)),
         "received",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.downtime import spans_down
-from chalicelib.statistics.hourly_counters import Slip
+from chalicelib.statistics.hourly_counters import HourlyCounters
 
 DAY = date(2026, 3, 2)
 MIDNIGHT = hours_of(DAY)[0]
@@ -21,16 +21,16 @@ Reply = tuple[int, bool]
 """The second of the day that a request was sent in (below 0: of the day before), and whether it was answered."""
 
 
-def slip_of(replies: Iterable[Reply]) -> list[Slip]:
+def slip_of(replies: Iterable[Reply]) -> list[HourlyCounters]:
     """Slips of one instance that saw all this."""
-    slips: dict[int, Slip] = {}
+    slips: dict[int, HourlyCounters] = {}
     for second, was_answered in replies:
         at = MIDNIGHT + second
-        slip = slips.setdefault(at - at % 3600, Slip("ALPHGB21", at - at % 3600))
+        slip = slips.setdefault(at - at % 3600, HourlyCounters("ALPHGB21", at - at % 3600))
         if was_answered:
-            slip.answered(at)
+            slip.record_answer(at)
         else:
-            slip.unanswered(at)
+            slip.record_no_answer(at)
     return list(slips.values())
 
 
@@ -101,7 +101,7 @@ def test_the_day_before_is_not_down_on_account_of_requests_after_it() -> None:
 
 def test_a_day_without_requests_is_not_down() -> None:
     assert spans_down([], DAY) == ()
-    assert spans_down([Slip("ALPHGB21", MIDNIGHT)], DAY) == ()
+    assert spans_down([HourlyCounters("ALPHGB21", MIDNIGHT)], DAY) == ()
 
 
 def model(replies: Iterable[Reply]) -> list[int]:

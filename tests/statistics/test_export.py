@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 
 from chalicelib.foundation import jsontext
-from chalicelib.statistics.call_counts import Latencies, Tally
+from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.export import COLUMNS, NAMES, as_csv, as_json, rows
 from chalicelib.statistics.histogram import Histogram
@@ -29,7 +29,10 @@ KNOWN = DayRecord(
     "BETADEF1",
     "Bänk\nB",
     date(2026, 11, 22),
-    {"AISP": Tally(9, 7, 5, 1, bank_failures=6, caller_failures=2, hub_failures=1), "PISP": Tally(answered=3)},
+    {
+        "AISP": CallCounts(9, 7, 5, 1, bank_failures=6, caller_failures=2, hub_failures=1),
+        "PISP": CallCounts(answered=3),
+    },
     {"AISP": Latencies(took(1.25), took(100, 200.5)), "PISP": Latencies(took(), took(1000))},
     ((0, 61), (86_399, 86_400)),
     "received",
@@ -80,7 +83,7 @@ def test_a_row_has_counts_percentiles_and_the_banks_own_report() -> None:
 
 def test_uptime_and_downtime_are_a_hundred_together() -> None:
     for until in (1, 43_200, 86_400, 28_801):
-        record = DayRecord("A", "A", KNOWN.day, {"AISP": Tally(answered=1)}, {}, ((0, until),))
+        record = DayRecord("A", "A", KNOWN.day, {"AISP": CallCounts(answered=1)}, {}, ((0, until),))
         (row,) = rows([record])
         assert row["uptime_percent"] + row["downtime_percent"] == 100  # type: ignore[operator]
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.foundation.dynamodb.items import pack, unpack
-from chalicelib.statistics.call_counts import SERVICES, Service, Tally
+from chalicelib.statistics.call_counts import SERVICES, CallCounts, Service
 from chalicelib.statistics.days import hours_of
-from chalicelib.statistics.hourly_counters import KEPT_DAYS, Slip, slip_key, summed
+from chalicelib.statistics.hourly_counters import KEPT_DAYS, HourlyCounters, counters_key, sum_by_service
 
 HOUR = int(datetime(2026, 11, 22, 9, tzinfo=UTC).timestamp())
 Event = tuple[int, Service, str, float]
@@ -26,8 +26,8 @@ EVENTS = st.lists(
 )
 
 
-def slip(events: list[Event]) -> Slip:
-    made = Slip("ALPHGB21", HOUR)
+def slip(events: list[Event]) -> HourlyCounters:
+    made = HourlyCounters("ALPHGB21", HOUR)
     for at, service, what, milliseconds in events:
         tally = made.tally(at, service)
         if what == "call":
@@ -35,11 +35,11 @@ def slip(events: list[Event]) -> Slip:
             made.latency(service).hub.add(milliseconds)
         elif what == "answered":
             tally.answered += 1
-            made.answered(at)
+            made.record_answer(at)
             made.latency(service).bank.add(milliseconds)
         elif what == "unanswered":
             tally.unanswered += 1
-            made.unanswered(at)
+            made.record_no_answer(at)
         elif what == "not_asked":
             tally.not_asked += 1
         else:
@@ -56,7 +56,7 @@ def test_slips_of_several_instances_come_to_the_same_in_any_order(
     for event in events:
         chance.choice(shares).append(event)
     chance.shuffle(shares)
-    total = Slip("ALPHGB21", HOUR)
+    total = HourlyCounters("ALPHGB21", HOUR)
 
     for share in shares:
         total.include(slip(share))
@@ -71,7 +71,7 @@ def test_a_slip_that_was_stored_is_read_again(events: list[Event]) -> None:
     kept = slip(events)
     item = unpack(pack(kept.to_item("slip-1")))
 
-    assert Slip.from_item(item) == kept
+    assert HourlyCounters.from_item(item) == kept
     assert (item["subject"], item["part"]) == ("calls#ALPHGB21#2026-11-22T09", "slip-1")
     assert item["expires_at"] == HOUR + KEPT_DAYS * 86_400
 
@@ -88,40 +88,40 @@ def test_what_is_included_stays_as_it_is(events: list[Event]) -> None:
 
 
 def test_replies_are_told_second_by_second_in_order_of_time() -> None:
-    made = Slip("ALPHGB21", HOUR)
+    made = HourlyCounters("ALPHGB21", HOUR)
     for at in (HOUR + 61, HOUR + 61, HOUR + 3599):
-        made.unanswered(at)
+        made.record_no_answer(at)
     for at in (HOUR + 61, HOUR + 60, HOUR + 60):
-        made.answered(at)
+        made.record_answer(at)
 
     assert list(made.replies()) == [(HOUR + 60, True, 0), (HOUR + 61, True, 2), (HOUR + 3599, False, 1)]
 
 
 def test_a_second_with_answers_takes_one_bit_of_a_number_that_the_storage_keeps_exactly() -> None:
-    made = Slip("ALPHGB21", HOUR)
+    made = HourlyCounters("ALPHGB21", HOUR)
     for second in range(3600):
-        made.answered(HOUR + second)
+        made.record_answer(HOUR + second)
 
     assert made.answered_in == dict.fromkeys(range(60), 2**60 - 1)
-    assert Slip.from_item(unpack(pack(made.to_item("1")))) == made
+    assert HourlyCounters.from_item(unpack(pack(made.to_item("1")))) == made
 
 
 def test_slips_stand_under_their_bank_and_hour() -> None:
     hours = hours_of(date(2026, 11, 22))
 
-    assert slip_key("ALPHGB21", hours[0]) == ("subject", "calls#ALPHGB21#2026-11-22T00")
-    assert slip_key("ALPHGB21", hours[-1]) == ("subject", "calls#ALPHGB21#2026-11-22T23")
+    assert counters_key("ALPHGB21", hours[0]) == ("subject", "calls#ALPHGB21#2026-11-22T00")
+    assert counters_key("ALPHGB21", hours[-1]) == ("subject", "calls#ALPHGB21#2026-11-22T23")
 
 
 def test_slips_are_added_up_by_service_whatever_hours_they_are_of() -> None:
-    first, second = Slip("ALPHGB21", HOUR), Slip("ALPHGB21", HOUR + 3600)
+    first, second = HourlyCounters("ALPHGB21", HOUR), HourlyCounters("ALPHGB21", HOUR + 3600)
     for each in (first, second):
         for minute in (0, 7):
             each.tally(each.hour + 60 * minute, "AISP").answered += 1
         each.latency("AISP").bank.add(5)
     second.tally(second.hour, "PISP").unanswered += 3
-    tallies, latencies = summed(iter([first, second]))
+    tallies, latencies = sum_by_service(iter([first, second]))
 
-    assert tallies == {"AISP": Tally(answered=4), "PISP": Tally(unanswered=3)}
+    assert tallies == {"AISP": CallCounts(answered=4), "PISP": CallCounts(unanswered=3)}
     assert {service: each.bank.count for service, each in latencies.items()} == {"AISP": 2}
     assert first.tally(HOUR, "AISP").answered == 1, "what is added up stays as it is"

@@ -14,9 +14,9 @@ from chalicelib.statistics import ingest as ingesting
 from chalicelib.statistics.daily_reports import DailyReport
 from chalicelib.statistics.day_records import TABLE
 from chalicelib.statistics.days import hours_of
-from chalicelib.statistics.hourly_counter_reader import Slips
-from chalicelib.statistics.hourly_counters import KEPT_DAYS, Slip
-from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Incomplete, Ingested, reckoned
+from chalicelib.statistics.hourly_counter_reader import KeptCounters
+from chalicelib.statistics.hourly_counters import KEPT_DAYS, HourlyCounters
+from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Incomplete, Ingested, compute_day
 from infra.local.events import expression, schedule_event
 from tests.conftest import Lines
 from tests.documents import OPERATIONS, STATISTICS, rows, section
@@ -32,8 +32,10 @@ BANK = ExpectedBank(ALPHA, "Bank of version 1", is_active=True)
 def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The hours whose slips are read."""
     read: list[int] = []
-    real = Slips.of_hour
-    monkeypatch.setattr(Slips, "of_hour", lambda slips, bic, hour: (read.append(hour), real(slips, bic, hour))[1])
+    real = KeptCounters.of_hour
+    monkeypatch.setattr(
+        KeptCounters, "of_hour", lambda slips, bic, hour: (read.append(hour), real(slips, bic, hour))[1]
+    )
     return read
 
 
@@ -145,15 +147,15 @@ def test_what_was_before_the_last_answer_is_not_looked_at(night: World) -> None:
 
 
 def test_a_record_is_made_of_slips_report_and_bank_alone() -> None:
-    slips = [Slip(ALPHA, 1_772_496_000 + 3600 * hour) for hour in range(24)]
+    slips = [HourlyCounters(ALPHA, 1_772_496_000 + 3600 * hour) for hour in range(24)]
     for number, slip in enumerate(slips):
         slip.tally(slip.hour + number, "AISP").answered += number
         slip.latency("AISP").bank.add(number)
     told = DailyReport(ALPHA, DAY, 1, 2, 1_772_600_000)
 
-    made = reckoned(BANK, DAY, slips, told)
+    made = compute_day(BANK, DAY, slips, told)
 
-    assert made == reckoned(BANK, DAY, reversed(slips), told) == reckoned(BANK, DAY, slips, told, before=made)
+    assert made == compute_day(BANK, DAY, reversed(slips), told) == compute_day(BANK, DAY, slips, told, before=made)
     assert made.total.answered == sum(range(24))
 
 

@@ -14,8 +14,8 @@ from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.dynamodb.store import Operation, Put, StoreUnavailable
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import current_call, measurements
-from chalicelib.statistics.call_counts import Blamed, Service, Tally
-from chalicelib.statistics.hourly_counters import TABLE, Slip
+from chalicelib.statistics.call_counts import Blamed, CallCounts, Service
+from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
 from chalicelib.statistics.measurements import KEPT, SECONDS, TOGETHER, Measurements
 from tests.conftest import Lines
 from tests.figures import counted, figures
@@ -45,12 +45,12 @@ class Table:
         self.after()
 
     @property
-    def slips(self) -> list[Slip]:
-        return [Slip.from_item(item) for item in self.items.values()]
+    def slips(self) -> list[HourlyCounters]:
+        return [HourlyCounters.from_item(item) for item in self.items.values()]
 
     @property
-    def total(self) -> Tally:
-        total = Tally()
+    def total(self) -> CallCounts:
+        total = CallCounts()
         for slip in self.slips:
             for tallies in slip.minutes.values():
                 for tally in tallies.values():
@@ -86,11 +86,11 @@ def ask(
     status: int = 200,
 ) -> None:
     """A request of 0.25 s, of which the bank has 0.2."""
-    with instance.measured() as call:
+    with instance.measure() as call:
         current_call.concerns(bic, service)
         at = clock.time()
         clock.advance(0.2)
-        current_call.exchanged(bic, service, at, outcome, 0.2)
+        current_call.record_bank_request(bic, service, at, outcome, 0.2)
         clock.advance(0.05)
         call.status = status
 
@@ -116,7 +116,7 @@ def test_the_first_request_is_written_at_once_and_then_one_each_minute(
 def test_what_concerns_no_bank_writes_nothing_and_takes_nobodys_turn(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
-    with instance.measured() as call:
+    with instance.measure() as call:
         call.status = 500
     assert table.transactions == []
 
@@ -131,7 +131,7 @@ def test_a_request_that_concerns_no_bank_writes_what_others_have_counted(
         ask(instance, clock)
     clock.advance(SECONDS)
 
-    with instance.measured():
+    with instance.measure():
         pass
 
     assert table.total.calls == 2
@@ -151,7 +151,7 @@ def test_a_frozen_instance_writes_what_it_held_back_under_the_hour_that_it_was_o
     assert list(found) == [HOUR, late]
     assert len(table.slips) == 3
     (held_back,) = (slip for slip in table.slips if list(slip.replies()) == [(HOUR + 30, False, 1)])
-    assert held_back.minutes == {0: {"AISP": Tally(calls=1, unanswered=1, hub_failures=1)}}
+    assert held_back.minutes == {0: {"AISP": CallCounts(calls=1, unanswered=1, hub_failures=1)}}
     assert list(found[late].replies()) == [(late + 91, True, 0)]
     assert list(found[late].minutes) == [1]
 
@@ -160,14 +160,14 @@ def test_a_request_that_lasts_beyond_the_hour_belongs_to_the_one_it_began_in_and
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     clock.advance(3599)
-    with instance.measured() as call:
+    with instance.measure() as call:
         current_call.concerns(BIC, "AISP")
         clock.advance(2)
-        current_call.exchanged(BIC, "AISP", clock.time(), "answered", 0)
+        current_call.record_bank_request(BIC, "AISP", clock.time(), "answered", 0)
         call.status = 200
 
     by_hour = {slip.hour: slip.minutes for slip in table.slips}
-    assert by_hour == {HOUR: {59: {"AISP": Tally(calls=1)}}, HOUR + 3600: {0: {"AISP": Tally(answered=1)}}}
+    assert by_hour == {HOUR: {59: {"AISP": CallCounts(calls=1)}}, HOUR + 3600: {0: {"AISP": CallCounts(answered=1)}}}
 
 
 # -- what
@@ -218,38 +218,38 @@ def test_a_failure_is_counted_once_by_what_was_noted_or_else_by_its_status(
     status: int | None,
     blamed: Blamed | None,
 ) -> None:
-    with instance.measured() as call:
+    with instance.measure() as call:
         current_call.concerns(BIC, "CBPII")
         if noted:
-            current_call.failed(noted)
+            current_call.record_failure(noted)
         call.status = status
 
-    expected = Tally(calls=1)
+    expected = CallCounts(calls=1)
     if blamed:
         expected.blame(blamed)
     assert table.total == expected
 
 
 def test_what_a_worker_asks_counts_without_being_a_request(instance: Measurements, table: Table) -> None:
-    with instance.measured():
-        current_call.exchanged(BIC, "PISP", HOUR, "unanswered", 3)
-        current_call.failed("bank")
+    with instance.measure():
+        current_call.record_bank_request(BIC, "PISP", HOUR, "unanswered", 3)
+        current_call.record_failure("bank")
 
     (slip,) = table.slips
-    assert slip.minutes == {0: {"PISP": Tally(unanswered=1, bank_failures=1)}}
+    assert slip.minutes == {0: {"PISP": CallCounts(unanswered=1, bank_failures=1)}}
     assert slip.latency("PISP").hub.count == 0
 
 
 def test_a_request_that_breaks_off_is_counted_too(instance: Measurements, table: Table) -> None:
     def break_off() -> None:
-        with instance.measured():
+        with instance.measure():
             current_call.concerns(BIC, "AISP")
             raise LookupError
 
     with pytest.raises(LookupError):
         break_off()
 
-    assert table.total == Tally(calls=1)
+    assert table.total == CallCounts(calls=1)
 
 
 def test_every_bank_and_hour_has_a_slip_of_its_own(instance: Measurements, table: Table, clock: ManualClock) -> None:
@@ -290,7 +290,7 @@ def test_the_same_figures_go_to_cloudwatch_by_bank_service_and_minute(
     begun = [figure.at // 1000 - HOUR for figure in figures(output) if figure.name == "Calls"]
     assert begun == [0, 0, 0, 0, 0, 0, 60, 60]  # each for the stage, and once more for bank and service
     names = ("Calls", "Answered", "Unanswered", "NotAsked", "BankFailures", "CallerFailures", "HubFailures")
-    assert Tally(*(int(sum(counted(output, name, Stage="dev"))) for name in names)) == table.total
+    assert CallCounts(*(int(sum(counted(output, name, Stage="dev"))) for name in names)) == table.total
 
 
 def test_figures_are_told_once_however_often_their_slips_are_written(
@@ -321,7 +321,7 @@ def test_a_request_is_answered_although_its_measurements_cannot_be_written(
 
     (line,) = lines.all()
     assert (line["message"], line["level"], line["slips"]) == ("measurements not written", "ERROR", 1)
-    assert table.total == Tally(calls=4, answered=4)
+    assert table.total == CallCounts(calls=4, answered=4)
 
 
 def test_what_was_written_although_nobody_said_so_counts_once(
@@ -361,7 +361,7 @@ def test_many_slips_are_written_a_hundred_at_a_time_and_what_failed_stays(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     for number in range(250):
-        with instance.measured():
+        with instance.measure():
             current_call.concerns(f"BANK{number:04}", "AISP")
     table.transactions.clear()
     table.before = lambda: fails() if len(table.transactions) == 2 else None  # type: ignore[func-returns-value]
@@ -407,9 +407,11 @@ def test_an_answer_waits_only_so_long_for_a_storage_that_hangs(
 def test_no_count_is_lost_among_threads(instance: Measurements, table: Table, clock: ManualClock) -> None:
     def work(number: int) -> None:
         for turn in range(200):
-            with instance.measured() as call:
+            with instance.measure() as call:
                 current_call.concerns(BIC, "AISP")
-                current_call.exchanged(BIC, "AISP", HOUR + number, "answered" if turn % 2 else "unanswered", 0.001)
+                current_call.record_bank_request(
+                    BIC, "AISP", HOUR + number, "answered" if turn % 2 else "unanswered", 0.001
+                )
                 call.status = 200 if turn % 2 else 500
             if turn % 50 == number:
                 instance.write()
@@ -421,8 +423,8 @@ def test_no_count_is_lost_among_threads(instance: Measurements, table: Table, cl
         thread.join()
     instance.write()
 
-    assert table.total == Tally(calls=3200, answered=1600, unanswered=1600, hub_failures=1600)
-    total = Slip(BIC, HOUR)
+    assert table.total == CallCounts(calls=3200, answered=1600, unanswered=1600, hub_failures=1600)
+    total = HourlyCounters(BIC, HOUR)
     for slip in table.slips:
         total.include(slip)
     assert list(total.replies()) == [(HOUR + number, True, 100) for number in range(16)]
@@ -432,11 +434,11 @@ def test_no_count_is_lost_among_threads(instance: Measurements, table: Table, cl
 def test_an_answer_that_fails_the_request_has_no_time_but_those_before_it_have(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
-    with instance.measured() as call:
+    with instance.measure() as call:
         current_call.concerns(BIC, "AISP")
-        current_call.exchanged(BIC, "AISP", clock.time(), "answered", 0.1)
-        current_call.exchanged(BIC, "AISP", clock.time(), "answered", 0.002)
-        current_call.failed("bank")
+        current_call.record_bank_request(BIC, "AISP", clock.time(), "answered", 0.1)
+        current_call.record_bank_request(BIC, "AISP", clock.time(), "answered", 0.002)
+        current_call.record_failure("bank")
         call.status = 502
 
     (slip,) = table.slips

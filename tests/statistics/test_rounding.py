@@ -6,14 +6,14 @@ from decimal import Decimal
 
 import pytest
 
-from chalicelib.statistics.rounding import percent, rounded
+from chalicelib.statistics.rounding import percent, round_half_up
 
 
 @pytest.mark.parametrize(
     ("number", "places", "written"), [("0.25", 1, "0.3"), ("0.35", 1, "0.4"), ("7", 2, "7.00"), ("0.0049", 2, "0.00")]
 )
 def test_halves_are_rounded_up(number: str, places: int, written: str) -> None:
-    assert str(rounded(Decimal(number), places)) == written
+    assert str(round_half_up(Decimal(number), places)) == written
 
 
 def test_a_part_is_told_in_thousandths_of_a_percent_and_of_nothing_not_at_all() -> None:

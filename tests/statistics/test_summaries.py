@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from decimal import Decimal
 
-from chalicelib.statistics.call_counts import Latencies, Tally
+from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS
 from chalicelib.statistics.summaries import Summary, summary
@@ -16,13 +16,13 @@ BIC, DAY = "ALPHGB21", date(2026, 3, 2)
 def test_several_days_are_added_up_and_what_nobody_asked_for_is_not_up() -> None:
     seconds = DAY_SECONDS // 100
     busy, bad, quiet = (DayRecord(BIC, "A bank", DAY + timedelta(days=number)) for number in range(3))
-    busy.tallies["AISP"] = Tally(calls=3, answered=3)
+    busy.tallies["AISP"] = CallCounts(calls=3, answered=3)
     bad = DayRecord(
-        BIC, "A bank", bad.day, {"PISP": Tally(calls=1, unanswered=1, bank_failures=1)}, {}, ((0, seconds),)
+        BIC, "A bank", bad.day, {"PISP": CallCounts(calls=1, unanswered=1, bank_failures=1)}, {}, ((0, seconds),)
     )
     found = summary([busy, bad, quiet])
 
     assert (found.availability, found.downtime) == (Decimal("99.500"), seconds)
     assert (found.error_rate, found.total.asked) == (Decimal("25.000"), 4)
-    assert summary([quiet]) == Summary(0, 0, Tally(), Latencies())
+    assert summary([quiet]) == Summary(0, 0, CallCounts(), Latencies())
     assert [summary([]).availability, summary([]).downtime, summary([]).error_rate] == [None] * 3

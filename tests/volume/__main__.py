@@ -54,7 +54,7 @@ def _sweep(hub: Hub, count: int, due: int) -> int:
     with RoundTrips().counted() as trips:
         queued = hub.sweeper.sweep()
     seconds = time.monotonic() - started
-    waiting = hub.deliveries_queue.waiting()
+    waiting = hub.deliveries_queue.count_messages()
     print(f"records {count:,}, due {due:,}: {queued:,} queued, {waiting:,} messages in the queue")
     print(f"{trips.made} round trips (goal: fewer than {GOAL}), {trips.calls} calls, {seconds:.2f} s")
     good = queued == waiting == due and trips.made < GOAL

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from chalicelib.delivery.delivery_record import DUE, FAILED, OF_BANK, OF_CLIENT, Delivery, claiming, ending, retrying
+from chalicelib.delivery.delivery_record import (
+    DUE,
+    FAILED,
+    OF_BANK,
+    OF_CLIENT,
+    Delivery,
+    update_claim,
+    update_end,
+    update_retry,
+)
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import DAY
 from chalicelib.foundation.dynamodb.items import pack
@@ -28,20 +37,20 @@ def records(outbox: Outbox, count: int, due: int, now: int) -> Iterator[Item]:
 
 
 def _waiting(new: Item, now: int) -> Item:
-    return _after(new, now, lambda claimed: retrying(claimed, now + DAY, _FAILURE))
+    return _after(new, now, lambda claimed: update_retry(claimed, now + DAY, _FAILURE))
 
 
 def _failed(new: Item, now: int) -> Item:
-    return _after(new, now, lambda claimed: ending(claimed, "failed", _FAILURE, None, now))
+    return _after(new, now, lambda claimed: update_end(claimed, "failed", _FAILURE, None, now))
 
 
 def _delivered(new: Item, now: int) -> Item:
-    return _after(new, now, lambda claimed: ending(claimed, "delivered", {"at": now, "status": 204}, None, now))
+    return _after(new, now, lambda claimed: update_end(claimed, "delivered", {"at": now, "status": 204}, None, now))
 
 
 def _after(new: Item, now: int, outcome: Callable[[Delivery], Update]) -> Item:
     """A record as it stands after one attempt."""
-    claimed, claim = claiming(Delivery.from_item(new), "a-claim", now, sending=True)
+    claimed, claim = update_claim(Delivery.from_item(new), "a-claim", now, sending=True)
     return _applied(_applied(new, claim), outcome(claimed))
 
 

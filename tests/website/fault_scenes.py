@@ -66,7 +66,7 @@ def look_at_performance_in_the_web_interface(world: World) -> Run:
         today = world.clock.now().date()
         yesterday = today - timedelta(days=1)
         earlier, now = (slip("ALPHGB21", hours_of(day)[8], answered=7) for day in (yesterday, today))
-        world.hub.store.transact([record("ALPHGB21", yesterday, earlier).keeping(), keeping(now)])
+        world.hub.store.transact([record("ALPHGB21", yesterday, earlier).put(), keeping(now)])
         world.hub.banks.directory()
         world.hub.__dict__.pop("statistics", None)  # it would remember today
         answer = shown(fault, lambda: Person(world).get("/performance"))

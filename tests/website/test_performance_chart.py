@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.statistics.call_counts import Latencies, Tally
+from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS, DayRange
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, Axis, Chart, availability_chart, latency_chart
@@ -29,7 +29,7 @@ def known(number: int, *, down: int = 0, bank: tuple[float, ...] = (100,)) -> Da
         "ALPHGB21",
         "A bank",
         FIRST + timedelta(days=number),
-        {"AISP": Tally(calls=1, answered=1)},
+        {"AISP": CallCounts(calls=1, answered=1)},
         {"AISP": latencies},
         ((0, down),) if down else (),
     )

@@ -11,8 +11,8 @@ import pytest
 
 from chalicelib.foundation.settings import Settings
 from chalicelib.statistics import export
-from chalicelib.statistics.call_counts import Tally
-from chalicelib.statistics.current_day import SoFar, Today
+from chalicelib.statistics.call_counts import CallCounts
+from chalicelib.statistics.current_day import CurrentDay, DayToDate
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.summaries import Summary
 from tests.openbanking.examples import BY_WEBHOOK
@@ -30,7 +30,7 @@ FEBRUARY = "from=2026-02-01&to=2026-02-28"
 def measured(world: World, bic: str, day: date, *, answered: int = 9, unanswered: int = 0) -> None:
     """A day with calls in its first seconds, unanswered ones first."""
     slips = [slip(bic, hours_of(day)[0], answered=answered, unanswered=unanswered)] if answered + unanswered else []
-    made = record(bic, day, *slips, name=f"Bank {bic}").keeping()
+    made = record(bic, day, *slips, name=f"Bank {bic}").put()
     world.hub.store.put(made.table, made.item)
 
 
@@ -219,7 +219,9 @@ def test_what_a_tpp_asks_is_seen_on_the_page_when_it_is_written_down(world: Worl
 def test_calls_that_have_not_come_to_the_bank_yet_are_told_as_such(
     world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Today, "of_bank", lambda *_: SoFar(world.clock.time(), Summary(total=Tally(calls=1)), True))
+    monkeypatch.setattr(
+        CurrentDay, "of_bank", lambda *_: DayToDate(world.clock.time(), Summary(total=CallCounts(calls=1)), True)
+    )
     visitor.get("/performance")
 
     assert "Nothing counted at this bank yet." in visitor.text
@@ -228,8 +230,8 @@ def test_calls_that_have_not_come_to_the_bank_yet_are_told_as_such(
 def test_a_day_with_more_than_can_be_read_says_so(
     world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    part = SoFar(world.clock.time(), Summary(total=Tally(calls=9, answered=9)), is_whole=False)
-    monkeypatch.setattr(Today, "of_bank", lambda *_: part)
+    part = DayToDate(world.clock.time(), Summary(total=CallCounts(calls=9, answered=9)), is_whole=False)
+    monkeypatch.setattr(CurrentDay, "of_bank", lambda *_: part)
     visitor.get("/performance")
 
     assert "only a part of it is added up here" in visitor.text

@@ -14,8 +14,8 @@ from chalicelib.cards.events.signing_secrets import EventSecrets, secrets_key
 from chalicelib.cards.programs.programmes import Programmes, head_key
 from chalicelib.cards.protocol.card_events import CardEventType
 from chalicelib.delivery import event_sender
-from chalicelib.delivery.outbox import Outbox, Recorded
-from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
+from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.outbound import Outbound
@@ -41,17 +41,17 @@ class CardEvents:
     programmes: Programmes
     outbox: Outbox
 
-    def record(self, manager_id: int, happened: Sequence[CardEvent]) -> Recorded:
+    def record(self, manager_id: int, happened: Sequence[CardEvent]) -> RecordedDeliveries:
         """The deliveries of what happened at a programme manager; none where no events are wanted."""
-        return sum((self._delivery(event.manager_id or manager_id, event) for event in happened), Recorded())
+        return sum((self._delivery(event.manager_id or manager_id, event) for event in happened), RecordedDeliveries())
 
-    def dispatch(self, recorded: Recorded) -> None:
+    def dispatch(self, recorded: RecordedDeliveries) -> None:
         """Queue what was written."""
         self.outbox.dispatch(recorded)
 
-    def _delivery(self, manager_id: int, event: CardEvent) -> Recorded:
+    def _delivery(self, manager_id: int, event: CardEvent) -> RecordedDeliveries:
         if self.programmes.catalogue(manager_id).events_url is None:
-            return Recorded()
+            return RecordedDeliveries()
         return self.outbox.record(
             "card_event",
             event.type,
@@ -70,7 +70,7 @@ class CardEventSender:
     secrets: EventSecrets
     outbound: Outbound
 
-    def send(self, parcel: Parcel) -> Arrived:
+    def send(self, parcel: Dispatch) -> Delivered:
         """Post an event to the Events URL of its programme manager's set-up, as both stand now.
 
         Raises:

@@ -66,7 +66,7 @@ class EventSecrets:
             if item is None:
                 raise NoEventSecret(f"programme manager {manager_id} has no Events URL: `programme load` one first")
             plain, before = event_signing.new_secret(), event_secrets.of_items(item["secrets"])
-            after = event_secrets.renewed(before, self._sealed(manager_id, plain), self.clock.time(), overlap)
+            after = event_secrets.rotate_secrets(before, self._sealed(manager_id, plain), self.clock.time(), overlap)
             try:
                 self.store.transact([_put(manager_id, after, before)])
             except ConditionFailed as failure:
@@ -82,7 +82,7 @@ class EventSecrets:
         return event_secrets.in_use(self.vault, secrets, _context(manager_id), self.clock.time())
 
     def _sealed(self, manager_id: int, plain: str) -> EventSecret:
-        return event_secrets.sealed(self.vault, plain, _context(manager_id))
+        return event_secrets.new_event_secret(self.vault, plain, _context(manager_id))
 
 
 def _put(manager_id: int, after: Sequence[EventSecret], before: Sequence[EventSecret] | None) -> Put:

@@ -33,7 +33,7 @@ def credited(
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class IncomingPayments:
     """Takes what other banks send."""
 
     booking: Booking

@@ -10,7 +10,7 @@ from chalicelib.cards.payments.account_ref import Place
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.direct_debits import Debits
 from chalicelib.cards.payments.event_payloads import change_told, mandate_told, payment_told
-from chalicelib.cards.payments.incoming_payments import Incoming
+from chalicelib.cards.payments.incoming_payments import IncomingPayments
 from chalicelib.cards.payments.mandate_record import Mandate
 from chalicelib.cards.payments.payment_posting import Booking, Change
 from chalicelib.cards.payments.payment_record import ExternalPayment, by_address, instructed
@@ -41,7 +41,7 @@ class PaymentSimulatorFlow:
 
     sequences: Sequences
     booking: Booking
-    incoming: Incoming
+    incoming: IncomingPayments
     debits: Debits
 
     def simulate_inbound_payment(self, call: Call) -> Outcome:

@@ -16,7 +16,7 @@ from chalicelib.cards.protocol.card_fields import ABSENT, CARD_FIELDS, MASKED
 from chalicelib.cards.protocol.portal_messages import DESK_ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
-from chalicelib.cards.requests.dispatch import Dispatch
+from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.foundation import jsontext
 
 NAME = "web interface"
@@ -33,9 +33,9 @@ _STATUSES = {int(status): status for status in Status}
 class Desk:
     """Asks by ``reading``, and where there is a simulator by ``simulator`` and, for ``PREPARING``, by ``api``."""
 
-    reading: Dispatch
-    api: Dispatch
-    simulator: Dispatch
+    reading: Dispatcher
+    api: Dispatcher
+    simulator: Dispatcher
 
     def see(self, manager_id: int, action: str, /, **members: Any) -> Mapping[str, Any]:
         """The envelope of one of ``DESK_ACTIONS``. Raises: Refused."""
@@ -50,7 +50,7 @@ class Desk:
 
 
 def _answered(
-    dispatch: Dispatch, manager_id: int, allowed: frozenset[str], action: str, members: Mapping[str, Any]
+    dispatch: Dispatcher, manager_id: int, allowed: frozenset[str], action: str, members: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     credential = Credential(manager_id, NAME, LEVEL, allowed, MODES, encryption_key=None, keys=())
     asked = {**members, "action": action, "api_version": API_VERSION}

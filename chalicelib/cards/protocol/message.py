@@ -15,7 +15,7 @@ from pydantic import PrivateAttr, ValidationError
 from chalicelib.cards.protocol.fields import Level, rule_in
 from chalicelib.cards.protocol.status_codes import refused_fields
 from chalicelib.foundation.fields.field_types import Message
-from chalicelib.foundation.fields.problems import Problem, problems_of, shown
+from chalicelib.foundation.fields.problems import Problem, printable_name, problems_of
 
 R = TypeVar("R", bound="Request")
 Members = Mapping[str, Any]
@@ -151,7 +151,9 @@ class Request(Message):
             raise refused_fields([Problem("", "unknown", f"the request has more than {_MEMBERS} fields")])
         members, nulls = cls._meant(body)
         request, problems = cls._checked(members)
-        problems += [Problem(shown(name), "unknown", "is not known here") for name in body if not _is_text(name)]
+        problems += [
+            Problem(printable_name(name), "unknown", "is not known here") for name in body if not _is_text(name)
+        ]
         late = cls.late.among(problems, members) if cls.late else []
         if len(late) < len(problems):
             raise refused_fields(_ordered(cls, [problem for problem in problems if problem not in late]))

@@ -27,7 +27,7 @@ from chalicelib.cards.requests import disclosure, envelope
 from chalicelib.cards.requests.idempotency import Claim, References, Repeated, Unanswered
 from chalicelib.cards.requests.request_context import Call, Outcome, RefusedWith
 from chalicelib.cards.storage.hot_key_queue import Turn, Turns
-from chalicelib.delivery.outbox import Recorded
+from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
@@ -49,11 +49,11 @@ class _Decided:
     """What was written: the answer, or what finds it out, and the events that go with it."""
 
     answer: str | Callable[[], str]
-    told: Recorded = field(default_factory=Recorded)
+    told: RecordedDeliveries = field(default_factory=RecordedDeliveries)
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatch:
+class Dispatcher:
     """Carries requests out; ``flows`` are the objects that the table of actions names.
 
     ``elsewhere`` says where actions are called that are not in this table.

@@ -20,12 +20,12 @@ class EventSecret:
     valid_until: int | None
 
 
-def sealed(vault: Vault, plain: str, context: str) -> EventSecret:
+def new_event_secret(vault: Vault, plain: str, context: str) -> EventSecret:
     """A new secret, as it is kept at the place that ``context`` names."""
     return EventSecret(vault.seal(plain, context), None)
 
 
-def renewed(secrets: Sequence[EventSecret], new: EventSecret, now: int, overlap: int) -> tuple[EventSecret, ...]:
+def rotate_secrets(secrets: Sequence[EventSecret], new: EventSecret, now: int, overlap: int) -> tuple[EventSecret, ...]:
     """The secrets after a rotation: the newest of before is used for ``overlap`` seconds more, others end now."""
     kept = [replace(newest, valid_until=now + overlap) for newest in secrets[-1:] if overlap]
     return (*kept, new)

@@ -70,7 +70,7 @@ class Keyring(SecretKeys):
 
     def data_key(self, number: int) -> AESGCM:
         if number not in self._ciphers:
-            self._ciphers[number] = AESGCM(self._unwrapped(number))
+            self._ciphers[number] = AESGCM(self._unwrap_data_key(number))
         return self._ciphers[number]
 
     def derived_keys(self, purpose: str) -> list[bytes]:
@@ -83,7 +83,7 @@ class Keyring(SecretKeys):
         numbers = [int(entry["id"]) for entry in self._load()["data_keys"][-_KEYS_DERIVED_FROM:]]
         signing = numbers[-2:][0]
         ordered = [number for number in numbers if number != signing] + [signing]
-        return [derived_key(self._unwrapped(number), purpose) for number in ordered]
+        return [derived_key(self._unwrap_data_key(number), purpose) for number in ordered]
 
     def _first(self) -> dict[str, Any]:
         return {
@@ -91,7 +91,7 @@ class Keyring(SecretKeys):
             "data_keys": [{"id": 1, "wrapped": self._new_key()}],
         }
 
-    def _unwrapped(self, number: int) -> bytes:
+    def _unwrap_data_key(self, number: int) -> bytes:
         """A data key in clear. Raises: KeyError."""
         return self._unwrap(self._entry("data_keys", number)["wrapped"])
 

@@ -89,15 +89,15 @@ class SecretKeys(ABC):
 
     def _entry(self, member: str, number: int) -> dict[str, Any]:
         """The entry of a list of the secret whose ``id`` is ``number``. Raises: KeyError."""
-        found = self._found(member, number)
+        found = self._find(member, number)
         if found is None:  # met through a process that has seen a rotation which this one has not
             self._state = {}
-            found = self._found(member, number)
+            found = self._find(member, number)
         if found is None:
             raise KeyError(number)
         return found
 
-    def _found(self, member: str, number: int) -> dict[str, Any] | None:
+    def _find(self, member: str, number: int) -> dict[str, Any] | None:
         return next((entry for entry in self._load()[member] if int(entry["id"]) == number), None)
 
     def _load(self) -> dict[str, Any]:

@@ -62,21 +62,21 @@ class AnswerLost(StoreUnavailable):
     """No answer came, or one that says nothing about the request: sending it again may help."""
 
 
-def translated(error: ClientError) -> StoreError:
+def store_error(error: ClientError) -> StoreError:
     """The store's error for one of DynamoDB's."""
     code = error.response.get("Error", {}).get("Code", "")
     if code == "ConditionalCheckFailedException":
         item = error.response.get("Item")
         return ConditionFailed([unpack(item) if item else None], [0])
     if code == "TransactionCanceledException":
-        return _cancelled(error.response.get("CancellationReasons", ()))
+        return _cancellation_error(error.response.get("CancellationReasons", ()))
     if code in _TOO_BUSY:
         return Conflict(code)
     inside = code in _FAILED_INSIDE or error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= 500
     return (AnswerLost if inside else StoreUnavailable)(f"{error.operation_name}: {code}")
 
 
-def _cancelled(reasons: Iterable[Mapping[str, Any]]) -> StoreError:
+def _cancellation_error(reasons: Iterable[Mapping[str, Any]]) -> StoreError:
     reasons = list(reasons)
     failed = [position for position, reason in enumerate(reasons) if reason.get("Code") == "ConditionalCheckFailed"]
     if failed:

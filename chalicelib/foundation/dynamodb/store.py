@@ -38,7 +38,7 @@ from chalicelib.foundation.dynamodb.errors import (
     Conflict,
     StoreError,
     StoreUnavailable,
-    translated,
+    store_error,
 )
 from chalicelib.foundation.dynamodb.items import Item, pack, serialize, unpack
 
@@ -370,7 +370,7 @@ class Store:
         try:
             return call(**request)
         except ClientError as error:
-            raise translated(error) from error
+            raise store_error(error) from error
         except FAILED_ON_THE_WAY as error:
             raise AnswerLost(str(error)) from error
         except BotoCoreError as error:

@@ -36,12 +36,12 @@ NO_LETTERS = r"\u00a1-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
 class TextRule:
     """A string of 1 to ``longest`` characters (``None``: the check judges the length as well) that passes a check.
 
-    ``described`` gives what JSON Schema has to say besides; it is asked only when a schema is made.
+    ``json_schema`` gives what JSON Schema has to say besides; it is asked only when a schema is made.
     """
 
     check: Callable[[str], str]
     longest: int | None
-    described: Callable[[], Mapping[str, Any]]
+    json_schema: Callable[[], Mapping[str, Any]]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         shortest = None if self.longest is None else 1
@@ -50,7 +50,7 @@ class TextRule:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
         lengths = {} if self.longest is None else {"minLength": 1, "maxLength": self.longest}
-        return {"type": "string", **lengths, **self.described()}
+        return {"type": "string", **lengths, **self.json_schema()}
 
 
 class _ValueRule:
@@ -61,14 +61,14 @@ class _ValueRule:
     def check(self, value: Any) -> Any:
         raise NotImplementedError
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         raise NotImplementedError
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.check)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
-        return self.described()
+        return self.json_schema()
 
 
 NUMERIC = (str, int, Decimal)
@@ -96,7 +96,7 @@ class NumberRule(_ValueRule):
             fault("length", f"must have at most {self.longest} digits")
         return value
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         most = 10**self.longest - 1
         return {
             "type": ["number", "string"],
@@ -139,7 +139,7 @@ class AmountRule(_ValueRule):
             fault("value", "must be greater than zero")
         return value
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         return {
             "type": ["number", "string"],
             "exclusiveMinimum": 0,
@@ -173,7 +173,7 @@ class DigitsRule(_ValueRule):
             fault("length", f"must have at most {self.longest} digits")
         return value
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         return {
             "type": ["string", "integer"],
             "minLength": 1,
@@ -224,7 +224,7 @@ class IdRule(_ValueRule):
             return value
         return str(value) if alone or value < 0 else str(value).zfill(self.width)
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         text: Json = {"pattern": f"^[^{UNPRINTABLE}]*$", "description": f"Printable text{OR_A_NUMBER}"}
         digits: Json = {
             "pattern": "^[0-9]+$",
@@ -256,7 +256,7 @@ class WholeRule(_ValueRule):
             fault("value", f"must be a whole number from 1 to {self.highest}")
         return int(text)
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         return {
             "type": "integer",
             "minimum": 1,

@@ -106,12 +106,12 @@ class _Text:
         raise NotImplementedError
 
     @classmethod
-    def described(cls, length: int) -> Json:
+    def json_schema(cls, length: int) -> Json:
         example = cls.example[:length].strip()
         return {"pattern": cls.pattern, "description": cls.description, "examples": [example]}
 
     def __class_getitem__(cls, length: int) -> Any:
-        return Annotated[str, TextRule(cls.check, length, partial(cls.described, length))]
+        return Annotated[str, TextRule(cls.check, length, partial(cls.json_schema, length))]
 
 
 class AN(_Text):
@@ -254,7 +254,7 @@ def _iban(value: str) -> str:
     return compact if value.isascii() and is_iban(compact) else fault("value", "is not a valid IBAN")
 
 
-def _iban_described() -> Json:
+def _iban_schema() -> Json:
     return {
         "format": "iban",
         "minLength": 15,
@@ -273,7 +273,7 @@ def _bic(value: str) -> str:
     return upper if value.isascii() and _BIC.fullmatch(upper) else fault("value", "is not a BIC of 8 or 11 characters")
 
 
-def _bic_described() -> Json:
+def _bic_schema() -> Json:
     return {
         "minLength": 8,
         "pattern": "^[A-Za-z0-9]{4}[A-Za-z]{2}[A-Za-z0-9]{2}(?:[A-Za-z0-9]{3})?$",
@@ -286,7 +286,7 @@ def _currency(value: str) -> str:
     return value if value in currencies() else fault("value", "is not a currency code of ISO 4217")
 
 
-def _currency_described() -> Json:
+def _currency_schema() -> Json:
     return {"enum": sorted(currencies()), "description": "A currency code of ISO 4217", "examples": ["EUR"]}
 
 
@@ -303,7 +303,7 @@ def _day(value: str) -> str:
     return value
 
 
-def _day_described() -> Json:
+def _day_schema() -> Json:
     return {
         "format": "date",
         "minLength": 10,
@@ -329,7 +329,7 @@ def _web_address(value: str) -> str:
     return fault("value", "must be an http or https address with a host, without user information and fragment")
 
 
-def _web_address_described() -> Json:
+def _web_address_schema() -> Json:
     return {
         "format": "uri",
         "pattern": f"^{_WEB_ADDRESS.pattern}$",
@@ -345,8 +345,8 @@ if TYPE_CHECKING:
     Day = str
     WebAddress = str
 else:
-    Iban = Annotated[str, TextRule(_iban, 42, _iban_described)]
-    Bic = Annotated[str, TextRule(_bic, 11, _bic_described)]
-    Currency = TypeAliasType("Currency", Annotated[str, TextRule(_currency, 3, _currency_described)])
-    Day = Annotated[str, TextRule(_day, None, _day_described)]
-    WebAddress = Annotated[str, TextRule(_web_address, 2048, _web_address_described)]
+    Iban = Annotated[str, TextRule(_iban, 42, _iban_schema)]
+    Bic = Annotated[str, TextRule(_bic, 11, _bic_schema)]
+    Currency = TypeAliasType("Currency", Annotated[str, TextRule(_currency, 3, _currency_schema)])
+    Day = Annotated[str, TextRule(_day, None, _day_schema)]
+    WebAddress = Annotated[str, TextRule(_web_address, 2048, _web_address_schema)]

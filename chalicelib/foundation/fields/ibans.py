@@ -94,12 +94,12 @@ _SPANISH_WEIGHTS = (1, 2, 4, 8, 5, 10, 9, 7, 3, 6)  # the powers of two, modulo 
 
 def _is_spanish(account: str) -> bool:
     """Eight digits of bank and branch, two that check, ten of the account: one checks these, one the others."""
-    bank = _weighted(account[:8], _SPANISH_WEIGHTS[2:])
-    number = _weighted(account[10:], _SPANISH_WEIGHTS)
+    bank = _weighted_sum(account[:8], _SPANISH_WEIGHTS[2:])
+    number = _weighted_sum(account[10:], _SPANISH_WEIGHTS)
     return account[8:10] == f"{bank if bank < 2 else 11 - bank}{number if number < 2 else 11 - number}"
 
 
-def _weighted(digits: str, weights: tuple[int, ...]) -> int:
+def _weighted_sum(digits: str, weights: tuple[int, ...]) -> int:
     """The sum of digits times weights, modulo 11."""
     weighted: int = sum(map(mul, digits.encode(), weights)) - ord("0") * sum(weights)
     return weighted % 11
@@ -116,7 +116,7 @@ _NORWEGIAN_WEIGHTS = (6, 7, 8, 9, 4, 5, 6, 7, 8, 9)
 def _is_norwegian(account: str) -> bool:
     """The last digit checks: after bank code 0000 by Luhn's formula, else weighted."""
     if not account.startswith("0000"):
-        return account[10:] == str(_weighted(account[:10], _NORWEGIAN_WEIGHTS))
+        return account[10:] == str(_weighted_sum(account[:10], _NORWEGIAN_WEIGHTS))
     digits = list(map(int, account))
     return sum(digits[-1::-2] + [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]) % 10 == 0
 

@@ -47,7 +47,7 @@ def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Prob
         kind, reason = _describe(entry)
         if (place, kind) not in seen:
             seen.add((place, kind))
-            yield Problem(shown(place), kind, reason, _is_mandatory(model, entry["loc"]))
+            yield Problem(printable_name(place), kind, reason, _is_mandatory(model, entry["loc"]))
 
 
 _REASONS: dict[str, tuple[Kind, str]] = {
@@ -92,7 +92,7 @@ def _place(entry: Any) -> str:
     return ".".join(map(str, members))
 
 
-def shown(place: str) -> str:
+def printable_name(place: str) -> str:
     """A member's name as the caller wrote it, shortened and freed of what cannot be printed."""
     return "".join(character if character.isprintable() else "?" for character in place)[:128]
 

@@ -23,13 +23,13 @@ def currencies() -> frozenset[str]:
 @cache
 def currency_numbers() -> dict[int, str]:
     """The numeric codes of currencies with their alphabetic ones."""
-    return {number: code for number, code, _ in _registered()}
+    return {number: code for number, code, _ in _currencies()}
 
 
 @cache
 def minor_units() -> dict[int, int]:
     """How many decimals currencies have, by numeric code: 2 for 978, the euro."""
-    return {number: decimals for number, _, decimals in _registered()}
+    return {number: decimals for number, _, decimals in _currencies()}
 
 
 @cache
@@ -38,7 +38,7 @@ def decimals() -> dict[str, int]:
     return {letters: minor_units()[number] for number, letters in currency_numbers().items()}
 
 
-def _registered() -> Iterator[tuple[int, str, int]]:
+def _currencies() -> Iterator[tuple[int, str, int]]:
     """Number, letters and decimals of each currency."""
     from iso4217 import Currency
 

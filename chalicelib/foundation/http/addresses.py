@@ -124,12 +124,12 @@ def is_public(address: str) -> bool:
     parsed = ipaddress.ip_address(address)
     if isinstance(parsed, IPv4Address):
         return not _is_special(parsed)
-    if inside := _embedded(parsed):
+    if inside := _embedded_ipv4_addresses(parsed):
         return not any(map(_is_special, inside))
     return parsed in _GLOBAL_UNICAST and not _is_special(parsed)
 
 
-def _embedded(address: IPv6Address) -> tuple[IPv4Address, ...]:
+def _embedded_ipv4_addresses(address: IPv6Address) -> tuple[IPv4Address, ...]:
     """The IPv4 addresses that packets to an IPv6 address end at, or pass."""
     if any(address in block for block in _ENDS_IN_IPV4):
         return (IPv4Address(int(address) & 0xFFFFFFFF),)

@@ -42,7 +42,7 @@ class _Circuit:
 class Breaker:
     """Admits calls to parties, by key; safe to be used by many threads.
 
-    Whoever was admitted reports with ``succeeded`` or ``failed`` what came of the call. After ``OPEN_SECONDS`` an open
+    Whoever was admitted reports with ``record_success`` or ``record_failure`` what came of the call. After ``OPEN_SECONDS`` an open
     circuit admits one call, the probe. A probe that does not report in as long a time gives way to another.
     """
 
@@ -63,12 +63,12 @@ class Breaker:
         with self._lock:
             self._passable(key)
 
-    def succeeded(self, key: str) -> None:
+    def record_success(self, key: str) -> None:
         """A call brought an answer: the circuit is closed and its failures are forgotten."""
         with self._lock:
             self._circuits.pop(key, None)
 
-    def failed(self, key: str) -> bool:
+    def record_failure(self, key: str) -> bool:
         """A call failed; answers whether that has opened the circuit, again after a probe.
 
         Calls that began before the circuit opened do not keep it open any longer.

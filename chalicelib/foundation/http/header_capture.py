@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Exchange:
+class CapturedHeaders:
     """What was seen of the latest call, in clear, so that it must not be logged or stored as it is.
 
     Attributes:
@@ -25,11 +25,11 @@ class Exchange:
     received: Mapping[str, str] | None = field(default=None, repr=False)
 
 
-_looking_on: ContextVar[Exchange | None] = ContextVar("looking_on", default=None)
+_looking_on: ContextVar[CapturedHeaders | None] = ContextVar("looking_on", default=None)
 
 
 @contextmanager
-def noting(exchange: Exchange) -> Iterator[None]:
+def capture_headers(exchange: CapturedHeaders) -> Iterator[None]:
     """Has the calls that are made inside, in this thread, note their headers in ``exchange``."""
     before = _looking_on.set(exchange)
     try:
@@ -38,13 +38,13 @@ def noting(exchange: Exchange) -> Iterator[None]:
         _looking_on.reset(before)
 
 
-def sent(headers: Mapping[str, str]) -> None:
+def record_sent(headers: Mapping[str, str]) -> None:
     """Note that a request is on its way, which has no answer yet."""
     if (exchange := _looking_on.get()) is not None:
         exchange.sent, exchange.received = headers, None
 
 
-def received(headers: Mapping[str, str]) -> None:
+def record_received(headers: Mapping[str, str]) -> None:
     """Note that an answer has begun."""
     if (exchange := _looking_on.get()) is not None:
         exchange.received = headers

@@ -58,7 +58,7 @@ class NotReached(OutboundError):
     """Nothing of the request was sent: the other party provably never saw it."""
 
 
-class Dropped(OutboundError):
+class ConnectionDropped(OutboundError):
     """The connection ended before a whole answer had come."""
 
 
@@ -66,7 +66,7 @@ class TimedOut(OutboundError):
     """The time for the call is over."""
 
 
-class TooLarge(OutboundError):
+class ResponseTooLarge(OutboundError):
     """The answer is larger than it may be."""
 
 
@@ -126,7 +126,7 @@ class Outbound:
         with _calling(time.monotonic() + self._total, self._public_only):
             try:
                 return self._exchange(url, body, headers, fresh)
-            except (NotReached, Dropped) as failure:
+            except (NotReached, ConnectionDropped) as failure:
                 if not repeat:
                     raise
                 first = failure
@@ -151,14 +151,14 @@ class Outbound:
                 redirect=False,
                 preload_content=False,
             )
-            header_capture.received(answer.headers)
+            header_capture.record_received(answer.headers)
             try:
                 content = _read(answer)
             except BaseException:
                 answer.close()
                 raise
             answer.release_conn()
-        except TooLarge:
+        except ResponseTooLarge:
             raise
         except (HTTPError, OSError, ValueError, http.client.HTTPException) as error:
             raise _translate(error, handled) from error
@@ -176,7 +176,7 @@ def _read(raw: Any) -> bytes:
     while chunk := raw.read(_CHUNK, decode_content=False):
         content += chunk
         if len(content) > ANSWER_BYTES:
-            raise TooLarge(f"the answer is larger than {ANSWER_BYTES // 1_000_000} MB")
+            raise ResponseTooLarge(f"the answer is larger than {ANSWER_BYTES // 1_000_000} MB")
     return bytes(content)
 
 
@@ -204,7 +204,7 @@ def _translate(error: BaseException, handled: BaseException | None) -> OutboundE
         return NotReached(_reason(causes))
     if any(isinstance(cause, ReadTimeoutError | TimeoutError) for cause in causes):
         return TimedOut("no answer came in time")
-    return Dropped("the connection broke before a whole answer had come")
+    return ConnectionDropped("the connection broke before a whole answer had come")
 
 
 def _reason(causes: list[BaseException]) -> str:
@@ -305,7 +305,7 @@ class _Connecting:
             self.connect()  # type: ignore[attr-defined]
         self.sock.settimeout(_remaining())
         if not _call.sent:
-            header_capture.sent(_headers_in(data))
+            header_capture.record_sent(_headers_in(data))
         _call.sent = True
         super().send(data)  # type: ignore[misc]
 
@@ -380,7 +380,7 @@ class _TlsPool(HTTPSConnectionPool):
     ConnectionCls = _Https
 
 
-class _KeepsNothing(HTTPConnectionPool):
+class _UnpooledManager(HTTPConnectionPool):
     """Closes what other pools keep, so that every request gets a new connection."""
 
     def _put_conn(self, conn: Any) -> None:
@@ -388,9 +388,9 @@ class _KeepsNothing(HTTPConnectionPool):
             conn.close()
 
 
-class _FreshPool(_KeepsNothing, _Pool):
+class _FreshPool(_UnpooledManager, _Pool):
     pass
 
 
-class _FreshTlsPool(_KeepsNothing, _TlsPool):
+class _FreshTlsPool(_UnpooledManager, _TlsPool):
     pass

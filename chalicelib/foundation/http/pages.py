@@ -87,12 +87,12 @@ def security_headers(leads_to: Iterable[str] = (), *, referrer: str = "same-orig
 
 def html_answer(text: str, status: int, security: Mapping[str, str], cookie: str = "") -> Response:
     """A page that no cache keeps; ``cookie`` is a whole Set-Cookie value."""
-    return text_answer(text, HTML, status, {**security, **_setting(cookie)})
+    return text_answer(text, HTML, status, {**security, **_set_cookie_header(cookie)})
 
 
 def see_other(location: str, *cookies: str) -> Response:
     """The browser goes on with GET; each of ``cookies`` is a whole Set-Cookie value."""
-    headers = {**security_headers(referrer="no-referrer"), "Location": location, **_setting(*cookies)}
+    headers = {**security_headers(referrer="no-referrer"), "Location": location, **_set_cookie_header(*cookies)}
     return text_answer("", "text/plain; charset=utf-8", 303, headers)
 
 
@@ -112,7 +112,7 @@ def safe_origin(url: str) -> str:
     return origin if _ORIGIN.fullmatch(origin) else ""
 
 
-def _setting(*values: str) -> dict[str, Any]:
+def _set_cookie_header(*values: str) -> dict[str, Any]:
     """The header of some Set-Cookie values; of several a list, which Chalice sends as several headers."""
     given = [value for value in values if value]
     return {"Set-Cookie": given if len(given) > 1 else given[0]} if given else {}

@@ -22,7 +22,7 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True)
-class Statics:
+class StaticFiles:
     """The files in some folders, the first of which wins, and single ``files`` from elsewhere; read when asked for."""
 
     folders: Sequence[Path]
@@ -30,7 +30,7 @@ class Statics:
 
     def name(self, file: str) -> str:
         """The name that ``file`` is served under: ``style.css`` is ``style.0123456789ab.css``. Raises: KeyError."""
-        return self._served[file]
+        return self._files_by_name[file]
 
     def answer(self, name: str) -> Response | None:
         """The file that is served under ``name``; ``None`` when there is none."""
@@ -46,12 +46,12 @@ class Statics:
         found = {file.name: file for file in self.files}
         for folder in reversed(self.folders):
             found |= {file.name: file for file in folder.iterdir() if file.suffix in TYPES}
-        return {_hashed(file): file for file in found.values()}
+        return {_hashed_name(file): file for file in found.values()}
 
     @cached_property
-    def _served(self) -> Mapping[str, str]:
+    def _files_by_name(self) -> Mapping[str, str]:
         return {file.name: served for served, file in self._files.items()}
 
 
-def _hashed(file: Path) -> str:
+def _hashed_name(file: Path) -> str:
     return f"{file.stem}.{digest(file.read_bytes())[:12]}{file.suffix}"

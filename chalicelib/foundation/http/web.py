@@ -34,7 +34,7 @@ class WrongMethod(Exception):
         super().__init__(f"this address takes {self.allowed} only")
 
 
-class BadContent(ValueError):
+class UnreadableBody(ValueError):
     """A body that cannot be read; ``reason`` says which rule it breaks."""
 
     def __init__(self, kind: str, reason: str) -> None:
@@ -96,11 +96,11 @@ class Incoming:
         """The body as JSON. Raises: BadContent with the kind ``type``, ``size`` or ``json``."""
         self._check_size(limit)
         if self.content_type != JSON:
-            raise BadContent("type", f"Content-Type must be {JSON}")
+            raise UnreadableBody("type", f"Content-Type must be {JSON}")
         try:
             return jsontext.loads(self.body)
         except jsontext.InvalidJson as error:
-            raise BadContent("json", f"the body is not valid JSON: {error}") from None
+            raise UnreadableBody("json", f"the body is not valid JSON: {error}") from None
 
     def form(self, repeatable: Collection[str] = ()) -> dict[str, str]:
         """The body as a form, without the ``repeatable`` names.
@@ -114,15 +114,15 @@ class Incoming:
         try:
             pairs = parse_qsl(self.body.decode("utf-8"), errors="strict", max_num_fields=100)
         except ValueError:
-            raise BadContent("form", "the body is not a form in UTF-8") from None
+            raise UnreadableBody("form", "the body is not a form in UTF-8") from None
         try:
             return _once(pairs, repeatable)
-        except BadContent as error:
-            raise BadContent("form", str(error)) from None
+        except UnreadableBody as error:
+            raise UnreadableBody("form", str(error)) from None
 
     def _check_size(self, limit: int) -> None:
         if len(self.body) > limit:
-            raise BadContent("size", f"the body is larger than {limit} bytes")
+            raise UnreadableBody("size", f"the body is larger than {limit} bytes")
 
 
 def _once(pairs: Iterable[tuple[str, str]], repeatable: Collection[str]) -> dict[str, str]:
@@ -131,7 +131,7 @@ def _once(pairs: Iterable[tuple[str, str]], repeatable: Collection[str]) -> dict
         if name in repeatable:
             continue
         if name in members:
-            raise BadContent("repeated", "a parameter is given twice")
+            raise UnreadableBody("repeated", "a parameter is given twice")
         members[name] = value
     return members
 

@@ -9,7 +9,7 @@ from chalice.app import Response
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
-from chalicelib.foundation.http.web import BadContent, Incoming, WrongMethod, json_answer
+from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod, json_answer
 from chalicelib.openbanking.protocol.errors import (
     Challenge,
     Fault,
@@ -65,7 +65,7 @@ def as_refusal(error: Exception) -> Refusal:
     """What a view raised, as a refusal; what nobody expected is logged and tells the caller nothing."""
     if isinstance(error, Refusal):
         return error
-    if isinstance(error, BadContent):
+    if isinstance(error, UnreadableBody):
         return Refusal(_CONTENT[error.kind], str(error))
     if isinstance(error, WrongMethod):
         return Refusal(Fault.NO_SUCH_ACTION, str(error))

@@ -9,7 +9,7 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.crypto.signatures import jwk
 from chalicelib.foundation.fields.field_types import InvalidMessage
-from chalicelib.foundation.http.web import BadContent, Incoming, Routes, head_of_redirect, json_answer, redirect
+from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, head_of_redirect, json_answer, redirect
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.flows.tpp_authentication import Credentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, version_2_status
@@ -63,7 +63,9 @@ def authorize(incoming: Incoming) -> Response:
         authorization = hub().authorization_flow.authorize(client, request, repeatable=True)
     except Exception as error:
         refusal = answers.as_refusal(error)
-        current_call.failed("hub" if version_2_status(refusal) >= 500 else "caller")  # the redirect does not tell
+        current_call.record_failure(
+            "hub" if version_2_status(refusal) >= 500 else "caller"
+        )  # the redirect does not tell
         return _back(callback_url, pairs.get("state"), refusal)
     return redirect(authorization.request_url)
 
@@ -72,7 +74,7 @@ def _request(incoming: Incoming) -> AuthorizeRequest:
     """The query of RFC 6749 §4.1.1 as this service's request; unknown parameters are ignored (§3.1)."""
     try:
         query = {name: value for name, value in incoming.parameters(repeatable=REPEATABLE).items() if value}
-    except BadContent as error:
+    except UnreadableBody as error:
         raise answers.as_refusal(error) from None
     for name, fault in NOT_SUPPORTED.items():
         if name in query:

@@ -13,7 +13,7 @@ from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.fields.field_types import InvalidMessage
-from chalicelib.foundation.http.web import FORM, BadContent, Incoming, Routes, View, json_answer
+from chalicelib.foundation.http.web import FORM, Incoming, Routes, UnreadableBody, View, json_answer
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.flows.authorization import lifetime
@@ -291,7 +291,7 @@ def _token_endpoint(incoming: Incoming, model: Any) -> tuple[Any, Credentials]:
     """
     try:
         members = _members(incoming, model)
-    except BadContent:
+    except UnreadableBody:
         if (by_headers := _credentials(incoming)).client_id is not None:
             hub().callers.named(by_headers)
         raise

@@ -14,7 +14,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signatures import sign
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
-from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply, TooLarge
+from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply, ResponseTooLarge
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.bank_client.bank_answers import conclude
 from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
@@ -96,7 +96,7 @@ class BankLink:
         failure.bank_seconds = reply.seconds
         failure.status = reply.status
         failure.retry_after = self._wait(reply)
-        current_call.failed(failure.blamed)
+        current_call.record_failure(failure.blamed)
         raise failure
 
     def _measured(self, outgoing: Outgoing, webhook: Webhook, *, once: bool) -> Reply:
@@ -104,15 +104,17 @@ class BankLink:
         at, started = self.clock.time(), self.clock.monotonic()
 
         def note(outcome: current_call.Outcome) -> None:
-            current_call.exchanged(outgoing.bic, webhook.service, at, outcome, self.clock.monotonic() - started)
+            current_call.record_bank_request(
+                outgoing.bic, webhook.service, at, outcome, self.clock.monotonic() - started
+            )
 
         try:
             reply = self.send(outgoing, once=once)
         except BankFailed as failure:
-            was_answered = isinstance(failure.__cause__, TooLarge)
+            was_answered = isinstance(failure.__cause__, ResponseTooLarge)
             note("not_asked" if failure.not_asked else "answered" if was_answered else "unanswered")
             if not failure.not_asked:
-                current_call.failed("bank")
+                current_call.record_failure("bank")
             raise
         note("answered")
         return reply
@@ -162,7 +164,7 @@ class BankLink:
         try:
             self.breaker.require_closed(bank.bic)
         except CircuitOpen as error:
-            current_call.exchanged(bank.bic, webhook.service, self.clock.time(), "not_asked", 0)
+            current_call.record_bank_request(bank.bic, webhook.service, self.clock.time(), "not_asked", 0)
             raise BankFailed.of_open_circuit(error) from None
 
     def send(self, outgoing: Outgoing, *, once: bool = False) -> Reply:
@@ -187,14 +189,14 @@ class BankLink:
             _log_asked(outgoing, failure.bank_seconds, failure=type(error).__name__)
             raise failure from error
         if reply.status < SERVER_ERROR:
-            self.breaker.succeeded(outgoing.bic)
+            self.breaker.record_success(outgoing.bic)
         else:
             self._failed(outgoing.bic)
         _log_asked(outgoing, self.clock.monotonic() - started, status=reply.status)
         return reply
 
     def _failed(self, bic: str) -> None:
-        if self.breaker.failed(bic):
+        if self.breaker.record_failure(bic):
             self.metrics.write({"CircuitOpened": 1}, Bank=bic)
 
 

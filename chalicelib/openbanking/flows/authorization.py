@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
@@ -217,7 +217,7 @@ class AuthorizationFlow:
         self.outbox.dispatch(event)
         return answer
 
-    def _authorised(self, client: Client, authorization: Authorization, consent: Consent) -> Recorded:
+    def _authorised(self, client: Client, authorization: Authorization, consent: Consent) -> RecordedDeliveries:
         data = {
             **authorization.returned,
             "scopes": list(consent.scopes),

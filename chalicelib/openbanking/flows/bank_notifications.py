@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chalicelib.delivery.outbox import Outbox, Recorded
-from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
+from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.openbanking.bank_client.bank_client import BankLink
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
@@ -16,7 +16,7 @@ from chalicelib.openbanking.records.consents import Consent, Consents, consent_k
 _GONE = (404, 410)
 
 
-def revocation(outbox: Outbox, consent: Consent) -> Recorded:
+def revocation(outbox: Outbox, consent: Consent) -> RecordedDeliveries:
     """The delivery that tells a consent's bank of its end, for the transaction that ends it."""
     return outbox.record(
         "revoke_token",
@@ -37,7 +37,7 @@ class Notices:
     consents: Consents
     link: BankLink
 
-    def revoke_token(self, parcel: Parcel) -> Arrived:
+    def revoke_token(self, parcel: Dispatch) -> Delivered:
         """Tell a bank that a consent has ended; only status success counts, and a bank that does not know it ends it.
 
         Raises:
@@ -63,4 +63,4 @@ class Notices:
                 retry_after=failure.retry_after,
                 not_made=failure.not_asked,
             ) from None
-        return Arrived(answer.status)
+        return Delivered(answer.status)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError
@@ -51,15 +51,15 @@ class ConsentExpiry:
         clients = {name: Client.from_item(item) for name, item in zip(names, found, strict=True) if item}
         calls = [partial(self._move, item, clients.get(item["client_id"])) for item in items]
         recorded = [each for each in together(calls) if each is not None]
-        self.outbox.dispatch(sum(recorded, Recorded()))
+        self.outbox.dispatch(sum(recorded, RecordedDeliveries()))
         return len(recorded)
 
-    def _move(self, item: Item, client: Client | None) -> Recorded | None:
+    def _move(self, item: Item, client: Client | None) -> RecordedDeliveries | None:
         """Record a consent's events that are due; ``None`` when there are none, or another run was faster.
 
         A run that comes later than the end sends both, so that every TPP sees the same story.
         """
-        consent, told = Consent.from_item(item), Recorded()
+        consent, told = Consent.from_item(item), RecordedDeliveries()
         moved = False
         while (event := notice_due(item, self.clock.time())) is not None:
             data = {"valid_until": timestamp(consent.valid_until)}

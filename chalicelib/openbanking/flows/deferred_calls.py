@@ -13,7 +13,7 @@ from typing import Any
 from chalicelib.delivery.delivery_record import Delivery, record_key
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import PLANS
-from chalicelib.delivery.sealed_bodies import Bodies
+from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
@@ -34,7 +34,7 @@ class Deferred:
     store: Store
     clock: Clock
     callers: Callers
-    bodies: Bodies
+    bodies: SealedBodies
     outbox: Outbox
 
     def accept(self, path: str, question: Question, *, request_id: str, psu_address: str | None) -> Accepted:
@@ -105,7 +105,7 @@ class Deferred:
             lost = Refusal(Fault.INTERNAL, "the outcome of this request could not be kept")
             body = version_2_body(lost, delivery.request_id, delivery.failed_at or 0)
             return {"state": state, "status": version_2_status(lost), "body": body}
-        text = self.bodies.opened(delivery.delivery_id, answer["name"], answer["parts"])
+        text = self.bodies.open(delivery.delivery_id, answer["name"], answer["parts"])
         return {"state": state, "status": answer["status"], "body": jsontext.loads(text)}
 
 

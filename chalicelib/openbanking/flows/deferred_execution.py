@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.delivery.delivery_record import Delivery
-from chalicelib.delivery.outcomes import Answer, Arrived, Keep, Parcel, Undeliverable
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Keep, StoredAnswer, Undeliverable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
@@ -47,7 +47,7 @@ class QuestionSender:
     relay: Relay
     payment_status: PaymentStatus
 
-    def send(self, parcel: Parcel) -> Arrived:
+    def send(self, parcel: Dispatch) -> Delivered:
         """Ask the bank. Raises: Undeliverable, for good when the bank or this service has refused."""
         delivery = parcel.delivery
         try:
@@ -63,9 +63,9 @@ class QuestionSender:
             ) from None
         except Refusal as refusal:
             raise Undeliverable(refusal.message, final=True, answer=self._refused(delivery, refusal)) from None
-        return Arrived(answer.status, Answer(200, jsontext.dumps(answer.body)))
+        return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)))
 
-    def given_up(self, parcel: Parcel) -> Undeliverable:
+    def given_up(self, parcel: Dispatch) -> Undeliverable:
         """The end of a question that could not be asked in time."""
         refusal = _failed("the request to the bank failed", _BUSY)
         return Undeliverable(refusal.message, final=True, answer=self._refused(parcel.delivery, refusal))
@@ -87,7 +87,7 @@ class QuestionSender:
         bank = reachable(self.relay.banks, consent)
         return self.relay.ask(Question(bank, consent, webhook, asked["request"]), **travelling)
 
-    def _refused(self, delivery: Delivery, refusal: Refusal) -> Answer:
+    def _refused(self, delivery: Delivery, refusal: Refusal) -> StoredAnswer:
         return _refused(delivery, refusal, self.clock.time())
 
 
@@ -100,7 +100,7 @@ class OrderSender:
     banks: Banks
     execution: PaymentExecution
 
-    def send(self, parcel: Parcel) -> Arrived:
+    def send(self, parcel: Dispatch) -> Delivered:
         """Have the bank take the payment.
 
         Raises:
@@ -134,9 +134,9 @@ class OrderSender:
             except BankFailed as failure:
                 raise self._over(delivery, explained(failure), status=failure.status) from None
 
-        return Arrived(answer.status, Answer(200, jsontext.dumps(answer.body)), keep)
+        return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)), keep)
 
-    def given_up(self, parcel: Parcel) -> Undeliverable:
+    def given_up(self, parcel: Dispatch) -> Undeliverable:
         """The end of a payment that could not be sent in time."""
         delivery = parcel.delivery
         if delivery.abandoned:
@@ -223,9 +223,9 @@ def _parties(
     return client, consent, rest[1:]
 
 
-def _refused(delivery: Delivery, refusal: Refusal, now: int) -> Answer:
+def _refused(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
     """What the TPP is answered with, as if it had waited."""
-    return Answer(version_2_status(refusal), jsontext.dumps(version_2_body(refusal, delivery.request_id, now)))
+    return StoredAnswer(version_2_status(refusal), jsontext.dumps(version_2_body(refusal, delivery.request_id, now)))
 
 
 def _failed(message: str, detail: str) -> Refusal:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankLink, Outgoing
@@ -139,7 +139,7 @@ class PaymentExecution:
         if operations:
             self.store.transact(operations)
 
-    def _write(self, client: Client, payment: Payment, kept: Sequence[Operation]) -> Recorded | None:
+    def _write(self, client: Client, payment: Payment, kept: Sequence[Operation]) -> RecordedDeliveries | None:
         """Write a new payment, with the reports on it that came before it; answers what the TPP is told of those.
 
         A payment_id stands for one order: ``None`` when the bank has answered another with it. The answer to the same
@@ -154,10 +154,14 @@ class PaymentExecution:
                 if not Payment.from_item(found).is_of_one_order_with(payment):
                     return None
                 self._transact(kept)
-                return Recorded()
+                return RecordedDeliveries()
             creation = self.payments.creation(payment, found)
             written = Payment.from_item(creation.item)
-            told = status_changed(self.events, client, written) if written.status != payment.status else Recorded()
+            told = (
+                status_changed(self.events, client, written)
+                if written.status != payment.status
+                else RecordedDeliveries()
+            )
             try:
                 self.store.transact([creation, *kept, *told.operations])
             except ConditionFailed as failure:
@@ -170,7 +174,7 @@ class PaymentExecution:
         raise Conflict("the payment kept changing")
 
 
-def status_changed(events: Events, client: Client | None, payment: Payment) -> Recorded:
+def status_changed(events: Events, client: Client | None, payment: Payment) -> RecordedDeliveries:
     """The event that tells a payment's client of its new status."""
     member = "payment_status" if payment.api_version == 1 else "transaction_status"
     data = {"payment_id": payment.payment_id, member: payment.status}
@@ -185,7 +189,7 @@ def _unusable(answer: BankAnswer, text: str) -> BankFailed:
 
 
 def _failure(answer: BankAnswer, text: str) -> BankFailed:
-    current_call.failed("bank")
+    current_call.record_failure("bank")
     failure = BankFailed(text, status=answer.status)
     failure.bank_seconds = answer.seconds
     return failure

@@ -35,7 +35,7 @@ class PerformanceFlow:
             _milliseconds(request.payment_duration),
         )
         try:
-            self.store.transact([self.reports.keeping(report), self.replays.keeping(claim, answer)])
+            self.store.transact([self.reports.put_report(report), self.replays.keeping(claim, answer)])
         except DayOutOfRange as error:
             raise Refusal(Fault.DATE, str(error)) from None
         except ConditionFailed as failure:

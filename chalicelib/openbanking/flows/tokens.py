@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.delivery.outbox import Outbox, Recorded
+from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
@@ -184,12 +184,12 @@ class TokenFlow:
             if self.store.get(token.table, {name: token.item[name] for name in ("consent_id", "part")}) is None:
                 raise
 
-    def _revoked(self, consent: Consent, by: Party, client: Client | None) -> Recorded:
+    def _revoked(self, consent: Consent, by: Party, client: Client | None) -> RecordedDeliveries:
         """The event that tells a consent's client of its end."""
         client = client or self.events.client(consent.client_id)
         return self.events.about(client, "consent.revoked", consent.bic, consent.consent_id, {"revoked_by": by})
 
-    def _ended(self, consent: Consent, by: Party, told: Recorded) -> None:
+    def _ended(self, consent: Consent, by: Party, told: RecordedDeliveries) -> None:
         log.info("consent ended", consent_id=consent.consent_id, by=by)
         self.outbox.dispatch(told)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.delivery import event_sender
-from chalicelib.delivery.outbox import Outbox, Recorded
-from chalicelib.delivery.outcomes import Arrived, Parcel, Undeliverable
+from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.outbound import Outbound
@@ -35,13 +35,13 @@ class Events:
 
     def about(
         self, client: Client | None, event: EventType, bic: str | None, consent_id: str | None, data: Mapping[str, Any]
-    ) -> Recorded:
+    ) -> RecordedDeliveries:
         """The delivery of an event, for the transaction of what it tells; none for a client that wants no events.
 
         ``data`` is completed with ``bic`` and ``consent_id``.
         """
         if client is None or client.events_url is None:
-            return Recorded()
+            return RecordedDeliveries()
         return self.outbox.record(
             "event",
             event,
@@ -75,7 +75,7 @@ class EventSender:
     clients: Clients
     outbound: Outbound
 
-    def send(self, parcel: Parcel) -> Arrived:
+    def send(self, parcel: Dispatch) -> Delivered:
         """Post an event to its client's Events URL.
 
         Raises:

@@ -243,7 +243,7 @@ class Clients:
                 self._check_recent(self._rotated_at(client))
                 return Registered(client, events_secret=plain, repeated=True)
             entry = self._sealed(client_id, plain)
-            secrets = event_secrets.renewed(client.event_secrets, entry, self._clock.time(), overlap)
+            secrets = event_secrets.rotate_secrets(client.event_secrets, entry, self._clock.time(), overlap)
             return Registered(replace(client, event_secrets=secrets), events_secret=plain)
 
         return self._change(client_id, owner, "events secret rotated", changed)
@@ -274,7 +274,7 @@ class Clients:
             raise InvalidClient("secret", "this secret was made already, and is not shown again")
 
     def _sealed(self, client_id: str, plain: str) -> EventSecret:
-        return event_secrets.sealed(self._vault, plain, _context(client_id))
+        return event_secrets.new_event_secret(self._vault, plain, _context(client_id))
 
     def _set(self, client_id: str, owner: str | None, action: Action, **members: Any) -> Client:
         """Raises: UnknownClient."""

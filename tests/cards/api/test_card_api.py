@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.requests.dispatch import Dispatch
+from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.foundation import jsontext
 from tests.cards.scenes import Scene
 from tests.conftest import Lines
@@ -105,7 +105,7 @@ def test_there_is_no_simulator_in_production() -> None:
 
 
 def test_a_defect_outside_the_one_way_is_9001_too(stage: Scene, lines: Lines) -> None:
-    with patch.object(Dispatch, "answer", side_effect=ZeroDivisionError("secret")):
+    with patch.object(Dispatcher, "answer", side_effect=ZeroDivisionError("secret")):
         answer = post(stage, "/api", "getDesign", program_id=101)
 
     assert (answer.status, answer.body["status_code"]) == (200, 9001)

@@ -188,7 +188,7 @@ def told(scene: Scene, manager_id: int) -> list[Any]:
     """The data of the events of authorizations that a programme manager is told."""
     found = [each for each in scene.world.recorded("card_event") if each.manager_id == manager_id]
     found = [each for each in found if each.topic == "card.authorization"]
-    return [jsontext.loads(scene.hub.bodies.opened(each.delivery_id, BODY, each.body_parts))["data"] for each in found]
+    return [jsontext.loads(scene.hub.bodies.open(each.delivery_id, BODY, each.body_parts))["data"] for each in found]
 
 
 def test_the_job_says_how_many_it_has_released(shops: Scene, lines: Lines) -> None:

@@ -54,7 +54,7 @@ class Listener:
         self.deliveries()
 
     def _body(self, delivery: Delivery) -> Any:
-        text = self.scene.hub.bodies.opened(delivery.delivery_id, BODY, delivery.body_parts)
+        text = self.scene.hub.bodies.open(delivery.delivery_id, BODY, delivery.body_parts)
         body = jsontext.loads(text)
         assert (body["type"], list(body)) == (delivery.topic, ["type", "timestamp", "data"])
         EVENTS[body["type"]].data.read(body["data"])

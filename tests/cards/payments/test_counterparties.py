@@ -46,7 +46,7 @@ def other_side(shown: Members) -> dict[str, Any]:
 def last_event(scene: Scene, number: int) -> Any:
     """The newest event about a payment."""
     found = scene.world.recorded("card_event")
-    bodies = (jsontext.loads(scene.hub.bodies.opened(each.delivery_id, BODY, each.body_parts)) for each in found)
+    bodies = (jsontext.loads(scene.hub.bodies.open(each.delivery_id, BODY, each.body_parts)) for each in found)
     states = [each["data"] for each in bodies if each["data"].get("epm_transaction_id") == number]
     return max(states, key=lambda each: "PSJR".index(each["state"]))
 

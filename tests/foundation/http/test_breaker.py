@@ -26,7 +26,7 @@ def breaker(clock: ManualClock) -> Breaker:
 def fail(breaker: Breaker, times: int, key: str = "bank") -> None:
     for _ in range(times):
         breaker.admit(key)
-        breaker.failed(key)
+        breaker.record_failure(key)
 
 
 def refused_for(call: Callable[[str], None], key: str = "bank") -> int:
@@ -48,7 +48,7 @@ def test_no_call_lasts_as_long_as_a_probe_may() -> None:
 def test_five_failures_in_a_row_open_a_circuit_for_thirty_seconds(breaker: Breaker, clock: ManualClock) -> None:
     fail(breaker, 4)
     breaker.admit("bank")
-    breaker.failed("bank")
+    breaker.record_failure("bank")
 
     assert refused_for(breaker.admit) == 30
     clock.advance(12.5)
@@ -62,7 +62,7 @@ def test_five_failures_in_a_row_open_a_circuit_for_thirty_seconds(breaker: Break
 def test_a_success_in_between_begins_the_count_again(breaker: Breaker) -> None:
     for _ in range(3):
         fail(breaker, 4)
-        breaker.succeeded("bank")
+        breaker.record_success("bank")
 
     fail(breaker, 4)
     breaker.admit("bank")
@@ -103,7 +103,7 @@ def test_a_probe_that_succeeds_closes_the_circuit(breaker: Breaker, clock: Manua
     breaker.admit("bank")
     refused_for(breaker.admit)
 
-    breaker.succeeded("bank")
+    breaker.record_success("bank")
 
     fail(breaker, 4)
     breaker.admit("bank")
@@ -115,15 +115,15 @@ def test_a_probe_that_fails_opens_the_circuit_again(breaker: Breaker, clock: Man
         clock.advance(30)
         breaker.admit("bank")
         clock.advance(20)
-        breaker.failed("bank")
+        breaker.record_failure("bank")
         assert refused_for(breaker.admit) == 30
 
 
 def test_who_reports_the_failure_that_opens_a_circuit_is_told(breaker: Breaker, clock: ManualClock) -> None:
-    told = [breaker.failed("bank") for _ in range(7)]
+    told = [breaker.record_failure("bank") for _ in range(7)]
     clock.advance(30)
     breaker.admit("bank")
-    told.append(breaker.failed("bank"))
+    told.append(breaker.record_failure("bank"))
 
     assert told == [False] * 4 + [True, False, False, True]
 
@@ -143,7 +143,7 @@ def test_a_probe_that_never_reports_gives_way_to_another(breaker: Breaker, clock
 def test_calls_that_began_before_a_circuit_opened_do_not_keep_it_open(breaker: Breaker, clock: ManualClock) -> None:
     fail(breaker, 5)
     clock.advance(20)
-    breaker.failed("bank")
+    breaker.record_failure("bank")
 
     assert refused_for(breaker.admit) == 10
 
@@ -151,7 +151,7 @@ def test_calls_that_began_before_a_circuit_opened_do_not_keep_it_open(breaker: B
 def test_a_late_success_closes_a_circuit_as_well(breaker: Breaker) -> None:
     fail(breaker, 5)
 
-    breaker.succeeded("bank")
+    breaker.record_success("bank")
 
     breaker.admit("bank")
 
@@ -165,7 +165,7 @@ def test_one_may_ask_whether_a_circuit_is_closed_without_being_the_probe(breaker
     breaker.require_closed("bank")
     breaker.admit("bank")
     assert refused_for(breaker.require_closed) == 1
-    breaker.succeeded("bank")
+    breaker.record_success("bank")
     breaker.require_closed("bank")
 
 

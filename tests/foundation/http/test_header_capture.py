@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from chalicelib.foundation.http import header_capture as module
-from chalicelib.foundation.http.header_capture import Exchange, noting
+from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
 from chalicelib.foundation.http.outbound import NotReached, OutboundError
 from tests.foundation.http.test_outbound import (
     ANSWER_BYTES,
@@ -36,10 +36,10 @@ def floods(connection: Connection) -> None:
     connection.send(f"HTTP/1.1 200 OK\r\nContent-Length: {ANSWER_BYTES + 1}\r\n\r\n".encode() + bytes(ANSWER_BYTES + 1))
 
 
-def looked_on(call: Callable[[], object]) -> Exchange:
+def looked_on(call: Callable[[], object]) -> CapturedHeaders:
     """What was seen of a call, whether or not it brought an answer."""
-    exchange = Exchange()
-    with noting(exchange), contextlib.suppress(OutboundError):
+    exchange = CapturedHeaders()
+    with capture_headers(exchange), contextlib.suppress(OutboundError):
         call()
     return exchange
 
@@ -64,9 +64,9 @@ def test_the_headers_of_a_call_are_noted_as_they_went_over_the_wire(fresh: bool)
 
 
 def test_a_call_that_never_left_notes_nothing() -> None:
-    exchange = Exchange()
+    exchange = CapturedHeaders()
 
-    with noting(exchange), pytest.raises(NotReached):
+    with capture_headers(exchange), pytest.raises(NotReached):
         post(f"http://127.0.0.1:{unused_port()}/bank")
 
     assert (exchange.sent, exchange.received) == (None, None)
@@ -111,13 +111,13 @@ def test_what_others_call_or_is_called_afterwards_is_not_noted() -> None:
         exchange = looked_on(others)
         post(server.url)
 
-    assert exchange == Exchange()
+    assert exchange == CapturedHeaders()
 
 
 def test_what_was_seen_is_not_told_by_its_form_as_text() -> None:
-    exchange = Exchange()
-    with noting(exchange):
-        module.sent({"X-Api-Key": "a secret"})
-        module.received({"Set-Cookie": "a secret"})
+    exchange = CapturedHeaders()
+    with capture_headers(exchange):
+        module.record_sent({"X-Api-Key": "a secret"})
+        module.record_received({"Set-Cookie": "a secret"})
 
     assert "a secret" not in repr(exchange)

@@ -23,13 +23,13 @@ from chalicelib.foundation.http.outbound import (
     ANSWER_BYTES,
     CONNECT_SECONDS,
     TOTAL_SECONDS,
-    Dropped,
+    ConnectionDropped,
     NotReached,
     Outbound,
     OutboundError,
     Reply,
+    ResponseTooLarge,
     TimedOut,
-    TooLarge,
 )
 from tests import host_spellings
 from tests.foundation.servers import Connection, self_signed, server_context, serving, unused_port
@@ -384,7 +384,7 @@ def endless_header_of_an_interim_answer(connection: Connection) -> None:
     "behaviour", [endless_headers, endless_line, endless_header, endless_header_of_an_interim_answer]
 )
 def test_a_flood_of_headers_is_cut_off(behaviour: Callable[[Connection], None], fresh: bool) -> None:
-    with serving(behaviour) as server, pytest.raises(Dropped):
+    with serving(behaviour) as server, pytest.raises(ConnectionDropped):
         post(server.url, fresh=fresh)
 
 
@@ -416,7 +416,7 @@ def test_a_larger_answer_is_refused_and_its_connection_given_up(
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
     with serving(once(behaviour)) as server:
-        with pytest.raises(TooLarge, match="larger than 5 MB"):
+        with pytest.raises(ResponseTooLarge, match="larger than 5 MB"):
             outbound.post(server.url, BODY, {}, repeat=True, fresh=fresh)
         assert outbound.post(server.url, BODY, {}, repeat=False, fresh=fresh).status == 200
         assert server.served == [1, 2]
@@ -490,7 +490,7 @@ def test_a_chunk_of_no_size_is_a_broken_connection(size: bytes, position: str) -
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         connection.send(head + before + size + b"\r\n{}\r\n0\r\n\r\n")
 
-    with serving(serve) as server, pytest.raises(Dropped):
+    with serving(serve) as server, pytest.raises(ConnectionDropped):
         post(server.url)
 
 
@@ -535,7 +535,7 @@ BREAKS = [
 def test_a_connection_that_breaks_is_reported_and_not_tried_again_unasked(
     behaviour: Callable[[Connection], None],
 ) -> None:
-    with serving(behaviour) as server, pytest.raises(Dropped, match="the connection broke"):
+    with serving(behaviour) as server, pytest.raises(ConnectionDropped, match="the connection broke"):
         post(server.url, repeat=False)
 
     assert len(server.requests) == 1
@@ -552,7 +552,7 @@ def test_with_repeat_a_connection_that_breaks_once_does_not_matter(
 
 
 def test_with_repeat_there_are_two_tries_and_no_third() -> None:
-    with serving(hang_up) as server, pytest.raises(Dropped):
+    with serving(hang_up) as server, pytest.raises(ConnectionDropped):
         post(server.url, repeat=True)
 
     assert len(server.requests) == 2
@@ -561,13 +561,13 @@ def test_with_repeat_there_are_two_tries_and_no_third() -> None:
 def test_after_a_dropped_call_a_refused_repeat_does_not_count_as_never_reached(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    failures: Iterator[OutboundError] = iter([Dropped("first"), NotReached("second")])
+    failures: Iterator[OutboundError] = iter([ConnectionDropped("first"), NotReached("second")])
 
     def fail(*arguments: Any) -> Any:
         raise next(failures)
 
     monkeypatch.setattr(Outbound, "_exchange", fail)
-    with pytest.raises(Dropped, match="first"):
+    with pytest.raises(ConnectionDropped, match="first"):
         post("http://127.0.0.1:1/bank", repeat=True)
 
 
@@ -578,7 +578,7 @@ def test_an_address_that_cannot_be_used_was_never_reached(url: str) -> None:
 
 
 def test_an_error_holds_nothing_of_the_request() -> None:
-    with serving(hang_up) as server, pytest.raises(Dropped) as caught:
+    with serving(hang_up) as server, pytest.raises(ConnectionDropped) as caught:
         Outbound(public_only=False, total_seconds=AMPLE).post(
             f"{server.url}/hidden", b"hidden", {"X-Api-Key": "hidden"}, repeat=False
         )
@@ -694,7 +694,7 @@ def test_fresh_requests_of_many_threads_never_share_a_connection() -> None:
 
 @pytest.mark.parametrize("behaviour", BREAKS)
 def test_a_fresh_connection_that_breaks_may_have_carried_the_request(behaviour: Callable[[Connection], None]) -> None:
-    with serving(behaviour) as server, pytest.raises(Dropped):
+    with serving(behaviour) as server, pytest.raises(ConnectionDropped):
         post_fresh(server.url)
 
 
@@ -744,7 +744,7 @@ def test_what_the_caller_was_handling_does_not_change_what_an_error_means(handle
         except type(handled):
             post_fresh(url)
 
-    with serving(hang_up) as server, pytest.raises(Dropped):
+    with serving(hang_up) as server, pytest.raises(ConnectionDropped):
         call_while_handling(server.url)
 
 
@@ -928,7 +928,7 @@ def test_over_tls_the_same_limits_hold(tls: ssl.SSLContext) -> None:
         assert post(server.url).status == 200
     with serving(trickled_body, tls) as server, pytest.raises(TimedOut):
         post(server.url, total=SHORT)
-    with serving(half_an_answer, tls) as server, pytest.raises(Dropped):
+    with serving(half_an_answer, tls) as server, pytest.raises(ConnectionDropped):
         post(server.url)
 
 
@@ -940,7 +940,7 @@ def test_a_tls_failure_after_the_request_was_sent_is_not_called_never_reached(tl
         raw.sendall(b"\x17\x03\x03\x00\x20" + b"x" * 32)
         raw.close()
 
-    with serving(garbage, tls) as server, pytest.raises(Dropped):
+    with serving(garbage, tls) as server, pytest.raises(ConnectionDropped):
         post(server.url)
     assert len(server.requests) == 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.foundation.http.static_files import Statics
+from chalicelib.foundation.http.static_files import StaticFiles
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_file_is_served_under_the_name_of_its_content(folder: Path) -> None:
-    statics = Statics([folder])
+    statics = StaticFiles([folder])
     name = statics.name("site.css")
     answer = statics.answer(name)
 
@@ -28,17 +28,17 @@ def test_a_file_is_served_under_the_name_of_its_content(folder: Path) -> None:
 
 
 def test_the_name_changes_with_the_content(folder: Path) -> None:
-    before = Statics([folder]).name("site.css")
+    before = StaticFiles([folder]).name("site.css")
     (folder / "site.css").write_text("b {}", encoding="utf-8")
 
-    assert Statics([folder]).name("site.css") != before
-    assert Statics([folder]).answer(before) is None
+    assert StaticFiles([folder]).name("site.css") != before
+    assert StaticFiles([folder]).answer(before) is None
 
 
 def test_the_first_folder_wins(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other")
     (other / "site.css").write_text("own {}", encoding="utf-8")
-    statics = Statics([other, folder])
+    statics = StaticFiles([other, folder])
     answer = statics.answer(statics.name("site.css"))
 
     assert answer is not None
@@ -47,9 +47,9 @@ def test_the_first_folder_wins(folder: Path, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.parametrize("name", ["site.css", "notes.txt", "../test_statics.py", ""])
 def test_nothing_else_is_served(folder: Path, name: str) -> None:
-    assert Statics([folder]).answer(name) is None
+    assert StaticFiles([folder]).answer(name) is None
 
 
 def test_a_file_that_does_not_exist_has_no_name(folder: Path) -> None:
     with pytest.raises(KeyError):
-        Statics([folder]).name("nothing.css")
+        StaticFiles([folder]).name("nothing.css")

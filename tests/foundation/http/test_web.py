@@ -11,7 +11,7 @@ from chalice.app import Chalice, Request, Response
 
 from chalicelib.foundation import log
 from chalicelib.foundation.http import web
-from chalicelib.foundation.http.web import BODY_BYTES, FORM, BadContent, Incoming, Routes
+from chalicelib.foundation.http.web import BODY_BYTES, FORM, Incoming, Routes, UnreadableBody
 
 ID = "99391c7e-ad88-49ec-a2ad-99ddcb1f7721"
 
@@ -42,7 +42,7 @@ def incoming(*arguments: Any, **options: Any) -> Incoming:
 
 
 def refused(read: Any) -> tuple[str, str]:
-    with pytest.raises(BadContent) as caught:
+    with pytest.raises(UnreadableBody) as caught:
         read()
     return caught.value.kind, str(caught.value)
 

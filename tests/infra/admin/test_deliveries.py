@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.outcomes import Arrived, Undeliverable
+from chalicelib.delivery.outcomes import Delivered, Undeliverable
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
@@ -166,9 +166,9 @@ def test_resend_waits_for_the_attempt_that_is_under_way(
     attempt = world.hub.worker.begin(delivery_id)
     assert attempt is not None
 
-    def send(*_: object) -> Arrived:
+    def send(*_: object) -> Delivered:
         if succeeds:
-            return Arrived(204)
+            return Delivered(204)
         raise Undeliverable("busy", status=503)
 
     def pause(_: float) -> None:

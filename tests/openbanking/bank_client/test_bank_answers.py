@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.foundation.jsontext import Number
 from tests.conftest import Lines
 from tests.many import cases
@@ -314,9 +314,9 @@ def error(version: int, code: Any, text: Any = "No such account") -> bytes:
 Made = Callable[[Row], Any]
 MISBEHAVIOUR: dict[str, tuple[Made, str, str]] = {
     "never reached": (lambda row: NotReached("no connection could be made"), "no connection", NOT_SENT),
-    "dropped": (lambda row: Dropped("the connection broke"), "the connection broke", UNKNOWN),
+    "dropped": (lambda row: ConnectionDropped("the connection broke"), "the connection broke", UNKNOWN),
     "too late": (lambda row: TimedOut("no answer came in time"), "in time", UNKNOWN),
-    "too large": (lambda row: TooLarge("the answer is larger than 5 MB"), "5 MB", UNKNOWN),
+    "too large": (lambda row: ResponseTooLarge("the answer is larger than 5 MB"), "5 MB", UNKNOWN),
     "a page": (lambda row: Reply(200, b"<html>", {}, 0), "200 and no valid JSON", UNKNOWN),
     "nothing": (lambda row: Reply(200, b"", {}, 0), "200 and no valid JSON", UNKNOWN),
     "half an answer": (lambda row: Reply(200, told(row.answer)[:-1], {}, 0), "200 and no valid JSON", UNKNOWN),

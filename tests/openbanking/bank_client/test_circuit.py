@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.http.breaker import FAILURES
-from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from tests.conftest import Lines
 from tests.openbanking.flows.test_payment_initiation import Payer, taken
@@ -45,7 +45,7 @@ class Reader:
 def opened(world: World, version: int) -> None:
     """Have the bank fail often enough without the calls that it takes."""
     for _ in range(FAILURES):
-        world.hub.bank_link.breaker.failed(world.banks[version].bank.bic)
+        world.hub.bank_link.breaker.record_failure(world.banks[version].bank.bic)
 
 
 @pytest.fixture
@@ -57,12 +57,27 @@ def reader(world: World) -> Reader:
 
 
 @pytest.mark.parametrize(
-    "failure", [GONE, TimedOut("late"), Dropped("broke"), TooLarge("large"), Reply(500, b"", {}, 0), "error", "mixed"]
+    "failure",
+    [
+        GONE,
+        TimedOut("late"),
+        ConnectionDropped("broke"),
+        ResponseTooLarge("large"),
+        Reply(500, b"", {}, 0),
+        "error",
+        "mixed",
+    ],
 )
 def test_after_five_failures_in_a_row_a_bank_is_left_alone(reader: Reader, failure: Any) -> None:
     five = {
         "error": [Reply(503, b'{"status":"error","error_code":4002,"message":"down"}', {}, 0)] * 5,
-        "mixed": [GONE, Reply(502, b"<html>", {}, 0), TimedOut("late"), Dropped("broke"), Reply(500, b"{}", {}, 0)],
+        "mixed": [
+            GONE,
+            Reply(502, b"<html>", {}, 0),
+            TimedOut("late"),
+            ConnectionDropped("broke"),
+            Reply(500, b"{}", {}, 0),
+        ],
     }
     for each in five[failure] if isinstance(failure, str) else [failure] * 5:
         assert reader.ask(each).status == 502
@@ -222,7 +237,7 @@ def test_a_payment_that_another_call_outran_is_given_back(world: World) -> None:
 
     assert (refused.status, payer.calls) == (502, 0)
     assert "not sent" in refused.body["title"]
-    world.hub.bank_link.breaker.succeeded(bic)
+    world.hub.bank_link.breaker.record_success(bic)
     assert (payer.pay().status, payer.calls) == (200, 1)
 
 

@@ -403,7 +403,7 @@ def test_a_question_that_nobody_got_to_in_time_fails_without_being_asked(questio
 def test_a_bank_that_is_left_alone_is_asked_later_and_that_does_not_count(question: Question) -> None:
     bic = question.side.bank.bic
     for _ in range(5):
-        question.world.hub.bank_link.breaker.failed(bic)
+        question.world.hub.bank_link.breaker.record_failure(bic)
 
     question.attempt()
 

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
-from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.flows.payment_execution import PaymentExecution
 from chalicelib.openbanking.protocol.payment_enumerations import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
@@ -307,8 +307,8 @@ FINAL: dict[str, tuple[int, Any, str]] = {
     "refuses in version 1": (1, REFUSAL[1], REFUSED),
     "refuses in version 2": (2, REFUSAL[2], REFUSED),
     "is late": (1, TimedOut("no answer came in time"), OUTCOME_UNKNOWN),
-    "is cut off": (2, Dropped("broke"), OUTCOME_UNKNOWN),
-    "answers too much": (1, TooLarge("too large"), OUTCOME_UNKNOWN),
+    "is cut off": (2, ConnectionDropped("broke"), OUTCOME_UNKNOWN),
+    "answers too much": (1, ResponseTooLarge("too large"), OUTCOME_UNKNOWN),
     "answers nonsense": (2, Reply(200, b"<html>", {}, 0), OUTCOME_UNKNOWN),
     "fails": (1, Reply(503, b"", {"Retry-After": "1"}, 0), OUTCOME_UNKNOWN),
     "names no payment": (2, taken(2, ""), OUTCOME_UNKNOWN),
@@ -344,7 +344,7 @@ def test_never_reached_and_then_late_is_unknown(world: World) -> None:
 
 def open_circuit(payer: Payer) -> None:
     for _ in range(5):
-        payer.world.hub.bank_link.breaker.failed(payer.side.bank.bic)
+        payer.world.hub.bank_link.breaker.record_failure(payer.side.bank.bic)
 
 
 def test_an_order_waits_while_its_bank_is_left_alone_and_that_does_not_count(world: World) -> None:

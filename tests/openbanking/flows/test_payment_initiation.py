@@ -9,7 +9,14 @@ import pytest
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Store
-from chalicelib.foundation.http.outbound import Dropped, NotReached, OutboundError, Reply, TimedOut, TooLarge
+from chalicelib.foundation.http.outbound import (
+    ConnectionDropped,
+    NotReached,
+    OutboundError,
+    Reply,
+    ResponseTooLarge,
+    TimedOut,
+)
 from tests.world import IBAN, Answer, Sent, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -376,8 +383,8 @@ def test_a_kept_failure_tells_the_time_of_the_first_answer_however_long_it_took_
     [
         (NotReached("no connection"), "not sent"),
         (TimedOut("no answer came in time"), "unknown"),
-        (Dropped("broke"), "unknown"),
-        (TooLarge("too large"), "unknown"),
+        (ConnectionDropped("broke"), "unknown"),
+        (ResponseTooLarge("too large"), "unknown"),
         (Reply(200, b"<html>", {}, 0), "unknown"),
         (Reply(500, b"", {}, 0), "unknown"),
         ("refusal", "refused"),
@@ -411,7 +418,7 @@ def test_a_one_time_consent_is_given_back_when_the_bank_was_never_reached(world:
 
 
 @VERSIONS
-@pytest.mark.parametrize("failure", [TimedOut("late"), Dropped("broke"), "refusal"])
+@pytest.mark.parametrize("failure", [TimedOut("late"), ConnectionDropped("broke"), "refusal"])
 def test_it_is_not_given_back_when_the_bank_may_have_seen_the_payment(
     world: World, version: int, failure: OutboundError | str
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from tests.world import IBAN, Answer, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -252,9 +252,9 @@ def test_another_clients_bearer_is_no_bearer(world: World) -> None:
 
 FAILURES: dict[str, tuple[Any, str]] = {
     "refused": (NotReached("no connection could be made"), "no connection"),
-    "dropped": (Dropped("the connection broke before a whole answer had come"), "connection broke"),
+    "dropped": (ConnectionDropped("the connection broke before a whole answer had come"), "connection broke"),
     "timed out": (TimedOut("no answer came in time"), "in time"),
-    "too large": (TooLarge("the answer is larger than 5 MB"), "5 MB"),
+    "too large": (ResponseTooLarge("the answer is larger than 5 MB"), "5 MB"),
     "html": (Reply(200, b"<html>down</html>", {}, 0), "no valid JSON"),
     "empty": (Reply(200, b"", {}, 0), "no valid JSON"),
     "not utf-8": (Reply(200, b"\xff\xfe", {}, 0), "no valid JSON"),

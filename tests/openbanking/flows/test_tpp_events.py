@@ -14,7 +14,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
-from chalicelib.foundation.http.outbound import Dropped, NotReached, Reply, TimedOut, TooLarge
+from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
 from chalicelib.openbanking.protocol.tpp_events import EVENTS
 from chalicelib.openbanking.records.consents import Consent, consent_key
@@ -489,8 +489,8 @@ NOT_ARRIVED: dict[str, Reply | Exception] = {
     **{f"status {status}": Reply(status, b"", {}, 0) for status in (300, 400, 404, 429, 500)},
     "not reached": NotReached("no connection could be made"),
     "too late": TimedOut("no answer came in time"),
-    "cut off": Dropped("the connection broke"),
-    "too large": TooLarge("the answer is larger than 5 MB"),
+    "cut off": ConnectionDropped("the connection broke"),
+    "too large": ResponseTooLarge("the answer is larger than 5 MB"),
 }
 
 
