@@ -42,8 +42,8 @@ class _Circuit:
 class Breaker:
     """Admits calls to parties, by key; safe to be used by many threads.
 
-    Whoever was admitted reports with ``record_success`` or ``record_failure`` what came of the call. After ``OPEN_SECONDS`` an open
-    circuit admits one call, the probe. A probe that does not report in as long a time gives way to another.
+    The caller then reports with ``record_success`` or ``record_failure``. After ``OPEN_SECONDS`` an open circuit admits
+    one call, the probe. A probe that does not report in as long a time gives way to another.
     """
 
     def __init__(self, clock: Clock) -> None:
