@@ -20,7 +20,7 @@ from urllib.request import urlopen
 from botocore.exceptions import ClientError, WaiterError
 
 from infra import command
-from infra.local import localstack
+from infra.local import engines
 from infra.local.dynamodb_local import EngineFailed
 from infra.local.engines import REGION
 from infra.local.resources import STACK
@@ -65,7 +65,7 @@ def credentials(endpoint: Mapping[str, str]) -> dict[str, str]:
 def prepare(environ: MutableMapping[str, str]) -> list[str]:
     """Complete the tests' environment; answers the addresses of the endpoints, none if it says none."""
     if environ.get("LOCALSTACK") == "1" and not environ.get("AWS_ENDPOINT_URL"):
-        environ["AWS_ENDPOINT_URL"] = localstack.address()
+        environ["AWS_ENDPOINT_URL"] = engines.localstack_address()
     if not environ.get("AWS_ENDPOINT_URL"):
         return []
     defaults = {**dict.fromkeys(_CREDENTIALS, "test"), "AWS_DEFAULT_REGION": REGION}
@@ -78,7 +78,9 @@ def prepare(environ: MutableMapping[str, str]) -> list[str]:
 def check(environ: Mapping[str, str]) -> None:
     """Ask at every endpoint of a prepared environment. Raises: EngineFailed, when it cannot be used."""
     if environ.get("LOCALSTACK") == "1":
-        localstack.check(environ["AWS_ENDPOINT_URL"], dynamodb_apart=bool(environ.get("AWS_ENDPOINT_URL_DYNAMODB")))
+        engines.check_localstack(
+            environ["AWS_ENDPOINT_URL"], dynamodb_apart=bool(environ.get("AWS_ENDPOINT_URL_DYNAMODB"))
+        )
     for address in filter(None, map(environ.get, _ENDPOINTS)):
         if not answers(address):
             raise EngineFailed(f"nothing answers at {address}: is the emulator running there?")

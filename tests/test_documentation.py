@@ -44,7 +44,7 @@ from chalicelib.statistics import hourly_counters, measurements
 from chalicelib.statistics.daily_reports import OLDEST_DAYS
 from chalicelib.website.page_links import PLACES
 from infra.admin.commands import program
-from infra.admin.times import LONGEST_OVERLAP
+from infra.admin.output import LONGEST_OVERLAP
 from tests.documents import (
     BANK,
     BLOCK,

@@ -11,7 +11,7 @@ from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.records.bank_record import CONSENT_DAYS, LONGEST_CONSENT_DAYS, Bank, NewBank
-from infra.admin import connection, times
+from infra.admin import connection, output
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
 from infra.admin.probe import probe
 
@@ -215,8 +215,8 @@ def probe_bank(bic: BicArgument, as_json: AsJson = False) -> Report:
 def rotate_key(
     bic: BicArgument,
     overlap: Annotated[
-        int, times.overlap("How long the bank gets to accept the new key before the service shows it.")
-    ] = times.OVERLAP,
+        int, output.overlap_option("How long the bank gets to accept the new key before the service shows it.")
+    ] = output.OVERLAP,
     as_json: AsJson = False,
 ) -> Report:
     """Make a new API key and print it, once.

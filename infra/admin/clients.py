@@ -12,7 +12,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
 from chalicelib.openbanking.records.client_record import Change, Client, Registered
 from chalicelib.openbanking.records.clients import Clients, Details, UnknownClient
-from infra.admin import connection, times
+from infra.admin import connection, output
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
 
 group = typer.Typer(
@@ -212,8 +212,8 @@ def update(
 def rotate_secret(
     client_id: ClientArgument,
     overlap: Annotated[
-        int, times.overlap("How long the old secret is accepted as well; 0 ends it at once.")
-    ] = times.OVERLAP,
+        int, output.overlap_option("How long the old secret is accepted as well; 0 ends it at once.")
+    ] = output.OVERLAP,
     as_json: AsJson = False,
 ) -> Report:
     """Make a new secret for a client and print it, once.
@@ -270,8 +270,8 @@ def events_url(
 def rotate_events_secret(
     client_id: ClientArgument,
     overlap: Annotated[
-        int, times.overlap("How long events are signed with the old secret as well; 0 ends it at once.")
-    ] = times.OVERLAP,
+        int, output.overlap_option("How long events are signed with the old secret as well; 0 ends it at once.")
+    ] = output.OVERLAP,
     as_json: AsJson = False,
 ) -> Report:
     """Make a new secret for a client's events and print it, once.

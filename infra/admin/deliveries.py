@@ -13,7 +13,7 @@ from chalicelib.delivery.journal import LATEST, Party
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.openbanking.records.bank_record import valid_bic
-from infra.admin import connection, times
+from infra.admin import connection, output
 from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
 
 group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Deliveries: list, show, send again.")
@@ -47,7 +47,7 @@ def list_deliveries(
     state: Annotated[
         State | None, typer.Option(help="Only what is due, was delivered, or has failed.", show_default=False)
     ] = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help=times.HELP, show_default=False)] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help=output.TIME_HELP, show_default=False)] = None,
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many at most.")] = LATEST,
     as_json: AsJson = False,
 ) -> Report:
@@ -63,7 +63,7 @@ def list_deliveries(
       .venv/bin/python -m infra.admin deliveries list --manager 1
     """
     hub = connection.connect()
-    after = times.moment(since, hub.clock.time()) if since else 0
+    after = output.parse_time(since, hub.clock.time()) if since else 0
     found = hub.journal.list(_concerned(hub, bank, client, manager), state=state, since=after, limit=limit)
     rows = [members(delivery, hub.clock.time()) for delivery in found]
     return Report({"deliveries": rows}, table(rows, _COLUMNS) if rows else "There are no such deliveries.")
@@ -108,7 +108,7 @@ def resend(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
 @group.command("resend-failed")
 @reporting
 def resend_failed(
-    since: Annotated[str, typer.Option(metavar="TIME", help=times.HELP)],
+    since: Annotated[str, typer.Option(metavar="TIME", help=output.TIME_HELP)],
     bank: OfBank = None,
     client: OfClient = None,
     manager: OfManager = None,
@@ -124,7 +124,7 @@ def resend_failed(
       .venv/bin/python -m infra.admin deliveries resend-failed --since 2026-03-02T09:00:00Z --bank DEMOGB21
     """
     hub = connection.connect()
-    after = times.moment(since, hub.clock.time())
+    after = output.parse_time(since, hub.clock.time())
     count = hub.journal.resend_failed(after, _concerned(hub, bank, client, manager))
     said = "1 delivery is" if count == 1 else f"{count} deliveries are"
     return Report({"resent": count, "since": timestamp(after)}, f"{said} sent again.")

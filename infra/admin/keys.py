@@ -9,8 +9,8 @@ import typer
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
-from infra.admin import connection, times
-from infra.admin.output import AsJson, Report, listing, reporting
+from infra.admin import connection, output
+from infra.admin.output import AsJson, Report, listing, overlap_option, reporting
 
 group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The service's own keys: make, rotate, show.")
 
@@ -34,8 +34,9 @@ def init(as_json: AsJson = False) -> Report:
 @reporting
 def rotate_signing(
     overlap: Annotated[
-        int, times.overlap("How long banks get to fetch the new key before it signs; 0 drops the old key at once.")
-    ] = times.OVERLAP,
+        int,
+        overlap_option("How long banks get to fetch the new key before it signs; 0 drops the old key at once."),
+    ] = output.OVERLAP,
     as_json: AsJson = False,
 ) -> Report:
     """Publish a new signing key now, and sign with it when the overlap is over.

@@ -9,24 +9,36 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 
+from chalicelib.cards.authorization.authorization_record import DUE, NOT_DUE, Authorization
+from chalicelib.cards.authorization.dispute_record import Dispute
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.entries import BALANCES
+from chalicelib.cards.ledger.transaction_record import TABLE as LEDGER
+from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.payments.special_account_record import special_account_key
+from chalicelib.cards.protocol.authorization_states import HELD
+from chalicelib.cards.protocol.values import OF_HOLDER
 from chalicelib.cards.reconciliation.account_proof import KINDS, prove_account
 from chalicelib.cards.reconciliation.counterparts import missing
-from chalicelib.cards.reconciliation.ledger_proof import Books, Broken, Fold, Shared
-from chalicelib.cards.reconciliation.ledger_reader import batches
+from chalicelib.cards.reconciliation.ledger_proof import Books, Broken, Fold, Shared, spoken
+from chalicelib.cards.reconciliation.ledger_reader import account_key, batches
+from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, Claim
 from chalicelib.cards.storage.record import TABLE as CARDS
 from chalicelib.cards.storage.record import Key
-from chalicelib.foundation.dynamodb.store import Store
-from chalicelib.foundation.parallel import together
-from infra.admin import reserved_funds
-from infra.admin.dangling_refs import find_strays
+from chalicelib.foundation.dynamodb.store import Item, Store
+from chalicelib.foundation.parallel import pieces, together
 from infra.admin.progress import SILENT, Progress
 
 SENDINGS = 6
 """So often a read is sent before its answer counts as lost."""
 AT_ONCE = 4
 """So many accounts are read at the same time."""
+READ_TOGETHER = 100
+READS_AT_ONCE = 4
+"""So many calls are made at the same time, of so many keys each, for what ids and lists of cards lead to."""
 
 
 @dataclass
@@ -66,7 +78,7 @@ def patience(store: Store) -> Iterator[None]:
 def prove(store: Store, progress: Progress = SILENT) -> Proven:
     """Prove the whole ledger. Raises: Broken, with the first thing that does not fit."""
     proven, shared = Proven(), Shared()
-    noted = reserved_funds.claims_by_account(store, progress)
+    noted = claims_by_account(store, progress)
     accounts = (item for item in store.scan(CARDS) if item["part"] in KINDS)
     for batch in batches(accounts, AT_ONCE):
         folds = together([partial(prove_account, store, item, noted.get(item["owner"], ()), shared) for item in batch])
@@ -100,3 +112,108 @@ def _find_missing(store: Store, shared: Shared) -> None:
     """Look for the other rows of movements of several accounts. Raises: Broken."""
     for broken in missing(store, shared, lambda: True):
         raise broken
+
+
+@dataclass(frozen=True, slots=True)
+class _Lead:
+    """What an item says is elsewhere: whose it is, what it means if it is not there so, where, and with what."""
+
+    owner: str
+    problem: str
+    key: Key
+    members: Item = field(default_factory=dict)
+
+    def leads_to(self, found: Item | None) -> bool:
+        return found is not None and self.members.items() <= found.items()
+
+
+def find_strays(store: Store, progress: Progress = SILENT) -> None:
+    """Look for ids and lists of cards that lead to no transaction, and for rows of accounts that are not there.
+
+    Raises: Broken.
+    """
+    for batch in batches(_leads(store, progress), READ_TOGETHER * READS_AT_ONCE):
+        keys = pieces([lead.key for lead in batch], READ_TOGETHER)
+        read = together([partial(store.batch_get, piece) for piece in keys])
+        for lead, found in zip(batch, chain.from_iterable(read), strict=True):
+            if not lead.leads_to(found):
+                raise Broken(lead.owner, lead.problem)
+
+
+def _leads(store: Store, progress: Progress) -> Iterator[_Lead]:
+    before = ""
+    for item in progress.counted(store.scan(LEDGER), "ids and lists of cards: records"):
+        owner, part = item["owner"], item["part"]
+        kind = owner.partition("#")[0]
+        if kind == "transaction":
+            key = {"owner": item["account"], "part": item["part_of_account"]}
+            yield _Lead(item["account"], f"it has no {spoken(owner)}, to which an id leads", (LEDGER, key))
+        elif kind == Card.kind and "transaction#" in part:
+            yield _lead_of_card(item)
+        elif kind in KINDS and part.startswith(("movement#", "transaction#")) and owner != before:
+            before = owner  # an account's items come one after the other
+            yield _Lead(owner, "it has rows, and there is no such account", account_key(owner))
+
+
+def _lead_of_card(item: Item) -> _Lead:
+    """A row of one of a card's lists is a transaction of the account whose list it is, or which the row names."""
+    owner = item["owner"]
+    listed, _, place = item["part"].rpartition("transaction#")
+    account = listed.removesuffix("#") or item["account"]
+    key = {"owner": account, "part": f"transaction#{place}"}
+    problem = f"it has no transaction {item['id']}, which is in a list of {spoken(owner)}"
+    return _Lead(account, problem, (LEDGER, key), {"card_id": int(owner.partition("#")[2])})
+
+
+def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, list[Claim]]:
+    """Everything that claims money, by the owner of the account.
+
+    Raises: Broken, for an authorization that would never expire, or once too often.
+    """
+    found: dict[str, list[Claim]] = {}
+    for owner, claim in _claims(store, progress):
+        found.setdefault(owner, []).append(claim)
+    return found
+
+
+# -- inside
+
+
+def _claims(store: Store, progress: Progress) -> Iterator[tuple[str, Claim]]:
+    for item in progress.counted(store.scan(ExternalPayment.table), "records of external payments"):
+        if item["part"] == ExternalPayment.kind and item.get("held"):
+            yield _owner(_key_of_payer(item)), Claim(PAYMENT, item["id"])
+    for item in progress.counted(store.scan(Authorization.table), "records of card activity"):
+        if item["part"] == Authorization.kind and "state" in item:  # later messages only lead to it
+            _check_due(item)
+            claim, is_claiming = Claim(AUTHORIZATION, item["id"]), bool(item["held"])
+        elif item["part"] == Dispute.kind:
+            claim = Claim(DISPUTE, item["transaction_id"])
+            is_claiming = claim.amount(item) > 0
+        else:
+            continue
+        if is_claiming:
+            yield _owner(Account.key(item["account_id"])), claim
+
+
+def _check_due(authorization: Item) -> None:
+    """Whether an authorization expires as long as it waits for its clearing, and not any more then. Raises: Broken."""
+    number, is_held = authorization["id"], authorization["state"] == HELD
+    owner = _owner(Account.key(authorization["account_id"]))
+    in_index = {name: authorization[name] for name in NOT_DUE if name in authorization}
+    if not is_held and (authorization["left"] or authorization["held"]):
+        raise Broken(owner, f"authorization {number} is over, and holds something")
+    if not is_held and in_index:
+        raise Broken(owner, f"authorization {number} is over, and will expire")
+    if is_held and not (in_index.keys() == NOT_DUE.keys() and DUE.entry(str(number)).items() <= in_index.items()):
+        raise Broken(owner, f"authorization {number} is held, and will never expire")
+
+
+def _owner(key: Key) -> str:
+    return str(key[1]["owner"])
+
+
+def _key_of_payer(payment: Item) -> Key:
+    if payment["account_type"] == OF_HOLDER:
+        return Account.key(payment["account_id"])
+    return special_account_key(payment["manager_id"], payment["account_id"])

@@ -1,11 +1,13 @@
-"""What the commands print: sentences and tables for people, one JSON document for programs."""
+"""What the commands have in common: how they print (for people, or JSON for programs), refuse, and read times."""
 
 from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any, NoReturn, ParamSpec
 
 import simplejson
@@ -33,6 +35,12 @@ from infra.programme.loading import InUse, LoadedMeanwhile, TooMuch
 P = ParamSpec("P")
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 ONCE = "It is shown this once only and cannot be read again."
+TIME_HELP = "A timestamp like 2026-03-02T09:00:00Z, in UTC unless it says otherwise, or how long ago: 30m, 2h, 3d."
+OVERLAP = 24 * 3600
+LONGEST_OVERLAP = 30 * OVERLAP
+"""How long, in seconds, a new key or secret and the one before it are in use together."""
+_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 
 
 class Refused(Exception):
@@ -169,3 +177,26 @@ def _refusal_of_aws(error: ClientError) -> str:
     if code in _NO_CREDENTIALS:
         return f"AWS refuses these credentials ({call}: {code})"
     return f"AWS refused {call}: {code}"
+
+
+def parse_time(text: str, now: int) -> int:
+    """Unix seconds. Raises: Refused, for what is no time or lies ahead."""
+    span = _SPAN.fullmatch(text.strip())
+    seconds = now - int(span[1]) * _SECONDS[span[2]] if span else _timestamp(text.strip())
+    if seconds > now:
+        raise Refused(f"{text} lies in the future")
+    return max(seconds, 0)
+
+
+def overlap_option(explained: str) -> Any:
+    """The option ``--overlap SECONDS`` of a rotation; ``explained`` is its help."""
+    return typer.Option(min=0, max=LONGEST_OVERLAP, metavar="SECONDS", help=explained)
+
+
+def _timestamp(text: str) -> int:
+    try:
+        given = datetime.fromisoformat(text)
+    except ValueError:
+        form = "give a timestamp like 2026-03-02T09:00:00Z, or how long ago: 30m, 2h, 3d"
+        raise Refused(f"{text!r} is no time: {form}") from None
+    return int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp())

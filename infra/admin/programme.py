@@ -12,7 +12,7 @@ from chalicelib.cards.programs.catalogue import ENTRIES_OF, KINDS, members
 from chalicelib.cards.programs.credentials import Secret
 from chalicelib.cards.programs.programmes import HEAD, TABLE, SetUp
 from chalicelib.foundation.clock import timestamp
-from infra.admin import connection, times
+from infra.admin import connection, output
 from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
 from infra.programme import file, loading
 from infra.programme.loading import Change, Plan
@@ -119,8 +119,8 @@ def rotate_key(manager_id: ManagerArgument, name: NameArgument, as_json: AsJson 
 def rotate_events_secret(
     manager_id: ManagerArgument,
     overlap: Annotated[
-        int, times.overlap("How long events are signed with the old secret as well; 0 ends it at once.")
-    ] = times.OVERLAP,
+        int, output.overlap_option("How long events are signed with the old secret as well; 0 ends it at once.")
+    ] = output.OVERLAP,
     as_json: AsJson = False,
 ) -> Report:
     """Make a new secret for a programme manager's events and print it, once.

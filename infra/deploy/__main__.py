@@ -9,7 +9,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from infra import command
-from infra.deploy import chalice_command, compact_template, default_endpoint, stacks, template
+from infra.deploy import chalice_command, stacks, template
 
 _BOTH = ("resources", "application")
 _EXISTS = "ResourceAlreadyExistsException"
@@ -36,9 +36,9 @@ def resources(stage: str, alarm_topic: str | None, take_over: bool) -> dict[str,
         )
     if alarm_topic is None:
         alarm_topic = stacks.parameters(client, name).get("AlarmTopicArn", "")
-    source, tags = compact_template.compact(template.load(), stage, alarm_topic)
-    if (size := len(compact_template.written(source))) > compact_template.LARGEST:
-        raise stacks.StackFailed(f"infra/resources.yaml is too large: {size} bytes of {compact_template.LARGEST}")
+    source, tags = template.compact(template.load(), stage, alarm_topic)
+    if (size := len(template.to_json(source))) > template.LARGEST:
+        raise stacks.StackFailed(f"infra/resources.yaml is too large: {size} bytes of {template.LARGEST}")
     stacks.lay(client, name, source, {"Stage": stage, "AlarmTopicArn": alarm_topic}, pause=5, tags=tags)
     return stacks.outputs(client, name)
 
@@ -55,7 +55,7 @@ def functions(stage: str) -> None:
             'bring that file here, or see "A deployment that broke off" in docs/deployment.md'
         )
     keep_log(boto3.client("logs"), stage)
-    closed = default_endpoint.kept_closed(boto3.client("apigateway"), chalice_command.interface(stage), stage)
+    closed = chalice_command.keep_endpoint_closed(boto3.client("apigateway"), chalice_command.interface(stage), stage)
     with closed, chalice_command.copied() as project:
         chalice_command.deploy(project, stage)
 

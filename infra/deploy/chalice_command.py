@@ -28,6 +28,7 @@ _KEPT = ("deployments", "deployed")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", *_KEPT)
 _INCOMPLETE = "Could not install dependencies"
 _PLACEHOLDER = "causeway.example"
+_CLOSED = "disableExecuteApiEndpoint"
 
 
 class ChaliceFailed(Exception):
@@ -131,3 +132,31 @@ def _chalice(
         text=True,
         check=False,
     )
+
+
+@contextmanager
+def keep_endpoint_closed(client: Any, interface: str | None, stage: str) -> Iterator[None]:
+    """If the address is closed, close it again at the end: Chalice lays its document anew, which does not speak of it.
+
+    Args:
+        client: a boto3 client of API Gateway.
+        interface: the id of the API, if it is known to have been made.
+    """
+    if not _is_closed(client, interface):
+        yield
+        return
+    try:
+        yield
+    finally:
+        close = {"op": "replace", "path": f"/{_CLOSED}", "value": "true"}
+        client.update_rest_api(restApiId=interface, patchOperations=[close])
+        client.create_deployment(restApiId=interface, stageName=stage)
+
+
+def _is_closed(client: Any, interface: str | None) -> bool:
+    if interface is None:
+        return False
+    try:
+        return bool(client.get_rest_api(restApiId=interface).get(_CLOSED))
+    except client.exceptions.NotFoundException:  # deleted by hand: Chalice makes another
+        return False

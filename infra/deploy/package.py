@@ -1,18 +1,36 @@
-"""Packages a stage: writes one template for all of it, and its zip files, into a folder."""
+"""Packages a stage: writes one template for all of it, and its zip files, into a folder.
+
+Chalice's template and the resources become one stack. What Chalice's template leaves open or gets wrong is put right
+here, too: the functions' names, which the policies go by, the names of their logs, tracing of the API, an event source
+that takes several messages at a time; and what SAM would add of its own, a second stage and layers that are never
+deleted.
+"""
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from infra import command
-from infra.deploy import chalice_command, combined_template, template
+from infra.deploy import chalice_command, template
 from infra.deploy.chalice_command import ChaliceFailed
+from infra.deploy.template import Parts, resolve_conditions
 
+BATCH = 10
+"""So many messages a worker has at once, at most; they are sent beside each other."""
+
+_FUNCTION = "AWS::Serverless::Function"
+_API = "AWS::Serverless::Api"
+_LAYER = "AWS::Serverless::LayerVersion"
+_LOG = "AWS::Logs::LogGroup"
+_QUEUE = "DeliveriesQueue"
+_USED = (template.TABLE, template.QUEUE, template.SECRET, "AWS::KMS::Alias")
 _TEMPLATE = "sam.json"
 
 
@@ -24,7 +42,7 @@ def package(stage: str, target: Path) -> list[Path]:
         chalice_command.package(project, stage, out)
         made = json.loads((out / _TEMPLATE).read_text(encoding="utf-8"))
         _check(made, out)
-        whole = combined_template.one_stack(made, template.load(), stage)
+        whole = one_stack(made, template.load(), stage)
         (out / _TEMPLATE).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
         return [Path(shutil.move(file, target / file.name)) for file in sorted(out.iterdir())]
 
@@ -37,6 +55,90 @@ def _check(made: dict[str, Any], folder: Path) -> None:
             raise ChaliceFailed(f"{name} refers to {place}, which was not written")
 
 
+class NotMergeable(Exception):
+    """The two templates cannot become one; the message says why."""
+
+
+def one_stack(application: Mapping[str, Any], resources: Mapping[str, Any], stage: str) -> Parts:
+    """The template of a whole stage.
+
+    Args:
+        application: what ``chalice package`` writes, a SAM template.
+        resources: the tables, queues, keys, alarms.
+        stage: the one stage that the result is for: names of functions and policies are fixed in it.
+
+    Raises:
+        NotMergeable: both name something alike, or Chalice's template is not what it was when this was written.
+    """
+    ours, theirs = resolve_conditions(resources, stage), copy.deepcopy(dict(application))
+    parts = theirs["Resources"]
+    used = [name for name, entry in ours["Resources"].items() if entry["Type"] in _USED]
+    source = _event_source(theirs)
+    source["Queue"] = {"Fn::GetAtt": [_QUEUE, "Arn"]}
+    source |= {"BatchSize": BATCH, "FunctionResponseTypes": ["ReportBatchItemFailures"]}
+    for logical, entry in functions(theirs):
+        name = function_name(entry, stage)
+        entry["Properties"]["FunctionName"] = name
+        log = _log_of(parts, logical, name)
+        entry["DependsOn"] = sorted({*used, log} - set(template.references(entry)))
+    for properties in _properties(parts, _API):
+        properties |= {"TracingEnabled": True, "OpenApiVersion": "2.0"}  # without it SAM adds a public stage, "Stage"
+    for properties in _properties(parts, _LAYER):
+        properties["RetentionPolicy"] = "Delete"  # or every version is kept, of an account's 75 GB
+    return {
+        **ours,
+        "Transform": theirs["Transform"],
+        "Resources": _both(ours["Resources"], parts),
+        "Outputs": _both(ours["Outputs"], theirs["Outputs"]),
+    }
+
+
+def functions(application: Mapping[str, Any]) -> Iterator[tuple[str, Parts]]:
+    """The functions of a SAM template, by their logical names."""
+    for name, entry in application["Resources"].items():
+        if entry["Type"] == _FUNCTION:
+            yield name, entry
+
+
+def function_name(function: Mapping[str, Any], stage: str) -> str:
+    """The name that ``chalice deploy`` gives a function, and the policies know it by."""
+    handler: str = function["Properties"]["Handler"]
+    return f"causeway-{stage}" + ("" if handler == "app.app" else f"-{handler.rpartition('.')[2]}")
+
+
+def _properties(parts: Mapping[str, Any], kind: str) -> list[Parts]:
+    return [entry["Properties"] for entry in parts.values() if entry["Type"] == kind]
+
+
+def _log_of(parts: Parts, function: str, name: str) -> str:
+    """Give a function's log its name; answers the log's logical name.
+
+    Chalice has it depend on the function, and for the interface on one that does not exist. It comes first instead, so
+    that the function's first line cannot make it.
+    """
+    logs = [each for each in parts if each.lower() == f"{function}LogGroup".lower() and parts[each]["Type"] == _LOG]
+    if len(logs) != 1:
+        raise NotMergeable(f"the function {function} has {len(logs)} logs in Chalice's template")
+    parts[logs[0]]["Properties"]["LogGroupName"] = f"/aws/lambda/{name}"
+    return logs[0]
+
+
+def _event_source(application: Mapping[str, Any]) -> Parts:
+    events = [
+        each for _, function in functions(application) for each in function["Properties"].get("Events", {}).values()
+    ]
+    sources: list[Parts] = [event["Properties"] for event in events if event["Type"] == "SQS"]
+    if len(sources) != 1 or "deliveries" not in str(sources[0]["Queue"]):
+        raise NotMergeable(f"the queue of deliveries has {len(sources)} consumers in Chalice's template")
+    return sources[0]
+
+
+def _both(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Parts:
+    if common := ours.keys() & theirs.keys():
+        raise NotMergeable(f"both templates have {', '.join(sorted(common))}")
+    return {**ours, **theirs}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
     parser = command.parser("infra.deploy.package", __doc__)
@@ -45,7 +147,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         written = package(options.stage, options.target)
-    except (ChaliceFailed, combined_template.NotMergeable) as error:
+    except (ChaliceFailed, NotMergeable) as error:
         print(f"causeway: the package could not be made.\n{error}", file=sys.stderr)
         return 1
     for file in written:

@@ -10,7 +10,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 
-from infra.deploy import compact_template
+from infra.deploy.template import to_json
 
 STACK = "AWS::CloudFormation::Stack"
 _MISSING = "does not exist"
@@ -63,7 +63,7 @@ def _lay(
 ) -> bool:
     request = {
         "StackName": name,
-        "TemplateBody": compact_template.written(template),
+        "TemplateBody": to_json(template),
         "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
         "Tags": list(tags),
     }

@@ -1,7 +1,13 @@
-"""Reads ``resources.yaml``: the intrinsic functions that names, tables and secrets need, and nothing more."""
+"""The template ``resources.yaml``: read, resolved for a stage, and made small enough for CloudFormation.
+
+It knows the intrinsic functions that names, tables and secrets need, and nothing more. CloudFormation takes at most
+``LARGEST`` bytes with a call.
+"""
 
 from __future__ import annotations
 
+import copy
+import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -170,16 +176,95 @@ def without(template: Mapping[str, Any], kind: str) -> dict[str, Any]:
     return {
         **template,
         "Resources": {name: entry for name, entry in template["Resources"].items() if name not in gone},
-        "Outputs": {name: entry for name, entry in outputs.items() if not gone & set(named(entry))},
+        "Outputs": {name: entry for name, entry in outputs.items() if not gone & set(references(entry))},
     }
 
 
-def named(value: Any) -> list[str]:
+def references(value: Any) -> list[str]:
     """The resources that a value refers to."""
     if isinstance(value, list):
-        return [name for item in value for name in named(item)]
+        return [name for item in value for name in references(item)]
     if not isinstance(value, dict):
         return []
     names = [value["Ref"]] if "Ref" in value else []
     names += [value["Fn::GetAtt"][0]] if "Fn::GetAtt" in value else []
-    return names + [name for member in value.values() for name in named(member)]
+    return names + [name for member in value.values() for name in references(member)]
+
+
+LARGEST = 51_200
+DASHBOARD = "AWS::CloudWatch::Dashboard"
+Parts = dict[str, Any]
+
+
+def to_json(source: Mapping[str, Any]) -> str:
+    """A template as it is sent, without what only people need; all of it is ASCII."""
+    return json.dumps(source, separators=(",", ":"))
+
+
+def compact(resources: Mapping[str, Any], stage: str, alarm_topic: str) -> tuple[Parts, list[dict[str, str]]]:
+    """The template of one stage as small as it goes, and the tags that the stack gives to all that it makes."""
+    small: Parts = _join_dashboard_lines(_insert_stage(resolve_conditions(resources, stage, alarm_topic), stage))
+    tagged = [entry["Properties"] for entry in small["Resources"].values() if "Tags" in entry.get("Properties", {})]
+    tags: list[dict[str, str]] = tagged[0]["Tags"]
+    for properties in tagged:
+        if properties["Tags"] == tags:
+            del properties["Tags"]
+    return small, tags
+
+
+def resolve_conditions(resources: Mapping[str, Any], stage: str, *alarm_topics: str) -> Parts:
+    """The resources of one stage, without what others have, and without the conditions that are decided by it.
+
+    Those are decided too that depend on the alarms' topic, if one is given, be it empty.
+    """
+    known = [Template(resources, Stage=stage, AlarmTopicArn=topic) for topic in alarm_topics or ("", "any")]
+    each = {name: {one.condition(name) for one in known} for name in resources["Conditions"]}
+    decided = {name: values.pop() for name, values in each.items() if len(values) == 1}
+    parts: Parts = _resolve(copy.deepcopy(dict(resources)), decided)
+    for section in ("Resources", "Outputs"):
+        parts[section] = {name: entry for name, entry in parts[section].items() if _stays(entry, decided)}
+    parts["Conditions"] = {name: value for name, value in parts["Conditions"].items() if name not in decided}
+    parts["Parameters"]["Stage"] |= {"AllowedValues": [stage], "Default": stage}
+    return parts
+
+
+def _resolve(value: Any, decided: Mapping[str, bool]) -> Any:
+    if isinstance(value, list):
+        return [_resolve(item, decided) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"Fn::If"} and value["Fn::If"][0] in decided:
+        name, then, otherwise = value["Fn::If"]
+        return _resolve(then if decided[name] else otherwise, decided)
+    members = {name: _resolve(member, decided) for name, member in value.items()}
+    return {name: member for name, member in members.items() if member != {"Ref": "AWS::NoValue"}}
+
+
+def _stays(entry: Parts, decided: Mapping[str, bool]) -> bool:
+    """Whether a resource or output exists; its condition goes when it is decided."""
+    if entry.get("Condition") not in decided:
+        return True
+    return decided[entry.pop("Condition")]
+
+
+def _insert_stage(value: Any, stage: str) -> Any:
+    """``value`` with the stage's name in place of what refers to it."""
+    if isinstance(value, list):
+        return [_insert_stage(item, stage) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value == {"Ref": "Stage"}:
+        return stage
+    if value.keys() == {"Fn::Sub"} and isinstance(value["Fn::Sub"], str):
+        text = value["Fn::Sub"].replace("${Stage}", stage)
+        return {"Fn::Sub": text} if "${" in text else text
+    return {name: _insert_stage(member, stage) for name, member in value.items()}
+
+
+def _join_dashboard_lines(parts: Parts) -> Parts:
+    """``parts`` with the dashboard's JSON, which has its lines only for people, as one."""
+    for entry in parts["Resources"].values():
+        if entry["Type"] == DASHBOARD:
+            lines = entry["Properties"]["DashboardBody"]["Fn::Sub"].splitlines()
+            entry["Properties"]["DashboardBody"] = {"Fn::Sub": "".join(line.strip() for line in lines)}
+    return parts

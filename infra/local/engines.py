@@ -7,14 +7,16 @@ operator's command line and the tests reach it without knowing which it is.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import subprocess
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+from urllib.error import HTTPError
+from urllib.request import ProxyHandler, build_opener
 
-from infra.local import localstack
 from infra.local.dynamodb_local import DynamoDBLocal, EngineFailed
 from infra.local.process import Child, ChildFailed, python
 from infra.local.stackfile import CREDENTIALS, ROOT, SETTINGS, endpoints, shown
@@ -40,14 +42,14 @@ class Engines:
     """
 
     def __init__(self, environ: MutableMapping[str, str], engine: str, folder: Path) -> None:
-        check(engine)
+        check_engine(engine)
         self._environ = environ
         self._keeps_data = engine == "dynamodb-local"
         self._emulator: Child | None = None
         self._dynamodb: DynamoDBLocal | None = None
         self._lock: IO[str] | None = None
         if environ.get("LOCALSTACK") == "1":
-            environ.setdefault("AWS_ENDPOINT_URL", localstack.address())
+            environ.setdefault("AWS_ENDPOINT_URL", localstack_address())
         self.kind = _kind(environ, engine)
         region = environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or REGION
         environ.update({"AWS_DEFAULT_REGION": region, "AWS_REGION": region, "AWS_EC2_METADATA_DISABLED": "true"})
@@ -83,7 +85,7 @@ class Engines:
     def wait(self) -> None:
         """Wait until all answer, and complete the environment. Raises: EngineFailed."""
         if self.kind == "localstack":
-            localstack.check(self._environ["AWS_ENDPOINT_URL"].rstrip("/"), self.dynamodb_apart)
+            check_localstack(self._environ["AWS_ENDPOINT_URL"].rstrip("/"), self.dynamodb_apart)
         if self._emulator:
             try:
                 self._environ["AWS_ENDPOINT_URL"] = self._emulator.first_line()
@@ -159,7 +161,7 @@ class Engines:
                 raise
 
 
-def check(engine: str) -> None:
+def check_engine(engine: str) -> None:
     """Raises: EngineFailed, when there is no such engine."""
     if engine not in ENGINES:
         raise EngineFailed(f"ENGINE must be one of {', '.join(ENGINES)}, not {engine!r}")
@@ -181,3 +183,50 @@ def _bypass_proxies(environ: MutableMapping[str, str]) -> None:
 def default_engine() -> str:
     """``ENGINE``, else the emulator alone."""
     return os.environ.get("ENGINE") or ENGINES[0]
+
+
+HEALTH = "/_localstack/health"
+SERVICES = ("cloudformation", "dynamodb", "kms", "secretsmanager", "sqs")
+"""What the stack needs of it."""
+
+_SECONDS = 5
+_ABSENT = ("disabled", "error")
+
+
+def localstack_address() -> str:
+    """LocalStack's address on this machine, as its client knows it."""
+    from localstack_client import config
+
+    return str(config.get_service_endpoint("dynamodb"))
+
+
+def check_localstack(url: str, dynamodb_apart: bool = False) -> None:
+    """Ask what listens at ``url`` for LocalStack's health document.
+
+    Raises:
+        EngineFailed: nobody answers, it is not LocalStack, or a service that the stack needs is not there.
+    """
+    services = _services(url)
+    needed = [name for name in SERVICES if not (dynamodb_apart and name == "dynamodb")]
+    missing = [name for name in needed if services.get(name, _ABSENT[0]) in _ABSENT]
+    if missing:
+        raise EngineFailed(
+            f"LocalStack at {url} runs without {', '.join(missing)}: its variable SERVICES must name "
+            f"{','.join(needed)}, or be empty"
+        )
+
+
+def _services(url: str) -> Mapping[str, Any]:
+    try:
+        with build_opener(ProxyHandler({})).open(f"{url.rstrip('/')}{HEALTH}", timeout=_SECONDS) as answer:
+            document = json.load(answer)
+    except (HTTPError, ValueError):
+        document = None
+    except OSError:
+        raise EngineFailed(f"nothing answers at {url} (LOCALSTACK=1): is LocalStack running?") from None
+    services = document.get("services") if isinstance(document, dict) else None
+    if not isinstance(services, dict):
+        raise EngineFailed(
+            f"what answers at {url} (LOCALSTACK=1) is not LocalStack: it has no health document {HEALTH}"
+        )
+    return services

@@ -17,7 +17,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from infra.deploy import compact_template, stacks, template
+from infra.deploy import stacks, template
 
 STAGE = "local"
 STACK = f"causeway-{STAGE}"
@@ -55,7 +55,7 @@ def lay(*, emulated: bool, dynamodb_apart: bool, prefix: str = STACK) -> None:
 
 def small(prefix: str) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """The stage's template with nothing that other stages have, so that one call takes it, and the stack's tags."""
-    return compact_template.compact(named(template.load(), prefix), STAGE, alarm_topic="")
+    return template.compact(named(template.load(), prefix), STAGE, alarm_topic="")
 
 
 def named(source: Mapping[str, Any], prefix: str) -> dict[str, Any]:

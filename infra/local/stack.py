@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from infra import command
 from infra.local import logfile, stackfile
 from infra.local.dynamodb_local import EngineFailed
-from infra.local.engines import ENGINES, Engines, check, default_engine
+from infra.local.engines import ENGINES, Engines, check_engine, default_engine
 
 if TYPE_CHECKING:
     from chalice.app import Chalice
@@ -75,7 +75,7 @@ class Stack:
         """Start everything; answers what the stack's file says. Raises: StartFailed, EngineFailed."""
         from infra.local.server import build, take_port
 
-        check(self._options.engine)
+        check_engine(self._options.engine)
         self._refuse_a_second()
         try:
             taken = take_port(self._options.port)

@@ -15,8 +15,10 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     ScopeQuery,
     TokenRequest,
 )
+from chalicelib.openbanking.protocol.tpp_event_types import EventType
+from chalicelib.openbanking.protocol.tpp_events import EVENTS, EventRow
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall, Webhook
-from infra.openapi import events, refusals_of_calls, texts, webhooks
+from infra.openapi import refusals_of_calls, texts, webhooks
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning
 from infra.openapi.own_calls import FRONT_DOOR, OWN_CALLS, FrontDoorQuery, OwnCall
@@ -24,11 +26,12 @@ from infra.openapi.purposes import TPP_CALLS
 from infra.openapi.responses import Responses
 from infra.openapi.schemas import Json, Schemas, body_example, version_suffix
 
+_EVENTS_TAG = ("Events", "What the service tells a client at its Events URL, without being asked.")
 _TAGS = (
     ("Authorization", "From a request to a consent and its tokens, and the end of both."),
     ("Account", "A PSU's accounts, balances, payments and transactions, passed on from the bank."),
     ("Payments", "Payments of every kind, and where they stand."),
-    events.TAG,
+    _EVENTS_TAG,
 )
 _INTRODUCTION = """\
 What third-party providers (TPPs) call. Every call names the client by its Client ID in `X-Api-Key`; calls for a PSU's
@@ -47,6 +50,14 @@ A call that goes on to a bank need not be waited for: with `Prefer: respond-asyn
 carried out later; its outcome is at `GET /tpp/requests/{request_id}` for 24 hours. What happens without being asked for
 is sent to the client's Events URL: see the webhooks.
 """
+_FORMS: Mapping[EventType, Mapping[str, tuple[str, frozenset[str]]]] = {
+    "payment.status_changed": {
+        "version_1": ("A payment at a bank of version 1", frozenset({"transaction_status"})),
+        "version_2": ("A payment at a bank of version 2", frozenset({"payment_status"})),
+        "direct": ("A direct payment at a bank of version 2", frozenset({"payment_status", "consent_id"})),
+    }
+}
+"""The events that have several forms: what each form does without."""
 _NEVER_GIVEN = "SSL_CREDENTIALS_NOT_FOUND"
 _SECURITY: Mapping[str, list[Json]] = {
     "client": [{"clientId": []}, {"clientSecret": []}],
@@ -133,7 +144,7 @@ def build() -> Json:
         "\n".join([_INTRODUCTION, "\n\n".join(tables)]),
         tags=_TAGS,
         paths=paths,
-        webhooks=events.webhooks(responses.schemas),
+        webhooks=event_webhooks(responses.schemas),
         components={"securitySchemes": _SECURITY_SCHEMES, "parameters": _PARAMETERS, **responses.components()},
     )
 
@@ -299,3 +310,20 @@ def _ref(name: str) -> Json:
 
 def _any_of(schemas: list[Json]) -> Json:
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+def event_webhooks(schemas: Schemas) -> Mapping[str, Json]:
+    """One operation for each type of event."""
+    return {name: {"post": _webhook(name, row, schemas)} for name, row in EVENTS.items()}
+
+
+def _webhook(name: EventType, row: EventRow, schemas: Schemas) -> Json:
+    forms = _FORMS.get(name, {"usual": ("Usual", frozenset())})
+    shown = {form: (title, _event(name, row, without)) for form, (title, without) in forms.items()}
+    data = schemas.ref(row.data, way="sent")
+    return webhooks.operation(name, row.meaning, data, shown, tag=_EVENTS_TAG[0], receiver="client")
+
+
+def _event(name: EventType, row: EventRow, without: frozenset[str]) -> Json:
+    data = example(row.data)
+    return webhooks.example(name, {member: value for member, value in data.items() if member not in without})

@@ -1,18 +1,18 @@
-"""What differs between a set-up as it is kept and as a file says it, as an operator reads it.
+"""What differs between a set-up as it is kept and as a file says it, and since when entries of groups are as they are.
 
 Differences are members by their names, each as it is and as it is to be; ``None`` is what is not there. An entry of a
 group is a member of its own (``entries.CODE``, ``entries.ID`` or ``rules.ID``), and so is an exchange rate
-(``rates.978/826``), so that the rest of them is not told again.
+(``rates.978/826``), so that the rest of them is not told again. A load keeps the times of entries that stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
-from chalicelib.cards.programs.catalogue import ENTRIES_OF, Entry, GroupEntry, members
-from infra.programme.timestamps import by_name
+from chalicelib.cards.programs.catalogue import ENTRIES_OF, KINDS, Catalogue, Entry, FeeEntry, GroupEntry, members
 
 Differences = dict[str, tuple[Any, Any]]
 
@@ -53,3 +53,45 @@ def _told(entry: GroupEntry) -> dict[str, Any]:
     plain = members(entry)
     anyway = {each.name: each.default for each in fields(entry)} | {"updated_at": entry.updated_at}
     return {name: value for name, value in plain.items() if value != anyway[name]}
+
+
+SomeEntry = TypeVar("SomeEntry", bound=GroupEntry)
+
+
+def dated(found: Catalogue, wanted: Catalogue, now: int) -> Catalogue:
+    """What a file wants, with the times at which the entries of its groups last changed; ``now`` in Unix seconds."""
+    changed: dict[str, Any] = {}
+    for kind, made in KINDS.items():
+        if member := ENTRIES_OF.get(made):
+            there = found.of(kind)
+            groups = wanted.of(kind).items()
+            changed[f"{kind}s"] = {number: _dated(member, there.get(number), group, now) for number, group in groups}
+    return replace(wanted, **changed)
+
+
+def by_name(entries: Iterable[SomeEntry]) -> dict[str, SomeEntry]:
+    """Entries by what they are recognised by in the next file, in their order.
+
+    That is the id of a limit or a rule, and a fee's code; the second fee of a code is ``CODE#2``.
+    """
+    named: dict[str, SomeEntry] = {}
+    seen: Counter[str] = Counter()
+    for entry in entries:
+        name = entry.code if isinstance(entry, FeeEntry) else str(entry.id)
+        seen[name] += 1
+        named[name if seen[name] == 1 else f"{name}#{seen[name]}"] = entry
+    return named
+
+
+def _dated(member: str, before: Entry | None, group: Entry, now: int) -> Entry:
+    there = by_name(getattr(before, member, ()))
+    entries = tuple(_entry(there.get(name), entry, now) for name, entry in by_name(getattr(group, member)).items())
+    changed: dict[str, Any] = {member: entries}
+    return replace(group, **changed)
+
+
+def _entry(before: SomeEntry | None, entry: SomeEntry, now: int) -> SomeEntry:
+    """Compared as plain data, since a percentage that is written otherwise is shown otherwise, too."""
+    if before is not None and members(before) == members(entry) | {"updated_at": before.updated_at}:
+        return before
+    return replace(entry, updated_at=now)

@@ -1,13 +1,15 @@
-"""Reads a set-up's file: its form, and whether what it says fits together. Every fault is told with its place."""
+"""Reads a set-up's file: its YAML, its form, and whether what it says fits together. A fault is told with its place."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import ValidationError
 
 from chalicelib.cards.programs import catalogue
@@ -15,8 +17,52 @@ from chalicelib.cards.programs.catalogue import KINDS, Catalogue, Rate
 from chalicelib.cards.programs.credentials import Rights
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.settings import Stage
-from infra.programme import validation, yaml_text
+from infra.programme import validation
 from infra.programme.models import ALL, CredentialPart, File, ManagerPart, NamedPart
+
+
+class InvalidYaml(ValueError):
+    """The text is no YAML, or says a member twice; the message says where, and quotes nothing of the text."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without surprises: 036 is 36 and not an octal number, 0.86 is text and not a binary fraction."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the base class has it so
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for position, name in enumerate(names):
+            if name in names[:position]:
+                raise yaml.constructor.ConstructorError(
+                    problem="a member stands there twice", problem_mark=node.value[position][0].start_mark
+                )
+        return super().construct_mapping(node, deep)
+
+
+def _decimal(loader: yaml.Loader, node: yaml.Node) -> int:
+    assert isinstance(node, yaml.ScalarNode)
+    return int(node.value)
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(true|false)\Z"), list("tf"))
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"[0-9]{1,18}\Z"), list("0123456789"))
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(null|~|)\Z"), ["n", "~", ""])
+_Loader.add_implicit_resolver("tag:yaml.org,2002:merge", re.compile(r"<<\Z"), ["<"])
+_Loader.add_constructor("tag:yaml.org,2002:int", _decimal)
+
+
+def loads(text: str) -> Any:
+    """What the text says. Raises: InvalidYaml."""
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise InvalidYaml(f"{where}{error.problem}") from None
+    except yaml.YAMLError:
+        raise InvalidYaml("this is not text in YAML") from None
+
 
 DEMO = Path(__file__).with_name("demo.yaml")
 """The set-up that the local stack has."""
@@ -55,8 +101,8 @@ class Wanted:
 def read(text: str, stage: Stage) -> list[Wanted]:
     """The programme managers of a file, in its order. Raises: InvalidProgramme."""
     try:
-        managers = File.model_validate(yaml_text.loads(text)).programme_managers
-    except yaml_text.InvalidYaml as error:
+        managers = File.model_validate(loads(text)).programme_managers
+    except InvalidYaml as error:
         raise InvalidProgramme([str(error)]) from None
     except ValidationError as error:
         raise InvalidProgramme(map(_sentence, error.errors(include_input=False, include_url=False))) from None

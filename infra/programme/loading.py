@@ -23,8 +23,8 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Update, absent
 from chalicelib.foundation.parallel import pieces
 from infra.programme import differences
+from infra.programme.differences import dated
 from infra.programme.file import Wanted
-from infra.programme.timestamps import dated
 
 TOGETHER = 99
 """A transaction holds a hundred operations, and the head is one of them."""

@@ -15,7 +15,7 @@ from chalicelib.cards.protocol.card_fields import CARD_FIELDS, PLAIN
 from chalicelib.foundation.dynamodb.store import StoreError
 from infra.programme import loading
 from infra.programme.file import Wanted
-from infra.tour.card_calls import CardCalls
+from infra.tour.calls import CardCalls
 from infra.tour.guide import Guide
 from infra.tour.receiver import Receiver, listening
 from infra.tour.shops import CORNER_SHOP, EURO, GERMANY, PURCHASE

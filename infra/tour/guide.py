@@ -1,4 +1,4 @@
-"""What the tour prints: requests, answers, events and pages, in colour on a terminal, with secrets shortened."""
+"""What the tour prints: requests, answers, events, pages, amounts: in colour on a terminal, with secrets shortened."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from chalicelib.foundation.fields.registries import currency_numbers, minor_units
 from infra.command import PYTHON
 
 _COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "blue": "34", "magenta": "35", "cyan": "36"}
@@ -110,3 +111,12 @@ def _masked(value: Any, name: str = "") -> Any:
 
 def _short(text: str) -> str:
     return text if len(text) <= 88 else f"{text[:87]}…"
+
+
+def major(amount: int, currency: int, *, signed: bool = False) -> str:
+    """An amount in minor units of a currency (ISO 4217, numeric) in whole ones, with its decimals and its letters."""
+    digits = minor_units()[currency]
+    whole, rest = divmod(abs(amount), 10**digits)
+    sign = "-" if amount < 0 else "+" if signed else ""
+    decimals = f".{rest:0{digits}}" if digits else ""
+    return f"{sign}{whole:,}{decimals} {currency_numbers()[currency]}"

@@ -9,9 +9,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from chalicelib.openbanking.records.client_record import Client
 from infra.tour.browser import Browser, approve, confirm, look_up
-from infra.tour.calls import Calls
+from infra.tour.calls import Calls, TourFailed, until
 from infra.tour.guide import Guide
-from infra.tour.patience import TourFailed, until
 from infra.tour.receiver import Receiver
 
 _SCOPES = {

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from infra.tour.amounts import major
-from infra.tour.card_calls import CardCalls
-from infra.tour.guide import Guide
-from infra.tour.patience import TourFailed
+from infra.tour.calls import CardCalls, TourFailed
+from infra.tour.guide import Guide, major
 from infra.tour.shops import (
     BOOKS,
     CAR_HIRE,

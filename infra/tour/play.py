@@ -20,11 +20,11 @@ from chalicelib.openbanking.records.clients import Clients
 from infra import command
 from infra.local import stackfile
 from infra.tour.browser import Stuck
+from infra.tour.calls import TourFailed
 from infra.tour.card_events import CardEventsTour
 from infra.tour.cards import CardTour
 from infra.tour.guide import Guide
 from infra.tour.journey import Tour
-from infra.tour.patience import TourFailed
 from infra.tour.receiver import Receiver, listening
 
 

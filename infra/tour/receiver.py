@@ -13,8 +13,8 @@ from typing import Any
 
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from infra.tour import patience
-from infra.tour.patience import TourFailed
+from infra.tour import calls
+from infra.tour.calls import TourFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Receiver:
         Raises:
             TourFailed: it did not come, or one came that was not signed with the receiver's secret.
         """
-        deadline = time.monotonic() + patience.SECONDS
+        deadline = time.monotonic() + calls.SECONDS
         while True:
             for event in self._waiting:
                 if event.type == type_ and all(event.data.get(name) == value for name, value in members.items()):
@@ -74,7 +74,7 @@ class Receiver:
             try:
                 arrived = self._arrivals.get(timeout=max(deadline - time.monotonic(), 0))
             except Empty:
-                raise TourFailed(f"no event {type_} came within {patience.SECONDS:.0f} seconds") from None
+                raise TourFailed(f"no event {type_} came within {calls.SECONDS:.0f} seconds") from None
             if arrived is None:
                 raise TourFailed("an event came that is not signed with the receiver's secret")
             self._waiting.append(arrived)

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.protocol.values import APPROVALS, APPROVED, APPROVED_IN_PART, RESPONSE_CODES
-from infra.tour.amounts import major
-from infra.tour.card_calls import CardCalls
-from infra.tour.guide import Guide
-from infra.tour.patience import TourFailed
+from infra.tour.calls import CardCalls, TourFailed
+from infra.tour.guide import Guide, major
 
 EURO, DOLLAR = 978, 840
 GERMANY, AMERICA = 276, 840

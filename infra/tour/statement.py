@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chalicelib.cards.protocol.values import APPROVALS, CREDIT_TYPES, RESPONSE_CODES, TRANSACTION_TYPES
-from infra.tour.amounts import major
-from infra.tour.card_calls import CardCalls
-from infra.tour.guide import Guide
-from infra.tour.patience import TourFailed
+from infra.tour.calls import CardCalls, TourFailed
+from infra.tour.guide import Guide, major
 
 _PAGE = 10
 _LATEST = 99999999999

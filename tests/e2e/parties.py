@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import requests
 
 from infra.tour.browser import Browser, approve
+from infra.tour.calls import until
 from infra.tour.journey import orders_of
-from infra.tour.patience import until
 
 SCOPES = {1: ["account.list", "account.details"], 2: ["accounts"]}
 

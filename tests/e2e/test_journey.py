@@ -17,7 +17,7 @@ from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import RESPONSE_CODES
 from chalicelib.openbanking.records.authorizations import Authorization, authorization_key, identify
 from infra.deploy import template
-from infra.tour.patience import until
+from infra.tour.calls import until
 from infra.tour.play import run
 from infra.tour.receiver import listening
 from tests.e2e.parties import SCOPES, Journey, Tpp, at_once

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.foundation.metrics import NAMESPACE
 from infra import capacity
 from infra.deploy import template
-from infra.deploy.compact_template import DASHBOARD
+from infra.deploy.template import DASHBOARD
 from tests.documents import OPERATIONS, ROOT, STATISTICS, rows, section
 from tests.figures import Figure
 from tests.infra.alarm_plays import DAY, HOUR, PLAYS, Service, broken_attempts, killed_payment

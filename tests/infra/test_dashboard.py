@@ -10,7 +10,7 @@ from typing import Any
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.metrics import NAMESPACE
 from infra.deploy import template
-from infra.deploy.compact_template import DASHBOARD
+from infra.deploy.template import DASHBOARD
 from tests.documents import ROOT
 from tests.infra.alarm_plays import (
     Service,

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from samtranslator.translator.transform import transform
 
-from infra.deploy import combined_template, template
+from infra.deploy import package, template
 from infra.deploy.chalice_command import STAGES
 from tests.infra.test_policies import resources
 from tests.rehearsal.project import REPOSITORY
@@ -118,7 +118,7 @@ def test_a_worker_is_told_several_messages_of_the_queue_that_the_stack_makes(pac
 
     assert source["EventSourceArn"] == {"Fn::GetAtt": ["DeliveriesQueue", "Arn"]}
     assert (source["BatchSize"], source["FunctionResponseTypes"]) == (
-        combined_template.BATCH,
+        package.BATCH,
         ["ReportBatchItemFailures"],
     )
 
@@ -159,7 +159,7 @@ def test_every_function_has_its_name_its_log_and_what_it_uses_before_it_is_made(
     parts = packaged_template(packaged / stage)["Resources"]
     stored = {name for name, each in parts.items() if each["Type"] in (template.TABLE, template.SECRET)}
 
-    for name, function in combined_template.functions(packaged_template(packaged / stage)):
+    for name, function in package.functions(packaged_template(packaged / stage)):
         logs = [each for each in function["DependsOn"] if parts[each]["Type"] == "AWS::Logs::LogGroup"]
         group = f"/aws/lambda/{function['Properties']['FunctionName']}"
         assert [parts[each]["Properties"]["LogGroupName"] for each in logs] == [group], name

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from infra.openapi.cards import event_meanings, money_meanings, network_meanings, report_meanings
+from infra.openapi.cards import money_meanings, report_meanings
 from infra.openapi.cards.made_up import ACCOUNT_ID, CARD_ID, EURO, GERMANY, HOLDER_ID, MOMENT, PIN
 
 Meaning = tuple[str, Any]
@@ -233,11 +233,11 @@ MEANINGS: Mapping[str, Meaning] = {
     "terminal_id": ("The terminal", "TERM0001"),
     "outcome": ("What came of it", "challenge"),
     "expires_at": ("Until when it can be answered, in Unix seconds", MOMENT + 300),
-    **event_meanings.EVENTS,
+    **report_meanings.EVENTS,
     **money_meanings.PAYMENTS,
     **money_meanings.FEES,
     **money_meanings.LIMITS,
-    **network_meanings.NETWORK,
+    **money_meanings.NETWORK,
     **report_meanings.REPORTS,
 }
 

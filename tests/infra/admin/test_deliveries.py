@@ -11,7 +11,7 @@ from chalicelib.delivery.outcomes import Delivered, Undeliverable
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
-from infra.admin import connection, times
+from infra.admin import connection, output
 from infra.admin.output import Refused
 from tests.infra.admin.test_admin import done, refused, run
 from tests.world import World
@@ -247,13 +247,13 @@ def test_a_payment_is_never_sent_again(world: World) -> None:
     ],
 )
 def test_a_time_is_a_timestamp_or_how_long_ago(text: str, seconds: int) -> None:
-    assert times.moment(text, NOW) == seconds
+    assert output.parse_time(text, NOW) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "2", "h", "-2h", "2 h", "2026-13-01", "now", "1e9s", "٣h"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(Refused, match="is no time"):
-        times.moment(text, NOW)
+        output.parse_time(text, NOW)
 
 
 def test_a_bank_is_found_by_any_spelling_of_its_bic(world: World) -> None:

@@ -18,7 +18,7 @@ from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.reconciliation import ledger_reader, reservation_records
 from chalicelib.foundation.dynamodb.errors import AnswerLost
 from chalicelib.foundation.dynamodb.store import Item, Store
-from infra.admin import connection, dangling_refs, ledger_verification, progress
+from infra.admin import connection, ledger_verification, progress
 from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, Scene
 from tests.infra.admin.test_admin import done, refused, run
@@ -122,8 +122,12 @@ def test_pages_waves_and_batches_change_nothing(money: Money, monkeypatch: pytes
     whole = done("ledger", "verify")
 
     for module, name in (
-        *((ledger_verification, "AT_ONCE"), (ledger_reader, "PAGE"), (ledger_reader, "READ_TOGETHER")),
-        *((reservation_records, "READ_TOGETHER"), (dangling_refs, "READ_TOGETHER"), (dangling_refs, "AT_ONCE")),
+        *((ledger_verification, "AT_ONCE"), (ledger_verification, "READS_AT_ONCE"), (ledger_reader, "PAGE")),
+        *(
+            (reservation_records, "READ_TOGETHER"),
+            (ledger_verification, "READ_TOGETHER"),
+            (ledger_reader, "READ_TOGETHER"),
+        ),
     ):
         monkeypatch.setattr(module, name, 1)
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from chalicelib.cards.events.signing_secrets import secrets_key
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
-from infra.admin import connection, times
+from infra.admin import connection, output
 from infra.programme import file, loading
 from infra.programme.loading import LoadedMeanwhile
 from tests.cards.setups import Content, credential, fee, loaded, manager, written
@@ -307,7 +307,7 @@ def test_the_secret_of_events_is_rotated_with_an_overlap_or_at_once(world: World
 
     told = done("programme", "rotate-events-secret", str(new["id"]))
     assert signing(world, new["id"]) == [told["events_secret"], first]
-    assert told["old_until"] == timestamp(world.clock.time() + times.OVERLAP)
+    assert told["old_until"] == timestamp(world.clock.time() + output.OVERLAP)
 
     spoken = run("programme", "rotate-events-secret", str(new["id"]), "--overlap", "0").stdout
     (alone,) = signing(world, new["id"])

@@ -14,7 +14,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.settings import Settings
-from infra.admin import connection, records
+from infra.admin import connection, trace
 from infra.admin.log_search import CloudWatchLog, LocalLog, of_stage
 from infra.local import logfile, stackfile
 from tests.infra.admin.test_admin import done, refused, run
@@ -169,7 +169,7 @@ def test_what_a_line_names_is_shown_without_anything_secret(world: World) -> Non
 
 
 def test_what_is_shown_of_a_record_is_none_of_its_secrets() -> None:
-    for names in (records._AUTHORIZATION, records._CONSENT, records._PAYMENT):
+    for names in (trace._AUTHORIZATION, trace._CONSENT, trace._PAYMENT):
         assert not [name for name in names if name.endswith(("_sealed", "_digest", "_url", "state", "accounts"))]
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from infra.deploy import combined_template, template
-from infra.deploy.combined_template import NotMergeable
+from infra.deploy import package, template
+from infra.deploy.package import NotMergeable
 
 APPLICATION: dict[str, Any] = {
     "Transform": "AWS::Serverless-2016-10-31",
@@ -48,7 +48,7 @@ def application() -> dict[str, Any]:
 
 
 def merged(application: dict[str, Any], stage: str = "dev") -> dict[str, Any]:
-    return combined_template.one_stack(application, template.load(), stage)
+    return package.one_stack(application, template.load(), stage)
 
 
 def test_functions_and_logs_are_named_as_the_policies_know_them(application: dict[str, Any]) -> None:

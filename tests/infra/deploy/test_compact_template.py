@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from infra.deploy import compact_template, template
+from infra.deploy import template
 
 STAGES = ("dev", "prod")
 TOPIC = "arn:aws:sns:eu-central-1:123456789012:causeway-alarms-of-production"
@@ -15,11 +15,11 @@ each_stage = pytest.mark.parametrize("stage", STAGES)
 
 @each_stage
 def test_the_resources_fit_into_one_call(stage: str) -> None:
-    size = len(compact_template.written(compact_template.compact(template.load(), stage, TOPIC)[0]))
+    size = len(template.to_json(template.compact(template.load(), stage, TOPIC)[0]))
 
-    assert size <= compact_template.LARGEST, (
+    assert size <= template.LARGEST, (
         f"infra/resources.yaml has {size} bytes as it is sent, "
-        f"and CloudFormation takes {compact_template.LARGEST} with a call: "
+        f"and CloudFormation takes {template.LARGEST} with a call: "
         "make descriptions or the dashboard shorter, or have infra/deploy/stacks.py send it by way of a bucket"
     )
 
@@ -28,11 +28,11 @@ def test_the_resources_fit_into_one_call(stage: str) -> None:
 @pytest.mark.parametrize("topic", ["", TOPIC])
 def test_a_small_template_makes_what_the_whole_one_makes(stage: str, topic: str) -> None:
     whole = template.load()
-    small, tags = compact_template.compact(whole, stage, topic)
+    small, tags = template.compact(whole, stage, topic)
     of_whole, of_small = (template.Template(each, Stage=stage, AlarmTopicArn=topic) for each in (whole, small))
 
     assert tags == [{"Key": "Application", "Value": "causeway"}, {"Key": "Stage", "Value": stage}]
-    for kind in {entry["Type"] for entry in whole["Resources"].values()} - {compact_template.DASHBOARD}:
+    for kind in {entry["Type"] for entry in whole["Resources"].values()} - {template.DASHBOARD}:
         made = {
             name: {key: value for key, value in properties.items() if (key, value) != ("Tags", tags)}
             for name, properties in of_whole.resources(kind).items()
@@ -45,9 +45,9 @@ def test_the_dashboard_says_the_same_in_one_line(stage: str) -> None:
     whole = template.load()
     said, sent = (
         entry["Properties"]["DashboardBody"]["Fn::Sub"]
-        for resources in (whole, compact_template.compact(whole, stage, TOPIC)[0])
+        for resources in (whole, template.compact(whole, stage, TOPIC)[0])
         for entry in resources["Resources"].values()
-        if entry["Type"] == compact_template.DASHBOARD
+        if entry["Type"] == template.DASHBOARD
     )
 
     assert "\n" not in sent
@@ -55,7 +55,7 @@ def test_the_dashboard_says_the_same_in_one_line(stage: str) -> None:
 
 
 def test_what_other_stages_have_is_left_out_with_its_outputs_and_conditions() -> None:
-    small = compact_template.settled(template.load(), "prod")
+    small = template.resolve_conditions(template.load(), "prod")
 
     assert "DemoBanksTable" not in small["Resources"]
     assert not [name for name in small["Outputs"] if name.startswith("DemoBanks")]
@@ -64,7 +64,7 @@ def test_what_other_stages_have_is_left_out_with_its_outputs_and_conditions() ->
 
 
 def test_without_a_topic_no_alarm_has_an_action() -> None:
-    small, _ = compact_template.compact(template.load(), "dev", "")
+    small, _ = template.compact(template.load(), "dev", "")
 
     assert "AlarmActions" not in small["Resources"]["DeadDeliveriesAlarm"]["Properties"]
     assert small["Conditions"] == {}
@@ -72,6 +72,6 @@ def test_without_a_topic_no_alarm_has_an_action() -> None:
 
 def test_the_template_that_was_given_is_not_changed() -> None:
     whole = template.load()
-    compact_template.compact(whole, "dev", TOPIC)
+    template.compact(whole, "dev", TOPIC)
 
     assert whole == template.load()

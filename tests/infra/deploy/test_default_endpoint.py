@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infra.deploy import default_endpoint
+from infra.deploy import chalice_command
 
 
 class Gateway:
@@ -35,7 +35,7 @@ class Gateway:
 
 def test_an_address_that_was_closed_is_closed_again() -> None:
     gateway = Gateway(closed=True)
-    with default_endpoint.kept_closed(gateway, "abc", "prod"):
+    with chalice_command.keep_endpoint_closed(gateway, "abc", "prod"):
         gateway.api["disableExecuteApiEndpoint"] = False
 
     assert gateway.deployments == [("prod", True)]
@@ -43,7 +43,7 @@ def test_an_address_that_was_closed_is_closed_again() -> None:
 
 def test_it_is_closed_again_after_a_deployment_that_broke_off() -> None:
     gateway = Gateway(closed=True)
-    with pytest.raises(ZeroDivisionError), default_endpoint.kept_closed(gateway, "abc", "prod"):
+    with pytest.raises(ZeroDivisionError), chalice_command.keep_endpoint_closed(gateway, "abc", "prod"):
         gateway.api["disableExecuteApiEndpoint"] = 1 // 0
 
     assert gateway.deployments == [("prod", True)]
@@ -52,7 +52,7 @@ def test_it_is_closed_again_after_a_deployment_that_broke_off() -> None:
 @pytest.mark.parametrize("interface", ["abc", "gone", None])
 def test_an_open_address_or_none_is_left_alone(interface: str | None) -> None:
     gateway = Gateway(closed=False)
-    with default_endpoint.kept_closed(gateway, interface, "prod"):
+    with chalice_command.keep_endpoint_closed(gateway, interface, "prod"):
         pass
 
     assert gateway.deployments == []

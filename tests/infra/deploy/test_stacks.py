@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError, WaiterError
 
 from infra.deploy import __main__ as deploy
-from infra.deploy import chalice_command, compact_template, stacks
+from infra.deploy import chalice_command, stacks, template
 from infra.deploy.stacks import StackFailed
 
 
@@ -301,7 +301,7 @@ def test_a_stage_that_is_one_stack_loses_its_application_only_when_told_to(
 def test_resources_that_do_not_fit_into_a_call_are_not_sent(
     cloud_formation: CloudFormation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(compact_template, "LARGEST", 1000)
+    monkeypatch.setattr(template, "LARGEST", 1000)
 
     assert deploy.main(["dev"]) == 1
     assert cloud_formation.calls == []

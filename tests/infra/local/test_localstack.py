@@ -14,13 +14,13 @@ from threading import Thread
 
 import pytest
 
-from infra.local import localstack
+from infra.local import engines
 from infra.local.dynamodb_local import EngineFailed
 from infra.local.engines import Engines
 from infra.local.stackfile import ROOT
 
 SCRIPT = ROOT / "infra" / "localstack" / "start.sh"
-EVERYTHING = dict.fromkeys(localstack.SERVICES, "available")
+EVERYTHING = dict.fromkeys(engines.SERVICES, "available")
 
 
 @contextmanager
@@ -74,9 +74,9 @@ def test_localstack_is_used_where_it_answers(state: str, tmp_path: Path) -> None
 def test_a_service_that_localstack_runs_without_is_named() -> None:
     with listening(200, health(kms="disabled", dynamodb="disabled")) as address:
         with pytest.raises(EngineFailed, match=r"runs without dynamodb, kms: its variable SERVICES must name cloudf"):
-            localstack.check(address)
+            engines.check_localstack(address)
         with pytest.raises(EngineFailed, match=r"runs without kms: "):
-            localstack.check(address, dynamodb_apart=True)
+            engines.check_localstack(address, dynamodb_apart=True)
 
 
 def test_where_nobody_listens_it_says_so() -> None:
@@ -85,7 +85,7 @@ def test_where_nobody_listens_it_says_so() -> None:
     with pytest.raises(
         EngineFailed, match=rf"^nothing answers at {address} \(LOCALSTACK=1\): is LocalStack running\?$"
     ):
-        localstack.check(address)
+        engines.check_localstack(address)
 
 
 def test_the_script_that_starts_it_names_what_is_missing(tmp_path: Path) -> None:

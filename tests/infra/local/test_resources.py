@@ -12,7 +12,7 @@ import pytest
 import requests
 from botocore.exceptions import ClientError
 
-from infra.deploy import compact_template, stacks, template
+from infra.deploy import stacks, template
 from infra.deploy.stacks import StackFailed
 from infra.local import resources
 from infra.local.process import Child, python
@@ -74,7 +74,7 @@ def test_the_local_template_fits_into_one_call_whatever_its_names_begin_with(
     with contextlib.suppress(ClientError):  # nothing was laid, so there is no table whose items could expire
         resources.lay(emulated=False, dynamodb_apart=False, prefix=prefix)
 
-    assert len(compact_template.written(sent[0])) <= compact_template.LARGEST * 2 // 3
+    assert len(template.to_json(sent[0])) <= template.LARGEST * 2 // 3
     assert {entry["Type"] for entry in sent[0]["Resources"].values()} == {
         "AWS::DynamoDB::Table",
         "AWS::KMS::Alias",

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from chalicelib.cards.programs.catalogue import Rate
 from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.foundation.crypto import signatures
-from infra.programme import file, yaml_text
+from infra.programme import file
 from infra.programme.file import InvalidProgramme
 from tests.cards.setups import PLAIN, Content, card_programme, credential, manager, written
 
@@ -84,7 +84,7 @@ def test_there_is_no_secret_in_the_demonstration() -> None:
 
 
 def test_numbers_are_decimal_and_fractions_stay_text() -> None:
-    assert yaml_text.loads("[036, 1:30, 0x10, 0.86, 1e3, yes, true, 2026-03-02, ~, 'a']") == [
+    assert file.loads("[036, 1:30, 0x10, 0.86, 1e3, yes, true, 2026-03-02, ~, 'a']") == [
         36,
         "1:30",
         "0x10",
@@ -108,8 +108,8 @@ def test_a_member_that_stands_there_twice_is_a_mistake() -> None:
     "text", [f"a: [{SECRET}", f"a: &b {SECRET}\nc: *d", f"{SECRET}: \x00", f"a: !x {SECRET}", f"? [{SECRET}]\n: 1"]
 )
 def test_what_is_no_yaml_is_told_without_quoting_it(text: str) -> None:
-    with pytest.raises(yaml_text.InvalidYaml) as caught:
-        yaml_text.loads(text)
+    with pytest.raises(file.InvalidYaml) as caught:
+        file.loads(text)
 
     assert SECRET not in str(caught.value)
 

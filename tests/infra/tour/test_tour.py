@@ -10,8 +10,8 @@ import pytest
 import requests
 
 from chalicelib.foundation.crypto import event_signing
-from infra.tour import patience
-from infra.tour.patience import TourFailed, until
+from infra.tour import calls
+from infra.tour.calls import TourFailed, until
 from infra.tour.receiver import Receiver, listening
 
 SECRET = event_signing.new_secret()
@@ -19,7 +19,7 @@ SECRET = event_signing.new_secret()
 
 @pytest.fixture
 def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    monkeypatch.setattr(patience, "SECONDS", 0.2)
+    monkeypatch.setattr(calls, "SECONDS", 0.2)
     with listening() as made:
         made.secret = SECRET
         yield made
@@ -66,7 +66,7 @@ def test_what_is_not_an_event_at_all_is_refused(receiver: Receiver) -> None:
 
 
 def test_waiting_in_vain_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "SECONDS", 0.0)
+    monkeypatch.setattr(calls, "SECONDS", 0.0)
 
     assert until(lambda: "seen", "nothing was to be seen") == "seen"
     with pytest.raises(TourFailed, match=r"^nothing was to be seen within 0 seconds$"):
