@@ -13,7 +13,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.http.web import OTHERS
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
 from chalicelib.openbanking.api.answers import refused
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol import refusals
 
 _HEADERS = {"X-Content-Type-Options": "nosniff"}
 _HTTPS = {"Strict-Transport-Security": "max-age=31536000"}
@@ -85,8 +85,5 @@ def _own_answer(event: Any, route: str, status: int) -> dict[str, Any]:
 
 
 def _open_banking_answer(route: str, status: int, request_id: str) -> Response:
-    if status < 500:
-        refusal = Refusal(Fault.HEADERS, "the request's headers do not fit this call")
-    else:
-        refusal = Refusal(Fault.INTERNAL, "the service failed; nothing is known to be wrong with the request")
-    return refused(route, refusal, request_id, hub().clock.time())
+    row = refusals.HEADERS_WRONG if status < 500 else refusals.FAILED_OUTSIDE_A_VIEW
+    return refused(route, row(), request_id, hub().clock.time())

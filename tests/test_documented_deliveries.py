@@ -14,8 +14,7 @@ from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.dynamodb import sharded_index
 from chalicelib.foundation.http import breaker, outbound
-from chalicelib.openbanking.protocol import own_answers
-from chalicelib.openbanking.protocol.payment_enumerations import ACCEPTANCE_UNKNOWN
+from chalicelib.openbanking.protocol import own_answers, refusals
 from chalicelib.openbanking.protocol.tpp_events import EVENTS
 from infra.openapi.own_calls import ACCEPTED_REQUEST
 from tests.documents import BANK, OPERATIONS, ROOT, TPP, blocks, named, rows, section, tables
@@ -166,7 +165,7 @@ def test_the_202_is_documented_as_it_is() -> None:
 def test_a_payment_that_was_perhaps_accepted_is_documented_by_its_words() -> None:
     (words,) = re.findall("`(it is unknown whether .*?)`", section(TPP, "## Answered later"))
 
-    assert words in ACCEPTANCE_UNKNOWN
+    assert words in refusals.ACCEPTANCE_UNKNOWN.sentence
 
 
 def test_every_event_is_documented_and_no_other() -> None:

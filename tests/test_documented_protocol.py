@@ -10,7 +10,7 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields.field_types import InvalidMessage, Message
 from chalicelib.openbanking.flows import payment_execution
-from chalicelib.openbanking.protocol import own_answers, payment_enumerations, v2
+from chalicelib.openbanking.protocol import own_answers, refusals, v2
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2, Fault
 from chalicelib.openbanking.protocol.payment_enumerations import (
@@ -306,9 +306,9 @@ def test_the_balance_types_are_complete() -> None:
 
 def test_what_a_failed_payment_is_told_begins_as_documented() -> None:
     beginnings = [row[0] for row in tables(section(TPP, "### When a payment fails"))[0][2:]]
-    told = (payment_enumerations.NOT_SENT, payment_enumerations.REFUSED, payment_enumerations.OUTCOME_UNKNOWN)
+    told = (refusals.PAYMENT_NOT_SENT, refusals.PAYMENT_REFUSED, refusals.PAYMENT_OUTCOME_UNKNOWN)
 
-    assert [text.startswith(beginning) for text, beginning in zip(told, beginnings, strict=True)] == [True] * 3
+    assert [row.sentence.startswith(beginning) for row, beginning in zip(told, beginnings, strict=True)] == [True] * 3
 
 
 def test_the_banks_document_has_the_error_table_of_version_1() -> None:

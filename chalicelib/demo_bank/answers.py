@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from chalicelib.demo_bank import consents
+from chalicelib.demo_bank import consents, refusals
 from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.customers import Account
 from chalicelib.demo_bank.execution import book
 from chalicelib.demo_bank.instructions import party_of
 from chalicelib.demo_bank.minor_units import decimal_amount
-from chalicelib.demo_bank.refusals import UnknownToken, no_account
 from chalicelib.foundation.fields.field_types import decimal
 from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
@@ -79,7 +78,7 @@ def funds_v2(call: Call) -> dict[str, Any]:
     party, asked = party_of(request.account), request.instructed_amount
     found = [account for account in call.accounts_to_pay_from if party.is_account(account)]
     if not found:
-        raise no_account()
+        raise refusals.ACCOUNT_UNKNOWN()
     account = next((account for account in found if account.currency == asked.currency), None)
     if account is None:
         return {"funds_available": False}
@@ -91,7 +90,7 @@ def revoke_token(call: Call) -> dict[str, Any]:
     """The service has ended a consent; a repeat succeeds. The answer is the same in both versions."""
     request: RevokeToken = call.request
     if not consents.end_by_token(call.bank, request.access_token):
-        raise UnknownToken
+        raise refusals.UnknownToken
     return {"status": "success"}
 
 
@@ -104,7 +103,7 @@ def _find_named(accounts: Sequence[Account], named: v1.AccountRequest | v1.Funds
     for account in accounts:
         if named.account_id in (None, account.account_id) and named.iban in (None, account.iban):
             return account
-    raise no_account()
+    raise refusals.ACCOUNT_UNKNOWN()
 
 
 def named_v2(call: Call, account_id: str) -> Account:
@@ -112,7 +111,7 @@ def named_v2(call: Call, account_id: str) -> Account:
     for account in call.accounts:
         if account_id == account.account_id:
             return account
-    raise no_account()
+    raise refusals.ACCOUNT_UNKNOWN()
 
 
 def account_record(account: Account) -> dict[str, Any]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from chalicelib.demo_bank import consents, execution, instructions, orders
+from chalicelib.demo_bank import consents, execution, instructions, orders, refusals
 from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.customers import Account, customers
 from chalicelib.demo_bank.instructions import Instruction, Line, Party
 from chalicelib.demo_bank.orders import Credit, Order, Step
-from chalicelib.demo_bank.refusals import no_account, no_funds, no_payment, not_paid
 from chalicelib.demo_bank.runtime import Bank
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import ConditionFailed
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 
 TOO_LONG_SECONDS = 24
@@ -33,7 +32,7 @@ def initiate(call: Call, kind: Kind) -> dict[str, Any]:
     if order is None:
         order = _new(call, kind, order_id)
     if order.content != call.content:
-        raise Refusal(Fault.HEADERS, "this X-Request-Id came with another payment before")
+        raise refusals.REQUEST_ID_USED()
     if order.test == "TEST-TIMEOUT":
         bank.pause(TOO_LONG_SECONDS)
     if order.test == "TEST-MALFORMED":
@@ -45,11 +44,11 @@ def status(call: Call, kinds: Collection[Kind]) -> dict[str, Any]:
     """Where a payment of this consent, or a direct payment, stands now. Raises: Refusal."""
     order = orders.find(call.bank, call.request.payment_id)
     if order is None or order.kind not in kinds:
-        raise no_payment()
+        raise refusals.PAYMENT_UNKNOWN()
     if call.consent is None and order.consent:
-        raise Refusal(Fault.NOT_AUTHENTICATED, "header X-Auth-Token is required")
+        raise refusals.TOKEN_MISSING()
     if call.consent is not None and call.consent.record != order.consent:
-        raise no_payment()
+        raise refusals.PAYMENT_UNKNOWN()
     return {"transaction_status": execution.refresh(call.bank, order).status}
 
 
@@ -65,9 +64,9 @@ def _new(call: Call, kind: Kind, order_id: str) -> Order:
     if account is not None and consent is not None:  # nobody else may learn what is on an account
         _check_funds(bank, account, instruction)
     if instruction.test == "TEST-NO-FUNDS":
-        raise no_funds()
+        raise refusals.no_funds()
     if instruction.test == "TEST-REFUSED":
-        raise not_paid()
+        raise refusals.not_paid()
     order = _order(call, order_id, instruction, account)
     spending = [consents.using(bank, consent, order_id)] if consent is not None and consent.is_one_time else []
     try:
@@ -88,16 +87,16 @@ def _debtor(call: Call, instruction: Instruction) -> Account | None:
     allowed = call.accounts_to_pay_from if call.consent else everybody
     if instruction.debtor is None:
         if not any(can_pay(account, instruction.currency) for account in allowed):
-            raise Refusal(Fault.CONTENT, "the customer has no account in this currency to pay from")
+            raise refusals.NO_ACCOUNT_IN_CURRENCY()
         return None
     named = [account for account in allowed if instruction.debtor.is_account(account)]
     if not named:
-        raise no_account()
+        raise refusals.ACCOUNT_UNKNOWN()
     account = next((account for account in named if account.currency == instruction.currency), None)
     if account is None:
-        raise Refusal(Fault.CONTENT, "the payment is in another currency than the debtor's account")
+        raise refusals.CURRENCY_OF_ANOTHER_ACCOUNT()
     if not can_pay(account, instruction.currency):
-        raise Refusal(Fault.CONTENT, "no payments can be made from this account")
+        raise refusals.ACCOUNT_CANNOT_PAY()
     return account
 
 
@@ -108,12 +107,12 @@ def can_pay(account: Account, currency: str) -> bool:
 
 def _check_other_side(account: Account, instruction: Instruction) -> None:
     if any(line.account.is_account(account) for line in instruction.lines):
-        raise Refusal(Fault.CONTENT, "debtor and creditor are the same account")
+        raise refusals.ONE_ACCOUNT_TWICE()
 
 
 def _check_funds(bank: Bank, account: Account, instruction: Instruction) -> None:
     if execution.book(bank, account).available < instruction.amount:
-        raise no_funds()
+        raise refusals.no_funds()
 
 
 def _order(call: Call, order_id: str, instruction: Instruction, account: Account | None) -> Order:
@@ -179,5 +178,4 @@ def _answer(bank: Bank, order: Order) -> dict[str, Any]:
 
 
 def _spent(bank: Bank) -> Refusal:
-    fault = Fault.UNKNOWN_TOKEN if bank.profile.version == 1 else Fault.NOT_AUTHENTICATED
-    return Refusal(fault, "X-Auth-Token belongs to a one-time consent that has been used")
+    return refusals.in_version(refusals.TOKEN_SPENT, bank.profile.version)

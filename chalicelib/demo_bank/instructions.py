@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chalicelib.demo_bank import refusals
 from chalicelib.demo_bank.customers import Account
 from chalicelib.demo_bank.minor_units import Unpayable, minor_units
 from chalicelib.demo_bank.profiles import Profile
@@ -13,7 +14,7 @@ from chalicelib.demo_bank.references import reference_among
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import Kind, SchemeInvalid, possible_schemes, scheme
+from chalicelib.openbanking.protocol.payment_enumerations import Kind, possible_schemes, scheme
 
 INSTANT = frozenset({"FPS", "SCTI"})
 """Schemes that settle the moment the customer confirms."""
@@ -97,8 +98,6 @@ def read(profile: Profile, kind: Kind, request: Message) -> Instruction:
         return _READERS[profile.version, kind](profile, kind, request)
     except Unpayable as error:
         raise Refusal(Fault.CONTENT, str(error)) from None
-    except SchemeInvalid as error:
-        raise Refusal(Fault.SCHEME, str(error)) from None
 
 
 def _single_v1(profile: Profile, kind: Kind, request: v1.DirectPayment) -> Instruction:
@@ -167,7 +166,7 @@ def _instruction_v2(
 
 def _line_v2(item: v2.Transfer) -> Line:
     if item.creditor_account is None:
-        raise Refusal(Fault.FIELD, "creditor_account is required: this bank has to know where the money goes")
+        raise refusals.CREDITOR_MISSING()
     structured = item.remittance_information_structured
     return Line(
         item.creditor_name or "",
@@ -194,12 +193,12 @@ def _padded(digits: object, length: int) -> str:
 
 
 def _schemes(profile: Profile, kind: Kind, currency: str, given: Iterable[str | None]) -> frozenset[str]:
-    """The schemes of a request's payments. Raises: SchemeInvalid."""
+    """The schemes of a request's payments. Raises: Refusal."""
     possible = possible_schemes(profile.version, kind, profile.schemes)
     chosen = frozenset(scheme(name, currency, possible) for name in given)
     for name in sorted(chosen):
         if _CURRENCIES.get(name, currency) != currency:
-            raise SchemeInvalid(f"payment_scheme {name} is for payments in {_CURRENCIES[name]} only")
+            raise refusals.SCHEME_OF_ANOTHER_CURRENCY(scheme=name, currency=_CURRENCIES[name])
     return chosen
 
 

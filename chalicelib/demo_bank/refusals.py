@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.foundation.clock import timestamp
@@ -13,6 +14,7 @@ from chalicelib.openbanking.protocol.errors import (
     version_2_body,
     version_2_status,
 )
+from chalicelib.openbanking.protocol.refusals import RefusalRow
 from chalicelib.openbanking.protocol.scopes import Version
 
 
@@ -40,12 +42,32 @@ def not_paid() -> Refusal:
     return OwnRefusal(5102, "PAYMENT_REFUSED", "This bank does not carry out this payment. Please ask the bank why.")
 
 
-def no_account() -> Refusal:
-    return Refusal(Fault.UNKNOWN_RESOURCE, "the customer approved no such account")
+ACTION_UNKNOWN = RefusalRow(Fault.NO_SUCH_ACTION, "this bank has no such webhook")
+BANK_FAILED = RefusalRow(Fault.INTERNAL, "the bank failed")
+KEY_WRONG = RefusalRow(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the key that was agreed on")
+SIGNATURE_WRONG = RefusalRow(Fault.WRONG_SIGNATURE, "X-Signature is not the service's signature of this body")
+BODY_TOO_LARGE = RefusalRow(Fault.CONTENT, "the body is larger than {most} bytes")
+NOT_JSON = RefusalRow(Fault.NOT_JSON, "the body is not valid JSON: {problem}")
+TOKEN_MISSING = RefusalRow(Fault.NOT_AUTHENTICATED, "header X-Auth-Token is required")
+TOKEN_NOT_IN_FORCE = RefusalRow(Fault.NOT_AUTHENTICATED, "X-Auth-Token is not the token of a consent that is in force")
+TOKEN_SPENT = RefusalRow(Fault.NOT_AUTHENTICATED, "X-Auth-Token belongs to a one-time consent that has been used")
+SCOPE_NOT_APPROVED = RefusalRow(Fault.FORBIDDEN, "the customer did not approve the scope {scope}")
+ACCOUNT_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "the customer approved no such account")
+PAYMENT_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "there is no such payment")
+PAGE_KEY_FOREIGN = RefusalRow(Fault.FIELD, "page_key is not one that this bank gave for the same question")
+PAGE_KEY_STALE = RefusalRow(Fault.FIELD, "page_key is not valid any more: start with the first page")
+REQUEST_ID_USED = RefusalRow(Fault.HEADERS, "this X-Request-Id came with another payment before")
+CREDITOR_MISSING = RefusalRow(Fault.FIELD, "creditor_account is required: this bank has to know where the money goes")
+SCHEME_OF_ANOTHER_CURRENCY = RefusalRow(Fault.SCHEME, "payment_scheme {scheme} is for payments in {currency} only")
+NO_ACCOUNT_IN_CURRENCY = RefusalRow(Fault.CONTENT, "the customer has no account in this currency to pay from")
+CURRENCY_OF_ANOTHER_ACCOUNT = RefusalRow(Fault.CONTENT, "the payment is in another currency than the debtor's account")
+ACCOUNT_CANNOT_PAY = RefusalRow(Fault.CONTENT, "no payments can be made from this account")
+ONE_ACCOUNT_TWICE = RefusalRow(Fault.CONTENT, "debtor and creditor are the same account")
 
 
-def no_payment() -> Refusal:
-    return Refusal(Fault.UNKNOWN_RESOURCE, "there is no such payment")
+def in_version(row: RefusalRow, version: Version) -> Refusal:
+    """The refusal of a token that is not in force: in version 1 it is an unknown one."""
+    return replace(row, fault=Fault.UNKNOWN_TOKEN)() if version == 1 else row()
 
 
 def body_and_status(version: Version, refusal: Refusal, request_id: str, now: int) -> tuple[dict[str, Any], int]:

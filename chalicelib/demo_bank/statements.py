@@ -9,17 +9,15 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-from chalicelib.demo_bank import execution, orders
+from chalicelib.demo_bank import execution, orders, refusals
 from chalicelib.demo_bank.answers import named_v1, named_v2
 from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.customers import Account
 from chalicelib.demo_bank.execution import book
 from chalicelib.demo_bank.instructions import BOTH
 from chalicelib.demo_bank.minor_units import decimal_amount
-from chalicelib.demo_bank.refusals import no_payment
 from chalicelib.demo_bank.transactions import Means, Statement, Transaction
 from chalicelib.openbanking.protocol import v1, v2
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
 
 _TYPES: Mapping[Means, str] = {
     "transfer": "Bank transfer",
@@ -54,7 +52,7 @@ def payment_v1(call: Call) -> dict[str, Any]:
     order = orders.find(call.bank, wanted)
     debtor = order.account(call.bank) if order else None
     if order is None or debtor is None or debtor not in call.accounts:
-        raise no_payment()
+        raise refusals.PAYMENT_UNKNOWN()
     order = execution.refresh(call.bank, order)
     created_on = datetime.fromtimestamp(order.created_at, UTC).date()
     asked = Transaction(
@@ -119,11 +117,11 @@ def _start(call: Call, request: v2.TransactionsRequest, found: list[tuple[Transa
     except (ValueError, binascii.Error):
         last = ""
     if not hmac.compare_digest(proof.encode(), _proof(call, request, last).encode()):
-        raise Refusal(Fault.FIELD, "page_key is not one that this bank gave for the same question")
+        raise refusals.PAGE_KEY_FOREIGN()
     for position, (entry, _) in enumerate(found, start=1):
         if entry.transaction_id == last:
             return position
-    raise Refusal(Fault.FIELD, "page_key is not valid any more: start with the first page")
+    raise refusals.PAGE_KEY_STALE()
 
 
 def _proof(call: Call, request: v2.TransactionsRequest, last: str) -> str:

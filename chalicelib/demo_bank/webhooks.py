@@ -13,17 +13,17 @@ from typing import Any, Literal
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import answers, consents, initiation, statements
+from chalicelib.demo_bank import answers, consents, initiation, refusals, statements
 from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.consents import Consent
-from chalicelib.demo_bank.refusals import body_and_status
 from chalicelib.demo_bank.runtime import Bank
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, json_answer
 from chalicelib.foundation.identifiers import digest
-from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol import refusals as service_refusals
+from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, REVOKE_TOKEN, STATUS, Webhook
@@ -119,7 +119,7 @@ def answer(bank: Bank, row: Row, incoming: Incoming) -> Response:
 def unknown(bank: Bank, incoming: Incoming) -> Response:
     """Any other path of the bank. Raises: Refusal."""
     check_caller(bank, incoming)
-    raise Refusal(Fault.NO_SUCH_ACTION, "this bank has no such webhook")
+    raise refusals.ACTION_UNKNOWN()
 
 
 def failure(bank: Bank, incoming: Incoming, error: Exception) -> Response:
@@ -128,34 +128,33 @@ def failure(bank: Bank, incoming: Incoming, error: Exception) -> Response:
         refusal = error
         log.info("demo bank: webhook refused", bank=bank.profile.name, fault=error.fault.name)
     else:
-        refusal = Refusal(Fault.INTERNAL, "the bank failed")
+        refusal = refusals.BANK_FAILED()
         log.exception("demo bank: webhook failed", bank=bank.profile.name)
-    return json_answer(*body_and_status(bank.profile.version, refusal, incoming.request_id, bank.clock.time()))
+    return json_answer(*refusals.body_and_status(bank.profile.version, refusal, incoming.request_id, bank.clock.time()))
 
 
 def check_caller(bank: Bank, incoming: Incoming) -> None:
     """Is this the service? Its key, a request id, and its signature over the exact body. Raises: Refusal."""
     key = incoming.headers.get("x-api-key", "")
     if not key:
-        raise Refusal(Fault.NOT_AUTHENTICATED, "header X-Api-Key is required")
+        raise service_refusals.BANK_KEY_MISSING()
     if not hmac.compare_digest(key.encode(), bank.credentials().api_key.encode()):
-        raise Refusal(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the key that was agreed on")
+        raise refusals.KEY_WRONG()
     if not incoming.has_good_request_id:
-        raise Refusal(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
+        raise service_refusals.REQUEST_ID_NOT_UUID()
     signature = incoming.headers.get("x-signature", "")
     keys = bank.hub_keys()
     if not verify(keys, incoming.body, signature):
-        message = f"X-Signature is not the service's signature of this body; {describe_attempt(keys, incoming.body)}"
-        raise Refusal(Fault.WRONG_SIGNATURE, message)
+        raise refusals.SIGNATURE_WRONG(hint=describe_attempt(keys, incoming.body))
 
 
 def _request(row: Row, incoming: Incoming) -> Any:
     if len(incoming.body) > row.body_bytes:
-        raise Refusal(Fault.CONTENT, f"the body is larger than {row.body_bytes} bytes")
+        raise refusals.BODY_TOO_LARGE(most=row.body_bytes)
     try:
         return row.webhook.request.read(jsontext.loads(incoming.body or b"{}"))
     except jsontext.InvalidJson as error:
-        raise Refusal(Fault.NOT_JSON, f"the body is not valid JSON: {error}") from None
+        raise refusals.NOT_JSON(problem=str(error)) from None
     except InvalidMessage as error:
         raise refuse_fields(error) from None
 
@@ -166,12 +165,11 @@ def _consent(bank: Bank, row: Row, incoming: Incoming) -> Consent | None:
     if row.consent == "ignored" or (row.consent == "if named" and not token):
         return None
     if not token:
-        raise Refusal(Fault.NOT_AUTHENTICATED, "header X-Auth-Token is required")
+        raise refusals.TOKEN_MISSING()
     consent = consents.find(bank, token)
     if consent is None or not consent.is_active(bank.clock.time()):
-        fault = Fault.UNKNOWN_TOKEN if bank.profile.version == 1 else Fault.NOT_AUTHENTICATED
-        raise Refusal(fault, "X-Auth-Token is not the token of a consent that is in force")
+        raise refusals.in_version(refusals.TOKEN_NOT_IN_FORCE, bank.profile.version)
     scope = row.webhook.scope
     if scope is not None and scope not in consent.scopes:
-        raise Refusal(Fault.FORBIDDEN, f"the customer did not approve the scope {scope}")
+        raise refusals.SCOPE_NOT_APPROVED(scope=scope)
     return consent

@@ -18,7 +18,8 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.authorization import AuthorizationFlow
 from chalicelib.openbanking.flows.tokens import TokenFlow
 from chalicelib.openbanking.flows.tpp_authentication import Credentials
-from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeRequest
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
@@ -72,7 +73,7 @@ class Tpp:
     def begin(self, choice: Choice) -> str:
         """Run the request; answers the address at the bank, and the same one to a second click. Raises: Refusal."""
         if not choice.client.active:
-            raise Refusal(Fault.TPP_GONE, "the client is not active")
+            raise refusals.CLIENT_INACTIVE()
         body = self.request(choice)
         try:
             request = AuthorizeRequest.read(body)

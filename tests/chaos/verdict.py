@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, Delivery
-from chalicelib.openbanking.protocol.payment_enumerations import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.consents import consent_key
 from tests.chaos.life import kind_of
 from tests.chaos.receivers import Call, payment_id_of
@@ -133,7 +133,11 @@ class Verdict:
         if body["state"] == "done":
             return "done"
         title = str(body["body"]["title"])
-        names = {NOT_SENT: "not sent", REFUSED: "refused", OUTCOME_UNKNOWN: "unknown"}
+        names = {
+            refusals.PAYMENT_NOT_SENT.sentence: "not sent",
+            refusals.PAYMENT_REFUSED.sentence: "refused",
+            refusals.PAYMENT_OUTCOME_UNKNOWN.sentence: "unknown",
+        }
         return next((name for text, name in names.items() if title.startswith(text)), title)
 
     def _nothing_left(self) -> Iterator[str]:

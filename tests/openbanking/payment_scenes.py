@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
-from chalicelib.openbanking.protocol.payment_enumerations import ACCEPTANCE_UNKNOWN
+from chalicelib.openbanking.protocol import refusals
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.flows.test_payment_initiation import REFUSAL, WEBHOOKS, Payer, taken
 from tests.openbanking.scenes import (
@@ -344,7 +344,7 @@ def have_a_payment_made_later_while_the_storage_never_says_that_it_has_written(
             accepted = payer.pay_later(key)
         assert accepted.status == 202 or fault.lasting
         if accepted.status == 500 and key is None and consent_type == "reusable":
-            assert accepted.body["title"] == ACCEPTANCE_UNKNOWN, "a repeat would be a second payment"
+            assert accepted.body["title"] == refusals.ACCEPTANCE_UNKNOWN.sentence, "a repeat would be a second payment"
         elif accepted.status == 500:
             assert refused(accepted)
             assert payer.pay_later(key).status == (202 if key else 401)
@@ -360,7 +360,7 @@ def _was_not_accepted(answer: Answer) -> bool:
     """Whether an order was refused, which says so unless a repeat might be a second payment."""
     if "retry-after" in answer.headers:
         return refused(answer)
-    return bool(answer.status == 500 and answer.body["title"] == ACCEPTANCE_UNKNOWN)
+    return bool(answer.status == 500 and answer.body["title"] == refusals.ACCEPTANCE_UNKNOWN.sentence)
 
 
 @scene("done", "failed", "queued")

@@ -18,7 +18,7 @@ from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
-from chalicelib.openbanking.protocol.payment_enumerations import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.tpp_event_types import EXPIRING_SECONDS
 from chalicelib.statistics import current_call
 from chalicelib.statistics.day_records import DayRecords
@@ -185,7 +185,11 @@ def ask_where_a_payment_stands(world: World, kind: str) -> Run:
 
 # -- payments
 
-WORDS = {"refuses": REFUSED, "is late": OUTCOME_UNKNOWN, "is never reached": NOT_SENT}
+WORDS = {
+    "refuses": refusals.PAYMENT_REFUSED.sentence,
+    "is late": refusals.PAYMENT_OUTCOME_UNKNOWN.sentence,
+    "is never reached": refusals.PAYMENT_NOT_SENT.sentence,
+}
 
 
 @scene(
@@ -204,7 +208,7 @@ def have_a_payment_made_at_a_bank_that(world: World, version: int, kind: str, co
         payer.bank_does(answers.get(does, taken(version)))
         attempted(world, fault, "payment")
         found, never = payer.outcome(accepted), does == "is never reached"
-        is_unknown = found["state"] == "failed" and OUTCOME_UNKNOWN in found["body"]["title"]
+        is_unknown = found["state"] == "failed" and refusals.PAYMENT_OUTCOME_UNKNOWN.sentence in found["body"]["title"]
         if is_unknown and does != "is late":
             assert fault.lasting
             assert payer.calls >= 1, "what was never sent is not unknown"
@@ -244,7 +248,7 @@ def have_a_payment_made_at_a_bank_that_gives_its_payment_id_out_again(world: Wor
         attempted(world, fault, "payment")
         found = payer.outcome(accepted)
         assert (found["state"], found["status"]) == ("failed", 502)
-        assert OUTCOME_UNKNOWN in found["body"]["title"]
+        assert refusals.PAYMENT_OUTCOME_UNKNOWN.sentence in found["body"]["title"]
         assert items(world, "payments") == [before]
         assert payer.calls == 1 or (fault.lasting and payer.calls == 0)
         _pays_once_more(payer, given_back=False)
@@ -289,7 +293,7 @@ def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(world: World) -
         else:
             assert fault.lasting
             assert payer.calls == 0
-            assert OUTCOME_UNKNOWN in payer.outcome(accepted)["body"]["title"]
+            assert refusals.PAYMENT_OUTCOME_UNKNOWN.sentence in payer.outcome(accepted)["body"]["title"]
         _pays_once_more(payer, given_back=False)
 
     return run
@@ -304,7 +308,7 @@ def give_up_a_payment(world: World, version: int, kind: str, consent_type: str) 
     def run(fault: Fault) -> None:
         attempted(world, fault, "payment")
         assert payer.calls == 0
-        assert NOT_SENT in payer.outcome(accepted)["body"]["title"]
+        assert refusals.PAYMENT_NOT_SENT.sentence in payer.outcome(accepted)["body"]["title"]
         if consent_type == "one_time":
             _pays_once_more(payer, given_back=True)
 
@@ -322,7 +326,7 @@ def take_up_a_payment_whose_worker_died(world: World, when: str) -> Run:
     def run(fault: Fault) -> None:
         attempted(world, fault, "payment")
         assert payer.calls == 0, "nobody knows whether it was sent"
-        assert OUTCOME_UNKNOWN in payer.outcome(accepted)["body"]["title"]
+        assert refusals.PAYMENT_OUTCOME_UNKNOWN.sentence in payer.outcome(accepted)["body"]["title"]
         _pays_once_more(payer, given_back=False)
 
     return run

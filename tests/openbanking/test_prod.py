@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.protocol import refusals
 from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -119,4 +120,4 @@ def test_a_wrong_signature_is_not_explained(prod: World, version: int) -> None:
     answer = prod.bank(version, "/consent", {}, headers={"x-signature": "%%%"})
 
     said = answer.body["message" if version == 1 else "title"]
-    assert said.endswith("X-Signature is not the bank's signature of this body")
+    assert said.endswith(refusals.SIGNATURE_WRONG.sentence)

@@ -10,6 +10,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod, json_answer
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import (
     Challenge,
     Fault,
@@ -71,8 +72,8 @@ def as_refusal(error: Exception) -> Refusal:
         return Refusal(Fault.NO_SUCH_ACTION, str(error))
     log.exception("failed")
     if isinstance(error, StoreError):
-        return Refusal(Fault.UNKNOWN, "the storage did not answer: repeat the request as it was", retry_after=1)
-    return Refusal(Fault.INTERNAL, "the service failed")
+        return refusals.STORAGE_FAILED()
+    return refusals.SERVICE_FAILED()
 
 
 def failure(clock: Clock, incoming: Incoming, error: Exception) -> Response:

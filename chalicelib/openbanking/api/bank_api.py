@@ -16,8 +16,9 @@ from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, View, json_answer, redirect, text_answer
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.flows.authorization import UnknownCancellation
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS, BankCall, in_spelling
-from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol.errors import refuse_fields
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.replays import Claim
@@ -42,7 +43,7 @@ def _failed_page(incoming: Incoming, error: Exception) -> Response:
 
 
 def _unknown(incoming: Incoming) -> Response:
-    raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
+    raise refusals.ACTION_UNKNOWN()
 
 
 bank_routes = Routes(__name__, _failed, _unknown)

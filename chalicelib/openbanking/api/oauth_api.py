@@ -12,7 +12,8 @@ from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, head_of_redirect, json_answer, redirect
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.flows.tpp_authentication import Credentials
-from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, version_2_status
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields, version_2_status
 from chalicelib.openbanking.protocol.scopes import SCOPES
 from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizeRequest
 from chalicelib.openbanking.records.authorizations import with_query
@@ -46,7 +47,7 @@ def authorize(incoming: Incoming) -> Response:
 
     pairs = dict(incoming.query)
     if not pairs.get("client_id"):
-        raise Refusal(Fault.NOT_AUTHENTICATED, "the address names no client_id")
+        raise refusals.CLIENT_ID_MISSING()
     client = hub().callers.named(Credentials(pairs["client_id"]))
     callback_url = pairs.get("redirect_uri") or client.callback_url
     if callback_url not in client.callback_urls:
@@ -78,10 +79,10 @@ def _request(incoming: Incoming) -> AuthorizeRequest:
         raise answers.as_refusal(error) from None
     for name, fault in NOT_SUPPORTED.items():
         if name in query:
-            raise Refusal(Fault.CONTENT, f"{name} is not supported", oauth_error=fault)
+            raise refusals.PARAMETER_NOT_SUPPORTED(parameter=name, oauth_error=fault)
     if query.get("response_type") != "code":
         fault = "invalid_request" if "response_type" not in query else "unsupported_response_type"
-        raise Refusal(Fault.CONTENT, "response_type must be code", oauth_error=fault)
+        raise refusals.RESPONSE_TYPE_WRONG(oauth_error=fault)
     members: dict[str, Any] = {name: query[name] for name in AuthorizeRequest.model_fields if name in query}
     members["scopes"] = query.get("scope", "").split()
     try:

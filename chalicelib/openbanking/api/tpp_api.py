@@ -18,8 +18,9 @@ from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.flows.authorization import lifetime
 from chalicelib.openbanking.flows.tokens import describe
-from chalicelib.openbanking.flows.tpp_authentication import Credentials, wrong_client
-from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields, refuse_parameters
+from chalicelib.openbanking.flows.tpp_authentication import Credentials
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
     REPEATABLE,
@@ -41,7 +42,7 @@ def _failed(incoming: Incoming, error: Exception) -> Response:
 
 
 def _unknown(incoming: Incoming) -> Response:
-    raise Refusal(Fault.NO_SUCH_ACTION, "this action does not exist")
+    raise refusals.ACTION_UNKNOWN()
 
 
 tpp_routes = Routes(__name__, _failed, _unknown)
@@ -87,7 +88,7 @@ def scope(incoming: Incoming) -> Response:
     query = _query(incoming, ScopeQuery)
     bank = hub().banks.find(query.bic)
     if bank is None:
-        raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable")
+        raise refusals.BANK_UNKNOWN()
     scopes = [{"scope": row.name, "service": row.service, "meaning": row.meaning} for row in bank.scopes]
     return json_answer({"bic": bank.bic, "scopes": scopes})
 
@@ -203,7 +204,7 @@ def _agreed(what: str, *given: object) -> str | None:
     """What all ways agree on that a request has for saying it. Raises: Refusal."""
     values = {value for value in given if isinstance(value, str) and value}
     if len(values) > 1:
-        raise wrong_client(f"the request gives its client's {what} twice, and the two disagree")
+        raise refusals.CLIENT_CONTRADICTORY(part=what)
     return values.pop() if values else None
 
 
@@ -212,7 +213,7 @@ def _basic(value: str) -> tuple[str, str]:
     try:
         user, _, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
     except (binascii.Error, ValueError):
-        raise wrong_client("header Authorization is not HTTP Basic of Client ID and client secret") from None
+        raise refusals.BASIC_MALFORMED() from None
     return unquote_plus(user), unquote_plus(password)
 
 
@@ -225,7 +226,7 @@ def _query(incoming: Incoming, model: Any) -> Any:
 
 def _no_parameters(incoming: Incoming) -> None:
     if incoming.query:
-        raise Refusal(Fault.PARAMETER, "this call takes no parameters")
+        raise refusals.PARAMETERS_NOT_ALLOWED()
 
 
 def _claim(call: PaymentCall, credentials: Credentials, incoming: Incoming) -> Claim | None:
@@ -240,7 +241,7 @@ def _claim(call: PaymentCall, credentials: Credentials, incoming: Incoming) -> C
 def _check_idempotency_key(incoming: Incoming) -> None:
     key = incoming.headers.get("idempotency-key")
     if key is not None and not _is_key(key):
-        raise Refusal(Fault.HEADERS, f"header Idempotency-Key must have 1 to {_KEY_LENGTH} printable characters")
+        raise refusals.IDEMPOTENCY_KEY_WRONG(most=_KEY_LENGTH)
 
 
 def _is_key(key: str) -> bool:
@@ -271,13 +272,12 @@ def _psu_address(incoming: Incoming) -> str | None:
     given = incoming.headers.get("psu-ip-address")
     if given is None:
         return None
-    refusal = Refusal(Fault.HEADERS, "header PSU-IP-Address must be an IP address")
     try:
         address = ipaddress.ip_address(given.strip())
     except ValueError:
-        raise refusal from None
+        raise refusals.PSU_ADDRESS_WRONG() from None
     if getattr(address, "scope_id", None) is not None:  # the name of a network interface: free text
-        raise refusal
+        raise refusals.PSU_ADDRESS_WRONG()
     return str(address)
 
 

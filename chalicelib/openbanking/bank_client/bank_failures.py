@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from chalicelib.foundation.http.breaker import CircuitOpen
-from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import AUTHORIZE_AGAIN, is_payment_id
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Detail, Refusal
+from chalicelib.openbanking.protocol.payment_enumerations import is_payment_id
 
 SERVER_ERROR = 500
 TOO_MANY_REQUESTS = 429
-_MESSAGE = "the request to the bank failed"
 
 Reach = Literal["never", "refused", "unknown"]
 """How far a request came: it never left, the bank said no, or nobody knows what the bank made of it."""
@@ -51,9 +51,8 @@ class BankFailed(Refusal):
         self.authorize_again = authorize_again
         self.quoted = quoted
         self.status = status
-        message = f"{_MESSAGE}: {AUTHORIZE_AGAIN}" if authorize_again else _MESSAGE
-        details = [Detail(Fault.BANK_FAILED, _printable(detail))]
-        super().__init__(Fault.BANK_FAILED, message, details, retry_after=retry_after)
+        row = refusals.BANK_REFUSED_TOKEN if authorize_again else refusals.BANK_FAILED
+        super().__init__(row.fault, row.sentence, [Detail(row.fault, _printable(detail))], retry_after=retry_after)
 
     @classmethod
     def of_open_circuit(cls, error: CircuitOpen) -> BankFailed:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chalicelib.foundation import log
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.british_accounts import account_of, approved_account
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.records.consents import Consent
 
@@ -26,7 +26,7 @@ def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
     holders = {"": request} | {f"{name}.": request[name] for name in _HOLDERS if name in request}
     for place, holder in holders.items():
         for member in _refused(consent, holder):
-            raise Refusal(Fault.FORBIDDEN, f"the PSU did not approve the account that {place}{member} names")
+            raise refusals.ACCOUNT_NOT_APPROVED(member=f"{place}{member}")
 
 
 def withhold_others(consent: Consent, webhook: Webhook, answer: dict[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
 from chalicelib.foundation.identifiers import Credential, new_secret
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.tpp_events import Events
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveConsent
-from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 from chalicelib.openbanking.protocol.scopes import SCOPES, Version
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 from chalicelib.openbanking.records.authorizations import (
@@ -71,7 +71,7 @@ class AuthorizationFlow:
         """
         bank = self.banks.find(request.bic)
         if bank is None:
-            raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable", oauth_error="invalid_request")
+            raise refusals.BANK_UNKNOWN()
         current_call.concerns(bank.bic, "authorization")
         self._check(client, bank, request)
         wish = Wish(
@@ -92,8 +92,8 @@ class AuthorizationFlow:
             if repeatable and before.bic == bank.bic and before.was_asked_by(wanted):
                 if before.is_open(self.clock.time()):
                     return before
-                raise _wrong("this request has ended or expired: begin a new one", "invalid_request") from None
-            raise _wrong("state was used before: every request needs a new one", "invalid_request") from None
+                raise refusals.AUTHORIZATION_ENDED() from None
+            raise refusals.STATE_USED() from None
         log.info("authorization opened", authorization_id=opened.authorization_id, bic=bank.bic)
         return opened
 
@@ -105,7 +105,7 @@ class AuthorizationFlow:
         if stored is not None:
             return stored
         if not authorization.is_open(self.clock.time()):
-            raise _url_not_valid()
+            raise refusals.REQUEST_URL_INVALID()
         answer = {
             "tpp_name": client.title,
             "tpp_registration_number": client.registration_number,
@@ -121,11 +121,11 @@ class AuthorizationFlow:
         if stored is not None:
             return stored
         if authorization.status == "approved":
-            raise _duplicate()
+            raise refusals.CONSENT_SAVED_BEFORE()
         if not authorization.is_open(self.clock.time()):
-            raise _url_not_valid()
+            raise refusals.REQUEST_URL_INVALID()
         if scopes != set(authorization.scopes):
-            raise Refusal(Fault.WRONG_SCOPES, "exactly the requested scopes must be approved, no more and no fewer")
+            raise refusals.APPROVED_SCOPES_OTHER()
         accounts = _approved_accounts(bank.api_version, request)
         return self._save(bank, client, authorization, accounts, claim)
 
@@ -162,36 +162,36 @@ class AuthorizationFlow:
 
     def _check(self, client: Client, bank: Bank, request: AuthorizeRequest) -> None:
         if request.redirect_uri is not None and request.redirect_uri not in client.callback_urls:
-            raise _wrong("redirect_uri must equal one of the client's Callback URLs", "invalid_request")
+            raise refusals.REDIRECT_URI_FOREIGN()
         if not request.scopes:
-            raise _scopes("scopes must not be empty")
+            raise refusals.SCOPES_EMPTY()
         if len(set(request.scopes)) != len(request.scopes):
-            raise _scopes("scopes has a scope twice")
+            raise refusals.SCOPES_REPEATED()
         if set(request.scopes) - set(bank.scope_names):
-            raise _scopes("scopes has a scope that this bank does not provide: see GET /tpp/scope")
+            raise refusals.SCOPES_NOT_PROVIDED()
         services = {SCOPES[bank.api_version][name].service for name in request.scopes}
         if request.consent_type == "one_time" and services != {"PISP"}:
-            raise _wrong("consent_type one_time goes with payment scopes only", "invalid_scope")
+            raise refusals.ONE_TIME_NOT_FOR_PAYMENTS()
         if not self.settings.is_sandbox and request.code_challenge is None:
-            raise _wrong("code_challenge is required (PKCE)", "invalid_request")
+            raise refusals.CODE_CHALLENGE_MISSING()
 
     def _find(self, bank: Bank, url: str, claim: Claim) -> tuple[dict[str, Any] | None, Authorization, Client]:
         """The request that ``url`` was made for, its client, and the answer that a repeat gets."""
         ids = identify_url(url)
         if ids is None:
-            raise _url_not_valid()
+            raise refusals.REQUEST_URL_INVALID()
         keys = [authorization_key(ids[0]), client_key(ids[1]), claim.key]
         item, client_item, kept = self.store.batch_get(keys)
         stored = self.replays.stored(claim, kept)
         authorization = Authorization.from_item(item) if item else None
         if authorization is None or authorization.bic != bank.bic or not authorization.was_asked_by(url):
-            raise _url_not_valid()
+            raise refusals.REQUEST_URL_INVALID()
         log.bind(authorization_id=authorization.authorization_id)
         client = Client.from_item(client_item) if client_item else None
         if client is None or not client.active:
-            raise Refusal(Fault.TPP_GONE, "the TPP that asked is not active any more")
+            raise refusals.TPP_GONE()
         if stored is None and authorization.redirect_uri not in client.callback_urls:
-            raise Refusal(Fault.URL_NOT_VALID, "the request leads back to an address that the TPP has given up")
+            raise refusals.CALLBACK_URL_GIVEN_UP()
         return stored, authorization, client
 
     def _save(
@@ -212,7 +212,8 @@ class AuthorizationFlow:
             stored = self.replays.stored(claim, failure.items[1])
             if stored is not None:
                 return stored
-            raise _duplicate() if (failure.items[0] or {}).get("status") == "approved" else _url_not_valid() from None
+            approved = (failure.items[0] or {}).get("status") == "approved"
+            raise (refusals.CONSENT_SAVED_BEFORE if approved else refusals.REQUEST_URL_INVALID)() from None
         log.info("consent saved", consent_id=new.consent.consent_id, bic=bank.bic)
         self.outbox.dispatch(event)
         return answer
@@ -261,7 +262,7 @@ def lifetime(authorization: Authorization, now: int) -> int:
 def _approved_scopes(version: Version, scopes: Sequence[str]) -> set[str]:
     known = SCOPES[version]
     if not scopes or len(set(scopes)) != len(scopes) or any(scope not in known for scope in scopes):
-        raise Refusal(Fault.SCOPES_NOT_CORRECT, "scopes must be a list of different scopes of this version")
+        raise refusals.APPROVED_SCOPES_WRONG()
     return set(scopes)
 
 
@@ -273,26 +274,10 @@ def _approved_accounts(version: Version, request: SaveConsent) -> Accounts:
     }
     needed = any(SCOPES[version][scope].needs_accounts for scope in request.scopes)
     if needed and not any(accounts.values()):
-        raise Refusal(Fault.ACCOUNTS_MISSING, "account scopes need ibans, account_ids or account_numbers")
+        raise refusals.ACCOUNTS_MISSING()
     return accounts
 
 
 def _error_text(text: str | None, length: int) -> str:
     """What RFC 6749 §4.1.2.1 allows in ``error`` and ``error_description``."""
     return "".join(character for character in text or "" if character in _ERROR_CHARACTERS)[:length].strip()
-
-
-def _wrong(message: str, oauth_error: str) -> Refusal:
-    return Refusal(Fault.CONTENT, message, oauth_error=oauth_error)
-
-
-def _scopes(message: str) -> Refusal:
-    return Refusal(Fault.CONTENT, message, [Detail(Fault.SCOPES_NOT_CORRECT, message)], oauth_error="invalid_scope")
-
-
-def _url_not_valid() -> Refusal:
-    return Refusal(Fault.URL_NOT_VALID, "the request URL is unknown, altered, expired, used, or for another bank")
-
-
-def _duplicate() -> Refusal:
-    return Refusal(Fault.DUPLICATE_STATE, "a consent was saved for this request before")

@@ -11,7 +11,7 @@ from typing import Any
 
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.identifiers import Credential, is_uuid
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
@@ -28,32 +28,29 @@ class BankGate:
         """The bank that calls. ``headers`` go by lower-case name; ``identity`` is API Gateway's. Raises: Refusal."""
         bank = self._by_key(headers.get("x-api-key", ""))
         if bank.api_version != version:
-            raise Refusal(Fault.OTHER_VERSION, f"this bank is registered for version {bank.api_version}")
+            raise refusals.OTHER_VERSION(version=f"version {bank.api_version}")
         certificate = identity.get("clientCert") or {}
         if bank.certificate_subject is not None and certificate.get("subjectDN") != bank.certificate_subject:
-            raise Refusal(Fault.NO_CERTIFICATE, "the call did not come with the bank's client certificate")
+            raise refusals.CERTIFICATE_WRONG()
         if not is_uuid(headers.get("x-request-id", "")):
-            raise Refusal(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
+            raise refusals.REQUEST_ID_NOT_UUID()
         self._check_signature(bank, headers.get("x-signature"), body)
         return bank
 
     def _by_key(self, key: str) -> Bank:
         if not key:
-            raise Refusal(Fault.NOT_AUTHENTICATED, "header X-Api-Key is required")
+            raise refusals.BANK_KEY_MISSING()
         credential = Credential.parse(key, parts=1)
         bank = self.banks.find(credential.ids[0]) if credential else None
         if credential is None or bank is None or not bank.accepts_key(credential):
-            raise Refusal(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the key of a bank")
+            raise refusals.BANK_KEY_WRONG()
         return bank
 
     def _check_signature(self, bank: Bank, signature: str | None, body: bytes) -> None:
         if signature is None:
             if bank.signature_required:
-                raise Refusal(Fault.WRONG_SIGNATURE, "header X-Signature is required")
+                raise refusals.SIGNATURE_MISSING()
             return
         keys = self.banks.verification_keys(bank)
         if not verify(keys, body, signature):
-            message = "X-Signature is not the bank's signature of this body"
-            raise Refusal(
-                Fault.WRONG_SIGNATURE, f"{message}; {describe_attempt(keys, body)}" if self.explains else message
-            )
+            raise refusals.SIGNATURE_WRONG(hint=describe_attempt(keys, body) if self.explains else None)

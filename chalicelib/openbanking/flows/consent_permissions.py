@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.records.bank_record import Bank
@@ -16,15 +16,14 @@ def permitted(webhooks: Mapping[Version, Webhook], consent: Consent) -> Webhook:
     """The webhook that the consent's version has for a call, if its scopes allow it. Raises: Refusal."""
     webhook = in_version(webhooks, consent.api_version)
     if webhook.scope not in consent.scopes:
-        text = f"the consent has not the scope {webhook.scope}"
-        raise Refusal(Fault.FORBIDDEN, text, challenge="insufficient_scope")
+        raise refusals.SCOPE_NOT_GRANTED(scope=str(webhook.scope))
     return webhook
 
 
 def in_version(webhooks: Mapping[Version, Webhook], version: Version) -> Webhook:
     """The webhook that a version has for a call. Raises: Refusal."""
     if version not in webhooks:
-        raise Refusal(Fault.NO_SUCH_ACTION, f"a bank of version {version} does not have this call")
+        raise refusals.CALL_NOT_IN_VERSION(version=version)
     return webhooks[version]
 
 
@@ -32,5 +31,5 @@ def reachable(banks: Banks, consent: Consent) -> Bank:
     """The bank of a consent. Raises: Refusal."""
     bank = banks.find(consent.bic)
     if bank is None:
-        raise Refusal(Fault.UNKNOWN_RESOURCE, "the bank of this consent is not reachable any more")
+        raise refusals.CONSENT_BANK_GONE()
     return bank

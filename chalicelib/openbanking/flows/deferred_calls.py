@@ -18,8 +18,9 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.openbanking.flows.relay import Question
-from chalicelib.openbanking.flows.tpp_authentication import Callers, Credentials, no_bearer
-from chalicelib.openbanking.protocol.errors import Fault, Refusal, version_2_body, version_2_status
+from chalicelib.openbanking.flows.tpp_authentication import Callers, Credentials
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import version_2_body, version_2_status
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
 from chalicelib.openbanking.protocol.webhooks import STATUS_PATH
 from chalicelib.openbanking.records.consents import Consent
@@ -69,11 +70,11 @@ class Deferred:
         item = found[0] if found else None
         delivery = Delivery.from_item(item) if item and item["expires_at"] > self.clock.time() else None
         if delivery is None or not PLANS[delivery.kind].has_caller or delivery.client_id != client.client_id:
-            raise _unknown()
+            raise refusals.REQUEST_UNKNOWN()
         if delivery.consent_id is not None and consent is None:
-            raise no_bearer("what was asked with a bearer token is fetched with one of the same consent")
+            raise refusals.REQUEST_BEARER_MISSING()
         if delivery.consent_id is not None and consent is not None and delivery.consent_id != consent.consent_id:
-            raise _unknown()
+            raise refusals.REQUEST_UNKNOWN()
         return self._outcome(delivery)
 
     # -- inside
@@ -102,12 +103,8 @@ class Deferred:
         state = "done" if delivery.state == "delivered" else "failed"
         answer = delivery.answer
         if answer is None:  # a defect kept its outcome from being told; it was reported to people
-            lost = Refusal(Fault.INTERNAL, "the outcome of this request could not be kept")
+            lost = refusals.OUTCOME_LOST()
             body = version_2_body(lost, delivery.request_id, delivery.failed_at or 0)
             return {"state": state, "status": version_2_status(lost), "body": body}
         text = self.bodies.open(delivery.delivery_id, answer["name"], answer["parts"])
         return {"state": state, "status": answer["status"], "body": jsontext.loads(text)}
-
-
-def _unknown() -> Refusal:
-    return Refusal(Fault.UNKNOWN_RESOURCE, "no request of this caller's has this id, or it is more than a day old")

@@ -22,9 +22,9 @@ from chalicelib.openbanking.flows.payment_execution import PaymentExecution, exp
 from chalicelib.openbanking.flows.payment_orders import Order
 from chalicelib.openbanking.flows.payment_status import PaymentStatus
 from chalicelib.openbanking.flows.relay import Question, Relay
-from chalicelib.openbanking.flows.tpp_authentication import Caller, invalid_bearer, unknown_client
-from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal, version_2_body, version_2_status
-from chalicelib.openbanking.protocol.payment_enumerations import NOT_SENT, OUTCOME_UNKNOWN
+from chalicelib.openbanking.flows.tpp_authentication import Caller
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Refusal, version_2_body, version_2_status
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client, client_key
@@ -67,7 +67,7 @@ class QuestionSender:
 
     def given_up(self, parcel: Dispatch) -> Undeliverable:
         """The end of a question that could not be asked in time."""
-        refusal = _failed("the request to the bank failed", _BUSY)
+        refusal = refusals.BANK_FAILED(reason=_BUSY)
         return Undeliverable(refusal.message, final=True, answer=self._refused(parcel.delivery, refusal))
 
     def _ask(self, delivery: Delivery, asked: dict[str, Any]) -> BankAnswer:
@@ -77,10 +77,10 @@ class QuestionSender:
         keys = [payment_key(delivery.concerned_bank, asked["payment_id"])] if of_payment else []
         client, consent, found = _parties(self.store, self.clock, delivery, keys, or_spent=of_payment)
         if not client.active:
-            raise unknown_client()
+            raise refusals.CLIENT_UNKNOWN()
         if of_payment:
             if found[0] is None:
-                raise Refusal(Fault.UNKNOWN_RESOURCE, "the payment is gone")
+                raise refusals.PAYMENT_GONE()
             return self.payment_status.answer(Payment.from_item(found[0]), consent, **travelling)
         assert consent is not None, "a question about a PSU's data has a consent"
         webhook = permitted(_QUESTIONS[delivery.topic].webhooks, consent)
@@ -143,14 +143,14 @@ class OrderSender:
             return self._over(delivery, _unknown_outcome())
         members = jsontext.loads(parcel.body)
         _, caller = self._caller(delivery, members)
-        return self._over(delivery, _failed(NOT_SENT, _BUSY), self._giving_back(caller, members))
+        return self._over(delivery, refusals.PAYMENT_NOT_SENT(reason=_BUSY), self._giving_back(caller, members))
 
     def _order(self, delivery: Delivery, members: dict[str, Any]) -> Order:
         """The order as it was accepted. Raises: Undeliverable, when it may not be sent any more."""
         client, caller = self._caller(delivery, members)
         bank, call = self.banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic]
         if bank is None:
-            refusal = _failed(NOT_SENT, "the bank is not reachable any more")
+            refusal = refusals.PAYMENT_NOT_SENT(reason="the bank is not reachable any more")
             raise self._over(delivery, refusal, self._giving_back(caller, members))
         version, claim = members["version"], _request_claim(members)
         return Order(call, client, caller, bank, version, call.webhooks[version], None, claim, members["attempt"])
@@ -165,7 +165,7 @@ class OrderSender:
             raise self._over(delivery, refusal, self._giving_back(None, members)) from None
         caller = Caller(client, consent, found[0] or {}, []) if consent else None
         if not client.active:
-            raise self._over(delivery, unknown_client(), self._giving_back(caller, members))
+            raise self._over(delivery, refusals.CLIENT_UNKNOWN(), self._giving_back(caller, members))
         return client, caller
 
     def _giving_back(self, caller: Caller | None, members: dict[str, Any]) -> Keep:
@@ -209,17 +209,17 @@ def _parties(
     consents = [consent_key(delivery.consent_id)] if delivery.consent_id else []
     found = store.batch_get([client_key(delivery.concerned_client), *consents, *keys])
     if found[0] is None:
-        raise unknown_client()
+        raise refusals.CLIENT_UNKNOWN()
     client, rest = Client.from_item(found[0]), found[1:]
     if not consents:
         return client, None, rest
     item, now = rest[0], clock.time()
     consent = Consent.from_item(item) if item else None
     if item is None or consent is None or now >= consent.valid_until:
-        raise invalid_bearer()
+        raise refusals.BEARER_INVALID()
     spent = consent.status == "spent" and (or_spent or item.get("spent_by") == spent_by)
     if consent.status != "authorised" and not spent:
-        raise invalid_bearer()
+        raise refusals.BEARER_INVALID()
     return client, consent, rest[1:]
 
 
@@ -228,9 +228,5 @@ def _refused(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
     return StoredAnswer(version_2_status(refusal), jsontext.dumps(version_2_body(refusal, delivery.request_id, now)))
 
 
-def _failed(message: str, detail: str) -> Refusal:
-    return Refusal(Fault.BANK_FAILED, message, [Detail(Fault.BANK_FAILED, detail)])
-
-
 def _unknown_outcome() -> Refusal:
-    return _failed(OUTCOME_UNKNOWN, "the order was being sent when this service was interrupted")
+    return refusals.PAYMENT_OUTCOME_UNKNOWN(reason="the order was being sent when this service was interrupted")

@@ -10,16 +10,13 @@ from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankLink, Outgoing
-from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.bank_client.bank_failures import BankFailed, Reach
 from chalicelib.openbanking.flows.payment_orders import Order
 from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.flows.tpp_events import Events
-from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import (
-    AUTHORIZE_AGAIN,
-    NOT_SENT,
-    OUTCOME_UNKNOWN,
-    REFUSED,
     first_status,
     is_confirmation_url,
     is_payment_id,
@@ -33,6 +30,11 @@ from chalicelib.statistics import current_call
 KEPT_BYTES = 300_000
 """The longest answer of a bank to a payment that is taken: it has to fit into a record."""
 _TRIES = 5
+_BY_REACH: Mapping[Reach, refusals.RefusalRow] = {
+    "never": refusals.PAYMENT_NOT_SENT,
+    "refused": refusals.PAYMENT_REFUSED,
+    "unknown": refusals.PAYMENT_OUTCOME_UNKNOWN,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +199,10 @@ def _failure(answer: BankAnswer, text: str) -> BankFailed:
 
 def explained(failure: BankFailed) -> Refusal:
     """A bank's failure in words that say what became of the payment."""
-    said = {"never": NOT_SENT, "refused": REFUSED, "unknown": OUTCOME_UNKNOWN}[failure.reach]
-    if failure.authorize_again:
-        said = f"{said}; {AUTHORIZE_AGAIN}"
     named = f"; it names the payment {failure.payment_id}" if failure.payment_id is not None else ""
-    details = [Detail(Fault.BANK_FAILED, f"{failure.detail}{named}")]
-    retry_after = failure.retry_after if failure.reach == "never" else None  # else nobody should just repeat it
-    return Refusal(Fault.BANK_FAILED, said, details, bank_seconds=failure.bank_seconds, retry_after=retry_after)
+    hint = refusals.AUTHORIZE_AGAIN if failure.authorize_again else None
+    refusal = _BY_REACH[failure.reach](reason=f"{failure.detail}{named}", hint=hint)
+    refusal.bank_seconds = failure.bank_seconds
+    if failure.reach == "never":  # else nobody should just repeat it
+        refusal.retry_after = failure.retry_after
+    return refusal

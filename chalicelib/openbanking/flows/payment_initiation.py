@@ -31,16 +31,16 @@ from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent_permissions import in_version, permitted, reachable
 from chalicelib.openbanking.flows.payment_execution import PaymentExecution, explained
 from chalicelib.openbanking.flows.payment_orders import Order, checked
-from chalicelib.openbanking.flows.tpp_authentication import Caller, Callers, Credentials, invalid_bearer, spent_bearer
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import ACCEPTANCE_UNKNOWN, NOT_KEPT
+from chalicelib.openbanking.flows.tpp_authentication import Caller, Callers, Credentials
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consents, consent_key
 from chalicelib.openbanking.records.idempotency_keys import Accepted, Claim, IdempotencyKeys
-from chalicelib.openbanking.records.request_ids import RequestClaim, RequestId, used_request_id
+from chalicelib.openbanking.records.request_ids import RequestClaim, RequestId
 from chalicelib.statistics import current_call
 
 
@@ -71,13 +71,13 @@ class PaymentFlow:
         kept = caller.found[0] if claim else None
         spent = caller.consent.status == "spent"
         if spent and (claim is None or kept is None or not claim.is_of_one_consent_with(kept)):
-            raise spent_bearer()
+            raise refusals.BEARER_SPENT()
         webhook = permitted(call.webhooks, caller.consent)
         known = self._known(claim, kept) if claim else None
         if known is not None:
             return _repeated(known)
         if spent:
-            raise spent_bearer()
+            raise refusals.BEARER_SPENT()
         bank = reachable(self.banks, caller.consent)
         return _order(call, caller.client, caller, bank, webhook, claim, request_id)
 
@@ -96,7 +96,7 @@ class PaymentFlow:
             return _repeated(known)
         bank = self.banks.find(bic())
         if bank is None:
-            raise Refusal(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable")
+            raise refusals.BANK_UNKNOWN()
         current_call.concerns(bank.bic, PAYMENT_SERVICE)
         webhook = in_version(call.webhooks, bank.api_version)
         return _order(call, client, None, bank, webhook, claim, request_id)
@@ -159,7 +159,7 @@ class PaymentFlow:
         except StoreError as error:
             if order.claim is not None or order.one_time is not None:
                 raise  # a repeat is recognised
-            raise Refusal(Fault.INTERNAL, ACCEPTANCE_UNKNOWN) from error
+            raise refusals.ACCEPTANCE_UNKNOWN() from error
         if known is not None:
             return _repeated(known)
         self.outbox.dispatch(recorded)
@@ -240,7 +240,7 @@ class PaymentFlow:
         except StoreError:
             log.exception("payment not recorded", request_id=request_id)
             self.keys.unknown()
-            raise Refusal(Fault.INTERNAL, NOT_KEPT) from None
+            raise refusals.PAYMENT_NOT_KEPT() from None
 
     def _kept(self, order: Order, keeping: Callable[[Claim], Put]) -> list[Operation]:
         """The write that keeps an outcome for repeats; without it, when it cannot be sealed, the rest still counts.
@@ -297,8 +297,9 @@ def _order(
 def _refusal(failure: ConditionFailed, of_claim: int) -> Refusal:
     """Why an order cannot begin; ``of_claim`` is the position of the claim of its X-Request-Id."""
     if failure.failed == [of_claim]:
-        return used_request_id()
-    return spent_bearer() if any("spent_by" in (item or {}) for item in failure.items) else invalid_bearer()
+        return refusals.ORDER_ID_USED()
+    spent = any("spent_by" in (item or {}) for item in failure.items)
+    return refusals.BEARER_SPENT() if spent else refusals.BEARER_INVALID()
 
 
 def _repeated(known: dict[str, Any] | Accepted) -> BankAnswer | Accepted:

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.openbanking.flows.approved_accounts import check_accounts
 from chalicelib.openbanking.flows.tpp_authentication import Caller
-from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
-from chalicelib.openbanking.protocol.payment_enumerations import SCHEMES, SchemeInvalid, possible_schemes, scheme
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import refuse_fields
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEMES, possible_schemes, scheme
 from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
@@ -63,26 +64,22 @@ def checked(order: Order, members: object) -> dict[str, Any]:
     """What the bank is sent: the TPP's order with its payment schemes filled in. Raises: Refusal."""
     by_swift = isinstance(members, dict) and members.get("payment_scheme") == "SWIFT"
     if by_swift and "SWIFT" not in possible_schemes(order.version, order.call.kind, SCHEMES[order.version]):
-        raise Refusal(Fault.SCHEME, "payment_scheme SWIFT is for single payments of version 2 only")
+        raise refusals.SWIFT_NOT_POSSIBLE()
     try:
         message = order.webhook.request.read(members)
     except InvalidMessage as error:
         raise refuse_fields(error) from None
     request = message.model_dump(exclude_none=True)
     if _origin(request["callback_url"]) not in map(_origin, order.client.callback_urls):
-        text = "callback_url must have the scheme, host and port of one of the client's Callback URLs"
-        raise Refusal(Fault.FIELD, text)
-    try:
-        _fill_in_schemes(order, request)
-    except SchemeInvalid as error:
-        raise Refusal(Fault.SCHEME, str(error)) from None
+        raise refusals.CALLBACK_URL_FOREIGN()
+    _fill_in_schemes(order, request)
     if order.consent is not None:
         check_accounts(order.consent, request)
     return request
 
 
 def _fill_in_schemes(order: Order, request: dict[str, Any]) -> None:
-    """Every payment gets a scheme that the bank offers: its own, or its currency's default. Raises: SchemeInvalid."""
+    """Every payment gets a scheme that the bank offers: its own, or its currency's default. Raises: Refusal."""
     possible = possible_schemes(order.version, order.call.kind, order.bank.schemes)
     if order.call.kind == "bulk" and order.version == 1:
         for item in request["payments"]:

@@ -13,10 +13,11 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item
 from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankLink
 from chalicelib.openbanking.flows.payment_execution import status_changed
-from chalicelib.openbanking.flows.tpp_authentication import Callers, Credentials, no_bearer, spent_bearer
+from chalicelib.openbanking.flows.tpp_authentication import Callers, Credentials
 from chalicelib.openbanking.flows.tpp_events import Events
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
-from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_parameters
+from chalicelib.openbanking.protocol.errors import refuse_parameters
 from chalicelib.openbanking.protocol.payment_enumerations import status_from
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, STATUS
@@ -90,7 +91,7 @@ class PaymentStatus:
             return Asked(client, None, next((item for item in found if item), None))
         if credentials.bearer is None:
             self.callers.client(credentials)
-            raise no_bearer("a bearer token is required or, for a direct payment, the parameter bic")
+            raise refusals.BEARER_OR_BIC_MISSING()
         key = payment_key(credentials.token.ids[2] if credentials.token else "", payment_id)
         caller = self.callers.bearer(credentials, [key], or_spent=True)
         current_call.concerns(caller.consent.bic, PAYMENT_SERVICE)
@@ -104,17 +105,17 @@ class PaymentStatus:
         """
         spent = asked.consent is not None and asked.consent.status == "spent"
         if spent and not _is_of(asked.item, asked.consent):
-            raise spent_bearer()
+            raise refusals.BEARER_SPENT()
         try:
             PaymentStatusQuery.read(dict(query))
         except InvalidMessage as error:
             raise refuse_parameters(error) from None
         payment = Payment.from_item(asked.item) if asked.item and not is_early(asked.item) else None
         if payment is None or payment.client_id != asked.client.client_id or not _is_at(payment, query.get("bic")):
-            raise Refusal(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank")
+            raise refusals.PAYMENT_UNKNOWN()
         current_call.concerns(payment.bic, PAYMENT_SERVICE)
         if asked.consent is None and payment.consent_id is not None:
-            raise no_bearer("this payment is asked for with its bearer token")
+            raise refusals.PAYMENT_BEARER_MISSING()
         return payment
 
     def answer(
@@ -125,7 +126,7 @@ class PaymentStatus:
             return BankAnswer(_reported(payment), 0)
         bank = self.banks.find(payment.bic)
         if bank is None:
-            raise Refusal(Fault.UNKNOWN_RESOURCE, "the bank of this payment is not reachable any more")
+            raise refusals.PAYMENT_BANK_GONE()
         token = self.consents.bank_token(consent) if consent and payment.consent_id else None
         answer = ask_bank(self.link, bank, payment, token, request_id=request_id, psu_address=psu_address)
         return BankAnswer({**answer.body, "payment_id": payment.payment_id}, answer.seconds)
@@ -139,7 +140,7 @@ class PaymentStatus:
             version = bank.api_version
             early = self.payments.early(bank.bic, request.payment_id, self._report(request, version), item)
             self.store.put(early.table, early.item, early.condition)
-            raise Refusal(Fault.PAYMENT_ID, "this bank has not answered with a payment of this id")
+            raise refusals.PAYMENT_ID_UNKNOWN()
         before = Payment.from_item(item)
         after = before.after(self._report(request, before.api_version))
         if after is before:

@@ -21,8 +21,9 @@ from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.flows.bank_notifications import revocation
 from chalicelib.openbanking.flows.tpp_authentication import Callers, Credentials
 from chalicelib.openbanking.flows.tpp_events import Events
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import (
@@ -66,20 +67,20 @@ class TokenFlow:
         client, found = self.callers.client_and(credentials, keys)
         consent, grant = _known(found)
         if credential is None or consent is None or grant is None or not credential.matches(grant.code_digest):
-            raise _invalid_grant("the authorization code is not valid")
+            raise refusals.CODE_INVALID()
         if consent.client_id != client.client_id:
-            raise _invalid_grant("the authorization code is not valid")
+            raise refusals.CODE_INVALID()
         current_call.concerns(consent.bic, "authorization")
         _check_redemption(grant, redirect_uri, verifier)
         if grant.code_redeemed_at is not None:
-            raise self._misused(consent, "the authorization code was used before: its tokens are revoked")
+            raise self._misused(consent, refusals.CODE_USED)
         if self.clock.time() >= grant.code_valid_until or not consent.is_valid(self.clock.time()):
-            raise _invalid_grant("the authorization code has expired")
+            raise refusals.CODE_EXPIRED()
         pair, operations = self.consents.first_pair(consent)
         try:
             self._write(operations)
         except ConditionFailed:
-            raise self._misused(consent, "the authorization code was used before: its tokens are revoked") from None
+            raise self._misused(consent, refusals.CODE_USED) from None
         return self._answer(consent, pair)
 
     def refresh(self, credentials: Credentials, token: str) -> dict[str, Any]:
@@ -97,12 +98,12 @@ class TokenFlow:
             or grant is None
             or not credential.matches((found[2] or {}).get("digest"))
         ):
-            raise _invalid_grant("the refresh token is not valid")
+            raise refusals.REFRESH_TOKEN_INVALID()
         if consent.client_id != client.client_id:
-            raise _invalid_grant("the refresh token is not valid")
+            raise refusals.REFRESH_TOKEN_INVALID()
         current_call.concerns(consent.bic, "authorization")
         if not consent.is_valid(self.clock.time()):
-            raise _invalid_grant("the refresh token is not valid")
+            raise refusals.REFRESH_TOKEN_INVALID()
         refresh_id = credential.ids[1]
         if grant.refresh_id != refresh_id:
             return self._answer(consent, self._repeat(consent, grant, refresh_id))
@@ -112,7 +113,7 @@ class TokenFlow:
         except ConditionFailed as failure:
             changed = failure.items[1]
             if changed is None or 0 in failure.failed:  # the consent has ended
-                raise _invalid_grant("the refresh token is not valid") from None
+                raise refusals.REFRESH_TOKEN_INVALID() from None
             return self._answer(consent, self._repeat(consent, Grant.from_item(changed), refresh_id))
         return self._answer(consent, pair)
 
@@ -135,14 +136,14 @@ class TokenFlow:
         """End the consent of a token that the bank was given. Answers ``status``. Raises: Refusal."""
         credential = Credential.parse(request.access_token, parts=1)
         if credential is None:
-            raise Refusal(Fault.MALFORMED_TOKEN, "the access token has not the form of a token of this service")
+            raise refusals.TOKEN_MALFORMED()
         item, kept = self.store.batch_get([consent_key(credential.ids[0]), claim.key])
         stored = self.replays.stored(claim, kept)
         if stored is not None:
             return stored
         consent = Consent.from_item(item) if item else None
         if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
-            raise Refusal(Fault.UNKNOWN_TOKEN, "the access token is not known")
+            raise refusals.TOKEN_UNKNOWN()
         answer = {"status": "success"}
         if consent.status == "revoked":
             return self.replays.keep(claim, answer)
@@ -196,12 +197,12 @@ class TokenFlow:
     def _repeat(self, consent: Consent, grant: Grant, refresh_id: str) -> Pair:
         pair = self.consents.repeated_pair(grant, refresh_id)
         if pair is None:
-            raise self._misused(consent, "the refresh token was used before: the consent is revoked")
+            raise self._misused(consent, refusals.REFRESH_TOKEN_USED)
         return pair
 
-    def _misused(self, consent: Consent, message: str) -> Refusal:
+    def _misused(self, consent: Consent, row: refusals.RefusalRow) -> Refusal:
         self.end(consent, "service")
-        return _invalid_grant(message)
+        return row()
 
     def _answer(self, consent: Consent, pair: Pair) -> dict[str, Any]:
         log.bind(consent_id=consent.consent_id)
@@ -240,12 +241,11 @@ def _known(found: list[Item | None]) -> tuple[Consent | None, Grant | None]:
 def _check_redemption(grant: Grant, redirect_uri: str | None, verifier: str | None) -> None:
     """What does not burn a code: another redirect URI, a wrong verifier."""
     if redirect_uri is not None and redirect_uri != grant.redirect_uri:
-        raise _invalid_grant("redirect_uri is not the one that the code was sent to")
+        raise refusals.REDIRECT_URI_OTHER()
     if (grant.code_challenge is None) != (verifier is None):
-        needed = "required: the request had a code_challenge" if verifier is None else "not allowed: no code_challenge"
-        raise _invalid_grant(f"code_verifier is {needed}")
+        raise (refusals.CODE_VERIFIER_MISSING if verifier is None else refusals.CODE_VERIFIER_NOT_ALLOWED)()
     if verifier is not None and not _verifies(verifier, grant.code_challenge or ""):
-        raise _invalid_grant("code_verifier does not match the code_challenge")
+        raise refusals.CODE_VERIFIER_WRONG()
 
 
 def _verifies(verifier: str, challenge: str) -> bool:
@@ -253,7 +253,3 @@ def _verifies(verifier: str, challenge: str) -> bool:
         return False
     hashed = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
     return hmac.compare_digest(hashed, challenge.encode())
-
-
-def _invalid_grant(message: str) -> Refusal:
-    return Refusal(Fault.CONTENT, message, oauth_error="invalid_grant")

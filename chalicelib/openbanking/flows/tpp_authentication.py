@@ -9,7 +9,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.client_record import CLIENT_ID_LENGTH, Client, client_key
 from chalicelib.openbanking.records.consents import Consent, consent_key, token_key
 
@@ -88,12 +88,12 @@ class Callers:
             self._check_secret(client, credentials)
         _check_request_id(credentials)
         if credentials.bearer is None:
-            raise no_bearer("a bearer token is required: Authorization: Bearer <access token>")
+            raise refusals.BEARER_MISSING()
         consent = self._consent(client, token, found[0], found[1]) if token else None
         if token is None or consent is None:
-            raise invalid_bearer()
+            raise refusals.BEARER_INVALID()
         if consent.status == "spent" and not or_spent:
-            raise spent_bearer()
+            raise refusals.BEARER_SPENT()
         log.bind(consent_id=consent.consent_id)
         return Caller(client, consent, found[1] or {}, found[2:])
 
@@ -104,7 +104,7 @@ class Callers:
     def _check_secret(self, client: Client, credentials: Credentials) -> None:
         """Raises: Refusal, also for a secret of a client that has none."""
         if not client.accepts_secret(credentials.secret, self._clock.time()):
-            raise wrong_client("the client secret is missing or wrong")
+            raise refusals.SECRET_WRONG()
 
     def _consent(self, client: Client, token: Credential, item: Item | None, access: Item | None) -> Consent | None:
         """The consent in force, or spent, that a bearer of this client stands for."""
@@ -120,14 +120,9 @@ class Callers:
 def named_client(client_id: str | None) -> str:
     """The Client ID of a request that has to name one. Raises: Refusal."""
     if not client_id:
-        raise Refusal(
-            Fault.NOT_AUTHENTICATED,
-            "header X-Api-Key with the Client ID is required",
-            oauth_error="invalid_client",
-            challenge="basic",
-        )
+        raise refusals.CLIENT_MISSING()
     if len(client_id) > CLIENT_ID_LENGTH:
-        raise unknown_client()
+        raise refusals.CLIENT_UNKNOWN()
     return client_id
 
 
@@ -135,35 +130,10 @@ def active_client(item: Item | None) -> Client:
     """Raises: Refusal."""
     client = Client.from_item(item) if item else None
     if client is None or not client.active:
-        raise unknown_client()
+        raise refusals.CLIENT_UNKNOWN()
     return client
-
-
-def wrong_client(message: str) -> Refusal:
-    """A refusal of whom a request says that it comes from."""
-    return Refusal(Fault.WRONG_CREDENTIALS, message, oauth_error="invalid_client", challenge="basic")
-
-
-def unknown_client() -> Refusal:
-    return wrong_client("no active client has this Client ID")
 
 
 def _check_request_id(credentials: Credentials) -> None:
     if not credentials.good_request_id:
-        raise Refusal(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
-
-
-def spent_bearer() -> Refusal:
-    return _bad_bearer("the one-time consent of this bearer is used up: the PSU must authorize again")
-
-
-def invalid_bearer() -> Refusal:
-    return _bad_bearer("the bearer token is not valid: refresh it, or ask the PSU to authorize again")
-
-
-def no_bearer(message: str) -> Refusal:
-    return Refusal(Fault.NOT_AUTHENTICATED, message, challenge="bearer")
-
-
-def _bad_bearer(message: str) -> Refusal:
-    return Refusal(Fault.NOT_AUTHENTICATED, message, challenge="invalid_token")
+        raise refusals.REQUEST_ID_NOT_UUID()

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal, TypeGuard
 from urllib.parse import urlsplit
 
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.scopes import Version
 
 Kind = Literal["single", "bulk", "direct"]
@@ -72,24 +73,6 @@ def schemes_schema(version: Version) -> dict[str, Any]:
     return {"type": "string", "minLength": 1, "maxLength": SCHEME, "enum": list(SCHEMES[version])}
 
 
-NOT_SENT = "the payment was not sent: the bank could not be reached"
-REFUSED = "the bank refused the payment"
-OUTCOME_UNKNOWN = (
-    "it is unknown whether the bank has taken the payment: do not send it again as a new one before you know; ask the "
-    "bank and quote the X-Request-Id, or look for the payment among the account's"
-)
-NOT_KEPT = f"the bank answered, but its answer could not be kept; {OUTCOME_UNKNOWN}"
-ACCEPTANCE_UNKNOWN = (
-    "the storage did not answer: it is unknown whether the payment was accepted and will be sent; without an "
-    "Idempotency-Key a repeat may be a second payment"
-)
-AUTHORIZE_AGAIN = "the bank does not accept the PSU's token any more, the PSU must authorize again"
-
-
-class SchemeInvalid(ValueError):
-    """A payment scheme that the bank, or this kind of payment, does not have; the message says which."""
-
-
 def possible_schemes(version: Version, kind: Kind, offered: Iterable[str]) -> list[str]:
     """Those of a bank's schemes that a kind of payment can go by."""
     excluded = {"SWIFT"} if kind in WITHOUT_SWIFT else set()
@@ -97,13 +80,13 @@ def possible_schemes(version: Version, kind: Kind, offered: Iterable[str]) -> li
 
 
 def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
-    """The scheme of a payment: the one that was given, else the currency's default. Raises: SchemeInvalid."""
+    """The scheme of a payment: the one that was given, else the currency's default. Raises: Refusal."""
     chosen = given or _DEFAULTS.get(currency)
     if chosen is None:
-        raise SchemeInvalid("payment_scheme is required for this currency: only GBP and EUR have a default")
+        raise refusals.SCHEME_MISSING()
     if chosen not in possible:
         known = chosen if any(chosen in names for names in SCHEMES.values()) else "the one that was given"
-        raise SchemeInvalid(f"this bank does not offer the payment_scheme {known} here, only {', '.join(possible)}")
+        raise refusals.SCHEME_NOT_OFFERED(scheme=known, possible=", ".join(possible))
     return chosen
 
 

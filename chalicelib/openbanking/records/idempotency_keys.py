@@ -16,6 +16,7 @@ from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.metrics import Metrics
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 
 TABLE = "idempotency"
@@ -75,21 +76,13 @@ class IdempotencyKeys:
         if item is None or item["expires_at"] <= now:
             return None
         if item["body_digest"] != claim.body_digest:
-            raise Refusal(Fault.HEADERS, "Idempotency-Key was used before, with another body")
+            raise refusals.IDEMPOTENCY_KEY_USED()
         if "outcome" in item:
             return _answer(jsontext.loads(self._vault.unseal(item["outcome"], claim.name)))
         if now - item["claimed_at"] <= RUNNING_SECONDS:
-            raise Refusal(
-                Fault.STILL_RUNNING,
-                "the first request with this Idempotency-Key is still running: repeat this one in a moment",
-                retry_after=1,
-            )
+            raise refusals.STILL_RUNNING()
         self.unknown()
-        raise Refusal(
-            Fault.BANK_FAILED,
-            "the first request with this Idempotency-Key never ended: whether the bank has the payment is unknown",
-            [Detail(Fault.BANK_FAILED, "no answer of the bank was kept; ask the bank before you pay again")],
-        )
+        raise refusals.NEVER_ENDED()
 
     def unknown(self) -> None:
         """Count a payment of which nobody here knows what became of it: a person has to ask the bank."""

@@ -12,7 +12,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, absent
 from chalicelib.foundation.identifiers import digest
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol import refusals
 
 TABLE = "idempotency"
 KEPT = 24 * 3600
@@ -47,7 +47,7 @@ class Replays:
         if item is None or item["expires_at"] <= self._clock.time():
             return None
         if item["body_digest"] != claim.body_digest:
-            raise Refusal(Fault.HEADERS, "X-Request-Id was used before, with another body")
+            raise refusals.REQUEST_ID_USED()
         answer: dict[str, Any] = jsontext.loads(self._vault.unseal(item["answer"], claim.name))
         return answer
 

@@ -16,7 +16,6 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Update, absent
 from chalicelib.foundation.identifiers import digest
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
 
 TABLE = "idempotency"
 KEPT = 24 * 3600
@@ -87,8 +86,3 @@ class RequestClaims:
     def _update(self, claim: RequestClaim, attempt: str, condition: ConditionBase | None) -> Update:
         members = {"order_digest": claim.order_digest, "attempt": attempt, "expires_at": self._clock.time() + KEPT}
         return Update(*claim.key, set=members, add={"sendings": 1}, condition=condition)
-
-
-def used_request_id() -> Refusal:
-    """The refusal of an order whose id stands for another."""
-    return Refusal(Fault.HEADERS, "X-Request-Id was used before, for another order at this bank: send a new one")

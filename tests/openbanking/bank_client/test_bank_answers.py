@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.foundation.jsontext import Number
+from chalicelib.openbanking.protocol import refusals
 from tests.conftest import Lines
 from tests.many import cases
 from tests.openbanking.broken_rules import NO_LIST, NO_OBJECT, NO_TEXT
@@ -21,7 +22,7 @@ from tests.world import Answer
 EVERY_ROW = pytest.mark.parametrize("row", ROWS, ids=str)
 HELD_ROWS = [row for row in ROWS if row.webhook != "/funds_confirmations"]  # it has two ways, and tests of its own
 UNKNOWN = "it is unknown whether the bank has taken the payment"
-REFUSED = "the bank refused the payment"
+REFUSED = refusals.PAYMENT_REFUSED.sentence
 NOT_SENT = "the payment was not sent"
 AGAIN = "authorize again"
 
@@ -352,7 +353,7 @@ def test_a_bank_that_misbehaves_is_a_bad_gateway_with_its_own_words(stage: Stage
                     assert outcome in answer.body["title"]
                     assert ("X-Request-Id" in answer.body["title"]) is (outcome == UNKNOWN)
                 else:
-                    assert answer.body["title"] == "the request to the bank failed"
+                    assert answer.body["title"] == refusals.BANK_FAILED.sentence
 
 
 TOKEN_REFUSED: dict[str, Made] = {

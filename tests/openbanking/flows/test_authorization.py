@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import pytest
 
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.authorizations import authorization_key, identify
 from tests.openbanking.spelling import URL
 from tests.world import World
@@ -404,8 +405,8 @@ def test_an_identical_request_that_has_ended_says_so(world: World, ended: str) -
 @pytest.mark.parametrize(
     ("client_id", "said"),
     [
-        ("unknown", "no active client has this Client ID"),
-        ("x" * 65, "no active client has this Client ID"),
+        ("unknown", refusals.CLIENT_UNKNOWN.sentence),
+        ("x" * 65, refusals.CLIENT_UNKNOWN.sentence),
         (None, "The address names no client_id"),
         ("", "The address names no client_id"),
     ],

@@ -12,7 +12,7 @@ from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.flows.payment_execution import PaymentExecution
-from chalicelib.openbanking.protocol.payment_enumerations import NOT_SENT, OUTCOME_UNKNOWN, REFUSED
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.consents import consent_key
 from tests.openbanking.faults import Fault
 from tests.openbanking.flows.test_deferred_calls import DOWN, LATER, Died, accepted, dies, looked_up
@@ -208,7 +208,7 @@ def test_a_worker_that_dies_after_the_bank_got_the_order_leaves_its_outcome_unkn
 
     payer.attempt(request_id)
 
-    assert payer.failure(request_id) == (502, OUTCOME_UNKNOWN)
+    assert payer.failure(request_id) == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
     assert payer.calls == 1
     assert kind == "direct" or payer.consent_status() == "spent"
 
@@ -225,7 +225,7 @@ def test_a_worker_that_dies_before_it_sends_is_not_told_from_one_that_dies_after
 
     payer.attempt(request_id)
 
-    assert payer.failure(request_id) == (502, OUTCOME_UNKNOWN)
+    assert payer.failure(request_id) == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
     assert (payer.calls, payer.consent_status()) == (0, "spent")
 
 
@@ -247,7 +247,7 @@ def test_an_outcome_that_could_not_be_written_is_unknown_and_nothing_is_sent_aga
     if applied:
         assert payer.outcome(request_id)["state"] == "done"
     else:
-        assert payer.failure(request_id) == (502, OUTCOME_UNKNOWN)
+        assert payer.failure(request_id) == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
 
 
 def test_a_defect_after_the_bank_got_the_order_does_not_have_it_sent_again(
@@ -266,7 +266,7 @@ def test_a_defect_after_the_bank_got_the_order_does_not_have_it_sent_again(
         payer.attempt(request_id)
 
     assert payer.calls == 1
-    assert payer.failure(request_id) == (502, OUTCOME_UNKNOWN)
+    assert payer.failure(request_id) == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
 
 
 @SOME
@@ -298,20 +298,20 @@ def test_after_a_second_attempt_in_vain_it_was_not_sent_and_the_consent_is_given
     for _ in range(2):
         payer.attempt(request_id)
 
-    assert (payer.failure(request_id), payer.calls) == ((502, NOT_SENT), 2)
+    assert (payer.failure(request_id), payer.calls) == ((502, refusals.PAYMENT_NOT_SENT.sentence), 2)
     payer.bank_does(taken(version))
     assert payer.pay_at_once().status == 200
 
 
 FINAL: dict[str, tuple[int, Any, str]] = {
-    "refuses in version 1": (1, REFUSAL[1], REFUSED),
-    "refuses in version 2": (2, REFUSAL[2], REFUSED),
-    "is late": (1, TimedOut("no answer came in time"), OUTCOME_UNKNOWN),
-    "is cut off": (2, ConnectionDropped("broke"), OUTCOME_UNKNOWN),
-    "answers too much": (1, ResponseTooLarge("too large"), OUTCOME_UNKNOWN),
-    "answers nonsense": (2, Reply(200, b"<html>", {}, 0), OUTCOME_UNKNOWN),
-    "fails": (1, Reply(503, b"", {"Retry-After": "1"}, 0), OUTCOME_UNKNOWN),
-    "names no payment": (2, taken(2, ""), OUTCOME_UNKNOWN),
+    "refuses in version 1": (1, REFUSAL[1], refusals.PAYMENT_REFUSED.sentence),
+    "refuses in version 2": (2, REFUSAL[2], refusals.PAYMENT_REFUSED.sentence),
+    "is late": (1, TimedOut("no answer came in time"), refusals.PAYMENT_OUTCOME_UNKNOWN.sentence),
+    "is cut off": (2, ConnectionDropped("broke"), refusals.PAYMENT_OUTCOME_UNKNOWN.sentence),
+    "answers too much": (1, ResponseTooLarge("too large"), refusals.PAYMENT_OUTCOME_UNKNOWN.sentence),
+    "answers nonsense": (2, Reply(200, b"<html>", {}, 0), refusals.PAYMENT_OUTCOME_UNKNOWN.sentence),
+    "fails": (1, Reply(503, b"", {"Retry-After": "1"}, 0), refusals.PAYMENT_OUTCOME_UNKNOWN.sentence),
+    "names no payment": (2, taken(2, ""), refusals.PAYMENT_OUTCOME_UNKNOWN.sentence),
 }
 
 
@@ -338,7 +338,7 @@ def test_never_reached_and_then_late_is_unknown(world: World) -> None:
 
     payer.attempt(request_id)
 
-    assert payer.failure(request_id) == (502, OUTCOME_UNKNOWN)
+    assert payer.failure(request_id) == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
     assert (payer.calls, payer.consent_status()) == (2, "spent")
 
 
@@ -375,7 +375,7 @@ def test_an_order_whose_bank_is_left_alone_for_too_long_was_not_sent(
         payer.attempt(request_id)
 
     assert 200 < world.clock.time() - began <= 360
-    assert payer.failure(request_id) == (502, NOT_SENT)
+    assert payer.failure(request_id) == (502, refusals.PAYMENT_NOT_SENT.sentence)
     assert (payer.calls, payer.consent_status()) == (0, "authorised")
 
 
@@ -387,7 +387,7 @@ def test_an_order_that_nobody_got_to_in_time_was_not_sent(world: World, version:
 
     payer.attempt(request_id)
 
-    assert payer.failure(request_id) == (502, NOT_SENT)
+    assert payer.failure(request_id) == (502, refusals.PAYMENT_NOT_SENT.sentence)
     assert payer.calls == 0
     assert payer.pay_at_once().status == 200
 
@@ -407,7 +407,7 @@ def test_an_order_to_a_bank_that_was_switched_off_was_not_sent(world: World, ver
         world.hub.banks.change(bic, active=True)
         world.hub.banks._forget()
 
-    assert payer.failure(request_id) == (502, NOT_SENT)
+    assert payer.failure(request_id) == (502, refusals.PAYMENT_NOT_SENT.sentence)
     assert payer.calls == 0
     assert payer.pay_at_once().status == 200
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from chalicelib.openbanking.protocol import refusals
 from tests.world import World, basic
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -424,7 +425,7 @@ def test_a_client_with_a_secret_has_to_show_it(world: World) -> None:
     for refused in (missing, wrong):
         assert (refused.status, refused.body["error"]) == (401, "invalid_client")
         assert refused.body["code"] == "WRONG_CREDENTIALS"
-        assert refused.body["error_description"] == "the client secret is missing or wrong"
+        assert refused.body["error_description"] == refusals.SECRET_WRONG.sentence
         assert refused.headers["www-authenticate"] == 'Basic realm="causeway"'
     assert right.status == 200
 

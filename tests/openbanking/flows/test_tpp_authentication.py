@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from chalicelib.openbanking.protocol import refusals
 from tests.openbanking.examples import ROWS
 from tests.world import Answer, World, basic
 
 BEARER, BASIC = 'Bearer realm="causeway"', 'Basic realm="causeway"'
 DIRECT = next(row for row in ROWS if row.is_direct and row.version == 2)
-SECRET = "the client secret is missing or wrong"
-UNKNOWN = "no active client has this Client ID"
+SECRET = refusals.SECRET_WRONG.sentence
+UNKNOWN = refusals.CLIENT_UNKNOWN.sentence
 
 Call = Callable[[World, Mapping[str, str]], Answer]
 

@@ -12,7 +12,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.openbanking.protocol.payment_enumerations import NOT_SENT, OUTCOME_UNKNOWN
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.openbanking.records.payments import Payment, payment_key
 from chalicelib.openbanking.records.request_ids import KEPT
@@ -364,7 +364,7 @@ def test_an_accepted_order_keeps_its_id_between_its_attempts_and_when_it_was_sen
     payer.bank_does(TimedOut("late"))
     payer.attempt(request_id)
 
-    assert payer.failure(request_id) == (502, OUTCOME_UNKNOWN)
+    assert payer.failure(request_id) == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
     assert held(world) == [1]
 
 
@@ -438,7 +438,7 @@ def test_a_payment_id_that_the_bank_gives_out_again_stays_with_the_first_order(
     second = second_of(world, who, first, later=later)
     second.bank_does(taken(version, "P-1"))
 
-    assert ended(second, "key") == (502, OUTCOME_UNKNOWN)
+    assert ended(second, "key") == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
 
     assert payments(world) == before
     assert second.calls == 2
@@ -460,7 +460,7 @@ def test_an_unusable_answer_does_not_take_the_payment_of_another_order(world: Wo
     before = payments(world)
     second.bank_does(taken(version) | {"confirmation_url": "javascript:alert(1)"})
 
-    assert ended(second, "key") == (502, OUTCOME_UNKNOWN)
+    assert ended(second, "key") == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
     assert payments(world) == before
 
 
@@ -573,5 +573,5 @@ def test_an_order_that_was_accepted_without_a_claim_and_never_sent_ends(
 
     end(payer, request_id)
 
-    assert payer.failure(request_id) == (502, NOT_SENT)
+    assert payer.failure(request_id) == (502, refusals.PAYMENT_NOT_SENT.sentence)
     assert (payer.consent_status(), claims(world)) == ("authorised", [])

@@ -1,0 +1,229 @@
+"""Every refusal, once: its fault, which decides code and status, its sentence, and what else its answer carries.
+
+Flows raise a row by calling it: ``raise refusals.STATE_USED()``. Documents and tests take codes and sentences from the
+same rows. Refusals of members that do not fit their model are made of the model's problems: see ``errors``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+
+from chalicelib.openbanking.protocol.errors import Challenge, Detail, Fault, Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalRow:
+    """One reason to refuse.
+
+    Attributes:
+        sentence: for the caller; ``{name}`` stands for a value that the call fills in.
+        oauth_error: see ``Refusal``, as for what follows.
+    """
+
+    fault: Fault
+    sentence: str
+    _: KW_ONLY
+    details: Sequence[Detail] = ()
+    oauth_error: str | None = None
+    retry_after: int | None = None
+    challenge: Challenge | None = None
+
+    def __call__(
+        self, *, hint: str | None = None, reason: str | None = None, oauth_error: str | None = None, **values: str | int
+    ) -> Refusal:
+        """The refusal that is raised.
+
+        Args:
+            hint: continues the sentence after a semicolon.
+            reason: the single detail, such as a bank's own words.
+            oauth_error: where it is not the row's.
+            values: of the sentence's placeholders.
+        """
+        sentence = self.sentence.format(**values)
+        return Refusal(
+            self.fault,
+            f"{sentence}; {hint}" if hint else sentence,
+            self.details if reason is None else [Detail(self.fault, reason)],
+            oauth_error=oauth_error or self.oauth_error,
+            retry_after=self.retry_after,
+            challenge=self.challenge,
+        )
+
+
+def _client(sentence: str) -> RefusalRow:
+    return RefusalRow(Fault.WRONG_CREDENTIALS, sentence, oauth_error="invalid_client", challenge="basic")
+
+
+def _bearer(sentence: str, challenge: Challenge = "bearer") -> RefusalRow:
+    return RefusalRow(Fault.NOT_AUTHENTICATED, sentence, challenge=challenge)
+
+
+def _request(sentence: str, oauth_error: str = "invalid_request") -> RefusalRow:
+    return RefusalRow(Fault.CONTENT, sentence, oauth_error=oauth_error)
+
+
+def _scopes(sentence: str) -> RefusalRow:
+    details = (Detail(Fault.SCOPES_NOT_CORRECT, sentence),)
+    return RefusalRow(Fault.CONTENT, sentence, details=details, oauth_error="invalid_scope")
+
+
+def _grant(sentence: str) -> RefusalRow:
+    return _request(sentence, "invalid_grant")
+
+
+# -- Everybody
+
+SERVICE_FAILED = RefusalRow(Fault.INTERNAL, "the service failed")
+FAILED_OUTSIDE_A_VIEW = RefusalRow(
+    Fault.INTERNAL, f"{SERVICE_FAILED.sentence}; nothing is known to be wrong with the request"
+)
+STORAGE_FAILED = RefusalRow(Fault.UNKNOWN, "the storage did not answer: repeat the request as it was", retry_after=1)
+HEADERS_WRONG = RefusalRow(Fault.HEADERS, "the request's headers do not fit this call")
+REQUEST_ID_NOT_UUID = RefusalRow(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
+ACTION_UNKNOWN = RefusalRow(Fault.NO_SUCH_ACTION, "this action does not exist")
+
+# -- TPPs: who calls
+
+CLIENT_MISSING = RefusalRow(
+    Fault.NOT_AUTHENTICATED,
+    "header X-Api-Key with the Client ID is required",
+    oauth_error="invalid_client",
+    challenge="basic",
+)
+CLIENT_UNKNOWN = _client("no active client has this Client ID")
+CLIENT_CONTRADICTORY = _client("the request gives its client's {part} twice, and the two disagree")
+BASIC_MALFORMED = _client("header Authorization is not HTTP Basic of Client ID and client secret")
+SECRET_WRONG = _client("the client secret is missing or wrong")
+CLIENT_INACTIVE = RefusalRow(Fault.TPP_GONE, "the client is not active")
+BEARER_MISSING = _bearer("a bearer token is required: Authorization: Bearer <access token>")
+BEARER_OR_BIC_MISSING = _bearer("a bearer token is required or, for a direct payment, the parameter bic")
+PAYMENT_BEARER_MISSING = _bearer("this payment is asked for with its bearer token")
+REQUEST_BEARER_MISSING = _bearer("what was asked with a bearer token is fetched with one of the same consent")
+BEARER_INVALID = _bearer(
+    "the bearer token is not valid: refresh it, or ask the PSU to authorize again", "invalid_token"
+)
+BEARER_SPENT = _bearer("the one-time consent of this bearer is used up: the PSU must authorize again", "invalid_token")
+
+# -- TPPs: what they call
+
+PARAMETERS_NOT_ALLOWED = RefusalRow(Fault.PARAMETER, "this call takes no parameters")
+PSU_ADDRESS_WRONG = RefusalRow(Fault.HEADERS, "header PSU-IP-Address must be an IP address")
+CALL_NOT_IN_VERSION = RefusalRow(Fault.NO_SUCH_ACTION, "a bank of version {version} does not have this call")
+SCOPE_NOT_GRANTED = RefusalRow(Fault.FORBIDDEN, "the consent has not the scope {scope}", challenge="insufficient_scope")
+ACCOUNT_NOT_APPROVED = RefusalRow(Fault.FORBIDDEN, "the PSU did not approve the account that {member} names")
+BANK_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable", oauth_error="invalid_request")
+CONSENT_BANK_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the bank of this consent is not reachable any more")
+PAYMENT_BANK_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the bank of this payment is not reachable any more")
+PAYMENT_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank")
+PAYMENT_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the payment is gone")
+REQUEST_UNKNOWN = RefusalRow(
+    Fault.UNKNOWN_RESOURCE, "no request of this caller's has this id, or it is more than a day old"
+)
+OUTCOME_LOST = RefusalRow(Fault.INTERNAL, "the outcome of this request could not be kept")
+
+# -- TPPs: authorization requests
+
+CLIENT_ID_MISSING = RefusalRow(Fault.NOT_AUTHENTICATED, "the address names no client_id")
+RESPONSE_TYPE_WRONG = _request("response_type must be code")
+PARAMETER_NOT_SUPPORTED = _request("{parameter} is not supported")
+REDIRECT_URI_FOREIGN = _request("redirect_uri must equal one of the client's Callback URLs")
+SCOPES_EMPTY = _scopes("scopes must not be empty")
+SCOPES_REPEATED = _scopes("scopes has a scope twice")
+SCOPES_NOT_PROVIDED = _scopes("scopes has a scope that this bank does not provide: see GET /tpp/scope")
+ONE_TIME_NOT_FOR_PAYMENTS = _request("consent_type one_time goes with payment scopes only", "invalid_scope")
+CODE_CHALLENGE_MISSING = _request("code_challenge is required (PKCE)")
+STATE_USED = _request("state was used before: every request needs a new one")
+AUTHORIZATION_ENDED = _request("this request has ended or expired: begin a new one")
+
+# -- TPPs: codes and refresh tokens
+
+CODE_INVALID = _grant("the authorization code is not valid")
+CODE_EXPIRED = _grant("the authorization code has expired")
+CODE_USED = _grant("the authorization code was used before: its tokens are revoked")
+REDIRECT_URI_OTHER = _grant("redirect_uri is not the one that the code was sent to")
+CODE_VERIFIER_MISSING = _grant("code_verifier is required: the request had a code_challenge")
+CODE_VERIFIER_NOT_ALLOWED = _grant("code_verifier is not allowed: no code_challenge")
+CODE_VERIFIER_WRONG = _grant("code_verifier does not match the code_challenge")
+REFRESH_TOKEN_INVALID = _grant("the refresh token is not valid")
+REFRESH_TOKEN_USED = _grant("the refresh token was used before: the consent is revoked")
+
+# -- TPPs: payments
+
+SWIFT_NOT_POSSIBLE = RefusalRow(Fault.SCHEME, "payment_scheme SWIFT is for single payments of version 2 only")
+SCHEME_MISSING = RefusalRow(
+    Fault.SCHEME, "payment_scheme is required for this currency: only GBP and EUR have a default"
+)
+SCHEME_NOT_OFFERED = RefusalRow(
+    Fault.SCHEME, "this bank does not offer the payment_scheme {scheme} here, only {possible}"
+)
+CALLBACK_URL_FOREIGN = RefusalRow(
+    Fault.FIELD, "callback_url must have the scheme, host and port of one of the client's Callback URLs"
+)
+IDEMPOTENCY_KEY_WRONG = RefusalRow(Fault.HEADERS, "header Idempotency-Key must have 1 to {most} printable characters")
+IDEMPOTENCY_KEY_USED = RefusalRow(Fault.HEADERS, "Idempotency-Key was used before, with another body")
+STILL_RUNNING = RefusalRow(
+    Fault.STILL_RUNNING,
+    "the first request with this Idempotency-Key is still running: repeat this one in a moment",
+    retry_after=1,
+)
+NEVER_ENDED = RefusalRow(
+    Fault.BANK_FAILED,
+    "the first request with this Idempotency-Key never ended: whether the bank has the payment is unknown",
+    details=(Detail(Fault.BANK_FAILED, "no answer of the bank was kept; ask the bank before you pay again"),),
+)
+ORDER_ID_USED = RefusalRow(
+    Fault.HEADERS, "X-Request-Id was used before, for another order at this bank: send a new one"
+)
+ACCEPTANCE_UNKNOWN = RefusalRow(
+    Fault.INTERNAL,
+    "the storage did not answer: it is unknown whether the payment was accepted and will be sent; without an "
+    "Idempotency-Key a repeat may be a second payment",
+)
+PAYMENT_NOT_SENT = RefusalRow(Fault.BANK_FAILED, "the payment was not sent: the bank could not be reached")
+PAYMENT_REFUSED = RefusalRow(Fault.BANK_FAILED, "the bank refused the payment")
+PAYMENT_OUTCOME_UNKNOWN = RefusalRow(
+    Fault.BANK_FAILED,
+    "it is unknown whether the bank has taken the payment: do not send it again as a new one before you know; ask the "
+    "bank and quote the X-Request-Id, or look for the payment among the account's",
+)
+PAYMENT_NOT_KEPT = RefusalRow(
+    Fault.INTERNAL, f"the bank answered, but its answer could not be kept; {PAYMENT_OUTCOME_UNKNOWN.sentence}"
+)
+
+# -- What banks fail at
+
+AUTHORIZE_AGAIN = "the bank does not accept the PSU's token any more, the PSU must authorize again"
+BANK_FAILED = RefusalRow(Fault.BANK_FAILED, "the request to the bank failed")
+BANK_REFUSED_TOKEN = RefusalRow(Fault.BANK_FAILED, f"{BANK_FAILED.sentence}: {AUTHORIZE_AGAIN}")
+
+# -- Banks: who calls
+
+BANK_KEY_MISSING = RefusalRow(Fault.NOT_AUTHENTICATED, "header X-Api-Key is required")
+BANK_KEY_WRONG = RefusalRow(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the key of a bank")
+OTHER_VERSION = RefusalRow(Fault.OTHER_VERSION, "this bank is registered for {version}")
+CERTIFICATE_WRONG = RefusalRow(Fault.NO_CERTIFICATE, "the call did not come with the bank's client certificate")
+SIGNATURE_MISSING = RefusalRow(Fault.WRONG_SIGNATURE, "header X-Signature is required")
+SIGNATURE_WRONG = RefusalRow(Fault.WRONG_SIGNATURE, "X-Signature is not the bank's signature of this body")
+REQUEST_ID_USED = RefusalRow(Fault.HEADERS, "X-Request-Id was used before, with another body")
+
+# -- Banks: what they call
+
+REQUEST_URL_INVALID = RefusalRow(
+    Fault.URL_NOT_VALID, "the request URL is unknown, altered, expired, used, or for another bank"
+)
+CALLBACK_URL_GIVEN_UP = RefusalRow(
+    Fault.URL_NOT_VALID, "the request leads back to an address that the TPP has given up"
+)
+TPP_GONE = RefusalRow(Fault.TPP_GONE, "the TPP that asked is not active any more")
+APPROVED_SCOPES_WRONG = RefusalRow(
+    Fault.SCOPES_NOT_CORRECT, "scopes must be a list of different scopes of this version"
+)
+APPROVED_SCOPES_OTHER = RefusalRow(
+    Fault.WRONG_SCOPES, "exactly the requested scopes must be approved, no more and no fewer"
+)
+ACCOUNTS_MISSING = RefusalRow(Fault.ACCOUNTS_MISSING, "account scopes need ibans, account_ids or account_numbers")
+CONSENT_SAVED_BEFORE = RefusalRow(Fault.DUPLICATE_STATE, "a consent was saved for this request before")
+TOKEN_MALFORMED = RefusalRow(Fault.MALFORMED_TOKEN, "the access token has not the form of a token of this service")
+TOKEN_UNKNOWN = RefusalRow(Fault.UNKNOWN_TOKEN, "the access token is not known")
+PAYMENT_ID_UNKNOWN = RefusalRow(Fault.PAYMENT_ID, "this bank has not answered with a payment of this id")

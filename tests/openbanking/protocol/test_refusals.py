@@ -1,0 +1,106 @@
+"""Refusals: each has its sentence in one place, and is raised by its name with what the sentence names."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from string import Formatter
+
+import pytest
+
+from chalicelib.demo_bank import refusals as of_demo_banks
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.refusals import RefusalRow
+from tests.many import cases
+from tests.source_code import MODULES, tree, within
+
+TABLES = {"chalicelib.openbanking.protocol.refusals": refusals, "chalicelib.demo_bank.refusals": of_demo_banks}
+ROOMS = ("app", "chalicelib.application", "chalicelib.openbanking", "chalicelib.website", "chalicelib.demo_bank")
+REFUSING = [module for module in MODULES if within(module, *ROOMS)]
+OPTIONS = {"hint", "reason", "oauth_error"}
+
+
+def rows(table: object) -> dict[str, RefusalRow]:
+    return {name: row for name, row in vars(table).items() if isinstance(row, RefusalRow)}
+
+
+def placeholders(row: RefusalRow) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(row.sentence) if name}
+
+
+def texts(module: str) -> Iterator[str]:
+    """The string literals of a module; of an f-string the text, with ``{}`` for what it fills in."""
+    parts = {id(part) for node in ast.walk(tree(module)) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            yield node.value
+
+
+def test_no_sentence_stands_twice() -> None:
+    found = Counter(text for module in REFUSING for text in texts(module))
+    sentences = [row for table in TABLES.values() for row in rows(table).values()]
+
+    assert len(sentences) > 90
+    for row in sentences:
+        shape = row.sentence.format(**dict.fromkeys(placeholders(row), "{}"))
+        assert found[row.sentence] + (found[shape] if shape != row.sentence else 0) <= 1, row.sentence
+
+
+def test_a_refusal_gets_its_sentence_from_a_table() -> None:
+    with cases() as case:
+        for module in [each for each in REFUSING if each not in TABLES]:
+            for call in [node for node in ast.walk(tree(module)) if isinstance(node, ast.Call)]:
+                if isinstance(call.func, ast.Name) and call.func.id in ("Refusal", "RefusalRow"):
+                    with case(f"{module}:{call.lineno}"):
+                        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+                        assert not [each for each in given if isinstance(each, ast.Constant | ast.JoinedStr)]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_refusal_is_given_what_its_sentence_names(table: str) -> None:
+    own = rows(TABLES[table])
+    with cases() as case:
+        for module in REFUSING:
+            names = imported_as(module, table)
+            called: set[int] = set()
+            for call in [node for node in ast.walk(tree(module)) if isinstance(node, ast.Call)]:
+                name = name_of(call.func, names)
+                if name in own:
+                    called.add(id(call.func))
+                    with case(f"{module}:{call.lineno}"):
+                        assert {each.arg for each in call.keywords} - OPTIONS == placeholders(own[name])
+            for node in ast.walk(tree(module)):
+                name = name_of(node, names)
+                if name in own and id(node) not in called:  # called elsewhere, without values
+                    with case(f"{module}:{name}"):
+                        assert placeholders(own[name]) == set()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_refusal_is_raised_somewhere(table: str) -> None:
+    nodes = [(module, node) for module in REFUSING for node in ast.walk(tree(module))]
+    used = {name_of(node, imported_as(module, table)) for module, node in nodes}
+    used |= {node.id for node in ast.walk(tree(table)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+    assert rows(TABLES[table]).keys() - used == set()
+
+
+def imported_as(module: str, table: str) -> set[str]:
+    """What a module calls a table of refusals."""
+    package, _, last = table.rpartition(".")
+    return {
+        name.asname or name.name
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.ImportFrom) and node.module == package
+        for name in node.names
+        if name.name == last
+    }
+
+
+def name_of(node: ast.AST, tables: set[str]) -> str:
+    """The row that an expression like ``refusals.STATE_USED`` names; nothing for others."""
+    is_row = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in tables
+    return node.attr if is_row and isinstance(node, ast.Attribute) else ""
