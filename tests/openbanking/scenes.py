@@ -49,7 +49,7 @@ class InMemory(Queue):
         self.ids += bodies
         return []
 
-    def waiting(self) -> int:
+    def count_messages(self) -> int:
         return 0
 
 
